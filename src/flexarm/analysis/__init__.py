@@ -1,11 +1,10 @@
-"""Linear analysis: equilibria, poles and zeros, zero dynamics, responses, modes, eigenvalues along a trajectory,
-arms on a free base.
+"""Linear analysis of arms and control loops: equilibria, poles and zeros, responses, modes, margins, free bases.
 
     q, u = equilibrium(model, q0)
     system = model.linearize(q, 0 * q, u, outputs=[TipPosition(axes="y")])
     zeros(system, "tip_y", "u_upper_joint")
 
-Functions of a system take a `control.StateSpace`, of a continuous time, with outputs and inputs by name or number.
+Functions of a system take a continuous-time `control.StateSpace`, with outputs and inputs by name or index.
 """
 
 from flexarm.analysis.along import (

@@ -1,4 +1,4 @@
-"""The flexible motion along a trajectory of the drives: its equations, frozen eigenvalues, energy."""
+"""Flexible motion along a trajectory of the drives: its equations, frozen eigenvalues, energy."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 SYMMETRIC = 1e-12
-"""Difference of M and M' by rounding, as a share of the inertias of the two coordinates."""
+"""Relative difference of M and M' that counts as rounding, as a share of the inertias of the two coordinates."""
 
 
 def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
-    """What bends and vibrates while the drives follow a motion: M z_dd + C z_d + K z = g, as a CasADi Function.
+    """Equations M z_dd + C z_d + K z = g of the flexible motion with given drive motions, as a CasADi Function.
 
-    z are small deviations of the coordinates that no input is named after, with what the drives turn held to its
-    motion; M, C and K are exact derivatives of the inverse dynamics (Theodore & Ghosal, eqs. 38, 39). A free base is
-    among what moves: its six are a shift and a turn along its axes, whose rates are those of z.
+    z are small deviations of the coordinates that have no input, while the coordinates of the drives follow their
+    motion. M, C and K are exact derivatives of the inverse dynamics (Theodore & Ghosal, eqs. 38, 39). A free base is
+    part of z. Its six entries are a translation and a rotation along its axes, and their rates are those of z.
 
     Parameters
     ----------
     straight : bool
-        True: about z = 0, an arm that is not deformed. The Function is then one of q, qd and qdd of the inputs'
-        coordinates alone, (m,), and z is all of the deformation; refused of a free base, which moves far. False: about
-        any state; of q (nq,), qd and qdd, (n,).
+        True for equations about z = 0, the undeformed arm. The Function then takes q, qd and qdd of the inputs'
+        coordinates alone, (m,), and z is the complete deformation. This form is not valid for a free base, which moves
+        far. False for equations about any state, as a function of q (nq,), qd and qdd, (n,).
 
     Returns
     -------
@@ -72,7 +72,7 @@ def _flexible_equations(model: Model, straight: bool) -> "ca.Function":
         K, C, M = (
             model.to_tangent(ca.jacobian(demand, b), states, name) for b, name in zip(states, sizes, strict=True)
         )
-        if model.arm.free:  # qd moves by zd + W z and qdd by zdd + W zd + W' z
+        if model.arm.free:  # qd changes by zd + W z and qdd by zdd + W zd + W' z
             W, W_rate = (_carried(x) for x in states[1:])
             K, C = K + ca.mtimes(C, W) + ca.mtimes(M, W_rate), C + ca.mtimes(M, W)
         K, C, M = (ca.mtimes(ca.mtimes(N.T, x), N) for x in (K, C, M))
@@ -81,8 +81,10 @@ def _flexible_equations(model: Model, straight: bool) -> "ca.Function":
 
 
 def _carried(rates: "ca.SX") -> "ca.SX":
-    """W, (n, n): what a shift and a turn of a free base add to its twist, of that twist (v, w): w x shift + v x turn,
-    and w x turn."""
+    """W, (n, n): contribution of a free base's twist (v, w) to the rates of a small translation and rotation.
+
+    They are w x translation + v x rotation, and w x rotation.
+    """
     import casadi as ca
 
     v, w = ca.skew(rates[:3]), ca.skew(rates[3:6])
@@ -92,10 +94,9 @@ def _carried(rates: "ca.SX") -> "ca.SX":
 
 
 def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
-    """M, C, K (times, k, k) and g (times, k) of `flexible_equations` at states (times, n or m), of a free base's arm q
-    (times, nq).
+    """Evaluate M, C, K (times, k, k) and g (times, k) of `flexible_equations` at states (times, n or m).
 
-    Raises `DescriptionError` where the states do not fit the Function.
+    For an arm on a free base q is (times, nq). Raises `DescriptionError` if the states do not fit the Function.
     """
     import casadi as ca
 
@@ -115,9 +116,9 @@ def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) ->
 def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
     """Return the eigenvalues of M s^2 + C s + K in the upper half plane, lowest first.
 
-    M, C and K are (times, k, k), the result is (times, k). Of a real pair it has the greater one.
+    M, C and K are (times, k, k), the result is (times, k). A real pair is represented by its larger eigenvalue.
 
-    Raises `DescriptionError` for matrices that do not fit together, and where M is singular, or too small.
+    Raises `DescriptionError` for matrices that do not fit together, and if M is singular, or too small.
     """
     with refused("quadratic_eigenvalues"):
         M, C, K = (checked_array(x, name) for x, name in ((M, "M"), (C, "C"), (K, "K")))
@@ -139,9 +140,9 @@ def quadratic_eigenvalues(M: Array, C: Array, K: Array) -> Array:
 
 
 def _in_modes(M: Array, C: Array, K: Array) -> tuple[Array, Array, Array]:
-    """Return the matrices in terms of undamped modes, so that slow modes keep their digits beside fast ones.
+    """Return the matrices in undamped modes, so that slow modes keep their digits beside fast ones.
 
-    The matrices are returned unchanged where some M is not symmetric and positive definite, or too small beside K.
+    The matrices are returned unchanged if some M is not symmetric and positive definite, or too small beside K.
     """
     shape = M.shape
     M, C, K = (x.reshape(-1, *shape[-2:]) for x in (M, C, K))
@@ -162,24 +163,24 @@ def _in_modes(M: Array, C: Array, K: Array) -> tuple[Array, Array, Array]:
 
 
 def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None) -> Array:
-    """Eigenvalues of the flexible motion at each time of a trajectory, as if time stood still: (times, k) complex.
+    """Eigenvalues of the flexible motion at each time of a trajectory, with time frozen: (times, k) complex.
 
-    The drives follow their motion exactly, which is what inverse dynamics of the joints makes them do (Theodore &
-    Ghosal eqs. 35 to 39, Figs. 6, 7). Of each pair the one of positive frequency, lowest first. Their real parts do
-    not decide whether a motion that changes with time is stable: they depend on the scale of the coordinates.
+    The drives follow their motion exactly, as under inverse dynamics control of the joints (Theodore & Ghosal eqs. 35
+    to 39, Figs. 6, 7). The result has the eigenvalue of positive frequency of each pair, lowest first. The real parts
+    do not decide whether a time-varying motion is stable, because they depend on the scale of the coordinates.
 
     Parameters
     ----------
     q, qd : (times, nq), (times, n)
         For example those of a result of `simulate`.
     u, qdd : (times, m), (times, n)
-        One of them: the inputs, from which the accelerations follow, or the accelerations themselves.
+        Give one of them: the inputs, from which the accelerations follow, or the accelerations themselves.
 
     Raises
     ------
     DescriptionError
-        Where both or neither are given, or shapes do not fit; for u of an arm whose drives have states, or on which
-        something acts from outside.
+        If both or neither are given, or if shapes do not fit. Also for u of an arm whose drives have states, or that
+        has exogenous inputs.
     """
     M, C, K, _ = equations_along(flexible_equations(model), *_trajectory(model, q, qd, u, qdd))
     return quadratic_eigenvalues(M, C, K)
@@ -188,19 +189,22 @@ def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None
 @final
 @dataclass(frozen=True, eq=False)
 class LyapunovRate:
-    """V = 1/2 (z_d' M z_d + z' K z) of the links' amplitudes z, (times,) [J], its rate, and the part of eq. 42 [W]."""
+    """Energy V = 1/2 (z_d' M z_d + z' K z) of the links' amplitudes z, (times,) [J], its rate, and its part [W]."""
 
     value: Array
     rate: Array
     stiffness: Array
-    """1/2 z' dK/dt z: what Theodore & Ghosal have for the rate. The rest is -1/2 z_d' dM/dt z_d to leading order: their
-    M - 2 N is skew for all coordinates together, not for the block of the flexible ones."""
+    """The part 1/2 z' dK/dt z of the rate, which is Theodore & Ghosal's eq. 42.
+
+    The rest is -1/2 z_d' dM/dt z_d to leading order. Their M - 2 N is skew-symmetric for all coordinates together, but
+    not for the block of the flexible ones.
+    """
 
 
 def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None) -> LyapunovRate:
-    """The energy of the links' vibration along a trajectory, and how fast it changes (Theodore & Ghosal eqs. 41, 42).
+    """Energy of the links' vibration along a trajectory, and its rate (Theodore & Ghosal eqs. 41, 42).
 
-    M and K are the blocks of the links' amplitudes, K that of strain alone. Arguments and errors as in
+    M and K are the blocks of the links' amplitudes, and K is that of strain alone. Arguments and errors are those of
     `frozen_eigenvalues`.
     """
     q, qd, qdd = _trajectory(model, q, qd, u, qdd)
@@ -213,7 +217,7 @@ def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd
         x, v, a = (ca.SX.sym(name, size) for name, size in (("q", model.nq), ("qd", n), ("qdd", n)))
 
         def rates(v: "ca.SX") -> "ca.SX":
-            """Of q: neither M nor K knows where a free base stands."""
+            """Rates of q, without those of a free base's pose, on which M and K do not depend."""
             return ca.vertcat(ca.SX.zeros(pose), v[6 * model.arm.free :])
 
         F = list(model.arm.flexible)

@@ -6,13 +6,13 @@ Array = np.ndarray
 
 EPS = float(np.finfo(float).eps)
 ROUNDED = 10.0 * EPS
-"""Assumed relative error of each number of a matrix, which is a sum of some terms."""
+"""Assumed relative error of each entry of a matrix, which is a sum of several terms."""
 
 
 SURE = 10.0
-"""An eigenvalue that is this many times its error has at least one correct digit."""
+"""Ratio of an eigenvalue to its error from which the eigenvalue has at least one correct digit."""
 DOUBLE = 1e-6
-"""A hundred times the square root of rounding."""
+"""A hundred times the square root of the machine precision, for double eigenvalues."""
 
 
 def balanced(A: Array, B: Array, C: Array) -> tuple[Array, Array, Array]:
@@ -30,11 +30,11 @@ def balanced(A: Array, B: Array, C: Array) -> tuple[Array, Array, Array]:
 
 
 def eigenvalues(A: Array) -> tuple[Array, Array]:
-    """The eigenvalues (n,) of a matrix, and a bound (n,) of the error of each from the rounding of its numbers.
+    """Eigenvalues (n,) of a matrix, and a bound (n,) of the error of each due to rounding of the matrix.
 
-    The bound is of first order: each number is assumed to be wrong by `ROUNDED` of the largest in its row of the
-    balanced matrix, so that a slow part beside a fast one keeps its digits where it does not depend on the fast one.
-    The bound is infinite for a multiple eigenvalue with too few eigenvectors.
+    The bound is of first order. Each entry has an assumed error of `ROUNDED` times the largest entry in its row of the
+    balanced matrix. A slow part therefore keeps its digits beside a fast part on which it does not depend. The bound is
+    infinite for a multiple eigenvalue with too few eigenvectors.
     """
     from scipy.linalg import eig
 
@@ -50,7 +50,8 @@ def eigenvalues(A: Array) -> tuple[Array, Array]:
 def doubtful(s: Array, error: Array) -> Array:
     """Return (n,) of bool: True for eigenvalues that rounding may have moved from 0 or from its other side.
 
-    A double eigenvalue at 0 is not doubtful. Rounding moves it by the square root of the precision of the next one.
+    A double eigenvalue at 0 is not doubtful. Rounding moves such an eigenvalue by the square root of the precision, in
+    units of the next eigenvalue.
     """
     known = np.isfinite(s) & (np.abs(s) > SURE * error)
     next_ = np.abs(s[known]).min(initial=np.inf)

@@ -1,4 +1,4 @@
-"""Whether an arm has modes enough: what one more in every direction changes."""
+"""Convergence of an arm in its number of modes: the change when each direction gets one more."""
 
 from dataclasses import dataclass
 from typing import final
@@ -21,26 +21,26 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """An arm as it is, and with one mode more in every direction that has modes; `str` of it is a table.
+    """Comparison of an arm with the same arm with one more mode in every direction that has modes; `str` is a table.
 
-    What moves little is converged; what moves much was not, and may still not be. Frequencies come from above, and
-    compliances from below, where the shapes with one more include those without.
+    A quantity that changes little has converged. One that changes much had not, and may still not have. If the larger
+    set of shapes includes the smaller one, frequencies converge from above and compliances from below.
 
     Attributes
     ----------
     modes : dict of (int, int)
         Number of modes in each direction that has some, "upper.y", and the larger number.
     kept : dict of str
-        Directions that stay as they are, and why.
+        Directions that are not refined, with the reasons.
     locked, free : (k,), (k,)
-        Natural frequencies with the drives held and free, as `Model.frequencies` gives them [rad/s].
+        Natural frequencies with the drives held and free, as in `Model.frequencies` [rad/s].
     sag : (3,)
-        How far gravity moves the tip, the drives held [m]; zero where there is no gravity, or the base is free.
+        Displacement of the tip by gravity with the drives held [m]; zero without gravity and on a free base.
     compliance : float
-        How far 1 N moves the tip along itself in the direction in which that is most, the drives held, and a free base
-        too [m/N].
+        Displacement of the tip along a force of 1 N in the softest direction, with the drives and a free base held
+        [m/N].
     more_locked, more_free, more_sag, more_compliance
-        The same with more modes; frequencies as many as without.
+        The same with more modes; as many frequencies as without.
     """
 
     arm: Arm
@@ -57,12 +57,12 @@ class Convergence:
 
     @property
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """What, as it is, with more modes, and the change: the table's lines, without its head."""
+        """Rows of the table without its head: quantity, value, value with more modes, change."""
         found = []
         for label, few, more in (("locked", self.locked, self.more_locked), ("free", self.free, self.more_free)):
             for i, (a, b) in enumerate(zip(few, more, strict=True), start=1):
                 if a == b == 0:
-                    continue  # the arm as a whole
+                    continue  # a rigid motion of the arm
                 found.append((f"drives {label}, frequency {i} [rad/s]", f"{a:.5g}", f"{b:.5g}", _percent(b - a, a)))
         if any(self.arm.gravity) and not self.arm.free:
             size, larger, moved = (
@@ -76,7 +76,7 @@ class Convergence:
 
     @property
     def notes(self) -> list[str]:
-        """Which numbers of modes are compared, and which directions stay as they are."""
+        """Compared numbers of modes, and directions that are not refined."""
         numbers = ", ".join(f"{where} {few} -> {more}" for where, (few, more) in self.modes.items())
         return [f"modes: {numbers}", *(f"{where} stays as it is: {why}" for where, why in self.kept.items())]
 
@@ -91,29 +91,30 @@ class Convergence:
 
 
 def _percent(change: float, of: float) -> str:
-    """A change in percent; of nothing, none."""
+    """Text of a relative change in percent; "-" if the reference is zero."""
     if abs(change) <= 1e-12 * abs(of):
         return "0 %"
     return f"{100 * change / abs(of):+.2g} %" if of else "-"
 
 
 def convergence(arm: Arm, q: Array | None = None) -> Convergence:
-    """How far frequencies and the static tip move with one more mode in every direction that has modes.
+    """Return the changes of frequencies and of the static tip with one more mode in every direction that has modes.
 
-    A family that cannot take one more takes two (elements in bending); a direction that can take none stays as it is.
+    A family that does not accept one more mode gets two (elements in bending). A direction that accepts neither is not
+    refined.
 
     Parameters
     ----------
     arm : Arm
     q : (nq,), optional
-        Where: its joints and motors count, and a free base, links are straight. Default: `arm.rest`.
+        Configuration of the joints, the motors and a free base. The links are undeformed. Default: `arm.rest`.
 
     Raises
     ------
     DescriptionError
-        Where the arm has no modes, or none of its directions takes more.
+        If the arm has no modes, or none of its directions accepts more.
     FlexarmError
-        Where the arm is too soft to hold itself against gravity.
+        If the arm is too soft to hold itself against gravity.
     """
     with refused("convergence"):
         checked_instance(arm, Arm, "arm")
@@ -131,7 +132,7 @@ def convergence(arm: Arm, q: Array | None = None) -> Convergence:
 
 
 def _with_more(arm: Arm) -> tuple[Arm, dict[str, tuple[int, int]], dict[str, str]]:
-    """The arm with more modes, the numbers before and after, and which directions take none, and why."""
+    """The arm with more modes, the numbers before and after, and the directions that are not refined, with reasons."""
     modes: dict[str, tuple[int, int]] = {}
     kept: dict[str, str] = {}
     links = []
@@ -146,7 +147,7 @@ def _with_more(arm: Arm) -> tuple[Arm, dict[str, tuple[int, int]], dict[str, str
                     modes[where], counts[direction] = (n, larger), larger
                 elif n:
                     kept[where] = why
-            body = body.replace(modes=counts, damping=0.0)  # damping may be given mode by mode
+            body = body.replace(modes=counts, damping=0.0)  # damping may be given for each mode
         elif isinstance(body, FiniteElement) and body.modes:
             where = f"{link.name}.mode"
             body, why = _with_another_mode(body)
@@ -162,7 +163,7 @@ def _with_more(arm: Arm) -> tuple[Arm, dict[str, tuple[int, int]], dict[str, str
 
 
 def _larger(body: Beam, direction: str) -> tuple[int, str]:
-    """The next number of modes that the direction takes; where there is none, the same number and why."""
+    """The next number of modes that the direction accepts; if there is none, the same number and the reason."""
     n = body.counts[direction]
     if direction == "torsion" and not body.rho_Ip:
         return n, "without polar_inertia another mode has no inertia"
@@ -175,7 +176,7 @@ def _larger(body: Beam, direction: str) -> tuple[int, str]:
 
 
 def _with_another_mode(body: FiniteElement) -> tuple[FiniteElement, str]:
-    """The part with one more mode from its file; where there is none, the same part and why."""
+    """The part with one more mode from its file; if there is none, the same part and the reason."""
     if body.file is None:
         return body, "its file is not known"
     try:
@@ -187,12 +188,12 @@ def _with_another_mode(body: FiniteElement) -> tuple[FiniteElement, str]:
 def _measured(model: Model, q: Array) -> tuple[Array, Array, Array, float]:
     """Frequencies with the drives held and free, the sag, and the compliance."""
     straight = model.tip(q)[:3, 3]
-    weighs = any(model.gravity) and not model.arm.free  # what falls freely does not sag
+    weighs = any(model.gravity) and not model.arm.free  # an arm in free fall does not sag
     sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if weighs else straight
     N = held(model.input_matrix(q)[:, : len(model.arm.joints)])
-    N = N[:, 6 * model.arm.free :]  # a free base is held for what bends beyond it
+    N = N[:, 6 * model.arm.free :]  # a free base is held when the compliance is computed
     K = N.T @ np.array(model.slope("stiffness_force", 0)(q)) @ N
-    J = np.array(model.slope("tip", 0)(q))[12:15] @ N  # a pose counts its columns one after the other
+    J = np.array(model.slope("tip", 0)(q))[12:15] @ N  # a pose is stored column by column
     try:
         compliance = float(np.linalg.eigvalsh(J @ np.linalg.solve(K, J.T))[-1])
     except np.linalg.LinAlgError:

@@ -1,4 +1,4 @@
-"""Where an arm stands still, with its drives or its joints held."""
+"""Equilibrium of an arm with its drives or its joints held."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -19,36 +19,37 @@ from flexarm.model.local import moved_by_joints
 Array = np.ndarray
 
 UNHELD = 1e-9
-"""Of the largest force on the way: what is left of it beside what holds an arm on a free base is nothing."""
+"""Largest residual force in the equilibrium of a free base, relative to the largest force in the iteration."""
 
 
 def equilibrium(
     model: Model, q: ArrayLike, held: Literal["drives", "joints"] = "drives", w: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """Where the arm stands still near q, what is held being as it is there, and the inputs for it: (nq,), (m,).
+    """Return the equilibrium near q and its inputs: (nq,), (m,). The held coordinates have their values of q.
 
-    Solves dV/dq = B u by Newton's method along the motions that what is held allows: links sag under gravity, springs
-    of joints are wound. It may be one that the arm falls from: some of `model.frequencies` are then negative. A motor
-    with a voltage for input has that of a settled current; limits of motors are left out, and friction holds nothing.
+    Newton's method solves dV/dq = B u for the coordinates that are not held: links sag under gravity, and joint springs
+    deflect. The equilibrium may be unstable; some of `model.frequencies` are then negative. The input of a voltage
+    motor is that of a settled current. Limits of motors and friction are left out.
 
-    A free base stays where it is, in any attitude, unless springs hold it; its thrusters carry what must be carried,
-    with the least sum of squares.
+    A free base keeps its position and attitude unless springs hold it. Its thrusters carry the load with the least sum
+    of squares.
 
     Parameters
     ----------
     q : (nq,) or (m,)
         A configuration; or the joints alone, see `configuration`.
     held : "drives" or "joints"
-        What keeps its place: what the drives turn, at an elastic joint the motor; or the joints, on the links' side.
+        Coordinates that keep their values: those of the drives, at an elastic joint the motor; or the joints, on the
+        links' side.
     w : (exogenous,), optional
-        What acts from outside, see `Model.exogenous`; default zero.
+        Exogenous inputs, see `Model.exogenous`; default zero.
 
     Raises
     ------
     DescriptionError
-        For a q that does not fit the arm, and an unknown word in `held`.
+        If q does not fit the arm, or `held` is an unknown word.
     FlexarmError
-        Where no equilibrium is found, or nothing holds a free base against what acts on it.
+        If no equilibrium is found, or if nothing holds a free base against its load.
     """
     if not isinstance(held, str) or held not in ("drives", "joints"):
         raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
@@ -88,15 +89,15 @@ def equilibrium(
 
 
 def equilibrium_slope(model: Model, q: ArrayLike) -> Array:
-    """How the coordinates of an equilibrium with its joints held follow these: (n, m), local ones of a free base.
+    """Derivative of an equilibrium's coordinates in its joints: (n, m), in local coordinates for a free base.
 
-    With dV/dq = B u, of slope K, along the motions N that the joints leave and those J of the joints themselves:
-    dq = J + N x, K dq = B du. A free base that nothing holds stays where it is.
+    From dV/dq = B u with the slope K of dV/dq: dq = J + N x, K dq = B du. J are the motions of the joints, and N those
+    of all other coordinates. A free base that nothing holds keeps its pose.
 
     Parameters
     ----------
     q : (nq,)
-        As `equilibrium` gives it.
+        An equilibrium that `equilibrium` returns.
     """
     x, arm = configuration(model, q), model.arm
     B, J = model.input_matrix(x), np.eye(model.nv)[:, list(arm.joints)]
@@ -114,21 +115,22 @@ def _unheld(arm: Arm) -> FlexarmError:
 
 
 def _moved(arm: Arm, q: Array, dx: Array) -> Array:
-    """Coordinates (nq,) a little way from others, along local ones."""
+    """Coordinates (nq,) after a small displacement in local coordinates."""
     return attitude.configuration(arm, attitude.local(arm, q, q) + dx, q)
 
 
 MOST_TRIED = 400
-"""Steps in which an arm with play must have settled."""
+"""Largest number of steps in which an arm with play must settle."""
 
 
 def _settled(
     arm: Arm, x: Array, N: Array, M: Array, force: Callable[[Array], Array], slope: Callable[[Array], Any]
 ) -> Array | None:
-    """Where the arm settles from x along the motions N, or None: in a play there is no stiffness for Newton's method.
+    """Return where the arm settles from x along the motions N, or None.
 
-    Steps are those of a motion without momentum, (K + mu M) dx = -F. One is taken where the force still points along
-    it, or has become less; mu is then smaller next time, else larger.
+    A play has no stiffness, so Newton's method fails there. The steps are those of a motion without inertia,
+    (K + mu M) dx = -F. A step is accepted if the force still points along it, or if the force decreases. Then mu
+    decreases, otherwise it increases.
     """
     M, mu, F = N.T @ M @ N, 1.0, N.T @ force(x)
     scale = np.abs(force(x)).max()
@@ -139,7 +141,7 @@ def _settled(
         dx = np.linalg.solve(K + mu * M, -F)
         there = N.T @ force(beyond := _moved(arm, x, N @ dx))
         if np.isfinite(there).all() and (there @ dx <= 0 or np.abs(there).max() < np.abs(F).max()):
-            x, F, mu = beyond, there, max(mu / 4, 1e-6)  # never singular
+            x, F, mu = beyond, there, max(mu / 4, 1e-6)  # keeps the matrix regular
             scale = max(scale, np.abs(force(x)).max())
         else:
             mu *= 8
@@ -147,7 +149,7 @@ def _settled(
 
 
 def _resisting(model: Model, w: ArrayLike | None) -> tuple[Callable[[Array], Array], Callable[[Array], Any]]:
-    """What must be held at rest, as a function of q, and its slope: of the potential, and of what acts from outside."""
+    """Force of an arm at rest as a function of q, and its slope: from the potential, and from exogenous inputs."""
     if w is None:
         return lambda x: model.evaluate("restoring_force", x), model.slope("restoring_force", 0)
     acting, n = model.single("equilibrium", "w", w), model.nv
@@ -162,15 +164,18 @@ def _resisting(model: Model, w: ArrayLike | None) -> tuple[Callable[[Array], Arr
 
 
 def _inputs(model: Model, efforts: Array) -> Array:
-    """The inputs (m,) for forces and torques of the actuators at rest; a thruster's is its force."""
+    """Inputs (m,) for forces and torques of the actuators at rest; a thruster's input is its force."""
     joints = [link.joint for link in model.arm_at().links if link.joint.moves]
     given = [joint.input_at_rest(x) for joint, x in zip(joints, efforts.tolist(), strict=False)]
     return np.concatenate([given, efforts[len(given) :]])
 
 
 def configuration(model: Model, q: ArrayLike) -> Array:
-    """A configuration (nq,) of one, or of the joints alone, (m,): motors are then where their joints are, and a free
-    base and what bends as in `arm.rest`. Raises `DescriptionError` for anything else."""
+    """Return a configuration (nq,) from a configuration, or from the joints alone, (m,).
+
+    With the joints alone, motors are where their joints are. A free base and the deflections are those of `arm.rest`.
+    Raises `DescriptionError` for anything else.
+    """
     with refused():
         checked_instance(model, Model, "model")
         given = checked_array(q, "q")

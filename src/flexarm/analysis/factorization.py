@@ -1,23 +1,24 @@
-"""The factors of the inertia matrix, M = U D U', and the natural orthogonal complement N = N_l N_d of an arm.
+"""Factors of the inertia matrix, M = U D U', and the natural orthogonal complement N = N_l N_d of an arm.
 
     U, D = udu(model, q)
     N_l, N_d = denoc(model, q)
     P = order(model)
     M = model.mass_matrix(q)[np.ix_(P, P)]     # U D U', and N' body_inertia(model, q) N with N = N_l N_d
 
-After A. Mohan and S. K. Saha, A computationally efficient and numerically stable simulation algorithm for serial robots
-with flexible links, sections 4.1 and 5. Nothing is derived a second time: U and D are what the recursion of
-`Model.forward_dynamics` eliminates with, the blocks of N_l and N_d what carries its accelerations outward.
+Source: A. Mohan and S. K. Saha, A computationally efficient and numerically stable simulation algorithm for serial
+robots with flexible links, sections 4.1 and 5. The functions share the code of the simulation. U and D are the factors
+of the elimination in `Model.forward_dynamics`, and the blocks of N_l and N_d are those that propagate its
+accelerations outward.
 
-Rows and columns of U and D, and columns of N_d, stand in the recursion's order, see `order`: a free base's six rates,
-then link by link outward (`arm.outward`), a link's joint before its flexible coordinates and its motor. Twists stand
-body by body, each in the axes of the body's base frame: velocity of its origin (3), angular velocity (3), rate of its
-joint (1), rates of its other coordinates; see `rows`. The joint's own rate, which the paper's twist has not, is there
-for rotors: where there are none, its row of `body_inertia` is empty.
+Rows and columns of U and D, and columns of N_d, are in the recursion's order, see `order`: a free base's six rates,
+then link by link outward (`arm.outward`), a link's joint before its flexible coordinates and its motor. Twists are
+ordered body by body, each in the axes of the body's base frame: velocity of its origin (3), angular velocity (3), rate
+of its joint (1), rates of its other coordinates; see `rows`. The paper's twist lacks the joint's own rate, which rotors
+need. Without rotors its row of `body_inertia` is empty.
 
-Bodies are the free base, if there is one, then the links' in that order (one a segment, where a beam has segments),
-then what is carried at tips, of which the last is the arm's payload. On the paper's chain each carries one; of two
-branches neither carries the other, and U and N_l are empty between them.
+Bodies are the free base, if there is one, then the links' in that order (one for each segment of a beam), then the
+bodies at tips. The arm's payload is the last. On the paper's chain each body carries the next. Two branches do
+not carry each other, so U and N_l are empty between them.
 """
 
 from collections.abc import Callable
@@ -36,21 +37,21 @@ Array = np.ndarray
 
 
 def order(model: Model) -> tuple[int, ...]:
-    """Where the recursion's coordinates stand in `model.velocities`, from the base outward: (n,)."""
+    """Indices in `model.velocities` of the recursion's coordinates, from the base outward: (n,)."""
     return tuple(factors.order(_arm(model).chain))
 
 
 def rows(model: Model) -> tuple[slice, ...]:
-    """Which rows of N_l and N_d belong to each body: (bodies,); on a chain (links + 1,)."""
+    """Rows of N_l and N_d of each body: (bodies,); on a chain (links + 1,)."""
     ends = np.cumsum([0, *(7 + body.size for body in _arm(model).chain.bodies)]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
 
 def columns(model: Model) -> tuple[slice, ...]:
-    """Which rows and columns of U and D belong to each body, none to payloads: (bodies,)."""
+    """Rows and columns of U and D of each body, empty for payloads: (bodies,)."""
     chain = _arm(model).chain
     counts = [len(positions(own)) for own in chain.own]
-    counts[0] += len(chain.base)  # the base is the first body, where it is free
+    counts[0] += len(chain.base)  # a free base is the first body
     ends = np.cumsum([0, *counts]).tolist()
     return tuple(slice(a, b) for a, b in pairwise(ends))
 
@@ -61,15 +62,15 @@ def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
     Parameters
     ----------
     q : (n,)
-        A configuration, in the order of `model.coordinates`; (nq,) where the base is free.
+        A configuration, in the order of `model.coordinates`; (nq,) if the base is free.
     blocks : bool
-        False: U is unit upper triangular and D diagonal, coordinate by coordinate, as the recursion eliminates. True:
-        link by link, eq. 35: U has unit matrices on its diagonal and D the links' articulated inertia I^_i.
+        False: U is unit upper triangular and D diagonal, coordinate by coordinate, as in the recursion. True: link by
+        link, eq. 35. U then has unit matrices on its diagonal and D the links' articulated inertia I^_i.
 
     Raises
     ------
     DescriptionError
-        When q is not one configuration.
+        If q is not one configuration.
     """
     with refused("factors"):
         checked_flag(blocks, "blocks")
@@ -86,9 +87,9 @@ def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
 def denoc(model: Model, q: Array) -> tuple[Array, Array]:
     """N_l (N, N) and N_d (N, n) of the decoupled natural orthogonal complement; Mohan & Saha, eqs. 13 to 15.
 
-    N_l N_d takes the rates of the coordinates, in the recursion's order, to the twists of all bodies. N_l has unit
-    matrices on its diagonal and, below it, A_ij that carries a twist of body j to body i; N_d has the P_i of the
-    bodies' own coordinates on its diagonal. Arguments and errors as in `udu`.
+    N_l N_d maps the rates of the coordinates, in the recursion's order, to the twists of all bodies. N_l has unit
+    matrices on its diagonal. Below it are the A_ij that propagate a twist of body j to body i. N_d has the P_i of the
+    bodies' own coordinates on its diagonal. Arguments and errors are those of `udu`.
     """
     A, N_d, _ = _propagation(model, q)
     N_l = np.eye(len(A))
@@ -100,9 +101,10 @@ def denoc(model: Model, q: Array) -> tuple[Array, Array]:
 
 
 def body_inertia(model: Model, q: Array) -> Array:
-    """The inertia of every body by itself over its twist, block by block: (N, N); Mohan & Saha, eqs. 24a and 26.
+    """Inertia of each separate body over its twist, block by block: (N, N); Mohan & Saha, eqs. 24a and 26.
 
-    N' times it times N, N = N_l N_d, is the inertia matrix (eqs. 25 and 31). Arguments and errors as in `udu`.
+    N' times it times N, with N = N_l N_d, is the inertia matrix (eqs. 25 and 31). Arguments and errors are those of
+    `udu`.
     """
     return _propagation(model, q)[2]
 
@@ -120,7 +122,7 @@ def _propagation(model: Model, q: Array) -> tuple[Array, Array, Array]:
 
 
 def _evaluated(model: Model, table: Callable[[Chain, list], list[list]], q: Array) -> Array:
-    """A table of `factors` at a configuration."""
+    """Evaluate a table of `factors` at a configuration."""
     q = _arm(model).argument("q", q)
     if q.ndim != 1:
         raise DescriptionError("factors: q has more than one axis; give one configuration")

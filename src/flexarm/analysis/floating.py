@@ -1,4 +1,4 @@
-"""An arm on a free base that nothing else moves: what its joints do to the tip, and to the base."""
+"""Effects of the joints of an arm on an otherwise unactuated free base: on the tip and on the base."""
 
 from collections.abc import Sequence
 
@@ -15,26 +15,26 @@ from flexarm.model.local import moved_by_joints
 Array = np.ndarray
 
 NONE = 1e-10
-"""Of the largest: a turn of the base that is this small is none."""
+"""Relative size below which a rotation of the base counts as none."""
 
 
 def tip_jacobian(model: Model, q: ArrayLike) -> Array:
     """Velocity and angular velocity of the tip along the world's axes, for rates qd: (6, n) [m/s, rad/s].
 
-    Raises `DescriptionError` for a q that does not fit the arm, see `configuration`.
+    Raises `DescriptionError` if q does not fit the arm, see `configuration`.
     """
     x = configuration(model, q)
     R = model.tip(x)[:3, :3]
-    slope = np.array(model.slope("tip", "q")(x)).reshape(4, 4, -1)  # a pose counts its columns one after the other
+    slope = np.array(model.slope("tip", "q")(x)).reshape(4, 4, -1)  # a pose is stored column by column
     turning = np.einsum("cik,jc->ijk", slope[:3, :3], R)
     return np.vstack([slope[3, :3], turning[2, 1], turning[0, 2], turning[1, 0]])
 
 
 def base_rates(model: Model, q: ArrayLike) -> Array:
-    """Rates of a free base for rates of the joints, where there is no momentum: (6, m), along the base's axes.
+    """Rates of a free base for rates of the joints, without momentum: (6, m), along the base's axes.
 
-    -M_bb^-1 M_bq, all that bends being still, and motors turning with their joints. Raises `DescriptionError` for an
-    arm whose base is not free.
+    They are -M_bb^-1 M_bq. Deflections are constant, and motors turn with their joints. Raises `DescriptionError` for
+    an arm whose base is not free.
     """
     x = configuration(model, q)
     if not model.arm.free:
@@ -44,11 +44,10 @@ def base_rates(model: Model, q: ArrayLike) -> Array:
 
 
 def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
-    """Velocity and angular velocity of the tip along the world's axes for rates of the joints, (6, m) [m/s, rad/s], the
-    base moving as momentum and angular momentum, both zero, demand (Umetani & Yoshida 1989).
+    """Generalised Jacobian of the tip: velocities along the world's axes for rates of the joints, (6, m) [m/s, rad/s].
 
-    All that bends is still, and motors turn with their joints. J_g = J_q - J_b M_bb^-1 M_bq. Of an arm whose base is
-    not free it is the usual Jacobian.
+    The base moves so that momentum and angular momentum stay zero (Umetani & Yoshida 1989). Deflections are constant,
+    and motors turn with their joints. J_g = J_q - J_b M_bb^-1 M_bq. If the base is not free it is the usual Jacobian.
 
     Parameters
     ----------
@@ -61,17 +60,17 @@ def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
 
 
 def reaction_null(model: Model, q: ArrayLike, links: Sequence[str] | None = None) -> Array:
-    """Rates of the joints with which a free base does not turn, there being no angular momentum: (m, k), orthonormal.
+    """Rates of the joints that do not turn a free base without angular momentum: (m, k), orthonormal.
 
-    The null space of the angular rows of -M_bb^-1 M_bq (Nenchev, Umetani & Yoshida 1992). Three joints or fewer have
-    none as a rule, k = 0; in the plane one is enough for the turn.
+    This is the null space of the angular rows of -M_bb^-1 M_bq (Nenchev, Umetani & Yoshida 1992). Three joints or fewer
+    usually have none, k = 0. In the plane the rotation is one condition only.
 
     Parameters
     ----------
     q : (nq,) or (m,)
         A configuration, or the joints alone, see `configuration`.
     links : list of str, optional
-        Whose joints may move; default all. With wheels among them these take up what the arm gives.
+        Links whose joints may move; default all. Wheels among them absorb the angular momentum of the arm.
     """
     turns = base_rates(model, q)[3:]
     arm = model.arm

@@ -1,7 +1,7 @@
-"""Inputs that give a linear arm's outputs a wanted motion exactly, by stable inversion.
+"""Inputs for an exact motion of a linear arm's outputs, by stable inversion.
 
-Where the output is non-minimum phase (the tip of a flexible link), the inverse run forward in time grows without bound.
-The bounded solution is not causal: the input begins before the output moves (Bayo 1987; Devasia, Chen & Paden 1996).
+If the output is non-minimum phase (the tip of a flexible link), the inverse grows without bound forward in time. The
+bounded solution is not causal: the input begins before the output moves (Bayo 1987; Devasia, Chen & Paden 1996).
 """
 
 import warnings
@@ -20,22 +20,25 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 SEEN = 1e-3
-"""Share of the largest input from which on it counts as begun."""
+"""Share of the largest input above which the input counts as begun."""
 CONSTANTS = 8.0
-"""Time constants of a side's slowest zero that are added there: what is left then is 3e-4."""
+"""Time constants of a side's slowest zero that are added there; the remaining share of its motion is 3e-4."""
 LONGEST = 5.0
-"""Durations of the motion that are added on either side at most, if nothing else is asked for."""
+"""Largest default extension on either side, in durations of the motion."""
 MOST = 1e7
-"""Steps that are added before and after."""
+"""Largest number of steps added before and after."""
 WEIGHED = 9.0
-"""Logarithm of what the weight e^(-sigma t) falls by until the end: rounding grows by as much, and what one period of
-the transform hands on to the next falls by its square."""
+"""Logarithm of the decay of the weight e^(-sigma t) until the end.
+
+Rounding errors grow by the same factor. The wrap-around from one period of the transform to the next decays by its
+square.
+"""
 
 
 @final
 @dataclass(frozen=True)
 class Inversion:
-    """What gives the outputs their motion.
+    """Result of a stable inversion.
 
     Attributes
     ----------
@@ -44,12 +47,12 @@ class Inversion:
     u : (N, m), x : (N, states), y : (N, m)
         Inputs, states and outputs, as deviations.
     zeros : complex (k,)
-        Of the system [1/s].
+        Zeros of the system [1/s].
     lead : float
-        How long before the output moves the input begins [s]: 0 for a minimum-phase system, but for rounding.
+        Time by which the input begins before the output moves [s]: 0 for a minimum-phase system, except for rounding.
     cut : (before, after)
-        What is left of the slowest zero's motion where `time` begins and where it ends, as shares: 3e-4, unless there
-        was no room.
+        Remaining shares of the slowest zero's motion where `time` begins and where it ends: 3e-4, unless the extension
+        was limited.
     """
 
     time: Array
@@ -62,16 +65,16 @@ class Inversion:
 
     @property
     def span(self) -> float:
-        """From the first of the times to the last [s]: a run of the arm under u lasts as long."""
+        """Time from the first to the last sample [s], which is the duration of a run under u."""
         return float(self.time[-1] - self.time[0])
 
     @property
     def minimum_phase(self) -> bool:
-        """Whether no zero lies in the right half plane."""
+        """True if no zero lies in the right half plane."""
         return not _right(self.zeros).any()
 
     def described(self) -> str:
-        """One line on the phase and on the lead, and on what was cut."""
+        """One line about the phase, the lead, and what was cut."""
         if self.minimum_phase:
             said = "minimum phase: the input begins with the output"
         else:
@@ -81,7 +84,7 @@ class Inversion:
 
     @property
     def missing(self) -> str:
-        """What was cut, in words; "" if nothing that counts."""
+        """Text about what was cut; "" if the remaining shares are small."""
         ends = zip(("before", "after"), self.cut, (self.time[0], self.time[-1]), strict=True)
         return "".join(
             f"; cut at {abs(t):.3g} s {side} t = 0, where {100 * share:.2g} % of the slowest zero's motion is left"
@@ -93,31 +96,31 @@ class Inversion:
 def stable_inversion(
     system: "control.StateSpace", times: Array, y: Array, before: float | None = None, after: float | None = None
 ) -> Inversion:
-    """The bounded inputs and states under which a linear system's outputs are y.
+    """Return the bounded inputs and states under which a linear system's outputs are y.
 
-    The system is inverted frequency by frequency, [s - A, -B; C, D] [x; u] = [0; y] at s = sigma + j w. What zeros in
-    the right half plane ask for comes before the output moves, and what those in the left leave comes after; any sigma
-    between the two gives the same x and u, and one that is positive makes what is left die out faster than it does in
-    time, so that a motion of a second is not computed together with minutes of ringing.
+    The system is inverted frequency by frequency, [s - A, -B; C, D] [x; u] = [0; y] at s = sigma + j w. The effect of
+    zeros in the right half plane comes before the output moves, and that of zeros in the left half plane comes after.
+    Any sigma between the two gives the same x and u. With a positive sigma the effect decays faster than in time, so a
+    motion of one second does not need a transform over minutes of vibration.
 
     Parameters
     ----------
     system : control.StateSpace
-        Of a continuous time, with as many outputs as inputs; from `model.linearize`.
+        A continuous-time system with as many outputs as inputs, from `model.linearize`.
     times : (N,)
         Equally spaced, from 0 [s].
     y : (N, outputs)
         From rest to rest, as deviations.
     before, after : float, optional
         Time added before the motion and after it [s]. Default: eight time constants of the slowest zero in the right
-        half plane, and of the slowest in the left, at most five times the motion's duration. What that cuts is told in
-        a warning, and in `Inversion.cut`.
+        half plane, and of the slowest in the left, at most five times the motion's duration. A warning and
+        `Inversion.cut` report what this limit cuts.
 
     Raises
     ------
     DescriptionError
-        When there are not as many outputs as inputs, times are not equally spaced, y does not rest at its ends, or a
-        zero lies on the imaginary axis, where no bounded inverse exists.
+        If the numbers of outputs and inputs differ, times are not equally spaced, or y is not at rest at its ends. Also
+        if a zero lies on the imaginary axis, where no bounded inverse exists.
     """
     state_space("stable_inversion", system)
     with refused("stable_inversion"):
@@ -146,7 +149,7 @@ def stable_inversion(
             f"stable_inversion: zeros at {lone} rad/s on the imaginary axis; no bounded input gives this output"
         )
 
-    # 1. there, and much later back again: with time for the input to begin early and to fade away
+    # 1. the motion, and much later the way back, with time for the input to begin early and to decay
     h, duration = float(step[0]), float(times[-1] - times[0])
     right = _right(found)
     rates = [np.abs(found[side].real).min(initial=np.inf) for side in (right, ~right)]
@@ -161,7 +164,7 @@ def stable_inversion(
     sides = zip(rates, (first, last), strict=True)
     cut = tuple(0.0 if rate == np.inf else float(np.exp(-rate * count * h)) for rate, count in sides)
     kept = first + len(y) + last
-    aside = int(np.ceil(min(2 * CONSTANTS / rates[0], 8 * LONGEST * duration) / h))  # the way back is not to be felt
+    aside = int(np.ceil(min(2 * CONSTANTS / rates[0], 8 * LONGEST * duration) / h))  # the way back must have no effect
     parts = (y[:1], first), (y, 1), (y[-1:], last + aside), (y[::-1], 1), (y[:1], kept + last)
     around = np.concatenate([np.tile(part, (count, 1)) for part, count in parts]) - y[0]
 
@@ -190,5 +193,5 @@ def stable_inversion(
 
 
 def _right(s: Array) -> Array:
-    """Which zeros lie in the right half plane, rounding aside."""
+    """True for zeros in the right half plane, with a tolerance for rounding."""
     return s.real > 1e-6 * np.abs(s)

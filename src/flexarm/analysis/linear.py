@@ -17,28 +17,30 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 Channels = str | int | Sequence[str | int] | None
-"""Which outputs or inputs: one or several, by name or number; None: all."""
+"""Selection of outputs or inputs: one or several, by name or index; None: all."""
 
 ORIGIN = 3e-8
-"""Zeros below this share of the fastest pole are 0 if rounding may have moved them from there, as it moves a double one
-of a mode that is not seen."""
+"""Share of the fastest pole below which a zero counts as 0 if rounding may have moved it from there.
+
+Rounding moves a double zero by that much, as in a mode that is not observed.
+"""
 
 REFINEMENTS = 3
 MOVED = 0.1
-"""Share of a zero's size. A zero that a refinement moves farther is one of several close together and not refined."""
+"""Share of a zero's size by which a refinement may move it. One that moves farther is in a cluster and not refined."""
 
 DETERMINED = 1e-2
-"""Share of a zero's size. A zero that the last digits of a system's numbers move farther comes with a warning."""
+"""Share of a zero's size by which the last digits of the system may move it without a warning."""
 
 CANCELLED = 1e-7
-"""Of its size: a pole and a zero that are nearer than this are one mode, which is not reached or not seen."""
+"""Relative distance below which a pole and a zero cancel, because their mode is not controllable or not observable."""
 
 
 def poles(system: "control.StateSpace") -> Array:
     """Eigenvalues of A, by size: (n,) complex [1/s].
 
-    A double pole at zero, of a joint that is free to turn, is exact only to the square root of rounding. A warning,
-    `UncertainResult`, says where a slow pole is lost to the rounding of fast ones.
+    A double pole at zero, of a joint that is free to turn, is accurate only to the square root of rounding. A warning,
+    `UncertainResult`, reports a slow pole that is lost to the rounding of fast ones.
     """
     s, error = eigenvalues(np.asarray(state_space("poles", system).A, dtype=float))
     if (poor := doubtful(s, error)).any():
@@ -55,15 +57,15 @@ def poles(system: "control.StateSpace") -> Array:
 def zeros(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> Array:
     """Finite zeros from some inputs to some outputs, by size: (k,) complex [1/s], in exactly conjugate pairs.
 
-    They are the s at which Rosenbrock's system matrix [A - s 1, B; C, D] loses rank: transmission zeros, and modes that
-    these inputs do not reach or these outputs do not see. Those at infinity (two for each output that is a place and
-    each input a force) are taken out by orthogonal transformations before any eigenvalue is computed, not sorted out
-    after: A. Emami-Naeini and P. Van Dooren, Computation of zeros of linear multivariable systems, Automatica 18
-    (1982) 415-430. As many outputs as inputs are usual; other numbers, and systems that lose rank everywhere, have the
-    zeros that are left.
+    Zeros are the s at which Rosenbrock's system matrix [A - s 1, B; C, D] loses rank. They include transmission zeros,
+    and modes that these inputs do not control or these outputs do not observe. Infinite zeros (two for each pair of a
+    position output and a force input) are removed by orthogonal transformations before any eigenvalue is computed: A.
+    Emami-Naeini and P. Van Dooren, Computation of zeros of linear multivariable systems, Automatica 18 (1982) 415-430.
+    The numbers of outputs and inputs are usually equal. Other systems, and those that lose rank everywhere, have the
+    remaining zeros.
 
-    Raises `DescriptionError` for an unknown output or input, and where no output depends on any input. A warning,
-    `UncertainResult`, says where the last digits of the system's numbers move a zero.
+    Raises `DescriptionError` for an unknown output or input, and if no output depends on any input. A warning,
+    `UncertainResult`, reports zeros that the last digits of the system's numbers move.
     """
     s, error = zeros_with_errors(system, output, input)
     if (poor := error > DETERMINED * np.abs(s)).any():
@@ -90,7 +92,7 @@ def zeros_with_errors(
         raise DescriptionError("zeros: no output depends on any of the inputs")
     if n == 0:
         return np.empty(0, dtype=complex), np.empty(0)
-    # [A - s 1, B; C, D] with D square and regular: in the null space of [C, D] a pencil of the size of A is left
+    # [A - s 1, B; C, D] with D square and regular: on the null space of [C, D] the pencil has the size of A
     null = np.linalg.svd(np.hstack([C, D]))[2][len(C) :].T
     from scipy.linalg import eigvals
 
@@ -101,7 +103,7 @@ def zeros_with_errors(
     s = _at_origin(s, 1.0, rows)
     entries = np.where(s == 0.0, 0.0, entries)
     k = len(real)
-    s, error = np.concatenate([s, s[k:].conj()]), np.concatenate([entries, entries[k:]])  # pairs, but for rounding
+    s, error = np.concatenate([s, s[k:].conj()]), np.concatenate([entries, entries[k:]])  # exact pairs
     order = _size_order(s)
     return rate * s[order], rate * error[order]
 
@@ -124,7 +126,7 @@ def _refined(s: Array, system: tuple[Array, Array, Array, Array]) -> tuple[Array
         for _ in range(REFINEMENTS):
             try:
                 x, y = _null_vectors(P0 - found[i] * E, rng)
-            except np.linalg.LinAlgError:  # it is a zero to the last digit
+            except np.linalg.LinAlgError:  # the zero is exact to the last digit
                 break
             size = np.vdot(y, E @ x)
             if not abs(size) > 0.0:
@@ -139,7 +141,7 @@ def _refined(s: Array, system: tuple[Array, Array, Array, Array]) -> tuple[Array
 
 
 def _null_vectors(P: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Vectors x and y of norm 1 with P x and y' P as small as can be, by inverse iteration."""
+    """Vectors x and y of norm 1 with the smallest P x and y' P, by inverse iteration."""
     x, y = (rng.standard_normal(len(P)) + 0j for _ in range(2))
     for _ in range(2):
         x = np.linalg.solve(P, x)
@@ -151,13 +153,13 @@ def _null_vectors(P: Array, rng: np.random.Generator) -> tuple[Array, Array]:
 def transfer_function(
     system: "control.StateSpace", output: Channels = None, input: Channels = None
 ) -> "control.TransferFunction":
-    """From inputs to outputs, a `control.TransferFunction` made from poles, zeros and gain, one for each pair.
+    """Return the transfer functions from inputs to outputs, made from poles, zeros and gain of each pair.
 
-    python-control's own conversion computes numerators whose degree is wrong by what rounding leaves of coefficients
-    that should be zero; margins and root loci then have zeros far out that are not there. Here the degree is that of
-    the zeros which `zeros` finds, poles of joints that are free to turn are at 0 exactly, and what no input reaches or
-    no output sees is cancelled. Coefficients of polynomials are poor data for many poles: above about 20, frequency
-    responses are better taken from the state space.
+    python-control's own conversion leaves rounding errors in coefficients that should be zero. Its numerators then have
+    a wrong degree, and margins and root loci have spurious zeros far out. Here the degree follows from the zeros of
+    `zeros`, poles of freely turning joints are exactly at 0, and modes that are not controllable or not observable
+    cancel. Polynomial coefficients are inaccurate for many poles. Above about 20 poles, take frequency responses from
+    the state space.
 
     Raises `DescriptionError` for an unknown output or input.
     """
@@ -185,7 +187,7 @@ def _ratio(system: "control.StateSpace", output: int, input: int) -> tuple[Array
     except DescriptionError:  # the output does not depend on this input
         return np.zeros(1), np.ones(1)
     s_p, s_z = _without_common(s_p, s_z, size)
-    # the gain, from values where there is neither pole nor zero
+    # the gain, from values away from poles and zeros
     near = np.concatenate([np.abs(s_p[s_p != 0]), np.abs(s_z[s_z != 0]), [size]])
     found = []
     for s in np.geomspace(near.min() / 3, 3 * size, 15):
@@ -197,7 +199,7 @@ def _ratio(system: "control.StateSpace", output: int, input: int) -> tuple[Array
 
 
 def _without_common(s_p: Array, s_z: Array, size: float) -> tuple[Array, Array]:
-    """Poles and zeros without those that cancel: pairs that are one but for rounding."""
+    """Poles and zeros without the pairs that cancel, which are equal except for rounding."""
     left_p, left_z = list(s_p), []
     for z in s_z:
         gaps = np.abs(np.array(left_p) - z) if left_p else np.array([np.inf])
@@ -210,12 +212,12 @@ def _without_common(s_p: Array, s_z: Array, size: float) -> tuple[Array, Array]:
 
 
 def _at_origin(s: Array, size: float, error: Array | float) -> Array:
-    """s, with 0 for what is 0 but for the rounding of a double one."""
+    """Replace values by 0 if they differ from 0 only by the rounding of a double one."""
     return np.where((np.abs(s) < ORIGIN * size) & (np.abs(s) <= error), 0.0, s)
 
 
 def is_minimum_phase(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> bool:
-    """Whether no zero lies in the right half plane; those on the imaginary axis, of an undamped arm, are allowed."""
+    """True if no zero lies in the right half plane; those on the imaginary axis, of an undamped arm, are allowed."""
     s = zeros(system, output, input)
     return bool((s.real <= 1e-6 * np.abs(s)).all())
 
@@ -223,10 +225,10 @@ def is_minimum_phase(system: "control.StateSpace", output: Channels = None, inpu
 @final
 @dataclass(frozen=True, eq=False)
 class ZeroDynamics:
-    """The motions that leave the outputs at zero: x = basis z, u = gain z, z_dot = matrix z.
+    """Motions that leave the outputs at zero: x = basis z, u = gain z, z_dot = matrix z.
 
-    The eigenvalues of `matrix`, (k, k) [1/s], are the zeros; `basis` is (states, k), `gain` (inputs, k). The z are no
-    coordinates of the arm: only x and u mean something.
+    The eigenvalues of `matrix`, (k, k) [1/s], are the zeros. `basis` is (states, k), and `gain` is (inputs, k). The z
+    are not coordinates of the arm: only x and u have a meaning.
     """
 
     matrix: Array
@@ -235,10 +237,11 @@ class ZeroDynamics:
 
 
 def zero_dynamics(system: "control.StateSpace", output: Channels = None, input: Channels = None) -> ZeroDynamics:
-    """The linear zero dynamics of as many outputs as inputs: what is left to move when the outputs are held at zero.
+    """Linear zero dynamics of as many outputs as inputs: the remaining motion when the outputs are held at zero.
 
-    An inverse-dynamics law for these outputs makes the arm do that (Lin & Lewis, section 5); it is unusable where
-    `matrix` is unstable. Raises `DescriptionError` where the numbers differ, or where several inputs hold the outputs.
+    An inverse-dynamics controller of these outputs causes this motion (Lin & Lewis, section 5). Such a controller is
+    not usable if `matrix` is unstable. Raises `DescriptionError` if the numbers of outputs and inputs differ, or if u
+    is not unique.
     """
     a, b, c, d = _channel(system, output, input)
     A, B, C, D, x_scale, u_scale, rate = scaled(a, b, c, d)
@@ -260,7 +263,7 @@ def _size_order(s: Array) -> Array:
     first = np.argsort(np.abs(s))
     s = s[first]
     size = np.abs(s)
-    group = np.cumsum(np.diff(size, prepend=0.0) > 1e-6 * size)  # those of a conjugate pair, or of +-s, are of one size
+    group = np.cumsum(np.diff(size, prepend=0.0) > 1e-6 * size)  # conjugate pairs, and +-s, have equal sizes
     angle = s / np.where(size > 0, size, 1.0)
     return first[np.lexsort((np.round(angle.real, 6), np.round(angle.imag, 6), group))]
 
@@ -274,7 +277,7 @@ def _channel(system: "control.StateSpace", output: Channels, input: Channels) ->
 
 
 def state_space(where: str, system: Any) -> "control.StateSpace":
-    """The system, if it is one, of finite numbers; raises `DescriptionError`."""
+    """Return the system if it is a StateSpace of finite numbers; raises `DescriptionError` otherwise."""
     import control
 
     with refused(where):

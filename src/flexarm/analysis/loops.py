@@ -1,7 +1,8 @@
-"""Closed loops as linear systems: an arm under a law, near where it stands or a state it passes.
+"""Closed loops as linear systems: an arm under a controller, near an equilibrium or a state of a motion.
 
-Everything is a `control.StateSpace` with named signals: in continuous time for a law that works all the time, with its
-period for a sampled one, u being held between samples exactly and delays being states. Python-control does the rest.
+Every result is a `control.StateSpace` with named signals. It is continuous for a continuous controller, and has the
+controller's period for a sampled one. In a sampled loop u is constant between samples, which is exact, and delays are
+states.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 ORDERS = ("", "_rate", "_acceleration")
-"""What a reference gives of each joint."""
+"""Suffixes of the signals of a reference at each joint."""
 
 
 def closed_loop(
@@ -48,35 +49,38 @@ def closed_loop(
     w: ArrayLike | None = None,
     p: Any = None,
 ) -> "control.StateSpace":
-    """An arm under a controller as a linear system, deviations from where both stand still, or from a motion.
+    """Return an arm under a controller as a linear system of deviations from an equilibrium, or from a motion.
 
-    Inputs are disturbances at the drives, `u_...`, added to what the law gives, and for controllers with a reference
-    its place, rate and acceleration at each joint, `r_upper_joint`, `r_upper_joint_rate`,
-    `r_upper_joint_acceleration`: a reference that moves is all three, and a motion known with its torques none. Outputs
-    are those of the sensors, then what the law gives. States are the arm's, as `Model.linearize` has them, then the
-    law's memory, `law_1` and so on: estimates, integrals, what a delay holds back. The matrices are exact derivatives;
-    what rounds is taken at its mean, and limits of `Sampled` do not act on small deviations. A sampled loop is a system
-    of its period, inputs being held; one of several rates, `Every`, of the time after which it does the same again.
+    - Inputs: disturbances at the drives, `u_...`, added to the controller's output. For controllers with a reference
+      also its position, rate and acceleration at each joint, `r_upper_joint`, `r_upper_joint_rate`,
+      `r_upper_joint_acceleration`. A moving reference has all three, and a motion with known torques has none.
+    - Outputs: those of the sensors, then the controller's outputs.
+    - States: those of the arm, as in `Model.linearize`, then the controller's memory, `law_1` and so on: estimates,
+      integrals, delayed values.
+
+    The matrices are exact derivatives. Rounding is replaced by its mean, and limits of `Sampled` do not act on small
+    deviations. A sampled loop is a system with its period, with inputs constant over it. With several rates, `Every`,
+    the period is the time after which the loop repeats itself.
 
     Parameters
     ----------
     model : Model
     controller : Controller, Sampled or Law
-        It is designed for the model.
+        The controller is designed for the model.
     q : (nq,) or (m,), optional
-        Near which the loop stands still: a configuration, or the joints alone, which then are in equilibrium. Default
+        A configuration near which the loop is at rest, or the joints alone, which are then in equilibrium. Default:
         where the controller's reference comes to rest.
     outputs : list of Sensor, optional
-        Default all coordinates and rates, and states of drives.
+        Default: all coordinates and rates, and states of drives.
     t : float, optional
         Time at which the reference is frozen [s]; default when it comes to rest.
     qd, s, z : (nv,), (states,), (memory,), optional
-        With qd the loop is taken at the state as it is, as on a motion; z is then the law's memory, default that of the
-        start.
+        With qd the system is that at the given state, as on a motion; z is then the controller's memory, default that
+        of the start.
     w : (exogenous,), optional
-        Exogenous inputs, which stay what they are.
+        Exogenous inputs, which are constant.
     p : (k,) or dict, optional
-        Parameters of the arm, of which the controller does not know.
+        Parameters of the arm that the controller does not know.
 
     Returns
     -------
@@ -85,9 +89,9 @@ def closed_loop(
     Raises
     ------
     DescriptionError
-        Also of a Python function, which cannot be differentiated.
+        If an argument does not fit, or if the controller is a Python function, which has no derivatives.
     FlexarmError
-        Where the loop stands still nowhere near.
+        If the loop has no equilibrium nearby.
     """
     with refused("closed_loop"):
         checked_instance(model, Model, "model")
@@ -113,19 +117,19 @@ def loop(
     w: ArrayLike | None = None,
     p: Any = None,
 ) -> "control.StateSpace":
-    """The loop transfer L at the actuators, from what enters the arm to the negative of what the law then gives.
+    """Loop transfer function L at the actuators, from the arm's inputs to the negative of the controller's outputs.
 
-    Negative feedback closes it, `control.feedback(L, 1)` is T, and 1 + L must not be singular: the convention of
-    `control.margin` and of Nyquist plots.
+    Negative feedback closes the loop: `control.feedback(L, 1)` is T, and 1 + L must not be singular. This is the
+    convention of `control.margin` and of Nyquist plots.
 
     Parameters
     ----------
     input : str or int, optional
-        An actuator, by the name or number of its input: the loop there, all others being closed. Default all together,
+        An actuator, by the name or index of its input: the loop there, with all others closed. Default all together,
         (m, m).
 
-    The other parameters, and what is raised, are those of `closed_loop`; a controller of several rates, `Every`, has no
-    such system.
+    The other parameters and the errors are those of `closed_loop`. A controller of several rates, `Every`, has no such
+    system.
     """
     return linear_loop("loop", looped("loop", model, controller, w, p), q, t, qd, s, z).broken(input)
 
@@ -137,11 +141,11 @@ class LinearLoop:
 
     Attributes
     ----------
-    model, period, w : the arm, the law's period, exogenous inputs
+    model, period, w : the arm, the controller's period, exogenous inputs
     t, x : time [s], and (q, qd, s, z) there, q in local coordinates
-    phases : what small deviations do, at each sample of the law's cycle
-    from_r : of each, (m + memory, 3 joints), slopes of u and of what follows for the memory to the reference, its rate
-        and its acceleration; none where the law follows none
+    phases : linear models of small deviations, at each sample of the controller's cycle
+    from_r : for each, slopes (m + memory, 3 joints) of u and of the next memory in the reference, its rate and its
+        acceleration; none if the controller has no reference
     """
 
     model: Model
@@ -154,22 +158,22 @@ class LinearLoop:
 
     @classmethod
     def of(cls, loop: ClosedLoop, t: float, x: Array) -> "LinearLoop":
-        """That of a closed loop near x at t."""
+        """Return the linear model of a closed loop near x at t."""
         return cls(loop.model, loop.period, loop.w, t, x, loop.cycle(t, x))
 
     @property
     def at(self) -> Deviations:
-        """The first of the cycle."""
+        """The first sample of the cycle."""
         return self.phases[0]
 
     @property
     def span(self) -> float | None:
-        """How long a cycle takes [s]; None of a law that works all the time."""
+        """Duration of a cycle [s]; None for a continuous controller."""
         return None if self.period is None else len(self.phases) * self.period
 
     @cached_property
     def poles(self) -> Array:
-        """Of the closed loop [1/s], those farthest to the right first; see `ClosedLoop.poles`."""
+        """Poles of the closed loop [1/s], those farthest to the right first; see `ClosedLoop.poles`."""
         return self._solved[0]
 
     @property
@@ -188,7 +192,7 @@ class LinearLoop:
         return s[order], error[order]
 
     def closed(self, outputs: Sequence[Sensor] | None = None) -> "control.StateSpace":
-        """See `closed_loop`."""
+        """Return the closed loop as a system, see `closed_loop`."""
         import control
 
         model, at, period = self.model, self.at, self.period
@@ -212,7 +216,7 @@ class LinearLoop:
         return control.StateSpace(*chained(systems), C, D, dt=self.span or 0, **names)
 
     def broken(self, input: str | int | None = None) -> "control.StateSpace":
-        """See `loop`."""
+        """Return the loop that is open at one or all inputs, see `loop`."""
         import control
 
         if len(self.phases) > 1:
@@ -223,7 +227,7 @@ class LinearLoop:
         others = [i for i in range(m) if i not in chosen]
         F, G = at.plant(period)
         memory = len(at.to_z)
-        remembered = at.to_z - at.felt[:, chosen] @ at.to_u[chosen]  # of the loop that is cut, what is put in is felt
+        remembered = at.to_z - at.felt[:, chosen] @ at.to_u[chosen]  # the cut loop's memory sees the external input
         A = np.vstack([np.hstack([F, np.zeros((len(F), memory))]) + G[:, others] @ at.to_u[others], remembered])
         B = np.vstack([G, at.felt])[:, chosen]
         names = [input_signals(self.model)[i] for i in chosen]
@@ -248,7 +252,7 @@ class LinearLoop:
 def linear_loop(
     where: str, loop: ClosedLoop, q: Any = None, t: Any = None, qd: Any = None, s: Any = None, z: Any = None
 ) -> LinearLoop:
-    """A closed loop about a state, see `closed_loop`."""
+    """Return the linear model of a closed loop about a state, see `closed_loop`."""
     model, law = loop.model, loop.law
     end = rest(law.reference) if law.reference is not None else None
     with refused(where):
@@ -267,7 +271,7 @@ def linear_loop(
 
 
 def looped(where: str, model: Model, controller: Any, w: Any = None, p: Any = None) -> ClosedLoop:
-    """An arm under a controller that is designed for the model, p being the arm's."""
+    """Return an arm with parameters p under a controller that is designed for the model."""
     with refused(where):
         checked_instance(model, Model, "model")
     law, period = designed(where, controller, model)
@@ -276,7 +280,7 @@ def looped(where: str, model: Model, controller: Any, w: Any = None, p: Any = No
 
 
 def designed(where: str, controller: Any, model: Model) -> tuple[Law, float | None]:
-    """The law of a controller for a model, and its period; limits of `Sampled` are left out."""
+    """Return the control law of a controller for a model, and its period; limits of `Sampled` are left out."""
     if isinstance(controller, Law):
         return controller, None
     if not isinstance(controller, Sampled):
@@ -301,7 +305,7 @@ def _memory(where: str, z: Any, count: int) -> Array:
 
 
 def _standing(where: str, model: Model, q: Any, end: tuple[float, Array] | None) -> Array:
-    """A configuration as given; of joints alone, or of the end of the law's reference, the equilibrium with them."""
+    """Return a configuration as given, or the equilibrium at joint coordinates or at the end of the reference."""
     if q is None and end is None:
         raise DescriptionError(f"{where}: q is missing; the controller has no reference that comes to rest")
     q = end[1] if q is None and end is not None else q
@@ -311,7 +315,7 @@ def _standing(where: str, model: Model, q: Any, end: tuple[float, Array] | None)
 
 @dataclass(eq=False)
 class _Shifted:
-    """A reference that can be shifted, by symbols, once the law that follows it has been designed."""
+    """A reference with a symbolic shift that is set after the design of the controller that follows it."""
 
     reference: Reference
     joints: int
@@ -320,8 +324,11 @@ class _Shifted:
 
     @classmethod
     def in_place_of(cls, controller: Any, model: Model) -> "tuple[Any, _Shifted] | None":
-        """A controller with such a reference, at any depth; None where it has none, or one that it knows with its
-        torques: such a motion is what it is."""
+        """Return a controller with such a reference, at any depth, or None.
+
+        The result is None if the controller has no reference, or one that is a motion with known torques, which has no
+        shift.
+        """
         found: list[_Shifted] = []
 
         def changed(thing: Any) -> Any:
@@ -342,7 +349,7 @@ class _Shifted:
         return (whole, found[0]) if found else None
 
     def expression(self, t: Any) -> list[Any]:
-        """Of the reference, shifted."""
+        """Joint coordinates of the shifted reference at the symbolic time t."""
         given = self.reference.expression(t)
         if self.shift is None:
             return given
@@ -353,17 +360,17 @@ class _Shifted:
         return ca.vertsplit(ca.vertcat(*given) + r + later * rate + later**2 / 2 * acceleration)
 
     def jumps(self) -> Array:
-        """Of the reference."""
+        """Times at which the reference jumps."""
         from flexarm.trajectory import jumps_of
 
         return jumps_of(self.reference)
 
     def described(self) -> str:
-        """As the reference."""
+        """Text of the reference."""
         return self.reference.described()
 
     def slopes(self, near: ClosedLoop, t: float, x: Array) -> Array:
-        """Of u and what follows for the memory, to r, its rate and its acceleration, (m + memory, 3 joints)."""
+        """Slopes (m + memory, 3 joints) of u and of the next memory in r, its rate and its acceleration."""
         import casadi as ca
 
         law, n, k = near.law, near.model.nv, len(near.model.states)
@@ -381,7 +388,7 @@ class _Shifted:
 
 
 def _reference(value: Any, model: Model) -> Reference:
-    """A reference, or standing where numbers say."""
+    """Return a reference, or one that is constant at the given numbers."""
     if hasattr(value, "expression"):
         return value  # type: ignore[no-any-return]
     return Still(tuple(np.broadcast_to(np.asarray(value, dtype=float), (len(model.arm.joints),)).tolist()))

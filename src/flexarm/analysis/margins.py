@@ -1,8 +1,8 @@
-"""How far a feedback loop is from instability: gain, phase and delay margins, disk margins, peaks of sensitivities.
+"""Robustness of feedback loops: gain, phase and delay margins, disk margins, peaks of sensitivities.
 
-A loop transfer L goes from what enters the plant at the actuators to the negative of what the law then gives, so that
-1 + L is what must not become singular: S = (1 + L)^-1, T = L S. A sampled loop's is a system in z, and all frequencies
-go up to half the sampling rate.
+A loop transfer function L leads from the plant's inputs to the negative of the controller's outputs. 1 + L must not be
+singular: S = (1 + L)^-1, T = L S. L of a sampled loop is a system in z, and all frequencies are below half the sampling
+rate.
 """
 
 import warnings
@@ -30,7 +30,7 @@ SWEEP = 40
 SMALLEST = 1e-16
 """Share of the largest pole or zero; a smaller one counts as zero."""
 ABOUT = np.concatenate([[0.0], *(np.array([-1.0, 1.0]) * 2.0**k for k in range(-3, 7))])
-"""In half-widths of a resonance, where it is looked at."""
+"""Grid points about a resonance, in half-widths of the resonance."""
 TURN = 0.3
 """Relative change of a response between two neighbouring frequencies above which more are added between them."""
 FINEST = 1e-10
@@ -43,9 +43,9 @@ STILL = 1e-6
 DETERMINED = 1e-3
 """Relative change of the loop by the last digits of its numbers above which its margins come with a warning."""
 ROUNDING = 1e-9
-"""A factor of gain below is 0: of a loop with a pole at zero."""
+"""Factor of gain below which it counts as 0, as in a loop with a pole at zero."""
 ACCURACY = 1e-6
-"""Relative, of a peak."""
+"""Relative accuracy of a peak."""
 PEAKS = 3
 """Number of maxima of the grid that are refined."""
 
@@ -53,25 +53,26 @@ PEAKS = 3
 @final
 @dataclass(frozen=True)
 class Margins:
-    """What one loop bears, the others being closed; NaN where the closed loop is not stable.
+    """Margins of one loop with the others closed; NaN if the closed loop is not stable.
 
     Attributes
     ----------
     name : of the actuator
     gain : (low, high)
-        Factors on the loop's gain, one at a time, between which it stays stable: 0 and infinity where nothing ends it.
+        Factors on the loop's gain between which the loop stays stable, one at a time: 0 and infinity if there is no
+        limit.
     phase : float
-        Smallest angle, lag or lead, that would make it unstable; infinite where none does [rad].
+        Smallest phase lag or lead that would make the loop unstable; infinite if none does [rad].
     delay : float
-        Smallest further delay that would [s].
+        Smallest additional delay that would make the loop unstable [s].
     crossover : float
-        Where the loop's gain is 1, at the phase margin; NaN where it never is [rad/s].
+        Frequency at which the loop's gain is 1, at the phase margin; NaN if there is none [rad/s].
     disk : float
         Balanced disk margin alpha = 2 / max |S - T|: gain and phase may change together, by any f in the disk
         f = (1 + d / 2) / (1 - d / 2), |d| < alpha (P. Seiler, A. Packard, P. Gahinet, An introduction to disk margins,
         IEEE Control Systems 40 (2020) 78-95).
     frequency : float
-        Where the disk margin is reached [rad/s].
+        Frequency of the disk margin [rad/s].
     sensitivity, complementary : float
         max |S| and max |T|.
     """
@@ -88,12 +89,12 @@ class Margins:
 
     @property
     def disk_gain(self) -> tuple[float, float]:
-        """Factors of gain inside the disk, at any phase of it zero: 0 and infinity from alpha = 2 on."""
+        """Factors of gain inside the disk, at zero phase: 0 and infinity from alpha = 2 on."""
         return disk_gain(self.disk)
 
     @property
     def disk_phase(self) -> float:
-        """Angle inside the disk, 2 atan(alpha / 2) [rad]."""
+        """Phase inside the disk, 2 atan(alpha / 2) [rad]."""
         return 2.0 * float(np.arctan(self.disk / 2.0))
 
 
@@ -107,15 +108,15 @@ def disk_gain(alpha: float) -> tuple[float, float]:
 @final
 @dataclass(frozen=True)
 class Together:
-    """What all loops bear at once; NaN where the closed loop is not stable.
+    """Margins of all loops at once; NaN if the closed loop is not stable.
 
     Attributes
     ----------
     disk : float
-        Simultaneous balanced disk margin: each loop may change by a disk of its own of this size. A lower bound,
+        Simultaneous balanced disk margin: each loop may change by its own disk of this size. It is a lower bound,
         2 / max mu(S - T) with mu bounded by diagonal scaling.
     frequency : float
-        Where it is reached [rad/s].
+        Frequency of this margin [rad/s].
     sensitivity, complementary : float
         Largest singular values of S and T.
     """
@@ -127,25 +128,26 @@ class Together:
 
 
 def is_stable(poles: Array, errors: Array | float = 0.0) -> bool:
-    """Return whether all poles [1/s] lie in the left half plane, by more than rounding, see `eigenvalues`."""
+    """True if all poles [1/s] lie in the left half plane, by more than rounding, see `eigenvalues`."""
     return bool((poles.real < -_near_axis(poles, errors)).all())
 
 
 def grows(poles: Array, errors: Array | float = 0.0) -> bool:
-    """Return whether a pole [1/s] lies in the right half plane, by more than rounding, see `eigenvalues`."""
+    """True if a pole [1/s] lies in the right half plane, by more than rounding, see `eigenvalues`."""
     return bool((poles.real > _near_axis(poles, errors)).any())
 
 
 def _near_axis(poles: Array, errors: Array | float) -> Array:
-    """Distances from the imaginary axis at which a pole may be on it."""
+    """Distances from the imaginary axis within which a pole may be on it."""
     size = np.where(np.isfinite(poles), np.abs(poles), 0.0)
     return np.maximum(UNSTABLE * size, errors)
 
 
 def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> Margins:
-    """Of one loop: one input, one output, the closed loop being stable. Raises `DescriptionError` for another.
+    """Return the margins of one loop with one input, one output and a stable closed loop.
 
-    Poles of the closed loop of at most the size `drift` [1/s] are left out: a free base's momentum, and where it is.
+    Poles of the closed loop of at most the size `drift` [1/s] are left out: those of a free base's momentum and
+    position. Raises `DescriptionError` for another loop.
     """
     A, B, C, period = _checked(loop, drift)
     with refused("margins"):
@@ -155,7 +157,7 @@ def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> M
             f"margins: the loop has {loop.ninputs} inputs and {loop.noutputs} outputs; it must have one of each"
         )
     name = name or loop.input_labels[0]
-    if not np.any(B) or not np.any(C):  # nothing comes back
+    if not np.any(B) or not np.any(C):  # there is no feedback
         return Margins(name, (0.0, np.inf), np.inf, np.inf, np.nan, 2.0, np.nan, 1.0, 0.0)
     L = Response(A, B, C, np.zeros((1, 1)), period)
     features = [*_poles(A, period), *_poles(A - B @ C, period), *_zeros(loop, period)]
@@ -183,7 +185,7 @@ def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> M
 
 
 def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
-    """Of all loops at once, as many inputs as outputs, the closed loop being stable; see `margins`."""
+    """Margins of all loops at once, with as many inputs as outputs and a stable closed loop; see `margins`."""
     A, B, C, period = _checked(loop, drift)
     if len(C) != B.shape[1]:
         raise DescriptionError(f"margins: the loop has {B.shape[1]} inputs and {len(C)} outputs; it must have as many")
@@ -211,9 +213,10 @@ def _checked(loop: Any, drift: Any) -> tuple[Array, Array, Array, float | None]:
 
 
 def _check_determined(name: str, L: Response, both: Response, omega: Array) -> None:
-    """Warn where the last digits of the loop's numbers change it by more than `DETERMINED` where its margins are.
+    """Warn if the last digits of the loop's numbers change it by more than `DETERMINED` at the frequencies of its
+    margins.
 
-    The digits matter where large numbers cancel, and where closing the loop and opening it again does not return it.
+    The digits matter if large numbers cancel, and if closing the loop and opening it again does not return it.
     """
     omega = omega[np.isfinite(omega) & (omega > 0.0)]
     if not len(omega):
@@ -240,13 +243,14 @@ def _check_determined(name: str, L: Response, both: Response, omega: Array) -> N
 
 
 def peak(system: Response, omega: Array, values: Array | None = None) -> tuple[float, float]:
-    """The largest singular value of a stable system over all frequencies, to 1e-6, and where [rad/s].
+    """Largest singular value of a stable system over all frequencies, to 1e-6, and its frequency [rad/s].
 
-    `values` are those of the system at the frequencies omega, ascending, where they are known.
+    `values` are those of the system at the frequencies omega, ascending, if they are known.
 
-    From the largest at some frequencies, by the eigenvalues on the axis of Hamiltonian matrices: N. A. Bruinsma and
-    M. Steinbuch, A fast algorithm to compute the H-infinity norm, Systems & Control Letters 14 (1990) 287-293. A
-    sampled system is taken to continuous time by the bilinear map, which keeps it.
+    The search begins with the largest value at some frequencies and uses the imaginary eigenvalues of Hamiltonian
+    matrices: N. A. Bruinsma and M. Steinbuch, A fast algorithm to compute the H-infinity norm, Systems & Control
+    Letters 14 (1990) 287-293. A sampled system is mapped to continuous time by the bilinear map, which preserves the
+    values.
     """
     given = system.continuous()
     best, at = _highest(system, omega, system(omega) if values is None else values)
@@ -277,9 +281,9 @@ def _highest(system: Response, omega: Array, values: Array) -> tuple[float, floa
 
 
 def _refined(height: Callable[[float], float], omega: Array, values: Array, starts: Array) -> tuple[float, float]:
-    """Return the largest value of a function of the frequency, and where [rad/s].
+    """Return the largest value of a function of the frequency, and its frequency [rad/s].
 
-    `values` are its values at the frequencies omega; it is searched about those with the numbers `starts`.
+    `values` are its values at the frequencies omega. The search refines those with the indices `starts`.
     """
     from scipy.optimize import minimize_scalar
 
@@ -308,19 +312,19 @@ def _sensitivities(
 
 
 def _without_drift(A: Array, B: Array, C: Array, period: float | None, drift: float) -> tuple[Array, Array, Array]:
-    """The system without the slowest of its eigenvalues, which the inputs do not reach or the outputs do not see."""
+    """The system without its slowest eigenvalues, which the inputs do not control or the outputs do not observe."""
     if not drift:
         return A, B, C
     from scipy.linalg import schur, solve_sylvester
 
     at, size = (0.0, drift) if period is None else (1.0, drift * period)
     T, Z, k = schur(A, output="real", sort=lambda re, im: np.hypot(re - at, im) > size)
-    X = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:])  # what couples the others to them
+    X = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:])  # decouples the two parts
     return T[:k, :k], Z[:, :k].T @ B - X @ Z[:, k:].T @ B, C @ Z[:, :k]
 
 
 def _poles(A: Array, period: float | None) -> Array:
-    """Poles [1/s] that are not at zero, but for rounding."""
+    """Poles [1/s] that are not at zero, up to rounding."""
     s, error = eigenvalues(A if period is None else A - np.eye(len(A)))
     s = s[~_at_zero(s, error)]
     if period is None:
@@ -330,7 +334,7 @@ def _poles(A: Array, period: float | None) -> Array:
 
 
 def _at_zero(s: Array, error: Array) -> Array:
-    """Return which poles rounding may have moved from zero."""
+    """True for poles that rounding may have moved from zero."""
     return (np.abs(s) <= error) & (np.abs(s) <= STILL * np.abs(s).max(initial=0.0))
 
 
@@ -343,7 +347,7 @@ def _zeros(loop: "control.StateSpace", period: float | None) -> Array:
 
 
 def _looked_at(features: Iterable[complex], period: float | None) -> Array:
-    """Frequencies [rad/s], ascending: a sweep, and those about poles and zeros."""
+    """Frequencies [rad/s], ascending: a sweep, and more near poles and zeros."""
     s = np.array([x for x in features if np.isfinite(x)], dtype=complex)
     size = np.abs(s[np.abs(s) > SMALLEST * np.abs(s).max(initial=0.0)])
     highest = np.inf if period is None else np.pi / period
@@ -381,7 +385,7 @@ def _value(L: Response, omega: float) -> complex:
 
 
 def _crossings(L: Response, omega: Array, values: Array) -> Array:
-    """Where |L| = 1, ascending [rad/s]."""
+    """Frequencies with |L| = 1, ascending [rad/s]."""
     with np.errstate(divide="ignore"):
         size = np.log(np.abs(values))
     return _roots(lambda w: float(np.log(abs(_value(L, w)))), omega, size)
@@ -393,30 +397,30 @@ def _roots(function: Callable[[float], float], omega: Array, values: Array) -> A
     found = []
     for i in np.flatnonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0):
         a, b = float(omega[i]), float(omega[i + 1])
-        if function(a) * function(b) < 0.0:  # else the change is one of rounding
+        if function(a) * function(b) < 0.0:  # otherwise the change is due to rounding
             found.append(brentq(function, a, b, rtol=1e-12, xtol=1e-300))
     return np.array(found)
 
 
 def _lag(L: Response, omega: float) -> float:
-    """The angle, above 0, by which L must fall behind to be -1."""
+    """Phase lag, above 0, that moves L to -1."""
     return float(np.mod(np.angle(-_value(L, omega)), 2.0 * np.pi)) or 2.0 * np.pi
 
 
 @dataclass(frozen=True)
 class _Gain:
-    """Return the factors on the gain for which L passes through -1, and the frequencies [rad/s] of these crossings."""
+    """Factors on the gain for which L passes through -1, and the frequencies [rad/s] of these crossings."""
 
     factors: tuple[float, float]
     frequencies: tuple[float, ...]
 
 
 def _gain_margin(L: Response, omega: Array, values: Array) -> _Gain:
-    """Factors below and above 1 by which L goes through -1."""
+    """Return the factors below and above 1 for which L passes through -1."""
     at = _roots(lambda w: _value(L, w).imag, omega, values.imag)
     ends = [] if L.period is None else [np.pi / L.period]
     s = eigenvalues(L.A if L.period is None else L.A - np.eye(len(L.A)))
-    if not _at_zero(*s).any():  # at a pole there is no value
+    if not _at_zero(*s).any():  # L has no value at a pole
         ends.append(0.0)
     passed = []
     for w, end in [*((w, False) for w in at), *((w, True) for w in ends)]:
@@ -430,10 +434,10 @@ def _gain_margin(L: Response, omega: Array, values: Array) -> _Gain:
 
 
 def _structured(system: Response, omega: Array, values: Array) -> tuple[float, float]:
-    """The largest upper bound of mu for diagonal perturbations over all frequencies, and where [rad/s].
+    """Largest upper bound of mu for diagonal perturbations over all frequencies, and its frequency [rad/s].
 
-    At each frequency D M D^-1 with the diagonal D that balances rows and columns (E. Osborne, On pre-conditioning of
-    matrices, J. ACM 7 (1960) 338-345).
+    At each frequency it is the norm of D M D^-1 with the diagonal D that balances rows and columns (E. Osborne, On
+    pre-conditioning of matrices, J. ACM 7 (1960) 338-345).
     """
     if len(system.D) == 1:
         return peak(system, omega, values)

@@ -1,4 +1,4 @@
-"""How poles of a closed loop move with a gain, a parameter, anything."""
+"""Migration of a closed loop's poles with a gain, a parameter, or any other value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,23 +21,23 @@ Array = np.ndarray
 
 
 RIGHT = 0.2
-"""How far a figure reaches to the right of the imaginary axis, as a share of what it shows on the left."""
+"""Reach of a figure to the right of the imaginary axis, as a share of its reach to the left."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PoleMigration:
-    """Poles of a closed loop over some values of something.
+    """Poles of a closed loop as functions of a value.
 
     Attributes
     ----------
     values : (values,)
     poles : (values, k) complex
-        A column is one pole on its way [1/s]; minus infinity where nothing of a deviation is left at a next sample.
+        Each column is one pole [1/s]; minus infinity if a deviation vanishes at the next sample.
     period : float or None
-        Of a sampled loop [s].
+        Period of a sampled loop [s].
     name : str
-        Of what changes.
+        Name of the value.
     """
 
     values: Array
@@ -47,12 +47,12 @@ class PoleMigration:
 
     @property
     def stable(self) -> Array:
-        """At which of the values no pole grows, (values,)."""
+        """True for each value at which no pole is unstable, (values,)."""
         size = np.abs(np.where(np.isfinite(self.poles), self.poles, 0.0)).max(axis=1)
         return self.poles.real.max(axis=1) <= 1e-9 * size
 
     def figure(self, size: float | None = None) -> "Figure":
-        """The poles' ways in the complex plane, from a circle to a cross, no farther than `size` [1/s] if given."""
+        """Plot the poles' paths in the complex plane, from a circle to a cross, within `size` [1/s] if given."""
         with refused("PoleMigration.figure"):
             size = None if size is None else checked_number(size, "1/s", POSITIVE, "size")
         drawn = style.figure(6.4, 4.8, layout="constrained")
@@ -84,21 +84,21 @@ def pole_migration(
     w: ArrayLike | None = None,
     name: str = "",
 ) -> PoleMigration:
-    """The poles of a closed loop, each followed from value to value.
+    """Poles of a closed loop, each followed from value to value.
 
-    From one value to the next poles are paired so that the sum of the distances to where they were heading is least.
-    Poles of a sampled loop are paired as those of z.
+    From one value to the next, poles are paired so that the sum of their distances from the extrapolated poles is
+    least. Poles of a sampled loop are paired in z.
 
     Parameters
     ----------
     make : function of a value
-        It gives the controller or, where the arm changes, (controller, p) with values of its parameters, see `Model`.
+        Returns the controller or, if the arm changes, (controller, p) with values of its parameters, see `Model`.
     values : (k,)
-        In the order in which the poles are followed.
+        Values in the order in which the poles are followed.
     q, t, w
-        Where the loop is looked at: those of `closed_loop`, with the same errors.
+        State of the loop: those of `closed_loop`, with the same errors.
     name : str
-        What the values are, for the figure.
+        Name of the values, for the figure.
     """
     with refused("pole_migration"):
         if not callable(make):
@@ -125,7 +125,7 @@ def pole_migration(
 
 
 def _followed(ways: list[Array], z: Array) -> Array:
-    """The poles in the order of those before, by where they were heading."""
+    """The poles in the order of the previous ones, by their extrapolation."""
     from scipy.optimize import linear_sum_assignment
 
     heading = 2.0 * ways[-1] - ways[-2] if len(ways) > 1 else ways[-1]

@@ -1,4 +1,4 @@
-"""Modes: how fast, how damped, who moves them and who sees them."""
+"""Modes: frequencies, damping, controllability and observability."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ Array = np.ndarray
 def mode_table(
     model: Model, q: Array, sensors: Sequence[Sensor] | None = None, tolerance: float = 1e-8
 ) -> "xarray.Dataset":
-    """Every mode about a configuration, all drives free: how fast, how damped, who moves it and who sees it.
+    """Return all modes about a configuration with free drives: frequency, damping, controllability, observability.
 
     With modes phi of M and K = d2V/dq2, phi' M phi = 1, and viscous damping D:
 
@@ -28,18 +28,18 @@ def mode_table(
         observability    |c phi| / sqrt(c M^-1 c'), c = y_q + lambda y_qd + lambda^2 y_qdd, lambda = j omega
 
     These are cosines of angles, as in A. M. A. Hamdan and A. H. Nayfeh, Measures of modal controllability and
-    observability for first- and second-order linear systems, J. Guidance 12 (1989) 421-428, taken in the metric of the
-    kinetic energy: they have no units and do not depend on the coordinates.
+    observability for first- and second-order linear systems, J. Guidance 12 (1989) 421-428. They use the metric of the
+    kinetic energy, so they have no units and do not depend on the coordinates.
 
-    `controllable` and `observable` belong to a frequency: all modes that share it must be told apart (the rank test of
-    Popov, Belevitch and Hautus). Modes that turn or slide without restoring force share omega = 0.
+    `controllable` and `observable` belong to a frequency: all modes of this frequency must be distinguishable (the rank
+    test of Popov, Belevitch and Hautus). Modes that turn or slide without restoring force share omega = 0.
 
     Parameters
     ----------
     q : (nq,)
         An equilibrium, see `equilibrium`.
     sensors : list of Sensor, optional
-        Default: the coordinates, of a free base the local ones.
+        Default: the coordinates, for a free base the local ones.
     tolerance : float
         Cosines below it count as zero.
 
@@ -99,13 +99,13 @@ def _share(a: Array, size: Array) -> Array:
 
 
 def _alike(omega: Array) -> list[Array]:
-    """Modes of the same frequency, but for rounding."""
+    """Groups of modes with equal frequencies, up to rounding."""
     gaps = np.diff(omega) > 1e-6 * np.abs(omega[1:]) + 1e-9 * np.abs(omega).max(initial=0.0)
     return np.split(np.arange(len(omega)), np.flatnonzero(gaps) + 1)
 
 
 def _told_apart(values: Array, together: list[Array], tolerance: float) -> Array:
-    """For each mode whether the rows of all modes of its frequency are independent."""
+    """True for each mode if the rows of all modes of its frequency are independent."""
     found = np.zeros(len(values), dtype=bool)
     for group in together:
         size = np.linalg.svd(values[group], compute_uv=False) if values.shape[1] else np.zeros(0)

@@ -1,4 +1,4 @@
-"""A line of the tip along which a free base does not turn."""
+"""A straight line of the tip along which a free base does not turn."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -21,41 +21,42 @@ Array = np.ndarray
 
 DEGREES = (12, 24, 48, 96)
 EXACT = 1e-8
-"""Of the joints' motion, as a polynomial [rad or m]."""
+"""Largest error of the polynomial of the joints' motion [rad or m]."""
 MOST_TRIED = 3000
-"""Configurations looked at on the way; a line that leads past no singular one takes some hundreds."""
+"""Largest number of evaluated configurations; a line that avoids singular configurations needs some hundreds."""
 WEAK = 1e-6
-"""Of the largest: a motion of the tip that joint rates give by less is none."""
+"""Relative size below which a motion of the tip by joint rates counts as none."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ReactionlessLine:
-    """Joints move the tip along a straight line in the world, from rest to rest, and the free base does not turn.
+    """Motion of the joints that moves the tip along a straight line in the world, while the free base does not turn.
 
-    The rates are those of `reaction_null` that bring the tip nearest to the velocity that is wanted, in the sense of
-    least squares: N (J_g N)^+ v. With six joints in space, or three in the plane, the tip is where it should be; with
-    fewer it goes as far as it can, and `missed` says how far off it ends. The base is pushed aside, by momentum's law,
-    and the line does not mind. Links are taken not to bend; the time along the line is that of `Quintic`.
+    The motion is from rest to rest. The rates are those of `reaction_null` that bring the tip's velocity nearest to the
+    wanted one in the sense of least squares: N (J_g N)^+ v. With six joints in space, or three in the plane, the tip
+    follows the line exactly. With fewer it goes as far as it can, and `missed` has the remaining distance. The base
+    moves by conservation of momentum, which does not affect the line. Links count as rigid. The time along the line is
+    that of `Quintic`.
 
     Parameters
     ----------
     model : Model
-        Of an arm on a free base that nothing else moves.
+        Model of an arm on a free base without other actuators.
     joints : (m,)
-        Where the motion begins [rad or m]; the base stands at rest.
+        Joint coordinates at the beginning [rad or m]; the base is in its pose of rest.
     way : (3,)
-        From the tip's place at the start to where it shall go, along the world's axes [m].
+        Displacement of the tip from its initial position to its goal, along the world's axes [m].
     duration : float
         [s]
     links : list of str, optional
-        Whose joints may move; default all.
+        Links whose joints may move; default all.
 
     Raises
     ------
     DescriptionError
-        Where the base is not free, no motion of these joints leaves its attitude alone, or the line leads through a
-        configuration in which the joints would have to be infinitely fast.
+        If the base is not free, if no motion of these joints keeps its attitude, or if the line leads through a
+        configuration that would need infinite joint rates.
     """
 
     model: Model
@@ -88,7 +89,7 @@ class ReactionlessLine:
         T, m, tried = moved_by_joints(model.arm), len(arm.joints), count()
 
         def rates(s: float, x: Array) -> Array:
-            """Of the local coordinates, over the share of the line."""
+            """Rates of the local coordinates with respect to the share of the line."""
             if next(tried) > MOST_TRIED:
                 raise self._too_fast()
             q = attitude.configuration(arm, x)
@@ -119,7 +120,7 @@ class ReactionlessLine:
 
     @property
     def missed(self) -> float:
-        """How far from where it shall go the tip ends [m]."""
+        """Distance of the tip from its goal at the end [m]."""
         start = self.model.tip(configuration(self.model, self.joints))[:3, 3]
         return float(np.linalg.norm(self.model.tip(self._motion[1])[:3, 3] - start - self.way))
 
@@ -136,6 +137,6 @@ class ReactionlessLine:
         return found
 
     def described(self) -> str:
-        """Start, way and duration, and the arm."""
+        """Text with the start, the displacement, the duration, and the arm."""
         where = f"from joints {list(self.joints)} by {list(self.way)} m"
         return f"a line without reaction {where} in {self.duration} s, links {self.links} ({self.model.fingerprint})"

@@ -1,4 +1,4 @@
-"""The frequency response of a linear system, and where its largest singular value has a given size."""
+"""Frequency response of a linear system, and frequencies at which its largest singular value has a given size."""
 
 from dataclasses import dataclass
 from typing import final
@@ -11,12 +11,15 @@ from flexarm.cached import cached_property
 Array = np.ndarray
 
 AXIS = 1e-5
-"""Of its size: an eigenvalue nearer to the imaginary axis may be on it. One too many costs a look at its frequency."""
+"""Relative distance from the imaginary axis below which an eigenvalue may be on it.
+
+An eigenvalue too many costs only one evaluation at its frequency.
+"""
 NOISE = 1e-12
 """Share of the largest eigenvalue by which rounding may have moved a smaller one."""
 
 FEW = 3
-"""Frequencies for which a Schur form does not pay."""
+"""Number of frequencies up to which a Schur form does not pay."""
 CORRECTIONS = 2
 """Steps of iterative refinement before a frequency is solved by elimination instead."""
 TRIES = 4
@@ -36,7 +39,7 @@ class Response:
 
     @cached_property
     def _matrix(self) -> Array:
-        """Return A, or for a system with a period A - 1, which keeps the digits of slow states."""
+        """A, or for a system with a period A - 1, which keeps the digits of slow states."""
         return self.A if self.period is None else self.A - np.eye(len(self.A))
 
     @cached_property
@@ -47,7 +50,10 @@ class Response:
         return T, Z
 
     def __call__(self, omega: Array) -> Array:
-        """At frequencies (k,) [rad/s]: (k, outputs, inputs), infinite at a pole. One Schur form serves all."""
+        """Evaluate at frequencies (k,) [rad/s]: (k, outputs, inputs), infinite at a pole.
+
+        One Schur form serves all frequencies.
+        """
         s = 1j * omega if self.period is None else np.expm1(1j * omega * self.period)
         with np.errstate(all="ignore"):
             return np.einsum("ij,jkl->kil", self.C, self._states(s)) + self.D
@@ -86,7 +92,7 @@ class Response:
         try:
             x = np.linalg.solve(pencil, B)
             x = x + np.linalg.solve(pencil, B - pencil @ x)
-        except np.linalg.LinAlgError:  # a pole among them
+        except np.linalg.LinAlgError:  # one of the frequencies is a pole
             return self._substituted(s, np.moveaxis(B, 0, 1))
         return np.moveaxis(x, 0, 1)
 
@@ -113,7 +119,7 @@ class Response:
         return found
 
     def continuous(self) -> "Response":
-        """The system in s that has at omega what this one has at 2 / period atan(omega period / 2)."""
+        """The continuous system whose value at omega is that of this one at 2 / period atan(omega period / 2)."""
         if self.period is None:
             return self
         a = 2.0 / self.period
@@ -123,17 +129,19 @@ class Response:
         return Response(A, root * P @ self.B, root * self.C @ P, self.D - self.C @ P @ self.B)
 
     def mapped(self, omega: Array) -> Array:
-        """The frequencies of `continuous` that belong to those here [rad/s]."""
+        """Frequencies of `continuous` that correspond to frequencies of this system [rad/s]."""
         if self.period is None:
             return omega
         return 2.0 / self.period * np.tan(np.minimum(omega * self.period / 2.0, np.pi / 2.0 - 1e-9))
 
     def unmapped(self, omega: float) -> float:
-        """The frequency here of one of `continuous` [rad/s]."""
+        """Frequency of this system that corresponds to one of `continuous` [rad/s]."""
         return omega if self.period is None else 2.0 / self.period * float(np.arctan(omega * self.period / 2.0))
 
     def at_level(self, level: float) -> Array:
-        """Frequencies at which a singular value may be `level`, above that of D, ascending [rad/s]; continuous."""
+        """Frequencies at which a singular value may be `level`, above that of D, ascending [rad/s]; continuous systems
+        only.
+        """
         A, B, C, D = self.A, self.B, self.C, self.D
         R = level**2 * np.eye(B.shape[1]) - D.T @ D
         if np.linalg.eigvalsh(R)[0] <= 0.0:

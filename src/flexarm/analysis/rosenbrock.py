@@ -1,19 +1,22 @@
-"""What Rosenbrock's system matrix [A - s 1, B; C, D] needs before its zeros are computed: scaling, and a staircase."""
+"""Preparation of Rosenbrock's system matrix [A - s 1, B; C, D] for its zeros: scaling, and a staircase."""
 
 import numpy as np
 
 Array = np.ndarray
 
 RANK = 1e-12
-"""Singular values below this, of matrices of size 1, are zero. What vanishes but for rounding is below 1e-15. The small
-ones that count: a torque at the hub makes next to no acceleration at the tip at once, 1e-8 with 20 to 40 modes."""
+"""Size below which singular values of matrices of size 1 count as zero.
+
+Values that vanish up to rounding are below 1e-15. The smallest real ones are about 1e-8: a torque at the hub causes
+nearly no immediate acceleration at the tip with 20 to 40 modes.
+"""
 
 
 def reduced(A: Array, B: Array, C: Array, D: Array) -> tuple[Array, Array, Array, Array, Array]:
-    """The system on the largest subspace x = T z on which outputs can be kept at zero; its D has full row rank.
+    """Restrict the system to the largest subspace x = T z on which outputs can stay at zero; its D has full row rank.
 
-    Outputs that no input reaches at once, C~ x, stay at zero if x stays in the null space of C~; the rates of what is
-    then no state any more must be zero: they are the outputs of the next round.
+    Outputs that no input affects directly, C~ x, stay at zero if x stays in the null space of C~. The rates of the
+    removed states must then be zero. They are the outputs of the next round.
     """
     T = np.eye(len(A))
     while True:
@@ -23,7 +26,7 @@ def reduced(A: Array, B: Array, C: Array, D: Array) -> tuple[Array, Array, Array
         turn, lost = _row_compression(below.T)
         if lost == 0:
             return A, B, above, D, T
-        turn = np.roll(turn, -lost, axis=0).T  # states that stay first, those that C~ forbids last
+        turn = np.roll(turn, -lost, axis=0).T  # remaining states first, those that C~ excludes last
         A, B, above, T = turn.T @ A @ turn, turn.T @ B, above @ turn, T @ turn
         n = len(A) - lost
         C, D = np.vstack([above[:, :n], A[n:, :n]]), np.vstack([D, B[n:]])
@@ -31,7 +34,7 @@ def reduced(A: Array, B: Array, C: Array, D: Array) -> tuple[Array, Array, Array
 
 
 def _row_compression(X: Array) -> tuple[Array, int]:
-    """An orthogonal Q with only `rank` rows of Q X not zero, the first; and the rank."""
+    """An orthogonal Q for which only the first `rank` rows of Q X are not zero, and the rank."""
     if 0 in X.shape:
         return np.eye(len(X)), 0
     U, size, _ = np.linalg.svd(X)
@@ -39,10 +42,10 @@ def _row_compression(X: Array) -> tuple[Array, int]:
 
 
 def scaled(A: Array, B: Array, C: Array, D: Array) -> tuple[Array, Array, Array, Array, Array, Array, float]:
-    """The system with states, inputs, outputs and time scaled so that its matrices are of size 1, and those scales.
+    """Scale states, inputs, outputs and time so that the system's matrices have size 1, and return the scales.
 
-    States are balanced between what drives them and what they drive, which puts rates and places, radians and metres
-    on one footing; all scales are powers of 2. x = x_scale x', u = u_scale u', s = rate s'.
+    States are balanced between the inputs that drive them and the outputs that they drive. Rates and positions, radians
+    and metres then have similar sizes. All scales are powers of 2: x = x_scale x', u = u_scale u', s = rate s'.
     """
     n, m = B.shape
     x, u, y = np.ones(n), np.ones(m), np.ones(len(C))
@@ -65,6 +68,6 @@ def _size(X: Array, axis: int) -> Array:
 
 
 def _power(x: Array) -> Array:
-    """The nearest power of 2; 1 where there is none."""
+    """Nearest powers of 2; 1 where there is none."""
     known = np.isfinite(x) & (x > 0)
     return np.where(known, 2.0 ** np.round(np.log2(np.where(known, x, 1.0))), 1.0)

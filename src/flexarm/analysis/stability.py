@@ -1,4 +1,4 @@
-"""The stability of closed loops where it matters: where an arm stands, along its motion, over ranges of parameters."""
+"""Stability of closed loops at rest, along a motion, and over ranges of parameters."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 DRIFT = 1e-7
-"""Of the fastest pole: slower ones of an arm on a free base are its drift, momentum that nothing acts on."""
+"""Share of the fastest pole below which a pole of an arm on a free base is its drift, which is conserved momentum."""
 MOST_CORNERS = 64
 
 
@@ -38,11 +38,11 @@ class Point:
     Attributes
     ----------
     linear : LinearLoop
-        `closed(outputs)` and `broken(input)` give the systems.
+        `closed(outputs)` and `broken(input)` return the systems.
     standing : bool
-        Whether arm and law stand still there; else the state is one of a motion, and the poles are frozen.
+        True if arm and controller are at rest there. Otherwise the state is part of a motion, and the poles are frozen.
     held : bool
-        Whether it is held there at all.
+        True if the controller holds the arm there.
     """
 
     linear: LinearLoop
@@ -51,12 +51,12 @@ class Point:
 
     @property
     def time(self) -> float:
-        """[s]."""
+        """Time of the point [s]."""
         return self.linear.t
 
     @property
     def poles(self) -> Array:
-        """Of the closed loop, the rightmost first, without the drift of a free base: (k,) complex [1/s]."""
+        """Poles of the closed loop, the rightmost first, without the drift of a free base: (k,) complex [1/s]."""
         return _moving(self.linear)[0]
 
     @property
@@ -66,9 +66,9 @@ class Point:
 
     @property
     def verdict(self) -> str:
-        """ "stable", "undamped" (a pole on the imaginary axis, but for rounding) or "unstable".
+        """One of "stable", "undamped" (a pole on the imaginary axis, up to rounding) or "unstable".
 
-        The drift of a free base does not count: momentum that nothing acts on.
+        The drift of a free base, which is conserved momentum, does not count.
         """
         if not self.held:
             return "unstable"
@@ -77,17 +77,17 @@ class Point:
 
     @property
     def stable(self) -> bool:
-        """Whether all poles lie in the left half plane."""
+        """True if all poles lie in the left half plane."""
         return self.verdict == "stable"
 
     @property
     def one_rate(self) -> bool:
-        """Whether the law does the same at each sample; else the loop has poles, and no margins."""
+        """True if the controller has one rate. With several rates the loop has poles, but no margins."""
         return len(self.linear.phases) == 1
 
     @cached_property
     def loops(self) -> tuple[Margins, ...]:
-        """Of each actuator's loop, the others being closed."""
+        """Margins of each actuator's loop, with the others closed."""
         names = self.linear.model.inputs
         if not (self.stable and self.one_rate):
             nan = float("nan")
@@ -96,35 +96,35 @@ class Point:
 
     @cached_property
     def together(self) -> Together:
-        """Of all loops at once."""
+        """Margins of all loops at once."""
         if not (self.stable and self.one_rate):
             return Together(*4 * (float("nan"),))
         return together(self.linear.broken(), _drift(self.linear))
 
     @property
     def closed_loop(self) -> "control.StateSpace":
-        """See `analysis.closed_loop`."""
+        """The closed loop as a system, see `analysis.closed_loop`."""
         return self.linear.closed()
 
     @property
     def loop(self) -> "control.StateSpace":
-        """See `analysis.loop`."""
+        """The open loop as a system, see `analysis.loop`."""
         return self.linear.broken()
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Worst:
-    """Where in the ranges of some parameters the smallest disk margin, or the fastest growth, was found.
+    """The smallest disk margin, or the fastest growth, that was found within the ranges of some parameters.
 
     Attributes
     ----------
     parameters : dict of values by name
     point : Point
     tried : int
-        How many sets of values.
+        Number of sets of values that were tried.
     unstable : int
-        How many of them are unstable, or hold the arm nowhere.
+        Number of these that are unstable or have no equilibrium.
     """
 
     parameters: Mapping[str, float]
@@ -136,18 +136,18 @@ class Worst:
 @final
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What `stability` found; printed, a table.
+    """Result of `stability`; `str` is a table.
 
     Attributes
     ----------
     name : of the arm, or the scenario
     controller : one line
     period : float or None
-        Of a sampled loop [s].
+        Period of a sampled loop [s].
     end : Point
-        Where the loop stands still, or the last point of the motion if it does nowhere near.
+        Equilibrium of the loop, or the last point of the motion if there is none nearby.
     along : tuple of Point
-        On the motion, in order of time.
+        Points on the motion, in order of time.
     worst : Worst or None
     """
 
@@ -160,7 +160,7 @@ class Stability:
 
     @property
     def stable(self) -> bool:
-        """At the end, and over the ranges; frozen poles along a motion decide nothing."""
+        """True if the loop is stable at the end, and over the ranges; frozen poles along a motion do not decide."""
         return self.end.stable and (self.worst is None or self.worst.point.stable)
 
     def __str__(self) -> str:
@@ -198,7 +198,7 @@ def _told(point: Point) -> list[str]:
 
 
 def shown_pole(s: complex) -> str:
-    """A pole, or a pair of them."""
+    """Text of a pole, or of a pair of poles."""
     return f"{s.real:.4g} +- {abs(s.imag):.4g}j" if abs(s.imag) > 1e-9 * abs(s) else f"{s.real:.4g}"
 
 
@@ -215,33 +215,34 @@ def stability(
     name: str = "",
     w: ArrayLike | None = None,
 ) -> Stability:
-    """Poles and margins of an arm under a controller, where it stands, along a motion, and at worst.
+    """Return poles and margins of an arm under a controller: at rest, along a motion, and in the worst case.
 
-    Any controller with a law: continuous, sampled with delay and observer; exact linear models as `closed_loop` has
-    them. Limits do not count.
+    The controller may be continuous, or sampled with delay and observer. The linear models are exact, as in
+    `closed_loop`. Limits are left out.
 
     Parameters
     ----------
     model : Model
     controller : Controller, Sampled or Law
     q : (nq,) or (m,), optional
-        Near which it stands, default the end of its reference.
+        Configuration near which the loop is at rest, default the end of its reference.
     motion : Dataset, optional
-        A run of this model under this controller, with q and qd, drive_state where drives have some, w where it has it.
+        A run of this model under this controller, with q and qd, with drive_state if drives have states, and with w if
+        the run has exogenous inputs.
     along : int
-        So many times of the motion, evenly spaced from its beginning, are looked at beside the end.
+        Number of times of the motion that are analysed, evenly spaced from its beginning, in addition to the end.
     vary : dict of (low, high) by names, optional
-        Ranges of numbers of the arm, "payload.mass": the controller is designed for the model and does not know of
-        them. All corners are tried (64 at random where there are more), then random samples, then a local descent from
-        the worst of these.
+        Ranges of the arm's parameters, such as "payload.mass". The controller is designed for the model and does not
+        know these values. The search tries all corners (64 random ones if there are more), then random samples, then a
+        local descent from the worst of these.
     samples : int
-        Random ones within the ranges.
+        Number of random samples within the ranges.
     seed : int
-        Of these.
+        Seed of the random samples.
     name : str
-        What the report is called; default as the arm.
+        Name of the report; default that of the arm.
     w : (exogenous,), optional
-        Exogenous inputs where it stands; default those at the end of the motion.
+        Exogenous inputs at rest; default those at the end of the motion.
 
     Returns
     -------
@@ -250,9 +251,9 @@ def stability(
     Raises
     ------
     DescriptionError
-        For a Python function, a motion without what is needed, and ranges that are none.
+        If the controller is a Python function, if the motion lacks a required variable, or if a range is invalid.
     FlexarmError
-        Where the loop stands still nowhere near, and there is no motion.
+        If the loop has no equilibrium nearby, and there is no motion.
     """
     with refused("stability"):
         checked_instance(model, Model, "model")
@@ -280,7 +281,7 @@ def stability(
 
 
 def _end(loop: ClosedLoop, states: Passed | None, q: Any) -> LinearLoop:
-    """Where it stands still: near the end of the motion, if it does there, or near q, or its reference's end."""
+    """Linear model at rest: near the end of the motion, or near q, or at the reference's end."""
     if states is not None and q is None:
         t, x = float(states.t[-1]), loop.start(states.q[-1], None, states.s[-1], states.z[-1])
         try:
@@ -292,7 +293,7 @@ def _end(loop: ClosedLoop, states: Passed | None, q: Any) -> LinearLoop:
 
 
 def _drift(linear: LinearLoop) -> float:
-    """Size of the poles that are no more than the drift of a free base, which may turn [1/s]; 0 without one."""
+    """Size up to which poles are the drift of a free base, which may turn [1/s]; 0 without a free base."""
     if not linear.model.arm.free:
         return 0.0
     s, n = linear.poles, linear.model.nv
@@ -301,14 +302,14 @@ def _drift(linear: LinearLoop) -> float:
 
 
 def _moving(linear: LinearLoop) -> tuple[Array, Array]:
-    """The poles without the drift of a free base, and their errors."""
+    """Poles without the drift of a free base, and their errors."""
     s, error = linear.poles, linear.pole_errors
     moving = ~(np.abs(s) <= _drift(linear)) if linear.model.arm.free else np.full(len(s), True)
     return s[moving], error[moving]
 
 
 def _check_poles(point: Point) -> None:
-    """Warn where rounding leaves open whether a pole is to the left of the imaginary axis or to the right."""
+    """Warn if rounding leaves open whether a pole is to the left of the imaginary axis or to the right."""
     s, error = point.poles, point.pole_errors
     open_ = doubtful(s, error) & (np.abs(s.real) <= error)
     if open_.any():
@@ -336,7 +337,7 @@ def _frozen(loop: ClosedLoop, states: Passed, i: int) -> Point:
 def _worst(
     loop: ClosedLoop, arm: Model, end: Point, vary: Mapping[str, Sequence[float]], samples: int, seed: int
 ) -> Worst:
-    """The worst of corners, random samples, and a descent from the worst of these."""
+    """Return the worst of corners, random samples, and a descent from the worst of these."""
     from scipy.optimize import minimize
 
     names, low, high = _ranges(vary)
@@ -374,8 +375,10 @@ def _worst(
 
 
 def _score(found: LinearLoop | None) -> float:
-    """The simultaneous disk margin, of a loop of several rates by how much it decays [1/s], or the negative of the
-    fastest growth; minus infinity where nothing stands."""
+    """Score of a loop: the simultaneous disk margin, or the negative of the fastest growth if the loop is unstable.
+
+    For a loop of several rates it is the slowest decay [1/s]. It is minus infinity without an equilibrium.
+    """
     if found is None:
         return -np.inf
     s, error = _moving(found)
@@ -385,7 +388,7 @@ def _score(found: LinearLoop | None) -> float:
 
 
 def _corners(count: int, generator: np.random.Generator) -> Array:
-    """All of them, or as many at random."""
+    """All corners, or `MOST_CORNERS` random ones."""
     if 2**count <= MOST_CORNERS:
         return np.array(list(product((0.0, 1.0), repeat=count)))
     return generator.integers(0, 2, (MOST_CORNERS, count)).astype(float)
@@ -406,7 +409,7 @@ def _ranges(vary: Mapping[str, Sequence[float]]) -> tuple[tuple[str, ...], Array
 
 
 def _check_names(varied: Model, names: Sequence[str]) -> None:
-    """A pattern or a symbol may mean several parameters, or another name."""
+    """Raise `DescriptionError` for a pattern or a symbol that means several parameters, or another name."""
     if tuple(each.name for each in varied.parameters) != tuple(names):
         there = ", ".join(each.name for each in varied.parameters)
         raise DescriptionError(

@@ -1,4 +1,4 @@
-"""Controllers: each a frozen object that designs a law for a model; one a file."""
+"""Controllers: each is a frozen object that designs a control law for a model. Each file has one controller."""
 
 from flexarm.control.attitude import AttitudePD
 from flexarm.control.cascaded import Cascaded

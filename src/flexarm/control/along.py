@@ -1,4 +1,4 @@
-"""A motion of the whole arm: its states and inputs between the given times, and the arm's linear models along it."""
+"""A motion of the complete arm: its states and inputs at all times, and the linear models of the arm along it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 POINTS = 401
-"""Times of the motion of a reference."""
+"""Number of times at which the motion of a reference is evaluated."""
 NODES = 17
-"""Of those at which the equilibrium is found."""
+"""Number of these times at which the equilibrium is found."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion that an arm makes under torques known with it.
+    """A motion that an arm makes under known torques.
 
     Attributes
     ----------
     times : (k,)
         From 0 on [s].
     q, qd : (k, n)
-        Between the times cubics with these places and rates.
+        Coordinates and rates. Between the times the motion is a cubic with these values at its ends.
     u : (k, m)
     held : bool
-        Whether each u lasts until the next; else they are joined by straight lines.
+        True if each u is constant until the next time, False if u is linear between the times.
     """
 
     times: Array
@@ -49,12 +49,12 @@ class Motion:
 
     @property
     def end(self) -> float:
-        """Its last time [s]."""
+        """The last time of the motion [s]."""
         return float(self.times[-1])
 
     @property
     def jumps(self) -> Array:
-        """Where u jumps."""
+        """Times at which u jumps."""
         return self.times[1:][(np.diff(self.u, axis=0) != 0).any(axis=1)] if self.held else np.empty(0)
 
     @cached_property
@@ -64,17 +64,17 @@ class Motion:
         return CubicHermiteSpline(self.times, self.q, self.qd)
 
     def states(self, t: Array) -> tuple[Array, Array]:
-        """q and qd (times, n) at times within it."""
+        """q and qd (times, n) at times within the motion."""
         return self._path(t), self._path(t, 1)
 
     def inputs(self, t: Array) -> Array:
-        """u (times, m) at times within it, from the right at a jump."""
+        """u (times, m) at times within the motion, from the right at a jump."""
         if self.held:
             return self.u[np.searchsorted(self.times, t, side="right") - 1]
         return np.stack([np.interp(t, self.times, row) for row in self.u.T], axis=1)
 
     def means(self, edges: Array, after: Array) -> Array:
-        """The mean of u from each of the edges to the next (k - 1, m); `after` (m,) follows on the motion."""
+        """Mean of u from each of the edges to the next (k - 1, m). After the motion u is `after` (m,)."""
         if self.held:
             gathered = np.cumsum(np.diff(self.times)[:, None] * self.u[:-1], axis=0)
         else:
@@ -89,7 +89,7 @@ class Motion:
 
 
 def motion_of(what: str, model: Model, times: Any, q: Any, qd: Any, u: Any, held: Any) -> Motion:
-    """A motion of a model's arm; raises `DescriptionError` where the parts do not fit."""
+    """Return a motion of a model's arm; raises `DescriptionError` if the parts do not fit."""
     n, m = model.nv, len(model.inputs)
     with refused(what):
         t, q, qd, u = (checked_array(x, name) for x, name in ((times, "times"), (q, "q"), (qd, "qd"), (u, "u_ref")))
@@ -107,12 +107,12 @@ def motion_of(what: str, model: Model, times: Any, q: Any, qd: Any, u: Any, held
 
 
 def held_of(given: Any, hold: Any) -> Any:
-    """Whether each u of a motion lasts until the next, where nobody says so: as the motion has it."""
+    """True if each u of a motion is constant until the next time: `hold` if it is given, else as the motion has it."""
     return not getattr(given, "linear", True) if hold is None else hold
 
 
 def slow_motion(what: str, model: Model, given: Any) -> Motion:
-    """The motion of an arm that follows a reference of its joints slowly: see `TimeScales.along`."""
+    """Return the motion of an arm that follows a reference of its joints slowly: see `TimeScales.along`."""
     import casadi as ca
 
     reference = followed(what, given, model)
@@ -133,8 +133,10 @@ def slow_motion(what: str, model: Model, given: Any) -> Motion:
 
 
 def linear_models(model: Model, motion: Motion, t: Array) -> tuple[Array, Array]:
-    """A (k, 2n, 2n) and B (k, 2n, m) at times (k,) of small deviations x = (q, qd) from a motion, dx/dt = A x + B u, by
-    exact derivatives."""
+    """Linear models dx/dt = A x + B u of small deviations x = (q, qd) from a motion, by exact derivatives.
+
+    Returns A (k, 2n, 2n) and B (k, 2n, m) at times (k,).
+    """
     (q, qd), u, n = motion.states(t), motion.inputs(t), model.nv
     to_q, to_qd, to_u = (stacked(model.slope("forward_dynamics", to), q, qd, u) for to in ("q", "qd", "u"))
     zero, one = np.zeros((len(t), n, n)), np.broadcast_to(np.eye(n), (len(t), n, n))
@@ -143,10 +145,10 @@ def linear_models(model: Model, motion: Motion, t: Array) -> tuple[Array, Array]
 
 
 def stacked(function: Any, *rows: Array) -> Array:
-    """A function's matrix for each of the rows of its arguments: (k, rows, columns)."""
+    """Evaluate a function's matrix for each of the rows of its arguments: (k, rows, columns)."""
     import casadi as ca
 
-    if not isinstance(function, ca.Function):  # of a model that varies, with its numbers put in
+    if not isinstance(function, ca.Function):  # of a model with variable parameters, whose values are inserted
         x = [ca.SX.sym("x", row.shape[1]) for row in rows]
         function = ca.Function("stacked", x, [function(*x)])
     found = np.array(function.map(len(rows[0]))(*(row.T for row in rows)))

@@ -1,4 +1,4 @@
-"""Control of a free base's attitude by wheels and thrusters."""
+"""Attitude control of a free base by reaction wheels and thrusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,36 +18,35 @@ from flexarm.simulation.law import Column, Controller, Law
 Array = np.ndarray
 
 CANNOT = 1e-9
-"""Of the largest: a torque that the actuators give is not one."""
+"""Error of a unit torque above which the actuators cannot apply the torque."""
 
 
 @final
 @dataclass(frozen=True)
 class AttitudePD:
-    """What a controller gives, and a torque on a free base that turns it to an attitude and holds it there.
+    """Attitude control of a free base: a torque, added to another controller, that turns the base to an attitude.
 
         T = -2 sgn(e_w) Kp (e_x, e_y, e_z) - Kd w
 
-    along the base's axes, e being the quaternion from the wanted attitude to the base's, w its angular velocity (Wie &
-    Barba 1985). The sign makes it the shorter way: a base turned by more than half a turn does not unwind. With numbers
-    for the gains it comes to rest from any attitude, whatever its inertia; so it does with an arm and panels on it,
-    whose joints' laws are passive, and bends nothing but what the torque bends.
+    The torque is along the base's axes. e is the quaternion from the wanted attitude to the base's, and w is the base's
+    angular velocity (Wie & Barba 1985). The sign selects the shorter rotation, so that a base turned by more than half
+    a turn does not unwind. With scalar gains the base comes to rest from any attitude, for any inertia. The same holds
+    with an arm and panels on the base if the control laws of their joints are passive.
 
-    Wheels and thrusters share the torque with the least sum of squares; thrusters that push give no force together
-    where they can. What the base's momentum needs beyond the wheels' torques about their axes is not compensated:
-    w x (angular momentum of the wheels) does no work.
+    Wheels and thrusters share the torque with the least sum of squares. The forces of the thrusters add up to zero if
+    the thrusters allow it. The term w x (angular momentum of the wheels) is not compensated, because it does no work.
 
     Parameters
     ----------
     Kp, Kd : float, (3,) or (3, 3)
         [N m/rad], [N m s/rad], about the base's axes.
     actuators : list of str, optional
-        Inputs that turn the base: "wheel-x.joint" of a wheel on it, "base.roll" of a thruster. Default: all thrusters.
-        Where they reach fewer than three axes, the torque about the others is left out.
+        Inputs that turn the base: "wheel-x.joint" of a wheel on the base, "base.roll" of a thruster. Default: all
+        thrusters. If they reach fewer than three axes, the torque about the others is left out.
     attitude : (4,)
         The wanted unit quaternion (w, x, y, z), from the base's axes to the world's.
     controller : Controller, optional
-        Of the joints, whose reference then has no part in the wheels: see `OnLinks`. Default: no other torques.
+        Controller of the joints. Its reference must not include the wheels: see `OnLinks`. Default: no other torques.
     """
 
     Kp: ArrayLike
@@ -57,9 +56,10 @@ class AttitudePD:
     controller: Controller | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its facts are the controller's, and the `allocation` (inputs, 3) of a torque.
+        """Return the control law for a model.
 
-        Raises `DescriptionError` where the base is not free, and for actuators that are not there or turn nothing.
+        The law's facts are those of the inner controller, and the `allocation` (inputs, 3) of a torque. Raises
+        `DescriptionError` if the base is not free, or if an actuator does not exist or turns nothing.
         """
         actuators("AttitudePD", model, period)
         Kp, Kd = gain("AttitudePD: Kp", self.Kp, 3), gain("AttitudePD: Kd", self.Kd, 3)
@@ -84,7 +84,7 @@ class AttitudePD:
 
 
 def checked_attitude(given: ArrayLike) -> Array:
-    """The unit quaternion (4,) of an attitude that is wanted; raises `DescriptionError`."""
+    """Return the wanted attitude as a unit quaternion (4,); raises `DescriptionError`."""
     with refused("AttitudePD"):
         wanted = checked_array(given, "attitude")
         if wanted.shape != (4,) or not abs(np.linalg.norm(wanted) - 1.0) <= 1e-3:
@@ -93,21 +93,22 @@ def checked_attitude(given: ArrayLike) -> Array:
 
 
 def axis_on_base(model: Model, number: int) -> Array:
-    """The axis (3,) about which the joint of a link on the base turns, along the base's axes."""
+    """Axis (3,) of the joint of a link on the base, along the base's axes."""
     R = model.frames(np.array(model.arm.rest))[number, :3, :3]
     return np.asarray(R @ np.array(model.arm.links[number].joint.direction))
 
 
 def _nothing(model: Model) -> Any:
-    """The law of no input at all."""
+    """Return the expression of a control law whose inputs are all zero."""
     m = len(model.inputs)
     return lambda t, q, qd, z: ([0.0] * m, [])
 
 
 def allocation(model: Model, names: Sequence[str] | None) -> Array:
-    """Inputs (m, 3) that turn a free base with a unit of torque about each of its axes, with the least sum of squares.
+    """Inputs (m, 3) that turn a free base with a unit torque about each of its axes, with the least sum of squares.
 
-    A wheel's torque turns the base the other way about its axis. Raises `DescriptionError`; see `AttitudePD`.
+    A wheel's torque turns the base in the opposite direction about the wheel's axis. Raises `DescriptionError`; see
+    `AttitudePD`.
     """
     arm, m = model.arm, len(model.inputs)
     thrusters = model.inputs[len(arm.joints) :]
@@ -136,7 +137,7 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
     share = np.zeros((m, 3))
     wanted = np.vstack([np.zeros((3, 3)), np.eye(3)])
     together: Array = np.linalg.pinv(wrenches[:, own]) @ wanted
-    if np.abs(wrenches[:, own] @ together - wanted).max() > CANNOT:  # not all axes, or not without a push
+    if np.abs(wrenches[:, own] @ together - wanted).max() > CANNOT:  # not all axes, or not without a force
         together = np.linalg.pinv(wrenches[3:, own], rcond=CANNOT)
     if not np.abs(together).max(initial=0.0) > CANNOT:
         raise DescriptionError(f"AttitudePD: {', '.join(given)}: none of the actuators turns the base")

@@ -1,4 +1,4 @@
-"""Cascaded control, as servo drives have it: position, velocity, current."""
+"""Cascaded control as in servo drives: position, velocity, current."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,38 +22,40 @@ FEEDFORWARD = ("none", "gravity", "dynamics")
 @final
 @dataclass(frozen=True)
 class Cascaded:
-    """Each joint for itself, by its motor's encoder: position P, velocity PI, current PI; y = B' q, yd = B' qd.
+    """Cascaded control of each joint with its motor's encoder: position P, velocity PI, current PI.
+
+    The encoders measure y = B' q and yd = B' qd.
 
     - Position: v* = rd + Kp (r - y).
-    - Velocity: tau* = Kv (v* - yd) + w + feedforward, w' = (Kv / Ti) (v* - yd); cut off at `torque_limit`.
-    - A motor that takes a torque gets tau*. One with a voltage gets V = R tau* / (k_t G) + k_e G yd where it has no
-      inductance. Else i* = tau* / (k_t G), and V = Kc (i* - i) + v + k_e G yd with the gains that, V being held for a
-      period, give the current the pole exp(-current_bandwidth period) and no other: the zero of the PI cancels
-      exp(-R period / L).
+    - Velocity: tau* = Kv (v* - yd) + w + feedforward, w' = (Kv / Ti) (v* - yd), saturated at `torque_limit`.
+    - Current: A motor with a torque input gets tau*. A motor with a voltage input and no inductance gets
+      V = R tau* / (k_t G) + k_e G yd. With inductance, i* = tau* / (k_t G) and V = Kc (i* - i) + v + k_e G yd. V is
+      constant over a period. The gains give the current the single pole exp(-current_bandwidth period), because the
+      zero of the PI controller cancels exp(-R period / L).
 
-    Integrators do not wind up (Hanus' conditioning): each gets the error that would have given what its limit, or the
-    motor's, lets through.
+    The integrators have anti-windup (Hanus' conditioning). Each integrates the error that would have led to the
+    saturated value.
 
     Parameters
     ----------
     reference : Reference, float or (m,)
-        Of all joints; numbers are where they shall stand. Motors of elastic joints follow it as well.
+        Reference of all joints, or their constant target positions. Motors of elastic joints follow it as well.
     Kp : float or (m,)
-        Of position [1/s].
+        Gain of the position loop [1/s].
     Kv : float or (m,)
-        Of velocity, on the joint's side [N m s/rad or N s/m].
+        Gain of the velocity loop, on the joint's side [N m s/rad or N s/m].
     Ti : float or (m,)
         Reset time of the velocity loop [s]; infinite for none.
     rate : bool
-        Whether rd is fed forward.
+        True to feed rd forward.
     feedforward : "none", "gravity" or "dynamics"
-        Torque of the rigid arm: what carries it at y; or its whole inverse dynamics along the reference, with rotors
-        and friction. An arm on a free base weighs nothing, and has the latter with the base as it moves where nothing
-        but the joints has moved it.
+        Feedforward torque of the rigid arm: its gravity torque at y, or its complete inverse dynamics along the
+        reference, with rotors and friction. An arm on a free base has no gravity torque. Its inverse dynamics assume
+        that the base moves with zero momentum.
     torque_limit : float or (m,), optional
-        Of the size of tau* [N m or N].
+        Largest size of tau* [N m or N].
     current_bandwidth : float or (m,), optional
-        [rad/s]. Default: half a radian a period.
+        [rad/s]. Default: half a radian per period.
     """
 
     reference: Reference | ArrayLike
@@ -66,7 +68,10 @@ class Cascaded:
     current_bandwidth: ArrayLike | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is w of joints whose Ti is finite, then v of motors with a current."""
+        """Return the control law for a model.
+
+        Its memory is w of the joints whose Ti is finite, then v of the motors with a current.
+        """
         import casadi as ca
 
         m = actuators("Cascaded", model, period)
@@ -95,7 +100,7 @@ class Cascaded:
             off = torque / motors.per_ampere - i
             full = gain * off + own.T @ v + motors.emf * yd
             u = clipped(full, motors.highest)
-            off = off + (u - full) / gain  # what would have asked for u
+            off = off + (u - full) / gain  # the error that would have led to u
             given = motors.per_ampere * (off + i)
             rates = integrates @ (Kv / Ti * (error + (given - wanted) / Kv))
             following = w + period * rates if period is not None else rates
@@ -106,7 +111,7 @@ class Cascaded:
         return Law(expression, memory, jumps=jumps, reference=reference, facts=facts, drives=bool(slow.any()))
 
     def _feedforward(self, model: Model, reference: Reference) -> Callable[[Any, Column], Column]:
-        """Torque of the rigid arm, of t and y."""
+        """Return the feedforward torque of the rigid arm as a function of t and y."""
         if self.feedforward not in FEEDFORWARD:
             must = f"it must be {choices(*map(repr, FEEDFORWARD))}"
             raise DescriptionError(f"Cascaded: feedforward is {shown(self.feedforward)}; {must}")
@@ -132,10 +137,10 @@ class Cascaded:
 
 
 def _current_loops(motors: Motors, period: float | None, bandwidth: Array) -> tuple[Array, Array]:
-    """Gains Kc [V/A] of the PI, and what a winding's current becomes in a period by itself.
+    """Gains Kc [V/A] of the current controllers, and the decay factors of the windings' currents over a period.
 
-    Held, V moves a current by i -> a i + (1 - a) V / R, a = exp(-R T / L); a PI whose zero is a leaves the pole
-    1 - Kc (1 - a) / R. A motor without inductance has neither, and V = R i.
+    A constant V moves a current by i -> a i + (1 - a) V / R, a = exp(-R T / L). A PI controller with its zero at a
+    leaves the pole 1 - Kc (1 - a) / R. A motor without inductance has no such dynamics, and V = R i.
     """
     if period is None:
         must = "the law of its current must be sampled; put Sampled around it"
@@ -147,7 +152,7 @@ def _current_loops(motors: Motors, period: float | None, bandwidth: Array) -> tu
 
 
 def _each(name: str, value: Any, m: int) -> Array:
-    """A positive number for each joint; Ti may be infinite."""
+    """Check a positive number for each joint; Ti may be infinite."""
     with refused():
         given = checked_array(value, f"Cascaded: {name}", finite=name != "Ti")
     if given.shape not in ((), (m,)) or not (given > 0).all():

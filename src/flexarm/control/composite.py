@@ -24,65 +24,73 @@ from flexarm.simulation.law import Column, Law, parted
 from flexarm.trajectory import Reference, jumps_of, reference_values
 
 NODES = 9
-"""Times along the reference at which the fast law is judged, and what gravity does beyond first order is found."""
+"""Number of times along the reference at which the fast controller is checked and the equilibrium is computed."""
 SAMPLES = 96
-"""Times along the reference at which the closed loop is linearised."""
+"""Number of times along the reference at which the closed loop is linearised."""
 FOLLOWS, GROWTH = 20.0, 500.0
-"""Of a deviation along the reference, in the energy's metric. Designs that follow well stay below the first. Of those
-simulated all below 170 arrived, some with half a radian of error on the way; the first to diverge had 785."""
+"""Growth of deviations along the reference, in the energy norm: design values that matter.
+
+Designs that follow well stay below the first value. The second is the limit of what is accepted. In simulations all
+designs below 170 arrived, some with an error of half a radian on the way. The first one that diverged had 785.
+"""
 LIMIT = 1e4
-"""Gains are not raised farther than by this factor in search of their limit."""
+"""Largest factor by which gains are raised in the search for their limit."""
 
 
 @final
 @dataclass(frozen=True)
 class Composite:
-    """u = u_s + u_f: computed torque of the rigid arm, and optimal damping about the deflection that goes with it.
+    """Composite control u = u_s + u_f: computed torque of the rigid arm, and optimal damping of the vibrations.
 
-    Singular perturbations (Subudhi & Morris 2002, sections 4 and 5), for any number of links, joints and modes; see the
-    module `timescales` for q = T [q_r; zeta] and the matrices. The small parameter is 1 / k_c, k_c the least stiffness;
-    the paper's fast state is k_c (zeta - zeta_s), sqrt(k_c) zeta', its fast time sqrt(k_c) t: the same equations.
+    The method is singular perturbations (Subudhi & Morris 2002, sections 4 and 5), for any number of links, joints and
+    modes. The module `timescales` has q = T [q_r; zeta] and the matrices. The small parameter is 1 / k_c, where k_c is
+    the least stiffness. The paper's fast state is k_c (zeta - zeta_s), sqrt(k_c) zeta', and its fast time is sqrt(k_c)
+    t. The equations are the same.
 
-    - Slow (eqs. 66, 69): u_s is the rigid arm's inverse dynamics, rotors included, for the accelerations
-      v = rdd + Kd (rd - q_rd) + Kp (r - q_r) of the joints, on the links' side. The print of eq. 69 leaves out the
-      velocity terms f_1, which eq. 66 has.
-    - Quasi-steady deflection (eqs. 64, 65): K_z zeta_s = B_z u_s - Q_z, the elastic rows of the inverse dynamics with
-      nothing bent.
-    - Fast (eq. 67): (E - C A^-1 C') zeta'' + D_z zeta' + K_z zeta = (B_z - C A^-1) u_f. The print of A_f leaves the
-      joints' acceleration, which is as fast, out of the rows of sigma.
-    - Fast law (eq. 70): u_f = -K_p (zeta - zeta_s) - K_d zeta', linear-quadratic. The paper's K_pf and K_vf are
-      -K_p / k_c and -K_d / sqrt(k_c), with columns in its order.
+    - Slow (eqs. 66, 69): u_s is the rigid arm's inverse dynamics, rotors included. The accelerations of the joints on
+      the links' side are v = rdd + Kd (rd - q_rd) + Kp (r - q_r). The printed eq. 69 omits the velocity terms f_1 of
+      eq. 66.
+    - Quasi-steady deflection (eqs. 64, 65): K_z zeta_s = B_z u_s - Q_z, the elastic rows of the inverse dynamics of the
+      undeformed arm.
+    - Fast (eq. 67): (E - C A^-1 C') zeta'' + D_z zeta' + K_z zeta = (B_z - C A^-1) u_f. The printed A_f omits the
+      joints' acceleration, which is as fast, in the rows of sigma.
+    - Fast controller (eq. 70): u_f = -K_p (zeta - zeta_s) - K_d zeta', linear-quadratic. The paper's K_pf and K_vf are
+      -K_p / k_c and -K_d / sqrt(k_c), with columns in the paper's order.
 
-    What the paper leaves out is of the first order in the small parameter, and large on an arm whose vibrations are
-    only some times as fast as its motion. `corrected` puts two terms of it back. For q_r the slow law takes
-    p = q_r + A^-1 C' (zeta - sag), of which A p' is the joints' momentum: vibrations do not appear in it, so the slow
-    law hardly excites them, and its acceleration is what u_s makes it. That is so of an arm with nothing bent, which A
-    and C are taken from; where deviations would grow because of that (absolute rotors on soft links), p' takes them
-    from the arm as it is bent. And the fast law damps zeta' - zeta_s', with the
-    rate of zeta_s along the reference. Under gravity, with or without that, u_s and zeta_s are completed to the
-    equilibrium of the bent arm at points of the reference, so that the arm stands exactly where the reference ends.
+    The paper omits terms of first order in the small parameter. They are large on an arm whose vibrations are only a
+    few times as fast as its motion. `corrected` adds two of these terms:
 
-    The whole state must be known.
+    - The slow controller uses p = q_r + A^-1 C' (zeta - sag) in place of q_r. A p' is the momentum of the joints.
+      Vibrations have no part in it, so the slow controller hardly excites them, and u_s determines its acceleration.
+      This holds for an undeformed arm, from which A and C are taken. If deviations would therefore grow (absolute
+      rotors on soft links), p' uses A and C of the deformed arm.
+    - The fast controller damps zeta' - zeta_s', with the rate of zeta_s along the reference.
+
+    Under gravity, u_s and zeta_s are completed to the equilibrium of the deformed arm at points of the reference, with
+    or without `corrected`. The arm then stands exactly where the reference ends.
+
+    The controller needs the complete state.
 
     Parameters
     ----------
     reference : Reference, float or (m,)
-        Of all joints, on the links' side; numbers are where they shall stand.
+        Reference of all joints, on the links' side, or their constant target positions.
     Kp, Kd : float, (m,) or (m, m)
-        Of the slow motion [1/s^2], [1/s].
+        Gains of the slow motion [1/s^2], [1/s].
     Q : float, (2k,) or (2k, 2k), optional
-        Of zeta - zeta_s, then of zeta'. Default: diag(K_z, M_z) / 2, the vibration's energy.
+        Weights of zeta - zeta_s, then of zeta'. Default: diag(K_z, M_z) / 2, the vibration's energy.
     R : float, (m,) or (m, m), optional
-        Of u_f. Default: B' M^-1 B / omega^2 of the whole arm, an energy too (see `riccati.effort`), omega being the
-        slowest frequency of the fast subsystem.
+        Weights of u_f. Default: B' M^-1 B / omega^2 of the complete arm, which is also an energy (see
+        `riccati.effort`). omega is the slowest frequency of the fast subsystem.
     gains : (K_p, K_d), each (m, k), optional
-        Given instead of designed, for zeta in the order of the arm's coordinates: amplitudes, then springs.
+        Gains in place of designed ones, for zeta in the order of the arm's coordinates: amplitudes, then springs.
     configuration : (m,), optional
-        Joints at which the fast law is designed. Default: where the reference is half-way in time, if that damps the
-        vibrations all along it; else at nine points of it, the gains going from one to the next on straight lines. It
-        must be given for a reference that never comes to rest, and is then also where the closed loop is judged.
+        Joint coordinates at which the fast controller is designed. Default: the middle of the reference in time, if
+        that design damps the vibrations all along the reference. Otherwise there are designs at nine points, with gains
+        that are interpolated linearly. A reference that never comes to rest needs a configuration. The closed loop is
+        then checked there.
     corrected : bool
-        See above; False is the paper's law.
+        See above; False is the paper's controller.
     """
 
     reference: Reference | ArrayLike
@@ -96,19 +104,23 @@ class Composite:
 
     @designing("Composite")
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; with a period, its fast part is optimal for a zero-order hold.
+        """Return the control law for a model. With a period, its fast part is optimal for a zero-order hold.
 
-        Facts: `coordinates` of zeta, gains `K_p` and `K_d`, `fast_frequencies` (undamped, without control) [rad/s],
-        `fast_poles` of the fast subsystem under control, `slow_poles` of the error's equation and the largest size
-        among them, `slow_bandwidth`, `separation` of the slowest fast frequency from it, `poles` of the whole arm under
-        control, linearised where the reference ends, `growth`, by how much deviations from the motion along the
-        reference grow at most (in the metric of energy), `bent`, whether p' had to be taken from the bent arm, and
-        `Kp_limit`: that closed loop becomes unstable, and the slow model is wrong altogether, where Kp is raised by
-        this factor and Kd by its square root (infinite where 1e4 is not enough).
+        Its facts are:
 
-        Raises `DescriptionError` where that closed loop is unstable as it is, where deviations along the reference grow
-        five hundred times, for gains and weights that do not fit, and for a vibration that is neither damped nor
-        reached.
+        - `coordinates` of zeta, and the gains `K_p` and `K_d`
+        - `fast_frequencies` (undamped, without control) [rad/s], and `fast_poles` of the controlled fast subsystem
+        - `slow_poles` of the error's equation, and their largest size `slow_bandwidth`
+        - `separation`, the ratio of the slowest fast frequency to the slow bandwidth
+        - `poles` of the complete arm under control, linearised where the reference ends
+        - `growth`, the largest growth of deviations from the motion along the reference (in the energy norm)
+        - `bent`, True if p' had to be taken from the deformed arm
+        - `Kp_limit`, the factor on Kp, with its square root on Kd, at which that closed loop becomes unstable (infinite
+          if 1e4 is not enough)
+
+        Raises `DescriptionError` if that closed loop is unstable, or if deviations along the reference grow by a factor
+        of
+        500. Also if gains and weights do not fit, and if a vibration is neither damped nor controllable.
         """
         m = actuators("Composite", model, period)
         fixed_base("Composite", model, "use ComputedTorque, Decoupling or LQR")
@@ -160,7 +172,7 @@ class Composite:
         return replace(law, facts={**facts, "growth": found.growth, "bent": bent})
 
     def _places(self, model: Model, reference: Reference) -> tuple[Array, Array, Array]:
-        """Joints at the end, those where the fast law is designed, and times from the beginning to the end."""
+        """Joints at the end, joints where the fast controller is designed, and times from the beginning to the end."""
         found = rest(reference)
         time, end = found or (0.0, where("Composite", "configuration", self.configuration, reference, model))
         middle = reference_values(reference, np.array([time / 2]))[0]
@@ -169,8 +181,11 @@ class Composite:
         return end, middle, np.linspace(0.0, time, NODES if time else 1)
 
     def _fast_gains(self, scales: TimeScales, middle: Array, places: Array, period: float | None) -> list[Array]:
-        """K = [K_p, K_d] of the fast law at each of the places: given, or designed half-way where that will do for all
-        of them, else at each."""
+        """K = [K_p, K_d] of the fast controller at each of the places.
+
+        The gains are given, or designed in the middle if that design is stable at all places, or else designed at each
+        place.
+        """
         m, k = len(scales.model.inputs), len(scales.names)
         if self.gains is not None:
             if not isinstance(self.gains, list | tuple) or len(self.gains) != 2:
@@ -247,14 +262,14 @@ class Composite:
 @final
 @dataclass(frozen=True, eq=False)
 class _Along:
-    """What becomes of deviations from the motion along the law's reference, from the closed loop linearised there."""
+    """Growth of deviations from the motion along the reference, from the closed loop linearised there."""
 
     scales: TimeScales
     law: Law
     reference: Reference
     momentum: bool
     beyond: Array
-    """Of the deflection, what gravity does to it beyond first order, at equal intervals of time."""
+    """Second-order effect of gravity on the deflection, at equal intervals of time."""
     until: float
     omega: float
     period: float | None
@@ -288,11 +303,11 @@ class _Along:
 
     @property
     def growth(self) -> float:
-        """By how much they grow at most, in the metric of energy."""
+        """Largest growth of deviations in the energy norm."""
         return self._worst[0]
 
     def described(self) -> str:
-        """How much, when, by which pole, and what the theory lacks."""
+        """Text with the growth, its time, the pole that causes it, and its explanation."""
         found, i, j = self._worst
         loop = ClosedLoop(self.scales.model, self.law, self.period)
         poles = [loop.poles(t, x) for t, x in zip(*(each[i:j] for each in self._states), strict=True)]
@@ -310,7 +325,7 @@ def _slow_poles(Kp: Array, Kd: Array) -> Array:
 
 
 def _fast_poles(scales: TimeScales, joints: Array, K: Array, period: float | None) -> Array:
-    """Poles of the fast subsystem under its law or, with a period, its multipliers."""
+    """Poles of the controlled fast subsystem or, with a period, its multipliers."""
     F, G = _first_order(*scales.fast(joints))
     F, G = (F, G) if period is None else held(F, G, period)
     return np.linalg.eigvals(F - G @ K)
@@ -322,7 +337,7 @@ def _shown(poles: Array) -> str:
 
 
 def _deflection_rate(scales: TimeScales, reference: Reference, t: Any) -> Column:
-    """zeta_s' along the reference."""
+    """Rate zeta_s' along the reference."""
     import casadi as ca
 
     s = ca.SX.sym("t")
@@ -346,10 +361,10 @@ def _first_order(M: Array, D: Array, K: Array, B: Array) -> tuple[Array, Array]:
 def _slope(
     scales: TimeScales, slopes: tuple[list[Array], list[Array]], N: list[Array], Kp: Array, Kd: Array, K: Array
 ) -> Array:
-    """du/d(q, qd), (m, 2n), of the law at rest where the reference ends.
+    """Slope du/d(q, qd), (m, 2n), of the control law at rest where the reference ends.
 
-    With w(p, pd, v) = u_s + K_p zeta_s it is u = w - K_p zeta - K_d zeta', p moves with q_r + N_1 zeta and pd with
-    q_r' + N_2 zeta'.
+    With w(p, pd, v) = u_s + K_p zeta_s the control law is u = w - K_p zeta - K_d zeta'. p moves with q_r + N_1 zeta and
+    pd with q_r' + N_2 zeta'.
     """
     K_p, K_d = np.hsplit(K, 2)
     to_p, to_pd, to_v = (a + K_p @ b for a, b in zip(*slopes, strict=True))
@@ -359,7 +374,7 @@ def _slope(
 
 
 def _limit(stable: Callable[[float], bool]) -> float:
-    """The factor, from 1 up, at which a closed loop that is stable at 1 ceases to be."""
+    """Return the smallest factor above 1 at which a closed loop that is stable at 1 becomes unstable."""
     factors = np.geomspace(1.0, LIMIT, 81)
     bad = next((i for i, factor in enumerate(factors) if not stable(float(factor))), None)
     if bad is None:

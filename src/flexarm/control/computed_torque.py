@@ -1,4 +1,4 @@
-"""Inverse dynamics of the rigid arm."""
+"""Computed torque: inverse dynamics of the rigid arm."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -16,18 +16,18 @@ from flexarm.trajectory import Reference, jumps_of
 @final
 @dataclass(frozen=True)
 class ComputedTorque:
-    """u = M(y) (rdd + Kd (rd - yd) + Kp (r - y)) + the rigid arm's other forces: y is what the actuators' encoders see.
+    """Computed torque: u = M(y) (rdd + Kd (rd - yd) + Kp (r - y)) + the other forces of the rigid arm.
 
-    On a rigid arm the error obeys e'' + Kd e' + Kp e = 0. Of a flexible one it is the slow part of composite control
-    (Subudhi & Morris eq. 69), and vibrations are left alone.
+    The actuators' encoders measure y. On a rigid arm the error obeys e'' + Kd e' + Kp e = 0. On a flexible arm the
+    controller is the slow part of composite control (Subudhi & Morris eq. 69), and does not damp vibrations.
 
-    On a free base M is the generalised inertia M_qq - M_qb M_bb^-1 M_bq, b the base's six rates: the base moves as it
-    must, its rates are measured, and the error obeys the same equation. Thrusters are off.
+    On a free base M is the generalised inertia M_qq - M_qb M_bb^-1 M_bq, where b are the base's six rates. The base
+    moves freely, its rates are measured, and the error obeys the same equation. Thrusters are off.
 
     Parameters
     ----------
     reference : Reference, float or (m,)
-        Of all joints; numbers are where they shall stand.
+        Reference of all joints, or their constant target positions.
     Kp, Kd : float, (m,) or (m, m)
         [1/s^2], [1/s].
     """
@@ -37,7 +37,7 @@ class ComputedTorque:
     Kd: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model."""
+        """Return the control law for a model."""
         m = actuators("ComputedTorque", model, period)
         torques("ComputedTorque", model)
         Kp, Kd = gain("ComputedTorque: Kp", self.Kp, m), gain("ComputedTorque: Kd", self.Kd, m)
@@ -53,7 +53,7 @@ class ComputedTorque:
 
 
 def _with_base(model: Model, q: Column, qd: Column, y: Column, yd: Column) -> tuple[Column, Column]:
-    """Coordinates and rates of the rigid arm: a free base's own, and what the encoders see."""
+    """Coordinates and rates of the rigid arm: those of a free base, and those that the encoders measure."""
     if not model.arm.free:
         return y, yd
     import casadi as ca

@@ -1,4 +1,4 @@
-"""Nonlinear decoupling of the driven coordinates from the flexible ones."""
+"""Nonlinear decoupling of the actuated coordinates from the flexible ones."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -16,17 +16,17 @@ from flexarm.trajectory import Reference, jumps_of
 @final
 @dataclass(frozen=True)
 class Decoupling:
-    """The forces with which each driven coordinate obeys e'' + Kd e' + Kp e = 0, whatever the flexible ones do.
+    """Nonlinear decoupling: each actuated coordinate obeys e'' + Kd e' + Kp e = 0, whatever the flexible ones do.
 
-    Those that give it the acceleration rdd + Kd (rd - qd) + Kp (r - q) while the flexible coordinates move as they
-    must (Theodore & Ghosal eqs. 35, 36). All coordinates and rates must be known. The flexible ones then move as on
-    joints that are driven along the reference (eq. 39): nothing damps them but their own damping. With an elastic joint
-    what is driven is the motor. A free base is one more thing that moves as it must; its thrusters are off.
+    The forces give each actuated coordinate the acceleration rdd + Kd (rd - qd) + Kp (r - q) while the flexible
+    coordinates move freely (Theodore & Ghosal eqs. 35, 36). All coordinates and rates must be known. The flexible
+    coordinates move as on joints that are driven along the reference (eq. 39), and only their own damping damps them.
+    At an elastic joint the actuated coordinate is the motor's. A free base moves freely, and its thrusters are off.
 
     Parameters
     ----------
     reference : Reference, float or (m,)
-        Of all joints; numbers are where they shall stand.
+        Reference of all joints, or their constant target positions.
     Kp, Kd : float, (m,) or (m, m)
         [1/s^2], [1/s].
     """
@@ -36,7 +36,7 @@ class Decoupling:
     Kd: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; raises `DescriptionError` where an actuator moves a sum of coordinates."""
+        """Return the control law for a model; raises `DescriptionError` if an actuator moves a sum of coordinates."""
         m = actuators("Decoupling", model, period)
         torques("Decoupling", model)
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)

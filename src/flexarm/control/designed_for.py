@@ -1,4 +1,4 @@
-"""A controller that knows another arm than the one it runs."""
+"""A controller that is designed for another arm than the one it controls."""
 
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -13,23 +13,26 @@ from flexarm.simulation.law import Column, Controller, Law
 @final
 @dataclass(frozen=True)
 class DesignedFor:
-    """A controller designed for a nominal arm, on whatever arm it then runs: what it does not know, it must bear.
+    """A controller designed for a nominal arm and used on another arm, for tests of robustness.
 
-    Coordinates go by their names, so the nominal arm may have fewer modes than the real one. It must have the same
-    actuators, in the same order.
+    Coordinates are matched by name, so the nominal arm may have fewer modes than the real one. The nominal arm must
+    have the same actuators, in the same order.
 
     Parameters
     ----------
     controller : Controller
     model : Model
-        Of the nominal arm.
+        Model of the nominal arm.
     """
 
     controller: Controller
     model: Model
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The nominal arm's law, whatever the model; raises `DescriptionError` where that lacks a coordinate."""
+        """Return the nominal arm's control law for a model.
+
+        Raises `DescriptionError` if the model lacks a coordinate.
+        """
         actuators("DesignedFor", model, period)
         with refused("DesignedFor"):
             nominal: Model = checked_instance(self.model, Model, "model of the nominal arm")

@@ -1,4 +1,4 @@
-"""How far an arm goes beside a motion that it does not make, under feedback: to first order, before any run."""
+"""First-order deviation of an arm from a motion that it does not make exactly, under feedback, before any run."""
 
 import warnings
 
@@ -12,22 +12,25 @@ from flexarm.model.local import moved_by_joints
 Array = np.ndarray
 
 STEPS = 256
-"""Of a motion, in which the linear model, the gains and the defect are constant; at most, of a sampled law."""
+"""Number of steps of a motion in which the linear model, the gains and the defect are constant.
+
+With a sampled controller it is the largest number, because a step is a whole number of periods.
+"""
 LOOKS = 8
-"""At the defect, in each step."""
+"""Number of evaluations of the defect in each step."""
 MUCH = 0.3
-"""Of the way that the motion goes."""
+"""Share of the motion's length that a deviation may reach without a warning."""
 LEAST = 1e-4
-"""And of each joint [rad or m], of a motion that goes nowhere."""
+"""Deviation that is always allowed in each joint [rad or m], for motions of no length."""
 
 
 def deviations(
     model: Model, motion: Motion, gains: Gains, period: float | None, begun: Array | None = None
 ) -> tuple[Array, Array]:
-    """Times (k,) and x - x_ref (k, 2n) there, of dx/dt = (A - B K) x + (0, d): from none at the start, or from a run's
-    that begins with these rates of the joints while nothing bends.
+    """Times (k,) and deviations x - x_ref (k, 2n), from dx/dt = (A - B K) x + (0, d).
 
-    d is what the accelerations under u_ref at x_ref are more than those of x_ref. Integrals have no part in it.
+    d is the difference between the accelerations under u_ref at x_ref and those of x_ref. Integrals are left out. The
+    initial deviation is zero. With `begun`, it is that of an undeformed arm whose joints have these rates.
     """
     from scipy.linalg import expm
 
@@ -70,13 +73,13 @@ def deviations(
 
 
 def _square(*parts: Array) -> Array:
-    """Matrices side by side, (k, rows, columns), with rows of zeros below."""
+    """Concatenate matrices (k, rows, columns) horizontally and add rows of zeros until the result is square."""
     wide = np.concatenate(parts, axis=2)
     return np.pad(wide, ((0, 0), (0, wide.shape[2] - wide.shape[1]), (0, 0)))
 
 
 def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | None, begun: Array | None) -> None:
-    """Warn where the joints go far beside the motion, each measured by the square root of its inertia."""
+    """Warn if the joints deviate far from the motion, each measured by the square root of its inertia."""
     own = list(model.arm.joints)
     times, x = deviations(model, motion, gains, period, begun)
     root = np.sqrt(np.diag(model.mass_matrix(motion.q[-1])))[own]

@@ -1,4 +1,4 @@
-"""Where an arm shall stand: its joints, and a reference's end."""
+"""The equilibrium at which a controller holds an arm, and the end of a reference."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ Array = np.ndarray
 
 
 def equilibrium(model: Model, joints: ArrayLike) -> tuple[Array, Array]:
-    """Coordinates q (nq,) and inputs u (m,) with which the arm stands still, its joints (m,) being given: what
-    `analysis.equilibrium` finds with the joints held, at an elastic one the link's side.
+    """Coordinates q (nq,) and inputs u (m,) of the equilibrium at given joint coordinates (m,).
 
-    Raises `DescriptionError` for joints that do not fit the arm, `FlexarmError` where no equilibrium is found.
+    The result is that of `analysis.equilibrium` with the joints held, at an elastic joint the link's side. Raises
+    `DescriptionError` if the joints do not fit the arm, and `FlexarmError` if no equilibrium is found.
     """
     with refused("equilibrium"):
         checked_instance(model, Model, "model")
@@ -26,7 +26,7 @@ def equilibrium(model: Model, joints: ArrayLike) -> tuple[Array, Array]:
 
 
 def checked_joints(what: str, value: Any, model: Model) -> Array:
-    """One number a joint; raises `DescriptionError`."""
+    """Check one number for each joint; raises `DescriptionError`."""
     with refused():
         joints = checked_numbers(value, part=what)
     if len(joints) != len(model.arm.joints):

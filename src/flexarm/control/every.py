@@ -1,4 +1,4 @@
-"""Controllers that are called less often than others."""
+"""Controllers that run at a multiple of the loop's period."""
 
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -15,33 +15,34 @@ from flexarm.simulation.law import Column, Controller, Law, parted
 @final
 @dataclass(frozen=True)
 class Every:
-    """A controller that is called at each so many-th sample alone; between two calls its output is held.
+    """A controller that runs at every n-th sample only. Its output is constant in between.
 
-    So loops of several rates are one: `Sampled(Sum(Every(outer, 4), inner), period=250e-6)` calls the outer one at
-    1 kHz and the inner one at 4 kHz. It is designed for its own period.
+    With it, one loop has several rates: `Sampled(Sum(Every(outer, 4), inner), period=250e-6)` calls the outer
+    controller at 1 kHz and the inner one at 4 kHz. The controller is designed for its own period.
 
     Parameters
     ----------
     controller : Controller
     periods : int
-        How many samples of the loop are one of its own; it is called at the first.
+        Number of the loop's samples in one period of the controller, which first runs at the first sample.
 
     Notes
     -----
-    A filter in it, as `Observed`, reckons with what reaches the arm at its own samples as held from one to the next.
+    A filter in the controller, such as `Observed`, assumes that the inputs of the arm are constant between the filter's
+    own samples.
     """
 
     controller: Controller
     periods: int
 
     def discretised(self, method: str) -> "Every":
-        """The same with its systems made discrete in another way."""
+        """Return the same controller with another method of discretisation for its systems."""
         if not hasattr(self.controller, "discretised"):
             raise DescriptionError("Sampled: method is for a control.Linear, and Every has none; leave it out")
         return replace(self, controller=self.controller.discretised(method))
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is the controller's, and the u that is held."""
+        """Return the control law for a model; its memory is the controller's, and the u that is held."""
         import casadi as ca
 
         actuators("Every", model, period)
@@ -54,7 +55,7 @@ class Every:
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
             x, held = parted(z, own)
-            # within half a sample of a multiple of its own period
+            # true within half a sample of a multiple of the controller's own period
             called = ca.cos(2.0 * np.pi / (periods * period) * t) > np.cos(np.pi / periods)
             u, after = inner(t, q, qd, x, *more)
             u = ca.if_else(called, u, held)

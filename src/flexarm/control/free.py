@@ -1,4 +1,4 @@
-"""A free base as laws of the joints know it: it moves as they make it move, and its momentum is what it is."""
+"""A free base as controllers of the joints treat it: the joints move it, and its momentum is conserved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from flexarm.model.adrift import BASE, TURN
 Array = np.ndarray
 
 NOTHING = 1e-9
-"""Of the largest of its kind: what pushes the base by less does not push it."""
+"""Relative force below which the base counts as not pushed."""
 ALONG = 1e-6
-"""Share of a coordinate's momentum that must not be that of others before it stands for their sum."""
+"""Share of a coordinate's momentum that must be independent of other coordinates' before it is left out."""
 
 
 def fixed_base(what: str, model: Model, instead: str) -> None:
-    """Refuse an arm on a free base."""
+    """Raise `DescriptionError` for an arm on a free base."""
     if model.arm.free:
         name = model.arm.name
         raise DescriptionError(f"{what}: the base of arm {name!r} is free, and the law takes it to stand; {instead}")
@@ -30,18 +30,19 @@ def fixed_base(what: str, model: Model, instead: str) -> None:
 @final
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """The local coordinates that feedback can hold near an equilibrium, and what becomes of the others with them.
+    """Local coordinates that feedback can hold near an equilibrium, and how the others follow from them.
 
-    Momentum that nothing acts on stays what it is. Where it is zero as many coordinates follow from the others,
-    dx = Z z: those are left out. They are the loose ones, such as the angles of reaction wheels, then a free base's
-    shift, then its turn, beginning with that which the loose ones turn least, as many as are needed.
+    Momentum is conserved where nothing acts on it. If it is zero, as many coordinates follow from the others, dx = Z z,
+    and are left out. The order in which coordinates are left out is: the loose ones, such as the angles of reaction
+    wheels, then a free base's position, then its attitude. In the attitude, the axis that the loose coordinates turn
+    least is first.
 
     Attributes
     ----------
     places : (k,)
-        Of z among the local coordinates.
+        Indices of z among the local coordinates.
     Z : (n, k)
-    names, left_out : of z, and of the others
+    names, left_out : names of z, and of the other coordinates
     """
 
     places: tuple[int, ...]
@@ -51,9 +52,9 @@ class Kept:
 
 
 def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
-    """What feedback can hold about q; `loose` are links whose joints' places do not matter.
+    """Return what feedback can hold about q. The positions of the joints of the `loose` links are free.
 
-    Raises `DescriptionError` for links that are not there, and for loose ones of an arm whose base is not free.
+    Raises `DescriptionError` for links that do not exist, and for loose links on an arm whose base is not free.
     """
     names, n = attitude.local_names(model.arm), model.nv
     first = loose_joints(what, model, loose)
@@ -87,14 +88,14 @@ def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
 
 
 def _least_turned(M: Array, wheels: Sequence[int]) -> list[int]:
-    """The axes of a free base, beginning with that about which wheels turn it least."""
+    """Axes of a free base in the order in which wheels turn it, the least turned first."""
     U, size, _ = np.linalg.svd(np.linalg.solve(M[:BASE, :BASE], M[:BASE, list(wheels)])[TURN])
     along = U[:, : int((size > ALONG * size.max(initial=0.0)).sum())]
     return np.argsort(np.round((along**2).sum(axis=1), 6), kind="stable").tolist()
 
 
 def loose_joints(what: str, model: Model, links: Sequence[str], field: str = "wheels") -> list[int]:
-    """Positions of the joints of some links; raises `DescriptionError`."""
+    """Indices of the joints of the given links; raises `DescriptionError`."""
     arm = model.arm
     place = {arm.links[arm.layout[i].link].name: i for i in arm.joints}
     with refused(what):

@@ -20,7 +20,7 @@ Array = np.ndarray
 
 @contextmanager
 def designing(what: str) -> Iterator[None]:
-    """Around a design: raises `DescriptionError` where its numbers pass what a float holds; nothing warns."""
+    """Context of a design: raises `DescriptionError` for floating-point overflows and singular matrices."""
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             yield
@@ -31,7 +31,7 @@ def designing(what: str) -> Iterator[None]:
 
 
 def actuators(what: str, model: Model, period: float | None) -> int:
-    """The number of actuated joints; raises `DescriptionError` where a controller is given no model, or no period."""
+    """Return the number of actuated joints; raises `DescriptionError` for a wrong model or period."""
     with refused(what):
         checked_instance(model, Model, "model")
         if period is not None:
@@ -40,9 +40,9 @@ def actuators(what: str, model: Model, period: float | None) -> int:
 
 
 def places_of(what: str, nominal: Model, model: Model) -> list[int]:
-    """Where the rates of a nominal arm stand among those of the one that runs; its coordinates go by their names.
+    """Indices of a nominal arm's rates among those of the arm that runs, matched by name.
 
-    Raises `DescriptionError` where that lacks one, or has other actuators.
+    Raises `DescriptionError` if the arm lacks one of them, or has other actuators.
     """
     if missing := next((name for name in nominal.velocities if name not in model.velocities), None):
         where = f"arm {model.arm.name!r} has no coordinate {missing!r}"
@@ -55,7 +55,7 @@ def places_of(what: str, nominal: Model, model: Model) -> list[int]:
 
 
 def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> Array:
-    """A gain as a matrix (rows, columns), square by default: of one number, of the diagonal, or of all entries."""
+    """Return a gain as a matrix (rows, columns), square by default: from one number, the diagonal, or all entries."""
     columns = rows if columns is None else columns
     with refused():
         given = checked_array(value, what)
@@ -70,10 +70,10 @@ def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> 
 
 
 def followed(what: str, given: Any, model: Model) -> Reference:
-    """The reference of a controller for a model: as given, or that of standing where numbers say, one for all joints.
+    """Return the reference of a controller for a model: as given, or constant at the given numbers.
 
-    Raises `DescriptionError` where it is no reference, or one of another number of joints than the arm has; and for
-    coupled joints, whose actuators see sums of them.
+    One number holds for all joints. Raises `DescriptionError` if it is no reference, or if it moves another number of
+    joints than the arm has. Also for coupled joints, whose actuators measure sums of them.
     """
     import casadi as ca
 
@@ -93,7 +93,7 @@ def followed(what: str, given: Any, model: Model) -> Reference:
 
 
 def _places(what: str, given: Any, m: int) -> tuple[float, ...]:
-    """One number for all joints, or one each."""
+    """Check one number for all joints, or one for each."""
     try:
         values = np.asarray(given)
     except (TypeError, ValueError):
@@ -104,7 +104,7 @@ def _places(what: str, given: Any, m: int) -> tuple[float, ...]:
 
 
 def motion(reference: Reference, t: Any) -> tuple[Column, Column, Column]:
-    """r, rd and rdd of a reference at the time t, a number or symbolic."""
+    """r, rd and rdd of a reference at the time t, a number or a symbol."""
     import casadi as ca
 
     s = ca.SX.sym("t")
@@ -115,22 +115,22 @@ def motion(reference: Reference, t: Any) -> tuple[Column, Column, Column]:
 
 
 def actuated(model: Model) -> Array:
-    """B', (m, n): y = B' q is what the joints' actuators' own sensors see, a motor's angle at an elastic joint.
+    """B', (m, n): the joints' actuators measure y = B' q with their own sensors, a motor's angle at an elastic joint.
 
-    q are local coordinates, one a rate: a free base has no part in y.
+    q are local coordinates, one for each rate. A free base has no part in y.
     """
     return model.input_matrix(np.array(model.arm.rest)).T[: len(model.arm.joints)]
 
 
 def of_all(model: Model, u: Column) -> Column:
-    """The inputs of those of the joints (m,): a free base's thrusters are off."""
+    """Inputs of the complete arm from those of the joints (m,). The thrusters of a free base are off."""
     import casadi as ca
 
     return ca.vertcat(ca.SX(u), ca.SX.zeros(len(model.arm.thrusters))) if model.arm.thrusters else u
 
 
 def torques(what: str, model: Model) -> None:
-    """Refuse an arm one of whose inputs is a voltage, where a law gives torques."""
+    """Raise `DescriptionError` for an arm with a voltage input, because the control law returns torques."""
     for name, unit in zip(model.inputs, model.arm.input_units, strict=True):
         if unit == "V":
             must = f"the law gives torques: put VoltageDrive around it, VoltageDrive({what}(...))"
@@ -138,7 +138,7 @@ def torques(what: str, model: Model) -> None:
 
 
 def rigid_arm(model: Model) -> Model:
-    """The model of the same arm without flexibility, which must have a coordinate for each actuator."""
+    """Return the model of the same arm without flexibility, which must have a coordinate for each actuator."""
     rigid = Model(model.arm_at().rigid())
     if rigid.nv != len(model.arm.joints) + 6 * model.arm.free:
         raise DescriptionError(f"arm {model.arm.name!r}: it must have one actuator a joint")
@@ -146,20 +146,20 @@ def rigid_arm(model: Model) -> Model:
 
 
 def demanded(reference: Reference, t: Any, y: Column, yd: Column, Kp: Array, Kd: Array) -> Column:
-    """rdd + Kd (rd - yd) + Kp (r - y): the acceleration with which the error obeys e'' + Kd e' + Kp e = 0."""
+    """Acceleration rdd + Kd (rd - yd) + Kp (r - y), for which the error obeys e'' + Kd e' + Kp e = 0."""
     r, rd, rdd = motion(reference, t)
     return rdd + Kd @ (rd - yd) + Kp @ (r - y)
 
 
 def inner_law(outer: str, controller: Any, model: Model, period: float | None) -> Law:
-    """The law of the controller that another one contains."""
+    """Return the control law of the controller that another one contains."""
     if isinstance(controller, Sampled):
         raise DescriptionError(f"{outer}: controller is a Sampled; it must be a controller, not yet sampled")
     return law_of(f"{outer}: controller", controller, model, period)
 
 
 def rounded(y: Column, resolution: Sequence[float]) -> Column:
-    """Signals as sensors read them that know multiples of their resolution alone; 0 is as fine as you like."""
+    """Round signals to multiples of the sensors' resolution; 0 means no rounding."""
     import casadi as ca
 
     return ca.vertcat(*(r * ca.floor(y[i] / r + 0.5) if r else y[i] for i, r in enumerate(resolution)))

@@ -1,4 +1,4 @@
-"""The Riccati equation back from the end of a horizon: of linear models that change with time."""
+"""The Riccati equation from the end of a horizon backwards, for linear time-varying models."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,19 +11,21 @@ from flexarm.errors import DescriptionError
 Array = np.ndarray
 
 ACCURACY = 1e-4
-"""Of P, in scaled coordinates, of its largest entry: steps of half the size make no more difference, and are
-used, whose error is a sixteenth of that."""
+"""Largest change of P when the steps are halved, relative to its largest entry in scaled coordinates.
+
+The result uses the halved steps, whose error is a sixteenth of that.
+"""
 FIRST = 64
-"""Steps of the first attempt, at least."""
+"""Least number of steps of the first attempt."""
 MOST_STEPS = 100_000
-"""Each takes some tens of microseconds, and its P is kept."""
+"""Largest number of steps. Each takes some tens of microseconds, and its P is stored."""
 AT_ONCE = 1000
-"""Matrices that are exponentiated together: a few times 10 MB."""
+"""Number of matrices whose exponentials are computed together; they need a few times 10 MB."""
 GAUSS = np.array([0.5 - np.sqrt(3) / 6, 0.5 + np.sqrt(3) / 6])
 
 
 class Problem(Protocol):
-    """A linear-quadratic problem along a motion, in scaled coordinates: (k, ...) each at times (k,)."""
+    """A linear-quadratic problem along a motion, in scaled coordinates, with arrays (k, ...) at times (k,)."""
 
     def models(self, t: Array) -> tuple[Array, Array]:
         """A and B."""
@@ -43,10 +45,10 @@ class Solution:
 
 
 def _exponentials(generator: Any, starts: Array, h: Array, sense: float) -> Any:
-    """exp(sense Omega) of each step, pieces of `AT_ONCE` at a time from the last step to the first.
+    """Yield exp(sense Omega) of each step, in slices of `AT_ONCE` steps from the last step to the first.
 
-    Omega is Magnus' series to fourth order, by the generator (k, s, s) at Gauss' two points of the step:
-    h (H1 + H2) / 2 - sqrt(3) / 12 h^2 [H1, H2]. What a step of a Hamiltonian matrix gives stays symplectic.
+    Omega is the Magnus series to fourth order, with the generator (k, s, s) at the two Gauss points of the step:
+    h (H1 + H2) / 2 - sqrt(3) / 12 h^2 [H1, H2]. A step with a Hamiltonian matrix is symplectic.
     """
     from scipy.linalg import expm
 
@@ -59,11 +61,11 @@ def _exponentials(generator: Any, starts: Array, h: Array, sense: float) -> Any:
 
 
 def continuous(what: str, problem: Problem, corners: Array, P_end: Array) -> Solution:
-    """Of -dP/dt = A' P + P A - P B R^-1 B' P + Q, P(T) given; K = R^-1 B' P.
+    """Solve -dP/dt = A' P + P A - P B R^-1 B' P + Q for a given P(T), with K = R^-1 B' P.
 
-    By steps of (x, p = P x), which obeys a linear Hamiltonian equation: so a mode of any stiffness is taken exactly,
-    and P stays symmetric. `corners` are the ends and where the equation jumps. The steps are halved until it makes no
-    difference; raises `DescriptionError` where that takes too many.
+    The steps are those of (x, p = P x), which obeys a linear Hamiltonian equation. The solution is therefore exact for
+    modes of any stiffness, and P stays symmetric. `corners` are the ends and the times at which the equation jumps. The
+    steps are halved until the result no longer changes. Raises `DescriptionError` if that takes too many steps.
     """
 
     def hamiltonian(t: Array) -> Array:
@@ -75,7 +77,7 @@ def continuous(what: str, problem: Problem, corners: Array, P_end: Array) -> Sol
 
     span = corners[-1] - corners[0]
     looked = hamiltonian(corners[0] + span * np.array([0.01, 0.25, 0.5, 0.75, 0.99]))
-    fastest = float(np.abs(np.linalg.eigvals(looked).real).max())  # what grows backwards must leave digits
+    fastest = float(np.abs(np.linalg.eigvals(looked).real).max())  # keeps digits in backward growth
     pace = max(FIRST / span, fastest / 4)
     counts = np.maximum(1, np.ceil(np.diff(corners) * pace * (1 - 1e-9))).astype(int)
     coarse: Array | None = None
@@ -107,10 +109,10 @@ def _backwards(hamiltonian: Any, times: Array, P_end: Array) -> Array:
 
 
 def sampled(problem: Problem, period: float, count: int, P_end: Array, more: Array) -> Solution:
-    """Of P_k = Q + F' P F - F' P G (R + G' P G)^-1 G' P F back from P at the end; K_k = (R + G' P G)^-1 G' P F.
+    """Solve P_k = Q + F' P F - F' P G (R + G' P G)^-1 G' P F back from P at the end.
 
-    F and G of each period are those through a zero-order hold, as exactly as Magnus' series is. `more` (s, s) is added
-    to every F: sums of samples.
+    The gains are K_k = (R + G' P G)^-1 G' P F. F and G of each period are those of a zero-order hold, by the Magnus
+    series. `more` (s, s) is added to every F, for sums of samples.
     """
     times, s = period * np.arange(count), len(P_end)
 
@@ -133,5 +135,5 @@ def sampled(problem: Problem, period: float, count: int, P_end: Array, more: Arr
 def _one_back(F: Array, G: Array, Q: Array, R: Array, P: Array) -> tuple[Array, Array]:
     K = np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F)
     left = F - G @ K
-    now = Q + K.T @ R @ K + left.T @ P @ left  # Joseph's form: rounding leaves it positive
+    now = Q + K.T @ R @ K + left.T @ P @ left  # Joseph's form stays positive in spite of rounding
     return (now + now.T) / 2, K

@@ -15,16 +15,19 @@ from flexarm.simulation.shown import show
 @final
 @dataclass(frozen=True)
 class Integral:
-    """What a controller gives, and w = int Ki (r - y) dt: y is what the actuators' encoders see, r its reference.
+    """A controller's output plus integral action w = int Ki (r - y) dt.
+
+    The actuators' encoders measure y, and r is the controller's reference.
 
     Parameters
     ----------
     controller : Controller
-        One with a reference.
+        A controller with a reference.
     Ki : float, (m,) or (m, m)
         [N m/(rad s)].
     limit : float or (m,), optional
-        Of the size of w [N m or N]: there it stays until the error changes sign, and does not wind up.
+        Largest size of w [N m or N]. At the limit w stays constant until the error changes sign, so it does not wind
+        up.
     """
 
     controller: Controller
@@ -32,7 +35,7 @@ class Integral:
     limit: ArrayLike | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is the controller's and w."""
+        """Return the control law for a model; its memory is the controller's and w."""
         m = actuators("Integral", model, period)
         Ki = gain("Integral: Ki", self.Ki, m)
         limit = None if self.limit is None else limits("Integral: limit", self.limit, m)
@@ -50,7 +53,7 @@ class Integral:
             if period is not None:
                 following = w + period * wd if limit is None else clipped(w + period * wd, limit)
             elif limit is not None:
-                following, w = _stopped(w, wd, limit), clipped(w, limit)  # a solver may step a little beyond
+                following, w = _stopped(w, wd, limit), clipped(w, limit)  # a solver's step may pass the limit slightly
             else:
                 following = wd
             show("integral", w, [model.velocities[i] for i in model.arm.joints], "as that of u")
@@ -60,7 +63,7 @@ class Integral:
 
 
 def _stopped(w: Column, wd: Column, limit: Array) -> Column:
-    """The rates wd, zero where w would leave its limit."""
+    """Return the rates wd, set to zero where w would pass its limit."""
     import casadi as ca
 
     beyond = ca.logic_or(ca.logic_and(w >= limit, wd > 0), ca.logic_and(w <= -limit, wd < 0))

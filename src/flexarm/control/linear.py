@@ -26,36 +26,36 @@ Array = np.ndarray
 class Linear:
     """A system of python-control between sensors and actuators: u = K(s) (r - y), K(s) [r, y], or K(s) y.
 
-    y is what the sensors read, one number a signal in the order of `fa.outputs(model, sensors).names`. Where a
-    `reference` or `wanted` says what they shall read, r, the system's inputs are the errors r - y; or, if it has twice
-    as many, r and then y (two degrees of freedom). Where nothing does they are y itself: the sign of the feedback is
-    then the system's.
+    y are the sensors' readings, one for each signal in the order of `fa.outputs(model, sensors).names`. With a
+    `reference` or `wanted` readings r, the system's inputs are the errors r - y. A system with twice as many inputs
+    gets r and then y (two degrees of freedom). Without r the inputs are y, and the sign of the feedback is the
+    system's.
 
-    Along a reference r is what the sensors would read of the arm if nothing bent: of an encoder of a joint or its motor
-    the joint's place, of a tachometer its rate, of a tip its rigid place, of a strain gauge nothing.
+    Along a reference, r is what the sensors would read on the undeformed arm: at an encoder of a joint or its motor the
+    joint's position, at a tachometer its rate, at a tip sensor the rigid arm's tip, at a strain gauge zero.
 
     Parameters
     ----------
     system : StateSpace, TransferFunction, or a matrix of gains
-        Of python-control. Inputs and outputs go in order, or by name where they have names: those of the signals
-        (`<signal>_ref` for r where r comes apart), and `u_upper_joint` for an input, as `Model.linearize` has them. A
-        discrete one must have the loop's period, one whose period is True has any; a continuous one in a sampled loop
-        is made discrete by `method`.
+        System of python-control. Its inputs and outputs are in order. If they have names, they are matched by name: the
+        signals' names (`<signal>_ref` for r where r is an input), and `u_upper_joint` for an input, as in
+        `Model.linearize`. A discrete system must have the loop's period, or the period True, which fits any. A
+        continuous system in a sampled loop is discretised by `method`.
     sensors : list of sensors
-        Their noise and resolution act where the loop is sampled. Accelerometers are allowed where no reading of theirs
-        goes straight to u (continuous); sampled, they are read just before u changes.
+        Their noise and resolution apply if the loop is sampled. Accelerometers are allowed in a continuous loop if the
+        system has no feedthrough from them to u. In a sampled loop they are read just before u changes.
     reference : Reference, float or (m,), optional
-        Of all joints; numbers are where they shall stand.
+        Reference of all joints, or their constant target positions.
     wanted : dict, optional
-        What signals shall read, numbers by name, in place of what follows from the reference, or without one.
+        Wanted readings, numbers by the name of the signal. They replace the readings that follow from the reference.
     actuators : list of str, optional
-        Which of the model's inputs its outputs drive; the others get nothing. Default: all.
+        The model's inputs that the system's outputs drive; the others get zero. Default: all.
     initial : (states,), optional
-        The state at the start, of a StateSpace; default 0. However it is made discrete, what it gives there is C x.
+        Initial state of a StateSpace; default 0. The initial output is C x for every method of discretisation.
     method : "tustin", "zoh", "euler", "backward_diff"
-        As python-control names them. `Sampled(method=...)` stands in its place.
+        Method of discretisation, named as in python-control. `Sampled(method=...)` overrides it.
     prewarp : float, optional
-        A frequency that "tustin" leaves where it is [rad/s].
+        Frequency at which "tustin" is exact [rad/s].
     """
 
     system: Any
@@ -70,15 +70,15 @@ class Linear:
     def __getstate__(self) -> dict[str, Any]:
         if not is_linear_system(self.system):
             return vars(self)
-        return {**vars(self), "system": system_of("Linear", self.system)}  # python-control's own do not travel
+        return {**vars(self), "system": system_of("Linear", self.system)}  # python-control's systems do not pickle
 
     def discretised(self, method: str) -> "Linear":
-        """The same, made discrete in another way."""
+        """Return the same controller with another method of discretisation."""
         checked_method("Linear", method)
         return replace(self, method=method)
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is the system's state."""
+        """Return the control law for a model; its memory is the system's state."""
         import casadi as ca
 
         where = "Linear"
@@ -125,7 +125,7 @@ class Linear:
         return Law(expression, start, readings.noise, jumps, reference, facts, accelerates=felt)
 
     def _start(self, given: System) -> tuple[float, ...]:
-        """The state at the start."""
+        """Initial state of the system."""
         n = len(given.A)
         if self.initial is None:
             return (0.0,) * n
@@ -140,7 +140,7 @@ class Linear:
         return tuple(start.tolist())
 
     def _fitted(self, system: System, model: Model, readings: Readings, wanted: bool) -> System:
-        """The system with its inputs in the order of the signals, and a row of C and D for each of the arm's inputs."""
+        """System with its inputs in the order of the signals, and a row of C and D for each of the arm's inputs."""
         where, p = "Linear", len(readings.names)
         both = wanted and len(system.inputs) == 2 * p
         if both:

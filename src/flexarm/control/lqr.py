@@ -23,33 +23,36 @@ from flexarm.trajectory import Reference, jumps_of
 @final
 @dataclass(frozen=True)
 class LQR:
-    """u = u_eq - K (x - x_eq), x = (q, qd), about the equilibrium with the joints as given: the K that minimises the
-    integral of x' Q x + u' R u of the linear model there.
+    """Linear-quadratic control u = u_eq - K (x - x_eq), x = (q, qd), about the equilibrium at given joint coordinates.
 
-    On a free base q are local coordinates about rest, and what no actuator can hold is left out of x (see `free.kept`):
-    the base's place and turn where only joints are driven, for they follow from the joints'; its place alone where
-    wheels or thrusters turn it. Momentum that is there is borne, not fought.
+    K minimises the integral of x' Q x + u' R u of the linear model there.
 
-    With a reference, its final configuration is meant, and x_eq moves with it: joints and motors follow, the
-    deflections are always those at the end. The whole state must be known.
+    On a free base q are local coordinates about rest. Coordinates that no actuator can hold are left out of x (see
+    `free.kept`). If only joints are actuated, these are the base's position and attitude, which follow from the joints.
+    If wheels or thrusters turn the base, it is the position alone. The controller accepts existing momentum and does
+    not oppose it.
+
+    With a reference, the equilibrium is that of its final configuration, and x_eq moves with the reference. The joints
+    and motors follow, and the deflections are always those at the end. The controller needs the complete state.
 
     Parameters
     ----------
     joints : (m,), optional
-        Joint coordinates, on the links' side, of the equilibrium [rad] or [m]; default where the reference ends.
+        Joint coordinates, on the links' side, of the equilibrium [rad] or [m]; default the end of the reference.
     reference : Reference, optional
-        Of all joints.
+        Reference of all joints.
     Q : float, (2n,) or (2n, 2n), optional
-        Of the deviations of q, then of qd. Default: diag(K + bandwidth^2 M, M) / 2, an energy: that of motion, that in
-        springs and links, and that in springs which alone would give everything this frequency.
+        Weights of the deviations of q, then of qd. Default: diag(K + bandwidth^2 M, M) / 2. This is the sum of the
+        kinetic energy, the energy in springs and links, and the energy in springs that alone would give all modes this
+        frequency.
     R : float, (m,) or (m, m), optional
-        Of u. Default: B' M^-1 B / bandwidth^2, an energy too (see `riccati.effort`).
+        Weights of u. Default: B' M^-1 B / bandwidth^2, which is also an energy (see `riccati.effort`).
     wheels : list of str, optional
-        Links of reaction wheels, on joints without springs: their angles do not matter, and in their place the base is
-        held in the attitude of rest. Without, a wheel is a joint like any other.
+        Links of reaction wheels, on joints without springs. Their angles are free, and the controller holds the base in
+        the attitude of rest instead. Without this list a wheel is a joint like any other.
     bandwidth : float, optional
-        For the defaults: about that of the joints' motion [rad/s]. Default: the slowest natural frequency with the
-        drives held; a rigid arm has none, so there it must be given, or Q and R.
+        Approximate bandwidth of the joints' motion, for the defaults [rad/s]. Default: the slowest natural frequency
+        with the drives held. A rigid arm has none, so give it there, or Q and R.
     """
 
     joints: ArrayLike | None = None
@@ -61,12 +64,11 @@ class LQR:
 
     @designing("LQR")
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; with a period, that of the arm driven through a zero-order hold.
+        """Return the control law for a model. With a period, it is that of the arm driven through a zero-order hold.
 
         Its facts are K, the closed loop's `poles` [1/s], the equilibrium `q`, `u`, the `coordinates` of x, and those
-        that are `left_out`. Raises `DescriptionError` for
-        weights or joints that do not fit, and for a mode that is not stable and not reached; warns where a period is
-        longer than half that of the fastest mode that is reached.
+        that are `left_out`. Raises `DescriptionError` if weights or joints do not fit, and if an unstable mode is not
+        controllable. Warns if a period is longer than half that of the fastest controllable mode.
         """
         actuators("LQR", model, period)
         torques("LQR", model)
@@ -92,13 +94,13 @@ class LQR:
 
 
 def torque(K: Any, u: Any, e: Column, ed: Column) -> Column:
-    """u of deviations from an equilibrium, and their rates, for gains that are numbers or expressions."""
+    """u for deviations from an equilibrium and their rates, with gains that are numbers or expressions."""
     n = e.shape[0]
     return u - K[:, :n] @ e - K[:, n:] @ ed
 
 
 def where(what: str, field: str, joints: ArrayLike | None, reference: Reference | None, model: Model) -> Array:
-    """The joints (m,) of a design: as given, or where the reference comes to rest."""
+    """Joint coordinates (m,) of a design: as given, or where the reference comes to rest."""
     if not model.inputs:
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
     if joints is not None:
@@ -122,7 +124,7 @@ def regulator(
     period: float | None,
     seen: Kept | None = None,
 ) -> tuple[Array, Array]:
-    """K (m, 2k) and the poles [1/s] about an equilibrium, of the coordinates that are seen, default all."""
+    """K (m, 2k) and the poles [1/s] about an equilibrium, for the coordinates in `seen`, default all."""
     seen = seen or kept(what, model, q)
     Z, own = seen.Z, [*seen.places, *(model.nv + i for i in seen.places)]
     M = Z.T @ model.mass_matrix(q) @ Z
@@ -140,7 +142,7 @@ def regulator(
 
 
 def pace(what: str, given: float | None, model: Model, q: Array) -> float:
-    """The bandwidth of the default weights [rad/s], as given or from the slowest frequency at q."""
+    """Bandwidth of the default weights [rad/s], as given or from the slowest frequency at q."""
     if given is not None:
         with refused(what):
             return checked_number(given, "rad/s", POSITIVE, "bandwidth")

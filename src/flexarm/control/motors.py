@@ -1,4 +1,4 @@
-"""What a law must know of an arm's motors: numbers for each input, and the voltage for a torque."""
+"""Motor parameters that a controller needs for each input, and the voltage for a torque."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -15,20 +15,20 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True)
 class Motors:
-    """An arm's motors, (m,) of each number, on the joint's side of the gear.
+    """Parameters of an arm's motors, each (m,), on the joint's side of the gear.
 
     Attributes
     ----------
     per_ampere : k_t G [N m/A]
     emf : k_e G [V s/rad]
     resistance : [ohm]
-        A motor that takes a torque has 1, 0 and 1 for these three: an input of its own.
+        A motor with a torque input has 1, 0 and 1 for these three.
     inductance : [H]
-        0 where the current is no state.
+        0 if the current is no state.
     highest : [V], or [N m] of a torque
-        Limit of the input; infinite where there is none.
+        Limit of the input; infinite if there is none.
     currents : list of int
-        Places of those currents among the states of the arm's drives.
+        Indices of the currents among the states of the arm's drives.
     """
 
     per_ampere: Array
@@ -40,7 +40,7 @@ class Motors:
 
     @classmethod
     def of(cls, model: Model) -> "Motors":
-        """Those of a model's arm, with its parameters put in."""
+        """Return the motors of a model's arm, with the values of its parameters."""
         rows, currents, passed = [], [], 0
         for link in model.arm_at().links:
             drive = getattr(link.joint, "drive", None)
@@ -57,8 +57,10 @@ class Motors:
         return cls(kt, ke, R, L, most, currents)
 
     def inputs(self, torque: Any, rate: Any) -> Any:
-        """The inputs that give torques at the rates that the actuators turn with, the currents having settled:
-        V = R tau / (k_t G) + k_e G rate; a torque is its own."""
+        """Inputs for given torques at the actuators' rates, with settled currents: V = R tau / (k_t G) + k_e G rate.
+
+        At a motor with a torque input, the input is the torque.
+        """
         return (self.resistance / self.per_ampere) * torque + self.emf * rate
 
 
@@ -72,7 +74,7 @@ def _numbers(motor: Motor | None, G: float) -> tuple[float, ...]:
 
 
 def with_torques(arm: Arm) -> Arm:
-    """The same arm with motors that give the torque that they are told, without limits; gears lose what they lose."""
+    """Return the same arm with ideal torque motors without limits for its voltage motors. Gears keep their losses."""
     links = []
     for link in arm.links:
         drive = getattr(link.joint, "drive", None)

@@ -1,4 +1,4 @@
-"""A Kalman filter between sensors and a controller that wants the whole state."""
+"""A Kalman filter between sensors and a controller that needs the complete state."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,48 +22,49 @@ from flexarm.simulation.shown import show
 Array = np.ndarray
 
 MOST_STEPS = 50
-"""Each is four evaluations of the arm's motion in the compiled law."""
+"""Largest number of steps of the filter in a period. Each has four evaluations of the arm's dynamics."""
 
 
 @final
 @dataclass(frozen=True)
 class Observed:
-    """A controller that sees what a Kalman filter makes of sensors: estimates of all coordinates and rates.
+    """A controller on the estimates of a Kalman filter: all coordinates and rates, from sensors.
 
         d/dt x^ = f(x^, u) + L (y - h(x^)),    sampled: x^ <- x^ + L (y - h(x^)), then along f(., u) for a period
 
-    f is the arm's own motion, u the torque that reaches it, after delay and limits and with what stands around the
-    observer. L is the steady gain for the arm linearised about a configuration. Along f the sampled filter goes in
-    steps of Runge and Kutta's method that its fastest mode can bear. (One step with the exponential of the linearised
-    arm would be cheaper, but is unstable as soon as the arm leaves the configuration.)
+    f is the arm's own dynamics. u is the torque that reaches the arm, after delay and limits, with the outputs of other
+    controllers. L is the steady gain for the arm linearised about a configuration. The sampled filter integrates f by
+    the Runge-Kutta method, with steps that suit the arm's fastest mode. One step with the exponential of the linearised
+    arm would cost less, but is unstable away from the configuration.
 
-    What an accelerometer reads depends on u: a sample is taken just before u changes, so the filter expects
-    h(x^, f(x^, u)) with the u that has reached the arm since the last one. What disturbs the arm is in the reading and
-    in the motion; the gain knows that both are the same.
+    The reading of an accelerometer depends on u. A sample is taken just before u changes, so the filter expects
+    h(x^, f(x^, u)) with the u that has reached the arm since the last sample. A disturbance of the arm appears in the
+    reading and in the motion, and the gain takes this correlation into account.
 
     Parameters
     ----------
     controller : Controller
-        Of the whole state.
+        A controller of the complete state.
     sensors : list of sensors
-        Encoders, tachometers, strain gauges, tip positions; with their `noise` and `resolution`. Accelerometers too,
-        where the loop is sampled.
+        Encoders, tachometers, strain gauges, tip positions, with their `noise` and `resolution`. Also accelerometers,
+        if the loop is sampled.
     process : float, (m,) or (m, m)
-        Standard deviation of the random torque that the filter reckons with at each actuator [N m].
+        Standard deviation of the random torque that the filter assumes at each actuator [N m].
     unmodelled : float
-        The same as an acceleration of every coordinate [rad/s^2 or m/s^2]: what the model does not know.
+        Standard deviation of the random acceleration that the filter assumes in every coordinate, for model errors
+        [rad/s^2 or m/s^2].
     configuration : (n,) or (m,), optional
-        A configuration, or the joints alone, about which the gain is found; default where the controller's reference is
-        at the start, else `arm.rest`.
+        Configuration, or joint coordinates alone, about which the gain is found; default the start of the controller's
+        reference, else `arm.rest`.
     sampled_at : float
-        Period that is reckoned with when the loop is continuous [s].
+        Period that the filter assumes if the loop is continuous [s].
 
     Raises
     ------
     DescriptionError
-        When a sensor has neither noise nor resolution, samples at another period than the controller, or measures what
-        a motor does, or an acceleration where the loop is continuous; when the sensors cannot tell a motion that does
-        not die out by itself.
+        If a sensor has neither noise nor resolution, if it samples at another period than the controller, or if it
+        measures a motor. If it measures an acceleration and the loop is continuous. If the sensors do not observe a
+        motion that does not decay.
     """
 
     controller: Controller
@@ -74,7 +75,7 @@ class Observed:
     sampled_at: float = 1e-3
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is the controller's and the estimate x^."""
+        """Return the control law for a model; its memory is the controller's and the estimate x^."""
         import casadi as ca
 
         m = actuators("Observed", model, period)
@@ -129,7 +130,7 @@ class Observed:
             u, after = inner(t, x[:n], x[n:], own, *noise)
 
             def following(applied: Column) -> Column:
-                """The filter is moved by what the arm gets, not by what it was told to give."""
+                """Return the next memory. The filter uses the input that the arm gets, not the commanded one."""
 
                 def rate(x: Column) -> Column:
                     return ca.vertcat(x[n:], motion(x[:n], x[n:], applied))
@@ -149,7 +150,7 @@ class Observed:
         return Law(expression, memory, noise, inner.jumps, inner.reference, facts, inner.drives, felt, inner.cycle)
 
     def _noise(self, model: Model, sensors: Sequence[Any], period: float | None) -> dict[str, Array]:
-        """Standard deviations: of the noise, and with the rounding, of each signal."""
+        """Standard deviations of each signal: `noise` alone, and `all` with the rounding."""
         noise, all_ = [], []
         for each in sensors:
             kind = type(each).__name__
@@ -177,11 +178,11 @@ def _gain(
     sampled_at: float,
     felt: bool,
 ) -> tuple[Array, float, list[complex], list[float]]:
-    """The steady Kalman gain, the arm's fastest eigenvalue, the estimate's poles (of z where sampled), and the standard
-    deviations of its errors that the filter reckons with.
+    """Return the steady Kalman gain, the arm's fastest eigenvalue, the estimate's poles, and its standard deviations.
 
-    Sampled, with a disturbance d held over a period: x_k = Phi x_k-1 + G d, and accelerometers feel the same d,
-    y_k = C x_k + E d + v. In terms of x_k-1 these are noises with a covariance S between them.
+    The poles are those of z in a sampled loop. In a sampled loop a disturbance d is constant over a period:
+    x_k = Phi x_k-1 + G d. Accelerometers measure the same d: y_k = C x_k + E d + v. In terms of x_k-1 these are noises
+    with a covariance S between them.
     """
     n = len(model.coordinates)
     q, u = equilibrium(model, q)
@@ -190,7 +191,7 @@ def _gain(
     T = sampled_at if period is None else period
     pushed = np.zeros((2 * n, n))
     pushed[n:] = unmodelled * np.eye(n)
-    Q = (B @ W @ W.T @ B.T + pushed @ pushed.T) * T  # white over a period: intensities
+    Q = (B @ W @ W.T @ B.T + pushed @ pushed.T) * T  # white noise over a period: intensities
     R = np.diag(sigma["all"] ** 2)
     Phi = linalg.expm(T * A)
     try:
@@ -207,7 +208,7 @@ def _gain(
                 E = np.hstack([np.asarray(system.D) @ W, unmodelled * y_qdd])
                 Qd, S, R = G @ G.T, G @ (C @ G + E).T, (C @ G + E) @ (C @ G + E).T + R
             else:
-                # van Loan: the noise that a period gathers
+                # van Loan: covariance of the noise over a period
                 gathered = linalg.expm(T * np.block([[-A, Q], [np.zeros_like(A), A.T]]))
                 Qd = gathered[2 * n :, 2 * n :].T @ gathered[: 2 * n, 2 * n :]
                 Qd = (Qd + Qd.T) / 2
@@ -227,7 +228,7 @@ def _gain(
 
 
 def _steps(period: float, fastest: float) -> int:
-    """Steps of Runge and Kutta's method in a period, each of one radian of the fastest mode at most."""
+    """Number of Runge-Kutta steps in a period, each of at most one radian of the fastest mode."""
     steps = max(1, int(np.ceil(period * fastest)))
     if steps > MOST_STEPS:
         raise DescriptionError(

@@ -19,24 +19,27 @@ from flexarm.trajectory.reference import positions
 @final
 @dataclass(frozen=True)
 class OnLinks:
-    """A controller for the joints of some links; the other actuators get nothing from it.
+    """A controller of the joints of some links. The other actuators get no input from it.
 
-    It is designed for the same arm with the other joints rigidly held: a satellite's arm while its wheels do as they
-    are told by `AttitudePD`, one arm of two.
+    The controller is designed for the same arm with the other joints fixed. Examples are a satellite's arm while
+    `AttitudePD` drives the satellite's wheels, and one arm of two.
 
     Parameters
     ----------
     controller : Controller
         Its reference is that of the joints of these links, in the arm's order.
     links : list of str
-        Whose joints it moves.
+        Links whose joints the controller moves.
     """
 
     controller: Controller
     links: Sequence[str]
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; raises `DescriptionError` for links that are not there, or have no actuator."""
+        """Return the control law for a model.
+
+        Raises `DescriptionError` for links that do not exist or have no actuator.
+        """
         actuators("OnLinks", model, period)
         arm = model.arm
         moving = [link.name for link in arm.links if link.joint.moves]
@@ -74,7 +77,7 @@ class OnLinks:
 
 
 def _held(arm: Any, names: Sequence[str]) -> Any:
-    """The arm with the joints of other links held where they are at rest."""
+    """Return the arm with the joints of other links fixed at their rest positions."""
     return arm.replace(
         links=[
             link.replace(joint=Fixed()) if link.joint.moves and link.name not in names else link for link in arm.links
@@ -86,15 +89,15 @@ def _held(arm: Any, names: Sequence[str]) -> Any:
 @final
 @dataclass(frozen=True)
 class Beside:
-    """A reference of some joints, the others standing at rest: one of all.
+    """A reference of all joints that moves some of them, while the others stay at rest.
 
     Parameters
     ----------
     reference : Reference
     places : tuple of int
-        Which of all joints it moves.
+        Indices of the joints that it moves.
     rest : (joints,)
-        Where all of them are at rest.
+        Rest positions of all joints.
     """
 
     reference: Reference
@@ -109,9 +112,9 @@ class Beside:
         return [moved.get(i, x) for i, x in enumerate(self.rest)]
 
     def jumps(self) -> np.ndarray:
-        """Those of the reference."""
+        """Times at which the reference jumps."""
         return jumps_of(self.reference)
 
     def described(self) -> str:
-        """The reference, and which joints it moves."""
+        """Text with the reference and the indices of the joints that it moves."""
         return f"{self.reference.described()}, joints {list(self.places)} of {len(self.rest)}"

@@ -20,26 +20,27 @@ from flexarm.trajectory import Reference, jumps_of
 @final
 @dataclass(frozen=True)
 class JointPD:
-    """u = Kp (r - y) + Kd (rd - yd), and the torque that carries the rigid arm: y is what the actuators' encoders see.
+    """Joint PD control: u = Kp (r - y) + Kd (rd - yd), and the gravity torque of the rigid arm.
 
-    With elastic joints y is a motor's angle, so the loop is collocated: passive, and stable for any positive gains. A
-    free base moves as it must, and its thrusters are off.
+    The actuators' encoders measure y. With elastic joints y is a motor's angle, so the loop is collocated: it is
+    passive, and stable for any positive gains. A free base moves freely, and its thrusters are off.
 
     Parameters
     ----------
     reference : Reference, float or (m,)
-        Of all joints; numbers are where they shall stand.
+        Reference of all joints, or their constant target positions.
     Kp, Kd : float, (m,) or (m, m)
         [N m/rad], [N m s/rad].
     gravity : bool
-        Whether to add the rigid arm's gravity torque at y. An arm on a free base falls with it, and has none.
+        True to add the rigid arm's gravity torque at y. An arm on a free base falls with it and has no gravity torque.
     filter : float, optional
-        With it yd is not measured but found from y by s / (1 + s / filter) [rad/s]. Sampled, that is exact for a y that
-        goes straight from sample to sample: yd <- a yd + (1 - a) (y - y before) / period, a = exp(-filter period).
+        Bandwidth of a filter s / (1 + s / filter) that computes yd from y [rad/s]. Without it yd is measured. The
+        sampled filter is exact for a y that is linear between samples: yd <- a yd + (1 - a) (y - y before) / period,
+        with a = exp(-filter period).
     resolution, noise : float
-        Of the encoders, where there is a filter and the loop is sampled: y is rounded to multiples of the one [rad or
-        m], and has normal noise of the standard deviation of the other before. One that counts on the motor's shaft has
-        the resolution 2 pi / (counts gear_ratio) here.
+        Resolution of the encoders and standard deviation of their noise [rad or m], for a sampled loop with a filter.
+        The noise is added before y is rounded. An encoder on the motor's shaft has the resolution 2 pi / (counts
+        gear_ratio).
     """
 
     reference: Reference | ArrayLike
@@ -51,7 +52,7 @@ class JointPD:
     noise: float = 0.0
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model."""
+        """Return the control law for a model."""
         m = actuators("JointPD", model, period)
         with refused("JointPD"):
             checked_flag(self.gravity, "gravity")
@@ -108,5 +109,5 @@ class JointPD:
 
 
 def torque(Kp: Any, Kd: Any, e: Column, ed: Column) -> Column:
-    """u of errors e = r - y and their rates, for gains that are numbers or expressions."""
+    """u for errors e = r - y and their rates, with gains that are numbers or expressions."""
     return Kp @ e + Kd @ ed

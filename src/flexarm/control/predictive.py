@@ -1,4 +1,4 @@
-"""Model predictive control: at each sample the inputs follow from a prediction of the arm that keeps to its limits."""
+"""Model predictive control: at each sample the inputs follow from a prediction of the arm within its limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,10 +42,10 @@ from flexarm.simulation.law import MOST_UNDER_WAY, limits
 from flexarm.trajectory import Reference, Still
 
 MOST_STEPS, MOST_PERIODS = 500, 10_000
-"""Of a horizon: a step is as many numbers of the quadratic program as there are inputs."""
+"""Largest horizon, in steps and in periods. A step adds one unknown for each input to the quadratic program."""
 
 MOST_SAMPLES = 100_000
-"""Of a motion: each has a linear model."""
+"""Largest number of samples in a motion. Each has a linear model."""
 
 
 @final
@@ -53,61 +53,63 @@ MOST_SAMPLES = 100_000
 class Predictive:
     """Model predictive control of an arm within limits of torque, of torque rate, and of deflections or other outputs.
 
-    At each sample the arm's motion over a horizon is predicted by exact linear models, discretised exactly, and the
-    inputs are those that minimise the sum over the samples of dx' Q dx + du' R du, deviations from the reference and
-    its torques, and after the horizon what the optimum without limits will cost (P of Riccati's equation), over inputs
-    and outputs that keep to the limits. The first of them is given, and the next sample begins anew. Where nothing
-    comes near a limit that is LQR exactly: along a motion the time-varying one, after it, or at a point, `LQR`. The
-    horizon sees the reference's future.
+    At each sample the controller predicts the arm's motion over a horizon by exact linear models with exact
+    discretisation. The inputs minimise the sum over the samples of dx' Q x + du' R du, where dx and du are deviations
+    from the reference and its torques. After the horizon the cost is that of the optimum without limits (P of the
+    Riccati equation). Inputs and outputs stay within the limits. The first input is applied, and the next sample solves
+    the problem again. Where no limit is active the result is exactly LQR: time-varying along a motion, and `LQR` after
+    it or at a point. The horizon uses future values of the reference.
 
-    It is a sampled controller: `Sampled(Predictive(...), period=..., delay=...)`. The whole state must be known, or
-    `sensors` be given.
+    The controller is sampled: `Sampled(Predictive(...), period=..., delay=...)`. It needs the complete state, or
+    `sensors`.
 
     Parameters
     ----------
     reference : motion, Reference, or (m,)
         An object with `times` (k,), `q`, `qd` (k, n), `u` (k, m), such as an optimal motion; a reference of the joints,
-        of which states and torques are those of `ScheduledLQR`; or where the joints shall stand.
+        whose states and torques are those of `ScheduledLQR`; or constant target positions of the joints.
     limit : float or (m,), optional
-        Of the size of u [N m or N]. Never passed.
+        Largest size of u [N m or N]. This limit is never exceeded.
     rate_limit : float or (m,), optional
-        Of the size of du/dt, from sample to sample, beginning with the torques of the reference [N m/s or N/s]. Never
-        passed.
+        Largest size of du/dt, from sample to sample, beginning with the torques of the reference [N m/s or N/s]. This
+        limit is never exceeded.
     deflection : float or (k,), optional
-        Of the size of the displacement across each bending link of its tip, in the order of the links, y before z [m].
+        Largest size of the tip displacement of each bending link, in the order of the links, y before z [m].
     outputs : list of sensors, optional
-        Whatever else has limits: TipDeflection, StrainGauge, TipPosition, Tachometer, ...; none that feels u.
+        Other outputs with limits: TipDeflection, StrainGauge, TipPosition, Tachometer, ...; none may depend on u.
     bounds : float, (p,) or (p, 2), optional
-        Of the outputs' sizes, or the lowest and the highest allowed; infinite where there is none.
+        Largest sizes of the outputs, or the lowest and the highest allowed; infinite where there is no limit.
     horizon : int or list of int
-        Periods; or the lengths of its steps in periods, in each of which du is held: `[1] * 10 + [10] * 20`.
+        Number of periods; or a list of the steps' lengths in periods, with du constant in each step, such as
+        `[1] * 10 + [10] * 20`.
     Q, R, bandwidth
         See `LQR`; the defaults are energies at each configuration.
     penalty : float, optional
-        Deflections and outputs have soft limits: passing one by its own size costs so many times what the inputs' whole
-        range does, or what it costs to move the output by that much, if that is more; the largest excess over the
-        horizon counts. None: their limits are hard, and a step may have no solution.
+        Cost of a violation of the soft limits on deflections and outputs, relative to the cost of the inputs' range. A
+        violation by the limit's own size costs `penalty` times the cost of all inputs at their limits, or of moving the
+        output by that much, whichever is larger. The largest violation over the horizon counts. None makes these limits
+        hard, and a step may then have no solution.
     about : "reference", "state" or "prediction"
-        What the arm is linearised about: the reference (made beforehand); at each sample the present state, for the
-        whole horizon; at each sample the motion that the arm itself makes under the last plan, one step of Gauss and
-        Newton for the nonlinear problem (real-time iteration).
+        Where the arm is linearised: at the reference (before the run); at each sample at the present state, for the
+        complete horizon; or at each sample along the motion that the arm makes under the last plan. The last choice is
+        one Gauss-Newton step for the nonlinear problem (real-time iteration).
     otherwise : "plan", "lqr" or "raise"
-        Where a step has no solution: the last plan goes on, or the optimum without limits is cut off at those of the
-        torques, with a warning the first time; or the run ends with an error.
+        What happens in a step without a solution: the last plan continues, or the optimum without limits is saturated
+        at the torque limits, both with a warning the first time; or the run ends with an error.
     solver : "daqp", "osqp" or "piqp"
-        Of the quadratic program; see the page on predictive control for how they compare.
+        Solver of the quadratic program; see the page on predictive control for a comparison.
     hold : bool, optional
-        Whether each row of a motion's u lasts until the next time; else they are joined by straight lines. Default:
-        what an optimal motion has, else straight lines.
+        True if each row of a motion's u is constant until the next time, False if u is linear between the times.
+        Default: as in an optimal motion, otherwise linear.
     sensors : list of sensors, optional
-        With their noise or resolution: the state is then what a Kalman filter makes of them.
+        Sensors with noise or resolution, from which a Kalman filter estimates the state.
     process, unmodelled
-        See `Observed`: what the filter reckons with, held over each period.
+        Disturbances that the filter assumes, constant over each period; see `Observed`.
     nominal : Model, optional
-        Of the arm that the design believes in, if that is another than the one that runs; see `DesignedFor`.
+        Model of the arm that the design assumes, if it is not the arm that runs; see `DesignedFor`.
     delay : float, optional
-        Time until u reaches the arm, over which the state is predicted with the u under way [s]; default that of
-        `Sampled`.
+        Time until u reaches the arm [s]. The state is predicted over it with the inputs that were given before.
+        Default: that of `Sampled`.
     """
 
     reference: Any
@@ -148,21 +150,21 @@ class Predictive:
         _ = self._lengths
 
     def delayed(self, delay: float) -> Self:
-        """The controller that reckons with this delay, unless it has one [s]."""
+        """Return the controller with this delay [s], unless it has one."""
         return replace(self, delay=delay) if self.delay is None else self
 
     @property
     def wanted(self) -> Reference | None:
-        """The reference, where it is one of the joints."""
+        """The reference, if it is a reference of the joints."""
         is_one = hasattr(self.reference, "expression") and not isinstance(self.reference, type)
         return self.reference if is_one else None
 
     @designing("Predictive")
     def stepper(self, model: Model, period: float) -> Steps:
-        """The controller of a run; a function of t and the state, or what the sensors read, that gives u (m,).
+        """Return the controller of a run: a function of t and the state, or the sensors' readings, that returns u (m,).
 
-        It has `seconds`, the time of each call, and what it counts: see `report`. Raises `DescriptionError` for parts
-        that do not fit the arm; see `LQR.law` too.
+        Its attribute `seconds` has the time of each call, and `report` has the counts. Raises `DescriptionError` if
+        parts do not fit the arm; see `LQR.law` too.
         """
         with refused("Predictive"):
             period = checked_number(period, "s", POSITIVE, "period")
@@ -199,7 +201,7 @@ class Predictive:
         return course("Predictive", model, motion, (q_e, u_e), weighed, period)
 
     def _motion(self, model: Model) -> tuple[Motion | None, Array]:
-        """What is followed, if it moves, and the joints where it ends."""
+        """The motion that is followed, or None if the reference is constant, and the joints at its end."""
         given = self.reference
         if self._has_torques:
             motion = motion_of("Predictive", model, given.times, given.q, given.qd, given.u, held_of(given, self.hold))
@@ -212,7 +214,7 @@ class Predictive:
 
     @property
     def _has_torques(self) -> bool:
-        """Whether the reference is a motion of the whole arm, known with its torques."""
+        """True if the reference is a motion of the complete arm with its torques."""
         given = self.reference
         return not isinstance(given, type) and all(hasattr(given, name) for name in ("times", "q", "qd", "u"))
 
@@ -237,7 +239,7 @@ class Predictive:
 
     @cached_property
     def _lengths(self) -> Array:
-        """Of the horizon's steps, in periods."""
+        """Lengths of the horizon's steps, in periods."""
         with refused("Predictive"):
             if not isinstance(self.horizon, list | tuple) and np.ndim(self.horizon) == 0:  # type: ignore[arg-type]
                 found = [1] * min(checked_whole(self.horizon, 1, "horizon"), MOST_PERIODS)
@@ -250,7 +252,7 @@ class Predictive:
         return np.array(found)
 
     def _late(self, period: float) -> int:
-        """Periods until u reaches the arm."""
+        """Number of periods until u reaches the arm."""
         steps = (self.delay or 0.0) / period
         if not (abs(steps - round(steps)) <= 1e-9 and steps <= MOST_UNDER_WAY):
             must = f"it must be a whole number of periods of {period} s, {MOST_UNDER_WAY} at most"
@@ -280,7 +282,7 @@ class Predictive:
 
 
 def _tips(model: Model) -> list[TipDeflection]:
-    """Displacements across the links that bend."""
+    """Sensors of the tip displacements of all links that bend."""
     bending = [link for link in model.arm.links if isinstance(link.body, Beam)]
     found = [
         TipDeflection(link=link.name, axis=axis) for link in bending for axis in ("y", "z") if link.body.counts[axis]
@@ -291,7 +293,7 @@ def _tips(model: Model) -> list[TipDeflection]:
 
 
 def _bounds(name: str, value: ArrayLike | None, count: int) -> Array:
-    """The lowest and the highest of so many outputs, (count, 2)."""
+    """Lowest and highest value of each of `count` outputs, (count, 2)."""
     if value is None:
         if count:
             raise DescriptionError(f"Predictive: outputs are given, and no {name}; give both")

@@ -1,4 +1,4 @@
-"""What a predictive controller shall follow, sample by sample: states, inputs, weights, and the arm's linear models."""
+"""The reference trajectory of a predictive controller at each sample: states, inputs, weights, and linear models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Steps of a prediction one after another, x' = F x + G u, in which x' Q x + u' R u + 2 x' N u is paid.
+    """Consecutive steps x' = F x + G u of a prediction, with the cost x' Q x + u' R u + 2 x' N u.
 
-    x is (S dx, 1), dx the deviation from the course in q, qd, and u the deviation of the inputs: what the course itself
-    does not obey stands in the last column of F.
+    x is (S dx, 1), where dx is the deviation from the reference trajectory in q, qd. u is the deviation of the inputs.
+    The last column of F has the amount by which the trajectory violates the model.
 
     Attributes
     ----------
@@ -36,12 +36,12 @@ class Stage:
     N: Array
 
     def rows(self, i: Any) -> "Stage":
-        """Some of them."""
+        """Return the steps of the given indices."""
         return Stage(self.F[i], self.G[i], self.Q[i], self.R[i], self.N[i])
 
     @classmethod
     def of(cls, F: Array, G: Array, d: Array, Q: Array, R: Array) -> "Stage":
-        """Of x' = F x + G u + d without the 1."""
+        """Return the steps x' = F x + G u + d, where x lacks the entry 1."""
         k, s, m = G.shape
         wide = np.zeros((k, s + 1, s + 1))
         wide[:, :s, :s], wide[:, :s, s], wide[:, s, s] = F, d, 1.0
@@ -51,12 +51,14 @@ class Stage:
         return cls(wide, below, paid, R, np.zeros((k, s + 1, m)))
 
     def joined(self, lengths: Array) -> "Stage":
-        """Steps of so many of these each, over which u is held: what is paid is the same sum. In these, N = 0."""
+        """Join steps with N = 0 into longer ones of the given lengths, over which u is constant. The cost stays the
+        same.
+        """
         s, m = self.G.shape[1:]
         found = []
         first = 0
         for length in lengths.tolist():
-            # of (x, u) at the step's beginning
+            # in terms of (x, u) at the step's beginning
             now, paid = np.hstack([np.eye(s), np.zeros((s, m))]), np.zeros((s + m, s + m))
             for i in range(first, first + length):
                 paid += now.T @ self.Q[i] @ now
@@ -71,12 +73,12 @@ class Stage:
 @final
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """u = -K x and what is paid from there on, x' P x, if nothing has a limit, step by step; H of u' H u beside it.
+    """The optimum without limits, step by step: u = -K x, the cost-to-go x' P x, and H in the cost u' H u of changes.
 
     Attributes
     ----------
     K, P, L : (k, m, s + 1), (k, s + 1, s + 1), (k, m, m)
-        H = L L'.
+        L is the Cholesky factor, H = L L'.
     """
 
     K: Array
@@ -84,14 +86,14 @@ class Optimum:
     L: Array
 
     def rows(self, i: Any) -> "Optimum":
-        """Some of them."""
+        """Return the steps of the given indices."""
         return Optimum(self.K[i], self.P[i], self.L[i])
 
 
 def optimum(stage: Stage, P: Array) -> Optimum:
-    """By Riccati's difference equation back from what the end costs, P (s + 1, s + 1).
+    """Solve Riccati's difference equation back from the terminal cost P (s + 1, s + 1).
 
-    Not in Joseph's form, as `horizon` has it over far more steps: that takes a third longer, here at every sample.
+    `horizon` uses Joseph's form over many more steps. That form takes a third longer, here at every sample.
     """
     k, s, m = stage.G.shape
     K, H, Ps = np.empty((k, m, s)), np.empty((k, m, m)), np.empty((k, s, s))
@@ -109,7 +111,7 @@ def optimum(stage: Stage, P: Array) -> Optimum:
 @final
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What is followed, at the samples 0, 1, ..., the last of which stands for all that come after.
+    """The reference trajectory at the samples 0, 1, ... The last sample stands for all later ones.
 
     Attributes
     ----------
@@ -120,13 +122,14 @@ class Course:
     S : (2n,)
         Scales of the coordinates.
     Q, R : (k, 2n, 2n), (k, m, m)
-        Of scaled deviations, and of inputs.
+        Weights of scaled deviations, and of inputs.
     stage, best : Stage, Optimum
-        Of the arm linearised about the course, a period each; the last P is that of the infinite horizon there.
+        Steps of one period each of the arm linearised about the trajectory, and their optimum. The last P is that of
+        the infinite horizon at the end.
     Phi, Gamma : (k, 2n, 2n), (k, 2n, m)
-        The arm's, in its own units.
+        Linear models in the arm's own units.
     poles : (2n,)
-        Of the arm held at the end without limits [1/s].
+        Poles of the arm held at the end without limits [1/s].
     """
 
     model: Model
@@ -143,25 +146,25 @@ class Course:
     poles: Array
 
     def at(self, first: int, count: int) -> Array:
-        """Rows of so many samples."""
+        """Indices of `count` samples from `first` on."""
         return np.minimum(first + np.arange(count), len(self.r) - 1)
 
     def staged(self, rows: Array, Phi: Array, Gamma: Array, after: Array) -> Stage:
-        """Periods along some rows and the one after them, of models that lead the course to `after` (k, 2n)."""
+        """Steps of one period at the given indices, for models that lead the trajectory to `after` (k, 2n)."""
         F, G = scaled(self.S, Phi, Gamma)
         following = self.r[np.minimum(rows + 1, len(self.r) - 1)]
         return Stage.of(F, G, self.S * (after - following), self.Q[rows], self.R[rows])
 
 
 def scaled(S: Array, Phi: Array, Gamma: Array) -> tuple[Array, Array]:
-    """The same for S x."""
+    """Return Phi and Gamma for the scaled state S x."""
     return S[:, None] * Phi / S, S[:, None] * Gamma
 
 
 def models(model: Model, q: Array, qd: Array, u: Array, period: float) -> tuple[Array, Array]:
-    """Phi (k, 2n, 2n) and Gamma (k, 2n, m): deviations a period after states (k, n) of the arm linearised there.
+    """Phi (k, 2n, 2n) and Gamma (k, 2n, m) of the arm linearised at states (k, n), over one period.
 
-    Exact, u being held; the derivatives of the equations of motion are exact too.
+    The discretisation is exact for constant u, and the derivatives of the equations of motion are exact.
     """
     from scipy.linalg import expm
 
@@ -176,9 +179,9 @@ def models(model: Model, q: Array, qd: Array, u: Array, period: float) -> tuple[
 
 
 def moved(model: Model, r: Array, v: Array, period: float) -> Array:
-    """States (k, 2n) of the arm itself a period after r (k, 2n) under held inputs v (k, m).
+    """States (k, 2n) of the arm itself one period after r (k, 2n) under constant inputs v (k, m).
 
-    Where the equations of motion fail there, which nothing needs but as a start, they are taken to stay.
+    If the equations of motion fail there, the result is r. These states are only needed as a starting point.
     """
     n = model.nv
     try:
@@ -190,7 +193,7 @@ def moved(model: Model, r: Array, v: Array, period: float) -> Array:
 @final
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Of deviations and inputs, as given or the energies of each configuration; see `LQR`."""
+    """Weights of deviations and inputs, as given or the energies of each configuration; see `LQR`."""
 
     Q: Array | None
     R: Array | None
@@ -208,9 +211,9 @@ class Weights:
 def course(
     what: str, model: Model, motion: Motion | None, end: tuple[Array, Array], weights: Weights, period: float
 ) -> Course:
-    """Along a motion, or none, into the equilibrium `end`, its coordinates and inputs.
+    """Return the reference trajectory along a motion, if any, into the equilibrium `end`, its coordinates and inputs.
 
-    Raises `DescriptionError` where the arm cannot be held there; see `riccati.optimal`.
+    Raises `DescriptionError` if the arm cannot be held there; see `riccati.optimal`.
     """
     n, m = model.nv, len(model.inputs)
     q_e, u_e = end
@@ -247,7 +250,7 @@ def course(
 
 @final
 class Slopes:
-    """dy/d(q, qd) of sensors that see no acceleration, (k, p, 2n) at states (k, 2n)."""
+    """Slopes dy/d(q, qd) of sensors that measure no acceleration, (k, p, 2n) at states (k, 2n)."""
 
     def __init__(self, model: Model, sensors: Sequence[Sensor]):
         import casadi as ca
@@ -258,5 +261,5 @@ class Slopes:
         self._function, self._n = ca.Function("slopes", [q, qd], [slopes]), model.nq
 
     def __call__(self, x: Array) -> Array:
-        """At states."""
+        """Return the slopes at the given states."""
         return stacked(self._function, x[:, : self._n], x[:, self._n :])

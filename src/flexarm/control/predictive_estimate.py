@@ -1,4 +1,4 @@
-"""The state of a predictive controller from what sensors read: a Kalman filter along the motion of the arm itself."""
+"""State estimate of a predictive controller from sensors: a Kalman filter along the motion of the arm itself."""
 
 from dataclasses import dataclass, field
 from typing import final
@@ -15,22 +15,22 @@ from flexarm.simulation.stepper import Stepper
 @final
 @dataclass(eq=False)
 class Estimate:
-    """x^ (2n,), sample by sample:
+    """The estimate x^ (2n,) of a Kalman filter, sample by sample.
 
         x^ <- x^ + L (y - h(x^)),    L = P C' (C P C' + R)^-1,    P <- P - L C P
-        x^ <- where the arm goes in a period from x^,    P <- Phi P Phi' + W
+        x^ <- the arm's state one period after x^,    P <- Phi P Phi' + W
 
-    C is the slope of h at x^, Phi that of the controller's model. It begins with the P of the steady filter for the arm
-    linearised where the course begins.
+    C is the slope of h at x^, and Phi is that of the controller's model. The first P is that of the steady filter for
+    the arm linearised where the trajectory begins.
 
     Attributes
     ----------
     x : (2n,)
-        x^, at first where the arm is taken to begin.
+        The estimate x^, at first the assumed initial state.
     noise : (p,)
         Variances of the readings.
     W : (2n, 2n)
-        Of what a period adds.
+        Covariance that a period adds.
     """
 
     course: Course
@@ -58,7 +58,7 @@ class Estimate:
         self.P = P / np.outer(S, S)
 
     def corrected(self, y: Array) -> Array:
-        """x^ once y has been read."""
+        """Return x^ corrected by the reading y."""
         n = self.course.model.nv
         C = self._slopes(self.x[None])[0]
         PC = self.P @ C.T
@@ -68,7 +68,7 @@ class Estimate:
         return self.x
 
     def moved(self, u: Array, Phi: Array) -> None:
-        """A period on, in which u reached the arm."""
+        """Propagate the estimate by one period, in which u reached the arm."""
         n = self.course.model.nv
         self._plant.reset(self.x[:n], self.x[n:])
         self.x = self._plant.step(u)

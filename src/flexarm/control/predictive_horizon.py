@@ -1,8 +1,8 @@
-"""A prediction over a horizon as a function of its free moves alone: what the limits see of them.
+"""A prediction over a horizon as a function of its free moves alone, for the limits.
 
-The inputs are u = -K x + c, K the optimum without limits. Whatever the steps, what is paid is then that optimum's and
-the sum of c' H c: with s = L' c, H = L L', the moves are the nearest to none, min |s|^2, that keep to the limits. The
-problem is as well conditioned as the limits, however long the horizon and however little damped the arm.
+The inputs are u = -K x + c, where K is the optimum without limits. For any steps the cost is that optimum's plus the
+sum of c' H c. With s = L' c and H = L L', the moves are the smallest, min |s|^2, that satisfy the limits. The problem
+is as well conditioned as the limits, however long the horizon and however little damped the arm.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from flexarm.control.predictive_course import Array, Optimum, Stage
 @final
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """States and inputs over k steps, of the state x0 (s + 1,) and of moves (k m,).
+    """States and inputs over k steps as linear functions of the initial state x0 (s + 1,) and of moves (k m,).
 
     Attributes
     ----------
     x_of_moves, x_of_x0 : (k + 1, s + 1, k m), (k + 1, s + 1, s + 1)
-        From the beginning to the end.
+        Matrices of the states, from the beginning to the end.
     u_of_moves, u_of_x0 : (k, m, k m), (k, m, s + 1)
-        Deviations of the inputs.
+        Matrices of the deviations of the inputs.
     """
 
     x_of_moves: Array
@@ -33,9 +33,9 @@ class Condensed:
 
 
 def condensed(stage: Stage, best: Optimum) -> Condensed:
-    """The steps one after another, under u = -K x + c."""
+    """Condense consecutive steps under u = -K x + c."""
     k, s, m = stage.G.shape
-    x = np.zeros((k + 1, s, k * m + s))  # of the moves, then of x0
+    x = np.zeros((k + 1, s, k * m + s))  # columns of the moves, then of x0
     u = np.empty((k, m, k * m + s))
     x[0, :, k * m :] = np.eye(s)
     moves = np.linalg.inv(np.swapaxes(best.L, 1, 2))  # c = L'^-1 s
@@ -49,16 +49,16 @@ def condensed(stage: Stage, best: Optimum) -> Condensed:
 @final
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What is limited.
+    """Limits of a horizon.
 
     Attributes
     ----------
     lengths : (k,)
         Periods of each step.
     u, rate : (m,)
-        Sizes of the inputs, and of their change in a period; infinite where there is no limit.
+        Largest sizes of the inputs, and of their change in a period; infinite where there is no limit.
     low, high : (p,)
-        Of the outputs; soft where `soft`.
+        Lowest and highest outputs, as soft limits if `soft`.
     names : of the inputs, then of the outputs
     """
 
@@ -85,10 +85,11 @@ class Limits:
 @final
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The quadratic program of a horizon: min |s|^2 / 2 + what soft limits cost, over low <= A (s, e) + B x0 <= high.
+    """The quadratic program of a horizon: min |s|^2 / 2 + cost of soft limits, with low <= A (s, e) + B x0 <= high.
 
-    The rows are those of the inputs, of their changes, of the outputs from above, then from below, and e >= 0, e being
-    by how much each output passes its limits at most; all in shares of the limits. Those without a limit are left out.
+    The rows are those of the inputs, of their changes, of the outputs' upper limits, then of their lower limits, and
+    e >= 0. e is the largest violation of each output's limits. All rows are in shares of the limits. Rows without a
+    limit are left out.
 
     Attributes
     ----------
@@ -108,7 +109,9 @@ class Program:
 
     @classmethod
     def of(cls, limits: Limits, c: Condensed, C: Array, weight: float) -> "Program":
-        """C (k, p, s + 1) are the outputs' slopes at the ends of the steps; `weight` is that of soft limits."""
+        """Return the program. C (k, p, s + 1) are the outputs' slopes at the ends of the steps, `weight` that of soft
+        limits.
+        """
         k, m, moves = c.u_of_moves.shape
         p, s = C.shape[1], C.shape[2]
         soft = p if limits.soft else 0
@@ -148,8 +151,11 @@ class Program:
         return cls(limits, c, D, g, A[used], B[used], used)
 
     def bounds(self, x0: Array, v: Array, last: Array, y: Array) -> tuple[Array, Array]:
-        """`low` and `high` for a state x0 (s + 1,), the course's inputs v (periods, m), those that were given last, and
-        the outputs y (k, p) that go with no deviation."""
+        """Return `low` and `high` for the present state and inputs.
+
+        The arguments are a state x0 (s + 1,), the trajectory's inputs v (periods, m), the inputs given last, and the
+        outputs y (k, p) without deviation.
+        """
         limits, edges = self.limits, self.limits.edges
         first, final_ = v[edges[:-1]], v[edges[1:] - 1]
         lowest, highest = (f.reduceat(v, edges[:-1], axis=0) for f in (np.minimum, np.maximum))
@@ -168,17 +174,17 @@ class Program:
 
     @property
     def of_outputs(self) -> Array:
-        """Which rows limit outputs (rows,)."""
+        """True for each row that limits an output (rows,)."""
         k, m = self.c.u_of_moves.shape[:2]
         return np.flatnonzero(self.used) >= 2 * k * m
 
     @property
     def of_slack(self) -> Array:
-        """Which rows are those of e >= 0 (rows,)."""
+        """True for each row of e >= 0 (rows,)."""
         return np.arange(len(self.A)) >= len(self.A) - (len(self.limits.low) if self.limits.soft else 0)
 
     def where(self, row: int) -> tuple[str, int]:
-        """What a row limits, in words, and the number of its step."""
+        """Name of the limited quantity of a row, and the index of its step."""
         limits, (k, m) = self.limits, self.c.u_of_moves.shape[:2]
         i, p = int(np.flatnonzero(self.used)[row]), len(limits.low)
         kind = ["torque", "torque rate"][min(i // (k * m), 1)]
@@ -189,8 +195,11 @@ class Program:
 
 
 def typical(c: Condensed, C: Array, limits: Limits) -> float:
-    """What a program's moves cost (see `Program`) that change an output by its limit where that is easiest, or all
-    inputs by theirs, if that is more."""
+    """Typical cost of the moves of a program (see `Program`).
+
+    It is the cost of changing an output by its limit where that is easiest, or of all inputs at their limits if that is
+    more.
+    """
     rows = C @ c.x_of_moves[1:] / limits.units[None, :, None]
     easiest = (rows**2).sum(axis=-1).max(initial=0.0)
     found = 1.0 / easiest if easiest > 0 else 1.0

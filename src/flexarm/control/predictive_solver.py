@@ -1,4 +1,4 @@
-"""Quadratic programs of predictive control by the solvers in CasADi's wheel, one thread, without a copy of the data."""
+"""Quadratic programs of predictive control, solved by the solvers in CasADi's wheel on one thread without copies."""
 
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -19,19 +19,22 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "piqp": {"error_on_fail": False},
 }
-"""Solvers that are known, with what keeps them quiet and exact. Not among them, for such programs: HPIPM, whose
-structure has states between the steps, qpOASES, which prints a banner, ProxQP and QRQP, which miss the optimum."""
+"""Supported solvers, with options that make them silent and accurate.
+
+Others do not suit these programs. HPIPM needs a structure with states between the steps, qpOASES prints a banner, and
+ProxQP and QRQP miss the optimum.
+"""
 
 KKT = 1e-5
-"""By how much a solution may miss each of the optimality conditions, see `miss`."""
+"""Largest error of each optimality condition in an accepted solution, see `miss`."""
 
 
 @final
 @dataclass(eq=False)
 class Solver:
-    """min s' D s / 2 + g' s over low <= A s <= high, D diagonal and positive; sizes are fixed, numbers are not.
+    """Solver of min s' D s / 2 + g' s over low <= A s <= high, with D diagonal and positive, for fixed sizes.
 
-    It remembers its last solution, from which solvers that can begin.
+    It stores its last solution, and solvers that support a warm start begin there.
     """
 
     name: str
@@ -61,7 +64,7 @@ class Solver:
             "lam_a0": np.zeros(k),
         }
         self._found = {"x": np.zeros(n), "lam_a": np.zeros(k)}
-        self._buffer: Any  # lives as long as what it runs
+        self._buffer: Any  # must live as long as the function that uses it
         self._buffer, self._run = self._solver.buffer()
         for name, value in self._given.items():
             self._buffer.set_arg(self._solver.index_in(name), memoryview(value))
@@ -69,7 +72,7 @@ class Solver:
             self._buffer.set_res(self._solver.index_out(name), memoryview(value))
 
     def __call__(self, D: Array, g: Array, A: Array, low: Array, high: Array) -> tuple[Array, Array, bool]:
-        """s, the multipliers (rows,), and whether both are optimal; multipliers are positive at `high`."""
+        """Return s, the multipliers (rows,), and True if both are optimal. Multipliers are positive at `high`."""
         given = self._given
         given["h"][:], given["g"][:], given["lba"][:], given["uba"][:] = D, g, low, high
         given["a"].reshape(self.columns, self.rows)[:] = A.T
@@ -83,10 +86,10 @@ class Solver:
 
 
 def miss(D: Array, g: Array, A: Array, low: Array, high: Array, s: Array, multipliers: Array) -> float:
-    """By how much s and multipliers are not optimal (Karush, Kuhn and Tucker), whoever found them; rows are of size 1.
+    """Largest error of s and multipliers in the optimality conditions (Karush, Kuhn and Tucker), for rows of size 1.
 
-    Of the three that are exact at the optimum the worst: D s + g + A' l = 0; low <= A s <= high; each multiplier pushes
-    from the limit that it belongs to, l > 0 at `high` and l < 0 at `low`.
+    The three conditions are D s + g + A' l = 0, low <= A s <= high, and complementarity: each multiplier belongs to an
+    active limit, l > 0 at `high` and l < 0 at `low`.
     """
     y, weight = A @ s, np.abs(multipliers)
     slope = D * s + g + A.T @ multipliers

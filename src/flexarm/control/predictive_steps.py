@@ -1,4 +1,4 @@
-"""A predictive controller at work: the state, the program of each sample, what is done where it has no solution."""
+"""A predictive controller in a run: the state, the program of each sample, and steps without a solution."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -19,28 +19,28 @@ ABOUT = ("reference", "state", "prediction")
 OTHERWISE = ("plan", "lqr", "raise")
 
 PASSED = 1e-9
-"""Share of a limit that is nothing."""
+"""Share of a limit below which a violation counts as rounding."""
 
 SLIGHT = 1e-6
-"""Share of the largest multiplier that is none, where a solver leaves some at every limit."""
+"""Share of the largest multiplier below which a limit counts as inactive, for solvers that leave small ones."""
 
 
 @final
 @dataclass(eq=False)
 class Plan:
-    """What was found at a sample.
+    """The solution of a sample.
 
     Attributes
     ----------
     first : int
-        The sample at which it begins.
+        The sample at which the plan begins.
     x0 : (s + 1,)
-        The state there, as `Stage` has it.
+        The state there, as in `Stage`.
     u : (periods, m)
         Inputs, period by period.
-    program, s, multipliers : of the quadratic program, where one was solved; see `Program`
+    program, s, multipliers : of the quadratic program, if one was solved; see `Program`
     low, high : (rows,)
-    active : whether a limit pushed
+    active : True if a limit is active
     """
 
     first: int
@@ -63,9 +63,9 @@ class Prediction:
     ----------
     program : Program
     y : (k, p)
-        Outputs that go with no deviation, at the ends of the steps.
+        Outputs without deviation, at the ends of the steps.
     Phi : (2n, 2n)
-        Of the first period.
+        Transition matrix of the first period.
     """
 
     program: Program
@@ -76,20 +76,20 @@ class Prediction:
 @final
 @dataclass(eq=False)
 class Steps:
-    """One run's controller: u (m,) of t and the state (2n,), or of what sensors read.
+    """The controller of one run: returns u (m,) from t and the state (2n,), or from the sensors' readings.
 
     Attributes
     ----------
     seconds : list of float
         Each call's time [s].
     solved, active, failed : int
-        Calls with a quadratic program, with a limit that pushed, and without a solution.
+        Calls with a quadratic program, with an active limit, and without a solution.
     first_failure : str
-        When that was, and what; "" if there is none.
+        Text with the time and the reason of the first failure; "" if there is none.
     plan : Plan or None
-        The last one.
+        The last plan.
     y, C : (samples, p), (samples, p, s + 1)
-        The outputs of the course, and their slopes to what stages are given in.
+        Outputs of the trajectory, and their slopes in the coordinates of stages.
     """
 
     course: Course
@@ -113,7 +113,7 @@ class Steps:
         course, model = self.course, self.course.model
         self._plant = Stepper(model, course.period, course.r[0, : model.nv], course.r[0, model.nv :])
         self._last = course.v[0].copy()
-        # reaching the arm over the last period, over the next, ...: nothing has been given before the run
+        # inputs that reach the arm over the last period, over the next, ...: zero before the run
         self._under_way = [np.zeros_like(self._last)] * (self.late + 1)
         self._Phi = course.Phi[0]
         self.lengths, self.edges = self.limits.lengths, self.limits.edges
@@ -129,10 +129,10 @@ class Steps:
         rows, columns = self._tail.program.A.shape
         self._solver = Solver(self.solver, rows, columns) if rows else None
 
-    # -- the arm as it is predicted
+    # -- prediction of the arm
 
     def _outputs_along(self) -> tuple[Array, Array]:
-        """Outputs (k, p) of the course, and their slopes (k, p, 2n + 1) to what stages are given in."""
+        """Outputs (k, p) of the trajectory, and their slopes (k, p, 2n + 1) in the coordinates of stages."""
         return self._outputs_at(self.course.r), self._slopes_at(self.course.r)
 
     def _outputs_at(self, x: Array) -> Array:
@@ -153,7 +153,7 @@ class Steps:
         return Program.of(self.limits, c, C, self._weight)
 
     def _along(self, first: int) -> Prediction:
-        """About the course from a sample on."""
+        """Prediction about the trajectory from a sample on."""
         course = self.course
         rows, ends = course.at(first, self.edges[-1]), course.at(first, self.edges[-1] + 1)[self.edges[1:]]
         best = course.best.rows(rows) if self._uniform else None
@@ -161,7 +161,7 @@ class Steps:
         return Prediction(program, self.y[ends], course.Phi[rows[0]])
 
     def _about(self, first: int, x: Array, u: Array) -> Prediction:
-        """About the present state and inputs, the arm's models at which last over the horizon."""
+        """Prediction about the present state and inputs, with the same linear model over the horizon."""
         course, n, count = self.course, self.course.model.nv, int(self.edges[-1])
         Phi, Gamma = (X[0] for X in models(course.model, x[None, :n], x[None, n:], u[None], course.period))
         rest = self._moved(x, u) - Phi @ x - Gamma @ u
@@ -175,13 +175,13 @@ class Steps:
         return Prediction(program, y + (course.S * (course.r[ends] - x)) @ C[:, :-1].T, Phi)
 
     def _predicted(self, first: int, x: Array, u: Array) -> Prediction:
-        """About the motion the arm itself makes under the last plan's inputs (periods, m), from now on."""
+        """Prediction about the motion that the arm itself makes under the last plan's inputs (periods, m)."""
         course, n, count = self.course, self.course.model.nv, int(self.edges[-1])
         motion = np.empty((count + 1, 2 * n))
         motion[0] = self._plant.reset(x[:n], x[n:])
         for i in range(count):
             motion[i + 1] = self._plant.step(u[i])
-        # one model a step, that of its middle
+        # one model for each step, at its middle
         begin, end = self.edges[:-1], self.edges[1:]
         middle, mean = (motion[begin] + motion[end]) / 2, np.add.reduceat(u, begin) / self.lengths[:, None]
         Phi, Gamma = models(course.model, middle[:, :n], middle[:, n:], mean, course.period)
@@ -196,7 +196,7 @@ class Steps:
         return Prediction(self._program(stage, None, C, course.best.P[rows[-1]]), y, Phi[0])
 
     def _moved(self, x: Array, u: Array) -> Array:
-        """The state a period later."""
+        """State one period later."""
         n = self.course.model.nv
         self._plant.reset(x[:n], x[n:])
         return self._plant.step(u)
@@ -204,11 +204,11 @@ class Steps:
     # -- a sample
 
     def __call__(self, t: float, seen: Array) -> Array:
-        """u (m,)."""
+        """Return u (m,)."""
         began = perf_counter()
         first = round(t / self.course.period)
         x = self._state(seen)
-        for u in self._under_way[1:]:  # what reaches the arm before this sample's inputs do
+        for u in self._under_way[1:]:  # inputs that reach the arm before those of this sample
             x = self._moved(x, u)
         first += self.late
         prediction = self._prediction(first, x)
@@ -218,7 +218,7 @@ class Steps:
         return u
 
     def _state(self, seen: Array) -> Array:
-        """The state now (2n,)."""
+        """Present state (2n,)."""
         if self.estimate is None:
             return seen[self.places]
         if self.seconds:
@@ -233,21 +233,21 @@ class Steps:
         return self._tail if first >= len(self.course.r) - 1 else self._along(first)
 
     def _shifted(self, first: int) -> Array:
-        """The inputs of the last plan from a sample on, and then those of the course, (periods, m)."""
+        """Inputs of the last plan from a sample on, and then those of the trajectory, (periods, m)."""
         assert self.plan is not None
         planned = self.plan.u[first - self.plan.first :]
         more = self.edges[-1] - len(planned)
         return np.vstack([planned, self.course.v[self.course.at(first + len(planned), more)]])
 
     def _planned(self, first: int, x: Array, prediction: Prediction) -> Array:
-        """The inputs from now on, of the program, or of what is done otherwise."""
+        """Return the inputs of the program, or those of `otherwise` if it has no solution."""
         course, program = self.course, prediction.program
         rows = course.at(first, int(self.edges[-1]))
         x0, v = np.append(course.S * (x - course.r[rows[0]]), 1.0), course.v[rows]
         low, high = program.bounds(x0, v, self._last, prediction.y)
         s, good = np.zeros(program.A.shape[1]), True
         multipliers = np.where(program.of_slack, -program.A @ program.g, 0.0)
-        if ((low > PASSED) | (high < -PASSED)).any():  # what has no limits passes one
+        if ((low > PASSED) | (high < -PASSED)).any():  # the optimum without limits exceeds one
             assert self._solver is not None
             self.solved += 1
             s, multipliers, good = self._solver(program.D, program.g, program.A, low, high)
@@ -263,16 +263,16 @@ class Steps:
         return self._within(u[0])
 
     def _within(self, u: Array) -> Array:
-        """u, within the limits of torque and its rate but for rounding."""
+        """Clip u to the limits of torque and its rate, which it exceeds by rounding at most."""
         last, limits = self._last, self.limits
         u = np.clip(u, last - limits.rate, last + limits.rate)
         return np.clip(u, -limits.u, limits.u)
 
     def _otherwise(self, first: int, x0: Array, v: Array, program: Program, low: Array, high: Array) -> Array:
-        """The last plan goes on, or the optimum without limits is cut off."""
+        """Continue with the last plan, or saturate the optimum without limits."""
         self.failed += 1
         if not self.first_failure:
-            # within limits of torque alone there is always a solution
+            # torque limits alone always allow a solution
             passed = np.where(program.of_outputs, np.maximum(low, -high), -np.inf)
             worst, step = program.where(int(np.argmax(passed)))
             when = f"t = {(first - self.late) * self.course.period:.6g} s"
@@ -287,7 +287,7 @@ class Steps:
         return self._within(program.c.u_of_x0[0] @ x0 + v[0])
 
     def report(self) -> dict[str, Any]:
-        """For a result's attributes: how many steps there were, and how long they took."""
+        """Return attributes of a result: the number of steps, and their computing times."""
         steps = len(self.seconds)
         median, slow = np.percentile(self.seconds, [50, 99]) if steps else (0.0, 0.0)
         return {

@@ -1,4 +1,4 @@
-"""What sensors read, as part of a law."""
+"""Readings of sensors, as a part of a control law."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What sensors read of an arm, in local coordinates, see `attitude.local`.
+    """Readings of an arm's sensors, in local coordinates, see `attitude.local`.
 
     Attributes
     ----------
     names : (p,)
-        Of the signals.
+        Names of the signals.
     noise : standard deviations of the signals that have noise
     noisy : (p, noises)
-        Which noise goes to which signal.
+        Matrix that assigns noises to signals.
     resolution : (p,)
     late : (p,) of bool
-        Whether a signal depends on accelerations, and so on what moves the arm.
+        True for each signal that depends on accelerations, and so on the inputs.
     """
 
     model: Model
@@ -45,11 +45,11 @@ class Readings:
 
     @classmethod
     def of(cls, where: str, sensors: Sequence[Any], model: Model, period: float | None) -> "Readings":
-        """Those of sensors, which must sample as the law does; raises `DescriptionError`."""
+        """Return the readings of sensors, which must have the controller's period; raises `DescriptionError`."""
         names = model.output_names(sensors)
         said: dict[str, list[float]] = {"noise": [], "resolution": []}
         for each in sensors:
-            time = getattr(each, "sample_time", None)  # a sensor of the user's need not say how it samples
+            time = getattr(each, "sample_time", None)  # a user's sensor may lack a sample time
             if time is not None and (period is None or not abs(time - period) <= 1e-9 * period):
                 must = f"it must be the controller's period{'' if period is None else f' of {period:g} s'}"
                 raise DescriptionError(f"{where}: {type(each).__name__} samples every {time:g} s; {must}")
@@ -66,16 +66,16 @@ class Readings:
         return cls(model, tuple(sensors), names, tuple(noise[noise > 0].tolist()), noisy, resolution, late)
 
     def of_motion(self, q: Column, qd: Column, qdd: Column) -> Column:
-        """Without noise, (p,)."""
+        """Readings without noise, (p,)."""
         return self.model.with_numbers(self.model.output_function(self.sensors))(configured(self.model.arm, q), qd, qdd)
 
     def of_state(self, q: Column, qd: Column, u: Column) -> Column:
-        """The same where the arm gets u."""
+        """Readings without noise if the arm gets u, (p,)."""
         x = configured(self.model.arm, q)
         return self.of_motion(q, qd, self.model.fixed("forward_dynamics")(x, qd, u))
 
     def read(self, y: Column, noise: Column | None) -> Column:
-        """With noise, rounded."""
+        """Readings with noise and rounding."""
         import casadi as ca
 
         if noise is not None:
@@ -85,7 +85,7 @@ class Readings:
 
 
 def _accelerates(model: Model, sensors: Sequence[Any]) -> Array:
-    """Which signals depend on qdd, (p,)."""
+    """True for each signal that depends on qdd, (p,)."""
     import casadi as ca
 
     q, qd, qdd = (ca.SX.sym(name, size) for name, size in (("q", model.nq), ("qd", model.nv), ("qdd", model.nv)))
@@ -96,11 +96,11 @@ def _accelerates(model: Model, sensors: Sequence[Any]) -> Array:
 def wanted_readings(
     where: str, readings: Readings, reference: Reference | None, wanted: Any
 ) -> Callable[[Any], Column] | None:
-    """What the sensors shall read at the symbolic time t, (p,); None where nothing says.
+    """Return the wanted readings (p,) as a function of the symbolic time t, or None if nothing determines them.
 
-    Along a reference it is what they would read of the arm if nothing bent: joints and motors where the reference has
-    them, all else as at rest. `wanted` has numbers by name of a signal, which stand in its place; raises
-    `DescriptionError` for names that are none, and for signals of which nothing says what they shall read.
+    Along a reference they are the readings on the undeformed arm: joints and motors at the reference, all else at rest.
+    `wanted` has numbers by name of a signal, which replace these. Raises `DescriptionError` for unknown names, and for
+    signals without a wanted reading.
     """
     names, arm, own = readings.names, readings.model.arm, dict[str, float]()
     with refused(where):

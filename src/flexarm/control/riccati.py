@@ -1,4 +1,4 @@
-"""Optimal state feedback of a linear system in coordinates and rates, and what keeps it from existing."""
+"""Optimal state feedback of a linear system in coordinates and rates, and the conditions for its existence."""
 
 import warnings
 
@@ -13,14 +13,20 @@ from flexarm.simulation.closed_loop import continuous, held
 Array = np.ndarray
 
 UNREACHED = 1e-9
-"""Of the system matrix' size, both in scaled coordinates: an eigenvalue that the inputs move by less stays where it is.
-Rounding leaves 1e-15; a hub's torque reaches the 20th mode of a beam by 1e-6."""
+"""Relative size below which the inputs do not move an eigenvalue, so that its mode is not controllable.
+
+The reference is the norm of the system matrix, in scaled coordinates. Rounding leaves 1e-15, and a hub's torque moves
+the 20th mode of a beam by 1e-6.
+"""
 STABLE = 1e-11
-"""Of the same: a real part that is negative by less is not."""
+"""Relative size below which a negative real part does not count as stable."""
 ORIGIN = 3e-8
-"""Of the same: an eigenvalue smaller than this is 0, of a double one that rounding has split."""
+"""Relative size below which an eigenvalue counts as 0, because rounding splits double eigenvalues."""
 DOUBLINGS, ROUNDED, SOLVED = 60, 1e-16, 1e-10
-"""The most of them; of P, what a doubling may add and be the last, and what Riccati's equation may be missed by."""
+"""Largest number of doublings, and two tolerances relative to P.
+
+The first is the change in a doubling that ends the iteration. The second is the largest residual of Riccati's equation.
+"""
 
 
 def linear(model: Model, q: Array, u: Array) -> tuple[Array, Array]:
@@ -31,7 +37,7 @@ def linear(model: Model, q: Array, u: Array) -> tuple[Array, Array]:
 
 
 def energy(M: Array, K: Array) -> Array:
-    """Q for (p, pd) of which x' Q x is the energy, p' K p / 2 + pd' M pd / 2."""
+    """Q for (p, pd) so that x' Q x is the energy p' K p / 2 + pd' M pd / 2."""
     zero = np.zeros_like(M)
     Q = np.block([[K, zero], [zero, M]]) / 2
     return (Q + Q.T) / 2
@@ -40,8 +46,8 @@ def energy(M: Array, K: Array) -> Array:
 def effort(model: Model, q: Array, omega: float) -> Array:
     """R = B' M^-1 B / omega^2: u' R u is twice the energy that u gives the arm, from rest, in the time 1 / omega.
 
-    With an energy for Q, units and the choice of coordinates make no difference: a shape scaled otherwise has the same
-    law. Bryson's rule, by the largest values allowed, would have to know some for every amplitude.
+    With an energy for Q, units and the choice of coordinates make no difference. A shape with another scale leads to
+    the same control law. Bryson's rule, by the largest allowed values, would need such a value for every amplitude.
     """
     B = model.input_matrix(q)
     R = B.T @ np.linalg.solve(model.mass_matrix(q), B) / omega**2
@@ -49,7 +55,7 @@ def effort(model: Model, q: Array, omega: float) -> Array:
 
 
 def weights(what: str, Q: ArrayLike, R: ArrayLike, states: int, inputs: int) -> tuple[Array, Array]:
-    """Q and R as matrices; raises `DescriptionError` unless they are symmetric, Q >= 0 and R > 0."""
+    """Return Q and R as matrices; raises `DescriptionError` unless they are symmetric, Q >= 0 and R > 0."""
     found = []
     for name, value, size in (("Q", Q, states), ("R", R, inputs)):
         W = gain(f"{what}: {name}", value, size)
@@ -58,7 +64,7 @@ def weights(what: str, Q: ArrayLike, R: ArrayLike, states: int, inputs: int) -> 
             raise DescriptionError(f"{what}: {name} is not symmetric")
         W = (W + W.T) / 2
         d = np.sqrt(np.where(np.diag(W) > 0, np.diag(W), scale or 1.0))
-        least = float(np.linalg.eigvalsh(W / np.outer(d, d))[0])  # units do not matter
+        least = float(np.linalg.eigvalsh(W / np.outer(d, d))[0])  # independent of units
         if least <= (-1e-9 if name == "Q" else 1e-12):
             must = "be positive semidefinite" if name == "Q" else "be positive definite"
             raise DescriptionError(f"{what}: {name} must {must}; it has the eigenvalue {np.linalg.eigvalsh(W)[0]:.4g}")
@@ -71,11 +77,11 @@ def optimal(
 ) -> tuple[Array, Array]:
     """K (m, 2k) and the closed loop's poles [1/s], of dx/dt = A x + B u under u = -K x, x = (p, pd).
 
-    It minimises the integral of x' Q x + u' R u; with a period, the sum of the same over the samples of the system that
-    is driven through a zero-order hold. M (k, k) is an inertia matrix for p: by it the equations are scaled, and modes
-    have their sizes. `names` are those of p.
+    K minimises the integral of x' Q x + u' R u. With a period it minimises the sum of the same over the samples, for
+    the system driven through a zero-order hold. M (k, k) is an inertia matrix for p, which scales the equations and the
+    modes. `names` are those of p.
 
-    Raises `DescriptionError` where a mode that is not stable cannot be reached, or no stabilising solution is found.
+    Raises `DescriptionError` if an unstable mode is not controllable, or if no stabilising solution is found.
     """
     S = scales(A, M)
     A, B = S[:, None] * A / S, S[:, None] * B
@@ -86,15 +92,18 @@ def optimal(
 
 
 def scales(A: Array, M: Array) -> Array:
-    """S (2k,) of coordinates and rates: entries of S x are of one size, of x' S^2 x the half is about an energy."""
+    """Scales S (2k,) of coordinates and rates: entries of S x have similar sizes, x' S^2 x / 2 is about an energy."""
     root = np.sqrt(np.diag(M))
     omega = float(np.abs(np.linalg.eigvals(A)).max()) or 1.0
     return np.concatenate([root * omega, root])
 
 
 def stationary(what: str, F: Array, G: Array, Q: Array, R: Array, period: float | None) -> tuple[Array, Array, Array]:
-    """P and K of Riccati's algebraic equation in scaled coordinates, and the closed loop's poles [1/s]; with a period F
-    and G lead from sample to sample. Raises `DescriptionError` where there is no stabilising solution."""
+    """Solve the algebraic Riccati equation in scaled coordinates.
+
+    Returns P, K and the closed loop's poles [1/s]. With a period, F and G are those of the discrete system. Raises
+    `DescriptionError` if there is no stabilising solution.
+    """
     from scipy.linalg import LinAlgError, solve_continuous_are
 
     try:
@@ -111,14 +120,14 @@ def stationary(what: str, F: Array, G: Array, Q: Array, R: Array, period: float 
 def from_sample_to_sample(F: Array, G: Array, Q: Array, R: Array, S: Array | None = None) -> Array:
     """P of F' P F - P + Q = (F' P G + S)(R + G' P G)^-1 (G' P F + S'), S default zero: by SciPy, or by `doubling`.
 
-    Raises SciPy's error where neither finds it.
+    Raises SciPy's error if neither finds it.
     """
     from scipy.linalg import LinAlgError, solve_discrete_are
 
     try:
         return solve_discrete_are(F, G, Q, R, s=S)  # type: ignore[no-any-return]
     except (LinAlgError, ValueError):
-        fed = np.zeros_like(G.T) if S is None else np.linalg.solve(R, S.T)  # takes the cross term away
+        fed = np.zeros_like(G.T) if S is None else np.linalg.solve(R, S.T)  # eliminates the cross term
         doubled = doubling(F - G @ fed, G, Q if S is None else _even(Q - S @ fed), R)
         if doubled is None:
             raise
@@ -126,11 +135,11 @@ def from_sample_to_sample(F: Array, G: Array, Q: Array, R: Array, S: Array | Non
 
 
 def doubling(F: Array, G: Array, Q: Array, R: Array) -> Array | None:
-    """P of Riccati's algebraic equation from sample to sample, or None: by structured doubling, and a step of Newton's.
+    """P of the discrete algebraic Riccati equation by structured doubling and one Newton step, or None.
 
-    After k doublings H is the cost to go over 2^k samples. Nothing has to be reordered, as SciPy does it: that fails
-    where eigenvalues of the pencil lie too close to each other. (Chu, Fan, Lin & Wang, Int. J. Control 77, 2004,
-    eq. 17 to 19; Hewer, IEEE Trans. Automatic Control 16, 1971.)
+    After k doublings H is the cost-to-go over 2^k samples. SciPy reorders eigenvalues of the pencil, which fails if
+    they are too close to each other. Doubling does not reorder. (Chu, Fan, Lin & Wang, Int. J. Control 77, 2004, eq. 17
+    to 19; Hewer, IEEE Trans. Automatic Control 16, 1971.)
     """
     from scipy.linalg import LinAlgError, solve_discrete_lyapunov
 
@@ -162,19 +171,19 @@ def _unsolved(what: str, why: str) -> DescriptionError:
 
 
 def is_stable(poles: Array, period: float | None = None) -> bool:
-    """Whether every pole lies in the left half plane or, with a period, every multiplier inside the unit circle."""
+    """True if every pole lies in the left half plane or, with a period, every multiplier inside the unit circle."""
     return bool((poles.real < 0).all() if period is None else (np.abs(poles) < 1).all())
 
 
 def check_modes(what: str, A: Array, B: Array, M: Array, names: tuple[str, ...], period: float | None) -> None:
-    """Refuse a mode that is not stable and that the inputs do not reach (Popov, Belevitch, Hautus).
+    """Raise `DescriptionError` for an unstable mode that is not controllable (Popov, Belevitch, Hautus).
 
-    Warn where the period is too long for the fastest one that they do reach. A and B are scaled, see `scales`.
+    Warns if the period is too long for the fastest controllable mode. A and B are scaled, see `scales`.
     """
     M = M / np.sqrt(np.outer(np.diag(M), np.diag(M)))
     size = float(np.linalg.norm(A, 2)) or 1.0
     sizes = np.linalg.norm(B, axis=0)
-    B = B * size / np.where(sizes > 0, sizes, 1.0)  # each actuator by itself: newtons and newton metres
+    B = B * size / np.where(sizes > 0, sizes, 1.0)  # scales each actuator by itself: newtons and newton metres
     fastest = 0.0
     for s in np.linalg.eigvals(A):
         s = 0.0 if abs(s) < ORIGIN * size else s

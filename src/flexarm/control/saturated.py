@@ -1,4 +1,4 @@
-"""A controller whose forces have a limit."""
+"""A controller with saturated output."""
 
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -14,20 +14,20 @@ from flexarm.simulation.shown import show
 @final
 @dataclass(frozen=True)
 class Saturated:
-    """What a controller gives, cut off at a limit. For a sampled one, `Sampled(limit=...)` does the same.
+    """A controller's output, saturated at a limit. For a sampled controller, `Sampled(limit=...)` does the same.
 
     Parameters
     ----------
     controller : Controller
     limit : float or (m,)
-        Of the size of u [N m or N].
+        Largest size of u [N m or N].
     """
 
     controller: Controller
     limit: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model."""
+        """Return the control law for a model."""
         actuators("Saturated", model, period)
         limit = limits("Saturated: limit", self.limit, len(model.inputs))
         inner = inner_law("Saturated", self.controller, model, period)

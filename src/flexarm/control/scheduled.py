@@ -24,22 +24,23 @@ MOST_POINTS = 1000
 @final
 @dataclass(frozen=True)
 class ScheduledLQR:
-    """u = u_r - K(t) (x - x_r): the gains of `LQR` at points of a reference, between them on straight lines in time.
+    """Gain-scheduled LQR: u = u_r - K(t) (x - x_r), with the gains of `LQR` at points of a reference.
 
-    u_r is the inverse dynamics of the rigid arm along the reference and x_r the state that goes with it, deflections
-    included (`TimeScales.along`), with what equilibrium adds under gravity, interpolated too. At rest at a point the
-    law is that of `LQR` there, to a ten-thousandth of the gains. The whole state must be known.
+    The gains are interpolated linearly in time. u_r is the inverse dynamics of the rigid arm along the reference. x_r
+    is the state that belongs to it, deflections included (`TimeScales.along`). Both are completed by the second-order
+    effect of gravity, also interpolated. At rest at a point the controller is that of `LQR` there, within a
+    ten-thousandth of the gains. The controller needs the complete state.
 
     Parameters
     ----------
     reference : Reference
-        Of all joints.
+        Reference of all joints.
     points : int
-        At equal intervals from t = 0 to where the reference comes to rest; at least 2.
+        Number of points, at least 2, at equal intervals from t = 0 to the time at which the reference comes to rest.
     Q, R, bandwidth
-        See `LQR`; the defaults are made anew at each point.
+        See `LQR`; the defaults are computed at each point.
     until : float, optional
-        Time of the last point [s], needed where the reference never comes to rest.
+        Time of the last point [s], required if the reference never comes to rest.
     """
 
     reference: Reference
@@ -51,9 +52,10 @@ class ScheduledLQR:
 
     @designing("ScheduledLQR")
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; with a period, of gains for a zero-order hold. See `LQR.law` for what it raises.
+        """Return the control law for a model. With a period, its gains are for a zero-order hold.
 
-        Facts: `times` (points,), `joints` (points, m), `K` (points, m, 2n), `poles` (points, 2n).
+        Facts: `times` (points,), `joints` (points, m), `K` (points, m, 2n), `poles` (points, 2n). See `LQR.law` for
+        errors.
         """
         m = actuators("ScheduledLQR", model, period)
         fixed_base("ScheduledLQR", model, "use LQR with a reference")

@@ -27,31 +27,31 @@ def shaper(
     tolerance: float = 0.05,
     controller: Controller | Sampled | None = None,
 ) -> Shaper:
-    """A shaper for the slowest modes of an arm about a configuration: the product of one for each.
+    """Return an input shaper for the slowest modes of an arm about a configuration: the product of one for each mode.
 
     Parameters
     ----------
     model : Model
     q : (n,) or (m,), optional
-        Where the vibration is to vanish, at the end of the motion as a rule: a configuration, or the joints alone, the
-        arm then being in equilibrium. May be left out where a controller has a reference: it is then its end.
+        Configuration at which the vibration is to vanish, usually the end of the motion. Joint coordinates alone mean
+        the arm in equilibrium there. If a controller has a reference, the default is the reference's end.
     kind : "zv", "zvd", "ei"
     modes : int
-        How many modes.
+        Number of modes.
     locked : bool
-        With the drives held, as under `PrescribedMotion` or stiff joint controllers; False for torques. A free base is
-        free in both.
+        True for modes with the drives held, as under `PrescribedMotion` or stiff joint controllers; False for torques.
+        A free base is free in both cases.
     tolerance : float
-        Of "ei", for each mode.
+        Tolerance of "ei", for each mode.
     controller : Controller, optional
-        What moves the arm: the modes are then those of the closed loop where it stands still, and `locked` does not
-        matter. Modes that a controller damps well are slow to shape and seldom worth it; ZV and ZVD take any damping.
+        Controller of the arm. The modes are then those of the closed loop at rest, and `locked` does not apply. Modes
+        that a controller damps well need long shapers, which are seldom useful. ZV and ZVD accept any damping.
 
     Raises
     ------
     DescriptionError
-        When the kind is unknown, fewer modes oscillate, q is missing, or the controller is a Python function or rounds
-        what it reads, so that it has no poles; and for a controller of motors with inductance.
+        If the kind is unknown, if fewer modes oscillate, or if q is missing. If the controller is a Python function or
+        rounds its readings, so that it has no poles. If the controller's motors have inductance.
     """
     with refused("shaper"):
         checked_instance(model, Model, "model")
@@ -77,8 +77,8 @@ def shaper(
 def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Array]:
     """Undamped frequencies [rad/s] and damping ratios of the modes that oscillate about q, the slowest first.
 
-    They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest; `locked` as in
-    `Model.frequencies`. Without damping they are its frequencies.
+    They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest. `locked` is as in
+    `Model.frequencies`. Without damping they are the model's frequencies.
     """
     with refused("vibrations"):
         checked_instance(model, Model, "model")
@@ -88,16 +88,16 @@ def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Arra
     C = shapes.T @ damping @ shapes
     if not C.any():
         return omega[omega > 0], np.zeros(int((omega > 0).sum()))
-    size = np.abs(omega)  # states (size x, x_dot): the matrix is then well scaled
+    size = np.abs(omega)  # with the states (size x, x_dot) the matrix is well scaled
     return _oscillating(np.linalg.eigvals(np.block([[np.zeros_like(C), np.diag(size)], [-np.diag(omega), -C]])))
 
 
 def controlled_vibrations(
     model: Model, controller: Controller | Sampled, q: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """The same of the arm under a controller, where it stands still at the end of its reference, or near q.
+    """Frequencies and damping ratios of the arm under a controller, at rest at the end of its reference, or near q.
 
-    Raises `DescriptionError` where there is neither, or the closed loop is unstable.
+    Raises `DescriptionError` if there is neither, or if the closed loop is unstable.
     """
     if isinstance(controller, Sampled):
         given = controller.feedback(model)
@@ -133,7 +133,7 @@ def controlled_vibrations(
 
 
 def _standing(model: Model, q: ArrayLike) -> Array:
-    """A configuration as given; of joints alone, the equilibrium with them there."""
+    """Return a configuration as given, or the equilibrium at joint coordinates."""
     x = analysis.configuration(model, q)
     return x if np.shape(q) == x.shape else equilibrium(model, q)[0]
 

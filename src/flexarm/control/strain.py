@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class StrainRate:
-    """What a controller gives, and on the actuator of a link K dM/dt: M is a bending moment in the link.
+    """A controller's output plus K dM/dt on the actuator of a link, where M is a bending moment in the link.
 
-    M is counted as the torque with which the beam turns its hub about the joint's axis (or, where the joint slides, in
-    the sense of the force that would bend it so). A mode's amplitude obeys m (eta_dd + omega^2 eta) = -b theta_dd, so
-    that a hub accelerated in proportion to eta_d damps it. Where the rotor's inertia J rules the hub, K > 0 does so, in
-    every mode; where the spring Kp of a PD law does, below sqrt(Kp / J), K < 0 does. Several links: one `StrainRate` in
-    another.
+    M counts as the torque with which the beam turns its hub about the joint's axis. At a sliding joint its sign is that
+    of the force that would bend the beam in this direction. A mode's amplitude obeys m (eta_dd + omega^2 eta) = -b
+    theta_dd, so an acceleration of the hub in proportion to eta_d damps the mode. If the rotor's inertia J dominates
+    the hub, K > 0 damps every mode. If the spring Kp of a PD controller dominates, below sqrt(Kp / J), K < 0 damps it.
+    For several links, put one `StrainRate` into another.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class StrainRate:
         [s]
     link : str
     at : float
-        Station of the gauge on the link's length, 0 at the hub, 1 at the tip.
+        Position of the gauge as a share of the link's length, 0 at the hub, 1 at the tip.
     plane : "y" or "z"
-        Direction of the deflection; the link's joint must move it there.
+        Direction of the deflection; the link's joint must move the link in this plane.
     """
 
     controller: Controller
@@ -48,7 +48,10 @@ class StrainRate:
     plane: Literal["y", "z"] = "y"
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; raises `DescriptionError` where the link does not bend so, or its joint cannot act."""
+        """Return the control law for a model.
+
+        Raises `DescriptionError` if the link does not bend in this plane, or if its joint cannot act there.
+        """
         actuators("StrainRate", model, period)
         K = float(gain("StrainRate: K", self.K, 1)[0, 0])
         inner = inner_law("StrainRate", self.controller, model, period)
@@ -67,7 +70,7 @@ class StrainRate:
         return replace(inner, expression=expression)
 
     def _rate(self, model: Model, gauge: StrainGauge) -> "ca.Function":
-        """dM/dt as a CasADi Function of q and qd: they may be estimates, so it is differentiated in its own symbols."""
+        """dM/dt as a CasADi Function of q and qd, in symbols of its own because q and qd may be estimates."""
         import casadi as ca
 
         n = model.nv
@@ -80,7 +83,7 @@ class StrainRate:
         return rate
 
     def _sense(self, link: Link) -> float:
-        """1 or -1, as the joint moves the link in the plane along the deflection or against it."""
+        """Sign of the joint's motion of the link along the deflection in the plane, 1 or -1."""
         joint = link.joint
         _, y, z = joint.direction if joint.moves and joint.carries else (0.0, 0.0, 0.0)
         along = ({"y": z, "z": -y} if joint.turns else {"y": y, "z": z})[self.plane]

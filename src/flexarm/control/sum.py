@@ -24,33 +24,33 @@ from flexarm.trajectory import Reference
 Array = np.ndarray
 
 LATE = 1e-9
-"""Of a period: what begins so little after a sample counts there."""
+"""Share of a period by which an input may begin after a sample and still count at this sample."""
 
 
 @final
 @dataclass(frozen=True, init=False, eq=False)
 class Sum:
-    """What several controllers give, and what is known beforehand, added: feed-forward and feedback.
+    """Sum of controllers and of inputs that are known in advance: feedforward and feedback.
 
     Parameters
     ----------
     terms : controllers and inputs, one after the other
         Controllers; and inputs that depend on time alone: numbers, `Piecewise`, `Table`, `RigidInverseDynamics`, a
-        function of the symbolic time that gives CasADi expressions, or an object whose attribute `torques` is one of
-        these, as an optimal motion has it.
+        function of the symbolic time that returns CasADi expressions, or an object whose attribute `torques` is one of
+        these, such as an optimal motion.
     reference : Reference, float or (m,), optional
-        What the sum follows, where a run begins, and whose error an `Integral` around it takes. Default: that of the
-        controllers, which must then have the same.
+        Reference of the sum. A run begins there, and an `Integral` around the sum uses its error. Default: the
+        reference of the controllers, which must then have the same one.
 
     Raises
     ------
     DescriptionError
-        Where there is no term; where one is sampled already, depends on more than time without being a controller, or
-        is Python's; where controllers follow different references.
+        If there is no term. If a term is already sampled, depends on more than time without being a controller, or is a
+        Python function. If controllers follow different references.
 
     Notes
     -----
-    Each term has its own memory and noise. One that must know what reaches the arm, as `Observed`, is told the whole.
+    Each term has its own memory and noise. A term that needs the input of the arm, such as `Observed`, gets the total.
     """
 
     terms: tuple[Any, ...]
@@ -63,14 +63,14 @@ class Sum:
         object.__setattr__(self, "reference", reference)
 
     def discretised(self, method: str) -> "Sum":
-        """The same with its systems made discrete in another way."""
+        """Return the same sum with another method of discretisation for its systems."""
         if not any(hasattr(term, "discretised") for term in self.terms):
             raise DescriptionError("Sampled: method is for a control.Linear, and the Sum has none; leave it out")
         terms = (term.discretised(method) if hasattr(term, "discretised") else term for term in self.terms)
         return Sum(*terms, reference=self.reference)
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory is that of its terms, one after the other."""
+        """Return the control law for a model; its memory is that of its terms, one after the other."""
         actuators("Sum", model, period)
         laws = [_law(term, model, period) for term in self.terms]
         memory, noises = ([len(getattr(law, name)) for law in laws] for name in ("memory", "noise"))
@@ -103,7 +103,7 @@ class Sum:
         )
 
     def _followed(self, laws: list[Law], model: Model) -> Reference | None:
-        """The reference of the sum."""
+        """Reference of the sum."""
         if self.reference is not None:
             return followed("Sum", self.reference, model)
         found = {law.reference.described(): law.reference for law in laws if law.reference is not None}
@@ -115,7 +115,7 @@ class Sum:
 
 
 def _law(term: Any, model: Model, period: float | None) -> Law:
-    """Of a controller, or of what is known beforehand."""
+    """Return the control law of a controller, or of an input that is known in advance."""
     where = f"Sum: a term is {what_it_is(term)}"
     if isinstance(term, Sampled):
         raise DescriptionError(f"{where}; it must not yet be sampled: put Sampled around the Sum")
@@ -151,8 +151,10 @@ def _alone(of_time: Callable[[Any], Column]) -> Callable[..., tuple[Column, Any]
 
 
 def _given(more: tuple[Column, ...], noises: int, drives: bool, accelerates: bool) -> list[Column]:
-    """Noise, states of the drives and accelerations, of what a law is given behind its memory; what is empty was left
-    out."""
+    """Noise, states of the drives and accelerations, from the arguments of a control law after its memory.
+
+    Empty ones are not among the arguments.
+    """
     import casadi as ca
 
     given = iter(more)
@@ -160,7 +162,7 @@ def _given(more: tuple[Column, ...], noises: int, drives: bool, accelerates: boo
 
 
 def _parts(x: Column, sizes: list[int]) -> list[Column]:
-    """A column in parts of so many entries."""
+    """Split a column into parts of the given sizes."""
     import casadi as ca
 
     return ca.vertsplit(x, np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist())  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Linear systems of python-control as matrices: realised, balanced, made discrete."""
+"""Linear systems of python-control as matrices: realised, balanced, discretised."""
 
 import re
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ Array = np.ndarray
 Method = Literal["tustin", "zoh", "euler", "backward_diff"]
 METHODS = get_args(Method)
 IMPLICIT = {"tustin": 0.5, "backward_diff": 1.0}
-"""The share a that the next derivative has in a step h."""
+"""Weight a of the next derivative in a step h."""
 OWN = re.compile(r"[uy]\[\d+\]")
-"""Labels that python-control gives where nobody does."""
+"""Default labels of python-control."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class System:
-    """y = C x + D e, and dx/dt (or the next x) = A x + B e.
+    """A linear system y = C x + D e, and dx/dt (or the next x) = A x + B e.
 
     Attributes
     ----------
@@ -41,7 +41,9 @@ class System:
     dt: float | bool | None
 
     def at(self, where: str, period: float | None, method: str, prewarp: float | None) -> "System":
-        """As it works all the time, or once a period [s]; raises `DescriptionError` where it is discrete at another."""
+        """Return the continuous system, or the discrete one of a period [s]; raises `DescriptionError` for another
+        period.
+        """
         if not len(self.A) and not self.dt:
             return self
         if self.dt:
@@ -69,13 +71,13 @@ class System:
         with designing(where):
             named = "bilinear" if method == "tustin" else method
             A, B, _, D, _ = cont2discrete((self.A, self.B, self.C, self.D), step, named)
-            if method in IMPLICIT:  # back from SciPy's states, (1 - a h A) x: a state at the start stays what it is
+            if method in IMPLICIT:  # back from SciPy's states (1 - a h A) x, so that an initial state keeps its meaning
                 B = np.linalg.solve(np.eye(len(A)) - IMPLICIT[method] * step * self.A, B)
         return replace(self, A=A, B=B, D=D, dt=period)
 
 
 def system_of(where: str, given: Any) -> System:
-    """A StateSpace, a TransferFunction, or a matrix of gains; raises `DescriptionError` for anything else."""
+    """Return a StateSpace, a TransferFunction, or a matrix of gains as a `System`; raises `DescriptionError`."""
     if isinstance(given, System):
         return given
     if not is_linear_system(given):
@@ -109,7 +111,7 @@ def _own(letter: str, count: int) -> tuple[str, ...]:
 
 
 def _of_fractions(where: str, given: Any) -> tuple[Array, ...]:
-    """A realisation with the states of each entry of a transfer matrix one after the other, scaled."""
+    """Scaled realisation with the states of each entry of a transfer matrix one after the other."""
     rows, columns = len(given.output_labels), len(given.input_labels)
     A, B, C, D = np.zeros((0, 0)), np.zeros((0, columns)), np.zeros((rows, 0)), np.zeros((rows, columns))
     for i in range(rows):
@@ -122,7 +124,7 @@ def _of_fractions(where: str, given: Any) -> tuple[Array, ...]:
 
 
 def _of_fraction(where: str, num: Array, den: Array) -> tuple[Array, Array, Array, float]:
-    """A, b, c, d of num / den: the controllable form, its states scaled until none is far larger than its input."""
+    """A, b, c, d of num / den: the controllable form, scaled so that no state is far larger than its input."""
     from scipy.linalg import matrix_balance
 
     num, den = (np.trim_zeros(np.asarray(each, dtype=float), "f") for each in (num, den))
@@ -145,9 +147,9 @@ def _of_fraction(where: str, num: Array, den: Array) -> tuple[Array, Array, Arra
 
 
 def order(where: str, labels: Sequence[str], names: Sequence[str], kind: str, what: str) -> list[int]:
-    """Which label stands for each name: by the names themselves, or in order where the labels are python-control's own.
+    """Index of the label for each name: by name, or in order if the labels are python-control's defaults.
 
-    Raises `DescriptionError` where they do not fit.
+    Raises `DescriptionError` if they do not fit.
     """
     if len(labels) != len(names):
         raise DescriptionError(f"{where}: the system has {len(labels)} {kind}s; {what}: {', '.join(names)}")
@@ -163,6 +165,6 @@ def order(where: str, labels: Sequence[str], names: Sequence[str], kind: str, wh
 
 
 def checked_method(where: str, method: Any) -> None:
-    """Refuse a way to make a system discrete that is none."""
+    """Raise `DescriptionError` for an unknown method of discretisation."""
     if not isinstance(method, str) or method not in METHODS:
         raise DescriptionError(f"{where}: method is {shown(method)}; it must be {choices(*map(repr, METHODS))}")

@@ -1,6 +1,7 @@
-"""Tables in time as expressions without branches: how few knots they need, and what stands between those.
+"""Tables in time as expressions without branches, with few knots.
 
-A law is compiled, and computes every piece of its tables at every call: so they are told by as few as an error allows.
+A compiled control law computes every piece of its tables at every call. The tables therefore have as few pieces as the
+allowed error permits.
 """
 
 from collections.abc import Callable
@@ -16,19 +17,20 @@ from flexarm.trajectory.reference import share
 Array = np.ndarray
 
 ROUNDING = 1e-12
-"""Of the largest entry."""
+"""Relative error of rounding, in units of the largest entry."""
 NEGLECTED = 1e-4
-"""Of a gain's largest value along the reference."""
+"""Share of a gain's largest value along the reference below which a direction is left out."""
 
 Pieces = tuple[Array, Array, Array]
 """Times (k,), values there (k, m), and coefficients (k - 1, 3, m) of s, s^2 and s^3, s from 0 to 1 in each piece."""
 
 
 def thinned(count: int, fits: Callable[[int, int], bool]) -> list[int]:
-    """Of so many rows as few as may be, between each two of which those left out follow: `fits(i, j)` says whether.
+    """Return the indices of as few rows as possible so that the rows between follow from them.
 
-    From each knot the next is sought by doubling the distance, then by halving the last step: what follows over a long
-    distance mostly follows over a shorter one.
+    `fits(i, j)` is True if the rows between i and j follow from these two. The search for the next knot doubles the
+    distance, then bisects, because an interpolation that is accurate over a long distance mostly is so over a shorter
+    one.
     """
     knots = [0]
     while knots[-1] < count - 1:
@@ -44,7 +46,7 @@ def thinned(count: int, fits: Callable[[int, int], bool]) -> list[int]:
 
 
 def lines(times: Array, values: Array, error: Array | float) -> list[int]:
-    """Knots of rows (k, ...) that straight lines between them miss by `error` at most."""
+    """Knots of rows (k, ...) so that linear interpolation has an error of at most `error`."""
 
     def fits(i: int, j: int) -> bool:
         s = ((times[i + 1 : j] - times[i]) / (times[j] - times[i])).reshape(-1, *[1] * (values.ndim - 1))
@@ -54,8 +56,10 @@ def lines(times: Array, values: Array, error: Array | float) -> list[int]:
 
 
 def smoothed(times: Array, values: Array, error: float, most: int) -> tuple[Array, Array]:
-    """Nodes and values there, straight lines between which are nearest to rows (k, ...) by least squares, the last
-    being kept: halved where they miss by more than `error`, until there are `most`."""
+    """Nodes and values of the piecewise linear least-squares fit to rows (k, ...), with the last row exact.
+
+    Intervals are halved where the error is larger than `error`, until there are `most` nodes.
+    """
     if len(times) == 1:
         return times, values
     flat = (values - values[-1]).reshape(len(values), -1)
@@ -73,7 +77,7 @@ def smoothed(times: Array, values: Array, error: float, most: int) -> tuple[Arra
 
 
 def through(times: Array, values: Array, error: Array) -> Pieces:
-    """Cubics from knot to knot that rows (k, m) miss by `error` (m,) at most; the knots' own are kept."""
+    """Cubics between knots with an error of at most `error` (m,) in the rows (k, m), exact at the knots."""
 
     def fit(i: int, j: int) -> tuple[Array, Array]:
         s = ((times[i : j + 1] - times[i]) / (times[j] - times[i]))[:, None]
@@ -88,7 +92,7 @@ def through(times: Array, values: Array, error: Array) -> Pieces:
 
 
 def of_motion(times: Array, q: Array, qd: Array, error: tuple[Array, Array]) -> Pieces:
-    """Hermite's cubics from knot to knot that places and rates (k, n) miss by `error`, (n,) each, at most."""
+    """Hermite cubics between knots with an error of at most `error`, (n,) each, in positions and rates (k, n)."""
 
     def cubic(i: int, j: int) -> Array:
         h, way = times[j] - times[i], q[j] - q[i]
@@ -107,7 +111,7 @@ def of_motion(times: Array, q: Array, qd: Array, error: tuple[Array, Array]) -> 
 
 
 def on_pieces(t: Any, pieces: Pieces) -> Column:
-    """What pieces give (m,) at the symbolic time t; before and after them their ends."""
+    """Value of piecewise cubics (m,) at the symbolic time t, constant before and after them."""
     import casadi as ca
 
     times, values, coefficients = pieces
@@ -119,7 +123,7 @@ def on_pieces(t: Any, pieces: Pieces) -> Column:
 
 
 def on_steps(t: Any, times: Array, steps: Array) -> Column:
-    """The sum of those of the steps (k, m) whose time has come."""
+    """Sum of the steps (k, m) whose time has come."""
     import casadi as ca
 
     u = ca.SX.zeros(steps.shape[1])
@@ -129,8 +133,10 @@ def on_steps(t: Any, times: Array, steps: Array) -> Column:
 
 
 def in_few_directions(values: Array, small: float) -> Array:
-    """Matrices (k, a, b) that differ from the last in as few directions as may be, none left out being larger than
-    `small` on average."""
+    """Matrices (k, a, b) that differ from the last one in as few directions as possible.
+
+    A direction is left out if it is smaller than `small` on average.
+    """
     differences = (values - values[-1]).reshape(len(values), -1)
     U, sizes, V = np.linalg.svd(differences, full_matrices=False)
     kept = sizes > small * np.sqrt(len(values))
@@ -138,15 +144,15 @@ def in_few_directions(values: Array, small: float) -> Array:
 
 
 def interpolated(given: ArrayLike, nodes: Array, t: Any, x: Column, neglected: float = NEGLECTED) -> Column:
-    """A(t) x, where A goes on straight lines from one of the matrices (k, a, b) to the next, each at its time.
+    """A(t) x, where A is interpolated linearly between the matrices (k, a, b) at their times.
 
-    What the matrices differ by has few directions, A = A_end + sum a_i(t) V_i by its singular values: each V_i is
-    multiplied by x once, not each of the matrices. Directions smaller than `neglected` of a column's largest value are
-    left out; none is felt at the end.
+    The matrices differ in few directions, A = A_end + sum a_i(t) V_i by singular values. Each V_i is multiplied by x
+    once, which costs less than each of the matrices. Directions smaller than `neglected` of a column's largest value
+    are left out. At the end the result is exact.
     """
     values = np.array(given)
     scale = np.abs(values).max(axis=(0, 1))
-    scale[scale == 0.0] = 1.0  # so that columns of different units count alike
+    scale[scale == 0.0] = 1.0  # makes columns of different units count alike
     differences = ((values - values[-1]) / scale).reshape(len(values), -1)
     _, sizes, V = np.linalg.svd(differences, full_matrices=False)
     V = V[sizes > neglected]

@@ -1,12 +1,12 @@
-"""An arm in two time scales: its joints on the links' side, slow, and what is elastic, fast.
+"""An arm in two time scales: its joints on the links' side, slow, and its elastic deflections, fast.
 
-The coordinates are q = T [q_r; zeta], zeta being the amplitudes of the links and, for each elastic joint, the
+The coordinates are q = T [q_r; zeta]. zeta are the amplitudes of the links and, for each elastic joint, the
 deflection of its spring, sigma = theta - q_r. With M' = T' M T = [[A, C'], [C, E]], the equations of motion are
 
     A q_r'' + C' zeta''                      + h_r = B_r u
     C q_r'' + E  zeta'' + D_z zeta' + K_z zeta + h_z = B_z u
 
-and K_z alone holds zeta back. An actuator works on its joint or, at an elastic one, on theta = q_r + sigma: B_r = 1.
+and K_z is the only stiffness. An actuator acts on its joint or, at an elastic one, on theta = q_r + sigma: B_r = 1.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from flexarm.trajectory import Reference
 @final
 @dataclass(frozen=True, eq=False)
 class TimeScales:
-    """The change of coordinates q = T [q_r; zeta] of a model, and what follows from it; vectors are CasADi columns.
+    """Change of coordinates q = T [q_r; zeta] of a model, with the slow and fast equations; vectors are CasADi columns.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class TimeScales:
 
     @property
     def slow(self) -> int:
-        """The number of joints."""
+        """Number of joints."""
         return len(self.T) - len(self.names)
 
     def split(self, q: Column) -> tuple[Column, Column]:
@@ -48,11 +48,11 @@ class TimeScales:
         return parted(np.linalg.inv(self.T) @ q, self.slow)
 
     def slow_motion(self, q_r: Column, q_rd: Column, v: Column) -> tuple[Column, Column]:
-        """u_s, with which the rigid arm's joints accelerate by v, and the deflection zeta_s that goes with it.
+        """Inputs u_s that give the rigid arm's joints the accelerations v, and the quasi-steady deflection zeta_s.
 
-        Both come from one inverse dynamics of the arm with nothing bent, zeta = 0 and accelerations (v, 0): its rows of
-        the joints are u_s, what computed torque gives for `arm.rigid()`, its rows of zeta are Q_z, and what is left
-        of the springs' equations is K_z zeta_s = B_z u_s - Q_z.
+        Both follow from one inverse dynamics of the undeformed arm, with zeta = 0 and accelerations (v, 0). Its rows of
+        the joints are u_s, the computed torque of `arm.rigid()`. Its rows of zeta are Q_z. The springs' equations then
+        give K_z zeta_s = B_z u_s - Q_z.
         """
         undeformed = (self.straight(x) for x in (q_r, q_rd, v))
         u_s, Q_z = parted(self.T.T @ self.model.fixed("inverse_dynamics")(*undeformed), self.slow)
@@ -60,11 +60,11 @@ class TimeScales:
 
     @property
     def input_rows(self) -> Array:
-        """B_z, (k, m): 1 where an actuator works on a spring's motor."""
+        """B_z, (k, m): 1 where an actuator acts on a spring's motor."""
         return (self.T.T @ self.model.input_matrix(np.array(self.model.arm.rest)))[self.slow :]
 
     def _deflection(self, q_r: Column, load: Column) -> Column:
-        """zeta of K_z zeta = load; a telescope's K_z depends on its length."""
+        """Solve K_z zeta = load; a telescope's K_z depends on its length."""
         import casadi as ca
 
         r, k = self.slow, len(self.names)
@@ -74,29 +74,32 @@ class TimeScales:
         if not ca.depends_on(K, joints):
             compliance = np.linalg.inv(np.array(ca.evalf(K)))
             d = np.sqrt(np.abs(np.diag(compliance)))
-            compliance[np.abs(compliance) < 1e-13 * np.outer(d, d)] = 0.0  # of coordinates that have no part in it
+            compliance[np.abs(compliance) < 1e-13 * np.outer(d, d)] = 0.0  # rounding between uncoupled coordinates
             return compliance @ load
         return solved(ca.substitute(K, joints, q_r), load)
 
     def beside(self, q: Column, zeta: Column) -> Column:
-        """A^-1 C' zeta, A and C being those at q: of zeta', what turns q_r' into p' = q_r' + A^-1 C' zeta'.
+        """A^-1 C' zeta with A and C at q. Applied to zeta', it turns q_r' into p' = q_r' + A^-1 C' zeta'.
 
-        A p' = A q_r' + C' zeta' is the momentum that the joints' actuators see. Vibrations have no part in it, and
-        A p'' = u where nothing else acts. With A and C of the arm when nothing is bent that is true of a straight arm
-        only; through rotors that feel the links' turning (absolute ones) a bent arm's vibrations then enter the slow
-        motion, and grow.
+        A p' = A q_r' + C' zeta' is the momentum on which the joints' actuators act. Vibrations have no part in it, and
+        A p'' = u if nothing else acts. With A and C of the undeformed arm this holds for a straight arm only. If rotors
+        follow the links' rotation (absolute rotors), the vibrations of a deformed arm then enter the slow motion, and
+        grow.
         """
         r, T = self.slow, self.T
         rows = T[:, :r].T @ self.model.fixed("mass_matrix")(q) @ T
         return solved(rows[:, :r], rows[:, r:] @ zeta)
 
     def straight(self, q_r: Column) -> Column:
-        """The coordinates of the arm with nothing bent."""
+        """Coordinates of the undeformed arm."""
         return self.T[:, : self.slow] @ q_r
 
     def along(self, reference: Reference, t: Any, momentum: bool = True) -> tuple[Column, Column]:
-        """u_s along a reference, and the state (q, qd) that goes with it: zeta = zeta_s, and joints that lie beside the
-        reference by what the deflection, gravity's apart, makes of them, so that p follows it; or joints on it."""
+        """u_s along a reference, and the state (q, qd) that belongs to it, with zeta = zeta_s.
+
+        With `momentum`, p follows the reference: the joints deviate from it by the effect of the deflection, without
+        that of gravity. Otherwise the joints follow the reference.
+        """
         import casadi as ca
 
         s = ca.SX.sym("t")
@@ -109,7 +112,7 @@ class TimeScales:
         return u, x
 
     def sag(self, q_r: Column) -> Column:
-        """zeta_s where the joints stand still."""
+        """zeta_s with the joints at rest."""
         import casadi as ca
 
         still = ca.DM.zeros(self.slow)
@@ -122,11 +125,11 @@ class TimeScales:
         return np.linalg.solve(M[:r, :r], M[:r, r:])
 
     def fast(self, joints: Array) -> tuple[Array, Array, Array, Array]:
-        """M_z, D_z, K_z (k, k) and B_z (k, m) of the vibrations, the joints being free:
+        """M_z, D_z, K_z (k, k) and B_z (k, m) of the vibrations with free joints.
 
             (E - C A^-1 C') zeta'' + (D_z - C A^-1 D_rz) zeta' + K_z zeta = (B_z - C A^-1 B_r) u
 
-        that is M' with q_r'' eliminated, for zeta = 0 and slow variables that stand still (Subudhi & Morris eq. 67).
+        This is M' with q_r'' eliminated, for zeta = 0 and slow variables at rest (Subudhi & Morris eq. 67).
         """
         r, T = self.slow, self.T
         q = T[:, :r] @ joints
@@ -139,7 +142,7 @@ class TimeScales:
         return (inertia + inertia.T) / 2, D[r:, r:] - carried @ D[:r, r:], K[r:, r:], B[r:] - carried @ B[:r]
 
     def slow_slopes(self, joints: Array) -> tuple[list[Array], list[Array]]:
-        """Slopes of u_s and of zeta_s to q_r, q_rd and v, where the joints stand still."""
+        """Slopes of u_s and of zeta_s in q_r, q_rd and v, with the joints at rest."""
         import casadi as ca
 
         x = [ca.SX.sym(name, self.slow) for name in ("q_r", "q_rd", "v")]
@@ -148,7 +151,7 @@ class TimeScales:
         return found[:3], found[3:]
 
     def standing(self, joints: Array) -> tuple[Array, Array]:
-        """u_s and zeta_s where the joints stand still."""
+        """u_s and zeta_s with the joints at rest."""
         import casadi as ca
 
         x, still = ca.SX.sym("q_r", self.slow), ca.DM.zeros(self.slow)
@@ -157,8 +160,10 @@ class TimeScales:
         return u_s, zeta_s
 
     def beyond_first_order(self, joints: Array) -> tuple[Array, Array]:
-        """What the equilibrium has that u_s and zeta_s, which are made with nothing bent, have not: of second order in
-        gravity, and zero without it."""
+        """Difference between the equilibrium and u_s, zeta_s, which are those of the undeformed arm.
+
+        It is of second order in gravity, and zero without it.
+        """
         if not any(self.model.gravity):
             return np.zeros(self.slow), np.zeros(len(self.names))
         q, u = equilibrium(self.model, joints)
@@ -167,9 +172,9 @@ class TimeScales:
 
 
 def time_scales(model: Model) -> TimeScales:
-    """The time scales of a model."""
+    """Return the time scales of a model."""
     elastic = (*model.arm.flexible, *model.arm.motors)
-    # at an elastic joint theta = q_r + sigma: the column of its motor is that of sigma
+    # at an elastic joint theta = q_r + sigma, so the column of its motor is that of sigma
     T = np.hstack([moved_by_joints(model.arm), np.eye(len(model.coordinates))[:, list(elastic)]])
     springs = {i: f"{model.arm.links[model.arm.layout[i].link].name}.spring" for i in model.arm.motors}
     names = [springs.get(i, model.coordinates[i]) for i in elastic]

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     import casadi as ca
 
 JOINTS = 3e-5, 1e-2
-"""Of the way of a joint, and of the span of its rate: what the reference's knots may miss."""
+"""Largest errors of the reference's knots: shares of a joint's displacement, and of the span of its rate."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """The joints of a motion, as a reference: on cubics from knot to knot.
+    """The joints of a motion, as a reference of piecewise cubics.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class Recorded:
         return {"pieces": self.pieces}
 
     def jumps(self) -> Array:
-        """Its ends."""
+        """Times of the motion's ends."""
         return self.pieces[0][[0, -1]]
 
     def described(self) -> str:
-        """Every knot."""
+        """Text with all knots."""
         times, q, coefficients = (part.tolist() for part in self.pieces)
         return f"a motion through {q} at {times} s by {coefficients}"
 
@@ -69,36 +69,37 @@ class Recorded:
 @final
 @dataclass(frozen=True)
 class Tracking:
-    """u = u_ref(t) - K(t) (x - x_ref(t)), x = (q, qd): about a motion that the arm makes under torques known with it.
+    """Tracking of a motion with known torques: u = u_ref(t) - K(t) (x - x_ref(t)), x = (q, qd).
 
-    K is the time-varying linear-quadratic gain: it minimises the integral of x' Q x + u' R u of the linear model along
-    the motion, by Riccati's differential equation back from the motion's end; with a period by the difference equation
-    of the arm driven through a zero-order hold. After the end the arm is held in the equilibrium of the joints there,
-    by the gain of `LQR`. The whole state must be known: else put `Observed` around it.
+    K is the time-varying linear-quadratic gain. It minimises the integral of x' Q x + u' R u of the linear model along
+    the motion, by Riccati's differential equation back from the motion's end. With a period it follows from the
+    difference equation of the arm driven through a zero-order hold. After the end the gain of `LQR` holds the arm in
+    the equilibrium of the joints there. The controller needs the complete state, or `Observed` around it.
 
     Parameters
     ----------
     reference : motion, Reference, or (k,)
         An object with `times` (k,), `q`, `qd` (k, n), `u` (k, m), such as an optimal motion; or the times alone, from 0
-        on [s]; or a reference of the joints, of which x_ref and u_ref are then those of `ScheduledLQR`.
+        on [s]; or a reference of the joints, whose x_ref and u_ref are then those of `ScheduledLQR`.
     x_ref : (k, 2n), optional
-        With times: coordinates, then rates. Between the times cubics of both.
+        Coordinates, then rates, at the given times. Between the times they are cubics.
     u_ref : (k, m), optional
-        With times.
+        Inputs at the given times.
     K : "lqr", (m, 2n) or (k, m, 2n)
-        Or gains at the motion's times, on straight lines between them, the last of which lasts. With m columns more,
-        for the integrals of the encoders' errors.
+        "lqr", or gains at the motion's times, which are interpolated linearly. The last one holds after the end. Gains
+        may have m more columns, for the integrals of the encoders' errors.
     Q, R, bandwidth
         See `LQR`; the defaults are energies at each time's configuration, the bandwidth's default that of the end.
     integral_rate : float or (m,), optional
-        Integral action: u has a part -K_w int (y - y_ref) dt, y what the actuators' encoders see, of the same Riccati
-        equation; the integral counts this rate squared times what the joint's error counts [1/s].
+        Rate of integral action [1/s]: u has a part -K_w int (y - y_ref) dt, where the actuators' encoders measure y.
+        K_w follows from the same Riccati equation. The weight of the integral is this rate squared times that of the
+        joint's error.
     integral_limit : float or (m,), optional
-        Of the size of that part [N m or N]. While it is there, and would grow, nothing is integrated: it does not wind
-        up when the actuators saturate.
+        Largest size of that part [N m or N]. Integration stops at the limit while the part would grow. The integral
+        therefore does not wind up when the actuators saturate.
     hold : bool, optional
-        Whether each row of u_ref lasts until the next time; else they are joined by straight lines. Default: what an
-        optimal motion has, else straight lines. Sampled, the law gives the mean of u_ref over the coming period.
+        True if each row of u_ref is constant until the next time, False if it is linear between the times. Default: as
+        in an optimal motion, otherwise linear. A sampled controller uses the mean of u_ref over the coming period.
     """
 
     reference: Any
@@ -114,13 +115,13 @@ class Tracking:
 
     @designing("Tracking")
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model; its memory are the integrals, if any.
+        """Return the control law for a model; its memory consists of the integrals, if any.
 
-        Facts: `times` (k,), `K` (k, m, s) and `P` (k, s, s) along the motion (s is 2n, and m for integrals; P of "lqr"
-        alone), `poles` after it [1/s], the equilibrium `q`, `u`, and the `knots` of the law's tables.
+        Facts: `times` (k,), `K` (k, m, s) and `P` (k, s, s) along the motion (s is 2n, and m for integrals; P only for
+        "lqr"), `poles` after it [1/s], the equilibrium `q`, `u`, and the `knots` of the law's tables.
 
-        Raises `DescriptionError` for parts that do not fit the arm, see `LQR.law` too. Warns where the arm does not
-        make the motion under u_ref: by the equations of small deviations its joints go 0.3 of the way beside it.
+        Raises `DescriptionError` if parts do not fit the arm, see `LQR.law` too. Warns if the arm does not make the
+        motion under u_ref: in the linear model, its joints deviate by more than 0.3 of the motion's length.
         """
         actuators("Tracking", model, period)
         fixed_base("Tracking", model, "use LQR with a reference")
@@ -140,7 +141,7 @@ class Tracking:
         C, reference, begun = actuated(model), self.reference, None
         if self.knows_torques:
             reference = _reference(model, motion)
-        else:  # a run begins as it does, at rest where it is; the slow motion jumps to the rates of what bends
+        else:  # a run begins at rest in the deformed equilibrium, where the slow motion has deflection rates
             begun = reference_motion(reference, 0.0)[1]
         warn_of_defects(model, motion, gains, period, begun)
 
@@ -164,11 +165,11 @@ class Tracking:
 
     @property
     def knows_torques(self) -> bool:
-        """Whether what it follows is a motion of the whole arm with its torques, and not a reference of the joints."""
+        """True if the reference is a motion of the complete arm with its torques, False if it is one of the joints."""
         return self.x_ref is not None or hasattr(self.reference, "times")
 
     def _motion(self, model: Model) -> Motion:
-        """The motion, of whatever it is given by."""
+        """Return the motion in any of the forms in which it may be given."""
         given = self.reference
         with refused("Tracking"):
             hold = held_of(given, None if self.hold is None else checked_flag(self.hold, "hold"))
@@ -210,7 +211,7 @@ class Tracking:
 
 
 def _beyond(part: Column, rate: Column, limit: Array) -> Column:
-    """Whether any input's part is at its limit and on its way beyond."""
+    """True if any input's part is at its limit and moves beyond it."""
     import casadi as ca
 
     out = ca.logic_or(ca.logic_and(part >= limit, rate > 0), ca.logic_and(part <= -limit, rate < 0))

@@ -1,4 +1,4 @@
-"""Gains along a motion: what is weighed along it, with the integral of the encoders' errors or without, and the end."""
+"""Gains along a motion: its weights, with or without integrals of the encoders' errors, and the gains after the end."""
 
 from dataclasses import dataclass
 from typing import final
@@ -19,25 +19,25 @@ from flexarm.model.local import moved_by_joints
 Array = np.ndarray
 
 MOST_SAMPLES = 100_000
-"""Of a motion: of each the gains and the cost to go are kept."""
+"""Largest number of samples in a motion. The gains and the cost-to-go of each are stored."""
 LEAST = 1e-9
-"""Added to Q in scaled coordinates where it measures deviations: what does not count counts so much."""
+"""Small number added to Q in scaled coordinates where Q measures deviations, so that Q is positive definite."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What a deviation from the motion costs.
+    """Weights of deviations from the motion.
 
     Attributes
     ----------
     Q, R : (2n, 2n), (m, m), optional
         As given, at all times.
     omega : float
-        For the defaults, the energies at each time's configuration [rad/s].
+        Bandwidth of the defaults, the energies at each time's configuration [rad/s].
     integral : (m,)
-        Rates of the integrals of the encoders' errors [1/s]; none where there is no integral. What an integral counts
-        in Q is the square of its rate times what the joint's error counts, all of the arm moving along.
+        Rates of the integrals of the encoders' errors [1/s]; empty without integrals. The weight of an integral in Q is
+        the square of its rate times the weight of the joint's error, with the complete arm moving along.
     """
 
     Q: Array | None
@@ -55,7 +55,7 @@ class Weights:
         bandwidth: float | None,
         integral: ArrayLike | None,
     ) -> "Weights":
-        """Those of a model, q being the end's; raises `DescriptionError`."""
+        """Return the weights for a model, where q is the configuration at the end; raises `DescriptionError`."""
         n, m = model.nv, len(model.inputs)
         omega = pace("Tracking", bandwidth, model, q) if Q is None or R is None else 0.0
         both = (np.eye(2 * n) if Q is None else Q, np.eye(m) if R is None else R)
@@ -90,7 +90,7 @@ class Weights:
 
 
 def along_encoders(model: Model) -> Array:
-    """How the coordinates go along with what the encoders read, (n, m), nothing being bent."""
+    """Derivative (n, m) of the coordinates in the encoders' readings, for an undeformed arm."""
     T = moved_by_joints(model.arm)
     return T @ np.linalg.inv(actuated(model) @ T)
 
@@ -98,7 +98,7 @@ def along_encoders(model: Model) -> Array:
 @final
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """Of u = u_ref - K (x - x_ref, w), w the encoders' errors summed over time, if they are.
+    """Gains of u = u_ref - K (x - x_ref, w), where w are integrals of the encoders' errors, if any.
 
     Attributes
     ----------
@@ -106,15 +106,15 @@ class Gains:
         From 0 to the end of the motion, or to the last sample before it [s].
     K : (k, m, s)
     until : float
-        When the motion is over [s].
+        End of the motion [s].
     after : (m, s)
-        From then on.
+        Gain after the end.
     P : (k, s, s)
-        Of "lqr": x' P(t) x is what a deviation x at t will have cost in the end.
+        For "lqr": x' P(t) x is the total future cost of a deviation x at t.
     poles : (s,)
-        Of "lqr": of the arm and the law after the end [1/s].
+        For "lqr": poles of the closed loop after the end [1/s].
     sizes : (s, s), (m, m), optional
-        L and L_u: entries of L' x, and of L_u' u, count alike.
+        Scales L and L_u: entries of L' x, and of L_u' u, count alike.
     """
 
     times: Array
@@ -129,14 +129,14 @@ class Gains:
 @final
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is minimised along a motion, in scaled coordinates S x.
+    """The linear-quadratic problem along a motion, in scaled coordinates S x.
 
     Attributes
     ----------
     errors : (s, s)
-        From x to the rates of the integrals.
+        Matrix from x to the rates of the integrals.
     period : float, optional
-        Where there is one the integrals are sums of samples, and no part of A.
+        With a period the integrals are sums of samples, and no part of A.
     """
 
     model: Model
@@ -155,19 +155,19 @@ class Problem:
         return self.weighed_at(self.motion.states(np.minimum(t, self.motion.end))[0])
 
     def scaled(self, A: Array, B: Array) -> tuple[Array, Array]:
-        """A and B (k, ...) of (q, qd), with the integrals."""
+        """A and B (k, ...) of (q, qd) in scaled coordinates, with the integrals."""
         w = len(self.weighed.integral)
         A, B = np.pad(A, ((0, 0), (0, w), (0, w))), np.pad(B, ((0, 0), (0, w), (0, 0)))
         A, B = self.S[:, None] * A / self.S, self.S[:, None] * B
         return (A + self.errors if self.period is None else A), B
 
     def weighed_at(self, q: Array) -> tuple[Array, Array]:
-        """Q and R at configurations (k, n)."""
+        """Q and R at configurations (k, n) in scaled coordinates."""
         Q, R = self.weighed.at(self.model, q)
         return Q / np.outer(self.S, self.S), R
 
     def staying(self, A: Array, B: Array, q: Array) -> tuple[Array, Array, Array]:
-        """P, K and poles [1/s] where the arm stays as it is."""
+        """P, K and poles [1/s] of the stationary problem."""
         (A,), (B,) = self.scaled(A[None], B[None])
         (Q,), (R,) = self.weighed_at(q[None])
         if self.period is None:
@@ -177,8 +177,11 @@ class Problem:
 
 
 def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weights, period: float | None) -> Gains:
-    """Those that minimise the integral of x' Q x + u' R u from any time on, forever: along the motion, and at the
-    equilibrium q, u after it; with a period the sum of the same over the samples."""
+    """Return the gains with the least total future cost from any time on, along the motion and at the equilibrium after
+    it.
+
+    The cost is the integral of x' Q x + u' R u or, with a period, the sum over the samples. q, u are the equilibrium.
+    """
     n, w = model.nv, len(weighed.integral)
     A, B = linear(model, q, u)
     M, T = model.mass_matrix(q), along_encoders(model)
@@ -190,7 +193,7 @@ def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weigh
         errors[2 * n :, :n] = actuated(model)
     problem = Problem(model, motion, weighed, S, S[:, None] * errors / S, period)
     _, after, poles = problem.staying(A, B, q)
-    # where the motion does not end at rest, the equation of the equilibrium would begin with a jump, and ring
+    # if the motion does not end at rest, the solution of the equilibrium would begin with a jump, and ring
     (A,), (B,) = linear_models(model, motion, np.array([motion.end]))
     P_end = problem.staying(A, B, motion.q[-1])[0]
     if period is None:
@@ -205,7 +208,7 @@ def gains_along(model: Model, motion: Motion, q: Array, u: Array, weighed: Weigh
 
 
 def samples(end: float, period: float) -> int:
-    """Periods until a motion has ended; raises `DescriptionError` where they are very many."""
+    """Number of periods until a motion has ended; raises `DescriptionError` if there are too many."""
     count = np.ceil(end / period - 1e-9)
     if count > MOST_SAMPLES:
         most = f"at most {MOST_SAMPLES} are possible"

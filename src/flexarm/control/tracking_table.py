@@ -1,4 +1,7 @@
-"""The law of `Tracking` as a table in time: u = v(t) - K(t) x with v = u_ref + K x_ref, which has m rows and not 2n."""
+"""The control law of `Tracking` as a table in time: u = v(t) - K(t) x with v = u_ref + K x_ref.
+
+v has m rows, where x_ref has 2n.
+"""
 
 from itertools import pairwise
 from typing import Any, final
@@ -25,38 +28,41 @@ from flexarm.simulation.law import Column
 Array = np.ndarray
 
 INPUTS = 1e-4
-"""Of the span of u_ref: what the table of v may miss."""
+"""Largest error of the table of v, as a share of the span of u_ref."""
 SMALL = 1e-3
-"""Of the largest such span: a smaller one counts as this."""
+"""Smallest span of an input, as a share of the largest such span, that the tolerance of v uses."""
 GAINS = 3e-3
-"""Of the largest gain, in coordinates in which Q and R are one: what the table of "lqr" may miss."""
+"""Largest error of the table of "lqr", as a share of the largest gain, in coordinates in which Q and R are one."""
 NEGLECTED = 1e-3
-"""Of the same: a direction in which the gains differ by less on average."""
+"""Average size below which a direction in which the gains differ is left out, as a share of the largest gain."""
 MOST_NODES = 33
-"""Of that table. Where torques jump, or the motion does not end at rest, the gains of a lightly damped arm ring as fast
-as its fastest mode, which makes no difference to what is lost."""
+"""Largest number of nodes of that table.
+
+The gains of a lightly damped arm oscillate as fast as its fastest mode where torques jump, or if the motion does not
+end at rest. These oscillations do not affect the cost.
+"""
 GIVEN = 1e-4
-"""Of a column's largest entry: what the table of gains given as numbers may miss."""
+"""Largest error of a table of numeric gains, as a share of a column's largest entry."""
 FINE = 2000
-"""Rows from which the table of v is made, at least."""
+"""Least number of rows from which the table of v is made."""
 TINY = 1e-300
 AT_ONCE = 1e-9
-"""Of the time of the end: what a gain's jump there takes."""
+"""Duration of a gain's jump at the end, as a share of the time of the end."""
 
 Smooth = tuple[Pieces, tuple[Array, Array]]
-"""Pieces, and times and sizes of steps beside them."""
+"""Pieces, and times and sizes of additional steps."""
 
 
 @final
 class Table:
-    """The parts of the law at the symbolic time t.
+    """The parts of the control law at the symbolic time t.
 
     Attributes
     ----------
     nodes : (k,)
-        Of the gains [s].
+        Times of the gains [s].
     jumps : times at which a part is not smooth
-    knots : how many each table has
+    knots : number of knots of each table
     """
 
     def __init__(self, model: Model, motion: Motion, gains: Gains, q: Array, u: Array, period: float | None):
@@ -75,7 +81,7 @@ class Table:
         until = gains.until if gains.until > self.nodes[-1] else gains.until * (1 + AT_ONCE)
         self.nodes = np.append(self.nodes, until)
         self._K = np.concatenate([self._K, self._measured(gains.after)[None]])
-        if gains.sizes is not None:  # v is made with the gains as the law has them
+        if gains.sizes is not None:  # v uses the gains as the law has them
             self._K = in_few_directions(self._K, NEGLECTED * np.abs(self._K).max())
         self._v, self._y = self._tables(actuated(model))
         self.jumps = np.unique(np.concatenate([self._v[0][0], self._v[1][0], self.nodes]))
@@ -94,28 +100,28 @@ class Table:
         return self._times(t, self._L[0].T[:, self._states :] @ w)
 
     def encoders(self, t: Any) -> Column:
-        """What the actuators' encoders shall see (m,)."""
+        """Wanted readings of the actuators' encoders (m,)."""
         return on_pieces(t, self._y[0]) + on_steps(t, *self._y[1])
 
     def _times(self, t: Any, x: Column) -> Column:
         return np.linalg.inv(self._L[1]).T @ interpolated(self._K, self.nodes, t, x, ROUNDING)
 
     def _measured(self, K: Array) -> Array:
-        """L_u' K L'^-1: from L' x to L_u' u."""
+        """Scaled gain L_u' K L'^-1, from L' x to L_u' u."""
         L, L_u = self._L
         return L_u.T @ np.swapaxes(np.linalg.solve(L, np.swapaxes(K, -1, -2)), -1, -2)
 
     def _gain(self, times: Array) -> Array:
-        """K (k, m, 2n), as the law has it."""
+        """Gain K (k, m, 2n) as the law has it."""
         flat = self._K.reshape(len(self._K), -1).T
         K = np.stack([np.interp(times, self.nodes, row) for row in flat], axis=1).reshape(-1, *self._K.shape[1:])
         L, L_u = self._L
         return (np.linalg.solve(L_u.T, K) @ L.T)[:, :, : self._states]
 
     def _tables(self, C: Array) -> tuple[Smooth, Smooth]:
-        """v, and what the encoders shall see: cubics, and steps beside them.
+        """Tables of v and of the encoders' wanted readings: cubics, and additional steps.
 
-        A sampled law's torque lasts a period: in the place of u_ref it has its mean over that.
+        A sampled controller's torque is constant over a period, so its table has the mean of u_ref over the period.
         """
         motion, n = self._motion, self._states // 2
         q_end, u_end = self._end

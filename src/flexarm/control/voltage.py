@@ -1,4 +1,4 @@
-"""Torque laws for motors that have a voltage for input."""
+"""Torque controllers for motors with a voltage input."""
 
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -12,22 +12,23 @@ from flexarm.simulation.law import Column, Controller, Law, clipped, parted
 @final
 @dataclass(frozen=True)
 class VoltageDrive:
-    """The voltages for the torques that a controller gives: V = R tau / (k_t G) + k_e G yd, yd the motors' rates.
+    """Voltages for the torques of a controller: V = R tau / (k_t G) + k_e G yd, where yd are the motors' rates.
 
-    The controller is designed for the same arm with motors that take torques; the second term makes up for the
-    back-EMF. Exact where motors have no inductance; else the torque lags behind by L / R. Where motors take torques
-    nothing is changed. Voltages are cut off at the motors' limits, so that a memory knows what reaches the arm.
+    The controller is designed for the same arm with motors that take torques. The second term compensates the back-EMF.
+    The torques are exact if motors have no inductance; otherwise they lag by L / R. Motors with a torque input are not
+    changed. Voltages are saturated at the motors' limits, so that the controller's memory gets the torque that reaches
+    the arm.
 
     Parameters
     ----------
     controller : Controller
-        One that gives torques.
+        A controller that returns torques.
     """
 
     controller: Controller
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model."""
+        """Return the control law for a model."""
         m = actuators("VoltageDrive", model, period)
         inner = inner_law("VoltageDrive", self.controller, Model(with_torques(model.arm_at())), period)
         motors, B_T = Motors.of(model), actuated(model)
@@ -41,7 +42,7 @@ class VoltageDrive:
             u = ca.vertcat(clipped(motors.inputs(torque, yd), motors.highest), thrust)
 
             def following(applied: Column) -> Column:
-                """In torques, as the controller knows them."""
+                """Return the controller's memory, which is computed from the applied torques."""
                 volts, thrust = parted(applied, m)
                 return after(ca.vertcat((volts - motors.emf * yd) * (motors.per_ampere / motors.resistance), thrust))
 

@@ -1,4 +1,4 @@
-"""Motions that are the fastest, the cheapest or the smoothest within limits, and leave nothing ringing."""
+"""The fastest, cheapest or smoothest motions within limits, which end without residual vibration."""
 
 from flexarm.optimal.limits import Limits
 from flexarm.optimal.motion import OptimalMotion

@@ -1,4 +1,4 @@
-"""Which limits hold an optimal motion up, and for how long."""
+"""Active limits of an optimal motion, and the share of the motion for which each is active."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,24 +14,27 @@ from flexarm.optimal.motion import OptimalMotion
 Array = np.ndarray
 
 NEAR = 1e-3
-"""Of a limit on inputs: what is so near to it is at it."""
+"""Relative distance to a limit on an input below which the input counts as being at the limit."""
 ROUGH = 1e-2
-"""The same of what the native run is asked for: it keeps a limit as well as the grid does."""
+"""Relative distance to any other limit below which it counts as active.
+
+The native run keeps such a limit only as accurately as the grid does, so this tolerance is wider than `NEAR`.
+"""
 
 
 @final
 @dataclass(frozen=True)
 class Active:
-    """A limit that something is at.
+    """A limit that is active for some of the motion.
 
     Attributes
     ----------
     limit : str
-        Of which kind, as `Limits` calls it.
+        Kind of the limit: a field name of `Limits`.
     name : str
-        Of what.
+        Name of the limited input, joint or measured quantity.
     share : float
-        Of the motion's duration.
+        Share of the motion's duration during which the limit is active.
     """
 
     limit: str
@@ -40,7 +43,7 @@ class Active:
 
 
 def active(model: Model, motion: OptimalMotion, limits: Limits) -> list[Active]:
-    """The limits that something is at for some of the time, in the order of `Limits`."""
+    """Return the limits that are active for some of the time, in the order of `Limits`."""
     h = np.diff(motion.times)
     whole = np.append(h, 0.0)
     nodes = (whole + np.append(0.0, h)) / 2
@@ -53,7 +56,10 @@ def active(model: Model, motion: OptimalMotion, limits: Limits) -> list[Active]:
 
 
 def _used(model: Model, motion: OptimalMotion, limits: Limits) -> Iterator[tuple[str, list[str], Array]]:
-    """Each kind of limit, of what it is one, and whether that is at it: at every time, or in every interval."""
+    """Yield each kind of limit, the names of the limited quantities, and a boolean array of where each limit is active.
+
+    The array has a row for each time or for each interval.
+    """
     arm, u, inputs = model.arm, motion.u, list(model.inputs)
     joints = [model.velocities[i] for i in arm.joints]
     yield "torque", inputs, np.abs(u) >= (1 - NEAR) * limits.sizes("torque", len(inputs))

@@ -1,13 +1,13 @@
-"""Direct collocation: the equations of motion at the points of Gauss or Radau of every interval of a grid.
+"""Direct collocation: the equations of motion at the Gauss or Radau points of every interval of a grid.
 
-Unknowns are the state x = (q, qd, s) at the points, the rates that the state does not say by itself, z = (a free base's
-pose rates, qdd, rates of s), the inputs, and the duration T. With the polynomial through an interval's points,
-of slopes C at them, and h its share of T,
+The unknowns are the state x = (q, qd, s) at the points, the rates z that are not part of the state, the inputs u, and
+the duration T. The rates are z = (pose rates of a free base, qdd, rates of s). With the polynomial through an
+interval's points, its slopes C at these points, and the interval's share h of T,
 
-    h T x_dot_j = sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, z_j),
+    h T x_dot_j = sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, z_j).
 
-so the residual, which is inverse dynamics and much shorter than forward dynamics, is asked at single points, and T
-stands in products of two unknowns alone. Source: L. T. Biegler, Nonlinear Programming (SIAM 2010), chapter 10.
+The residual is inverse dynamics, which is much shorter than forward dynamics, and it is evaluated at single points.
+T appears only in products of two unknowns. Source: L. T. Biegler, Nonlinear Programming (SIAM 2010), chapter 10.
 """
 
 from dataclasses import dataclass
@@ -28,18 +28,20 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Where everything stands among the unknowns, for N intervals of K points, equal within a stretch.
+    """Indices of all quantities in the vector of unknowns, for N intervals of K points each.
+
+    The intervals of one stretch have equal lengths.
 
     Attributes
     ----------
     linear : bool
-        Inputs are straight lines over an interval, and not held.
+        True if the inputs are piecewise linear, False if they are constant over each interval.
     scheme : "radau", "legendre"
-        A Radau grid's last point is the next interval's beginning.
+        A Radau grid's last point is the beginning of the next interval.
     stretches : int
-        Of as many intervals, each with a duration of its own.
+        Number of stretches, which have equal numbers of intervals. Each stretch has its own duration.
     before : Grid, optional
-        Of another arm that makes the motion under the same inputs, whose unknowns stand before these.
+        Grid of another arm that makes the motion under the same inputs. Its unknowns come before those of this grid.
     """
 
     model: Model
@@ -52,24 +54,24 @@ class Grid:
 
     @property
     def widths(self) -> tuple[int, int, int]:
-        """Numbers in x, in z and in u."""
+        """Sizes of x, z and u."""
         model = self.model
         n, states = model.nv, len(model.states)
         return model.nq + n + states, 7 * model.arm.free + n + states, len(model.inputs)
 
     @property
     def durations(self) -> Array:
-        """Places of the stretches' durations, (stretches,)."""
+        """Indices of the stretches' durations, (stretches,)."""
         return np.arange(self.stretches)
 
     @property
     def lasts(self) -> Array:
-        """Place of the duration of each interval's stretch, (N, 1)."""
+        """Index of the duration of each interval's stretch, (N, 1)."""
         return np.repeat(self.durations, self.intervals // self.stretches)[:, None]
 
     @property
     def share(self) -> float:
-        """Of its stretch, an interval."""
+        """Length of an interval as a share of its stretch."""
         return self.stretches / self.intervals
 
     @cached_property
@@ -90,39 +92,42 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many unknowns there are so far; the last inputs, where held, are what holds the arm at the end."""
+        """Number of unknowns so far.
+
+        If inputs are constant over each interval, the last inputs are those that hold the arm at the end.
+        """
         return int(self._places["size"])
 
     @property
     def inputs(self) -> Array:
-        """Places of u at the beginning of each interval and at the end, (N + 1, m)."""
+        """Indices of u at the beginning of each interval and at the end, (N + 1, m)."""
         return self._places["inputs"]
 
     @property
     def x(self) -> Array:
-        """Places of the state at the points, (N, K, nx)."""
+        """Indices of the state at the points, (N, K, nx)."""
         return self._places["points"][:, :, : self.widths[0]]
 
     @property
     def z(self) -> Array:
-        """Places of the rates at the points, (N, K, nz)."""
+        """Indices of the rates at the points, (N, K, nz)."""
         return self._places["points"][:, :, self.widths[0] :]
 
     @property
     def nodes(self) -> Array:
-        """Places of the state at the intervals' ends, (N + 1, nx)."""
+        """Indices of the state at the intervals' ends, (N + 1, nx)."""
         return self._places["nodes"]
 
     @cached_property
     def tau(self) -> Array:
-        """The points, as shares of an interval, (K,)."""
+        """Collocation points as shares of an interval, (K,)."""
         import casadi as ca
 
         return np.array(ca.collocation_points(self.points, self.scheme))
 
     @cached_property
     def coefficients(self) -> tuple[Array, Array, Array]:
-        """Slopes C (K + 1, K) at the points, values D (K + 1,) at the end, and weights (K,) of an integral."""
+        """Slopes C (K + 1, K) at the points, values D (K + 1,) at the end, and quadrature weights (K,)."""
         import casadi as ca
 
         C, D, B = ca.collocation_coeff(self.tau.tolist())
@@ -130,22 +135,25 @@ class Grid:
 
     @property
     def shares(self) -> Array:
-        """The points as shares of all intervals, (N, K)."""
+        """Collocation points as shares of all intervals, (N, K)."""
         return (np.arange(self.intervals)[:, None] + self.tau) / self.intervals
 
     def at_points(self, columns: list[Array]) -> Array:
-        """Places side by side at all points, (N K, ...), of parts (N, K, ...)."""
+        """Concatenate index arrays (N, K, ...) into columns over all points, (N K, ...)."""
         return np.concatenate([x.reshape(self.intervals * self.points, -1) for x in columns], axis=1)
 
     @property
     def inputs_at_points(self) -> tuple[Array, Array]:
-        """Places of what u at a point follows from, (N, K, m or 2m), and the share of the interval there, (N K, 1)."""
+        """Indices of the inputs that determine u at each point, and the share of the interval at each point.
+
+        The shapes are (N, K, m or 2m) and (N K, 1).
+        """
         N, K = self.intervals, self.points
         u = np.concatenate([self.inputs[:-1], self.inputs[1:]], axis=1) if self.linear else self.inputs[:-1]
         return np.repeat(u[:, None, :], K, axis=1), np.tile(self.tau, N)[:, None]
 
     def input_symbols(self) -> tuple["ca.SX", "ca.SX", "ca.SX"]:
-        """What u follows from, the share of the interval, and u."""
+        """Symbols of the inputs that determine u, of the share of the interval, and the expression for u."""
         import casadi as ca
 
         m = self.widths[2]
@@ -153,7 +161,7 @@ class Grid:
         return (ca.vertcat(begin, end), share, begin + share * (end - begin)) if self.linear else (begin, share, begin)
 
     def motion(self) -> list[Block]:
-        """The equations of motion."""
+        """Return the blocks of the equations of motion."""
         N = self.intervals
         u, share = self.inputs_at_points
         own = np.concatenate([self.x, self.z], axis=2).reshape(N, -1)
@@ -172,7 +180,7 @@ class Grid:
         return found
 
     def _rates(self, x: "ca.SX", z: "ca.SX") -> "ca.SX":
-        """x_dot of the state and z."""
+        """Return x_dot from the state and z."""
         import casadi as ca
 
         model, free = self.model, self.model.arm.free
@@ -193,7 +201,7 @@ class Grid:
         return ca.Function("collocation", [ca.vertcat(T, begin, *own), h], [ca.vertcat(*rows)])
 
     def _dynamics(self) -> Repeated:
-        """The residual at a point: the same on every grid of a model, and so are its slopes."""
+        """Residual at a point with its slopes, cached with the model because it is the same on every grid."""
         key = f"collocated dynamics, {'linear' if self.linear else 'held'}"
         return self.model.derived(key, lambda: Repeated(self._residual()))  # type: ignore[no-any-return]
 
@@ -225,15 +233,17 @@ class Grid:
         return ca.Function("continuity", [ca.vertcat(*x), ca.SX.sym("c", 0)], [end - x[-1]])
 
     def integral(self, name: str, integrand: Any, weight: float) -> Block:
-        """The integral over the motion of a function of u and its slope, T and both at an interval's ends known: a part
-        of the cost. `integrand(u, slope)` is an expression."""
+        """Return the integral over the motion of a function of u and its slope as a part of the cost.
+
+        `integrand(u, slope)` returns an expression. The integral depends on T and on u at both ends of an interval.
+        """
         import casadi as ca
 
         m = self.widths[2]
         T = ca.SX.sym("T")
         begin, end = ca.SX.sym("u", m), ca.SX.sym("u_end", m)
         h = T * self.share
-        if self.linear:  # exact for squares: Simpson's rule
+        if self.linear:  # Simpson's rule is exact for squares
             rate = (end - begin) / h
             values = [integrand(begin + c * (end - begin), rate) for c in (0.0, 0.5, 1.0)]
             y, x = h * (values[0] + 4 * values[1] + values[2]) / 6, ca.vertcat(T, begin, end)
@@ -244,7 +254,7 @@ class Grid:
         return block(name, ca.Function(name, [x, ca.SX.sym("c", 0)], [y]), places, weights=weight)
 
     def lasting(self, weight: float) -> Block:
-        """The duration as part of the cost."""
+        """Return the duration as a part of the cost."""
         import casadi as ca
 
         T = ca.SX.sym("T")
@@ -252,7 +262,7 @@ class Grid:
         return block("time", function, self.durations[:, None], weights=weight)
 
     def together(self, duration: float) -> Block:
-        """All stretches last so long."""
+        """Return the constraint that the durations of all stretches add up to `duration`."""
         import casadi as ca
 
         T = ca.SX.sym("T", self.stretches)
@@ -260,7 +270,7 @@ class Grid:
         return block("together", function, self.durations[None], lower=duration, upper=duration)
 
     def slopes(self, most: Array) -> Block:
-        """|du/dt| <= most, (m,), of inputs that are straight lines, those with a limit."""
+        """Return the constraint |du/dt| <= most, (m,), for piecewise linear inputs, where the limit is finite."""
         import casadi as ca
 
         kept = np.isfinite(most)
@@ -273,7 +283,7 @@ class Grid:
         return block("torque_rate", function, places, lower=-np.inf, upper=0.0)
 
     def stays(self, name: str, expression: Any, lower: Array, upper: Array) -> Block:
-        """lower <= expression(q) <= upper at all points."""
+        """Return the constraint lower <= expression(q) <= upper at all points."""
         import casadi as ca
 
         q = ca.SX.sym("q", self.model.nq)

@@ -1,11 +1,11 @@
-"""The last part of the search: inputs are corrected until the native run itself ends where it should.
+"""The last part of the search: correct the inputs until the native run itself ends at its goals.
 
-A grid is as good as its steps are short beside the arm's fastest modes; the native run knows no grid. So the motion on
-a grid is taken as multiple shooting: by Newton's method the gaps between the end of an interval, as the arm itself runs
-it, and the beginning of the next are closed, with the smallest change of inputs and durations that the limits allow.
-Then the same without gaps, as one run from the start. Source: Bock & Plitt, A multiple shooting algorithm for direct
-solution of optimal control problems (IFAC 1984); steps down the cost are those of successive quadratic programs whose
-Hessian is the weight of a step's length.
+A grid is accurate only if its intervals are short beside the periods of the arm's fastest modes. The native run has no
+grid. The motion on a grid is therefore taken as multiple shooting. The native run of each interval leaves a gap to the
+beginning of the next interval. Newton's method closes these gaps with the smallest change of inputs and durations that
+the limits allow. The same method then corrects the motion without gaps, as one run from the start. Source: Bock &
+Plitt, A multiple shooting algorithm for direct solution of optimal control problems (IFAC 1984). Steps down the cost
+are those of successive quadratic programs whose Hessian is the weight of a step's length.
 """
 
 import warnings
@@ -23,42 +23,47 @@ from flexarm.optimal.step import Active, Allowed, Seen, Step, Ways, moved, seen,
 Array = np.ndarray
 
 ROUNDS = 12
-"""Newton steps with gaps, and as many without."""
+"""Largest number of Newton steps with gaps, and of those without gaps."""
 
 HALVINGS = 6
-"""Times that a step is halved, and with none of these lengths good enough no motion is found."""
+"""Largest number of halvings of a step. The search fails if none of these lengths is good enough."""
 
 GOOD = 0.3
-"""Of what a whole step promises to first order: a step that takes so much away, for its length, is taken."""
+"""Least share of the reduction predicted to first order that a step must achieve to be accepted."""
 
 CLOSED = 10.0
-"""Times what a motion may miss: gaps so small are closed well enough to go on without them."""
+"""Factor on the tolerance below which gaps count as closed, so that the search goes on without gaps."""
 
 DESCENTS = 20
-"""Steps down the cost, with those that failed."""
+"""Largest number of steps down the cost, failed steps included."""
 
 LANDING, FRESH = 8, 2
-"""Corrections after a step down the cost, and how many of them with slopes of their own, not those at its beginning."""
+"""Largest number of corrections after a step down the cost, and how many of these may compute new slopes.
+
+The other corrections use the slopes at the beginning of the step.
+"""
 
 STAYED = 0.7
-"""What a correction with old slopes must take away for these to be kept."""
+"""Least share of the error that a correction with old slopes must remove for these slopes to be kept."""
 
 ENOUGH = 5e-5
-"""Relative gain of a step down the cost that is not worth another."""
+"""Relative gain of a step down the cost below which the descent stops."""
 
 LONGEST, SHORTEST = 1e-3, 1e3
-"""Weights of a step's length: the least, and the most that is tried."""
+"""Smallest and largest weight of a step's length that is tried."""
 
 LONGER, SHORTER = 3.0, 6.0
-"""By so much that weight falls after a step that was good, and grows after one that was not."""
+"""Factors by which that weight falls after a good step and grows after a bad one."""
 
 
 def corrected(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float) -> Seen | None:
-    """A course whose native runs end where they should, within `goal` [m] beyond the boxes of the goals, as it was seen
-    to; None where Newton's method does not find it."""
+    """Return a trajectory whose native runs end at their goals, or None if Newton's method does not find one.
+
+    The runs end within `goal` [m] beyond the boxes of the goals. The trajectory comes with its evaluation by `seen`.
+    """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # trials may leave what is sound
+            warnings.simplefilter("ignore")  # trial steps may leave the range in which the model is valid
             closed = _closed(plants, course, allowed, CLOSED * goal, whole=False)
             return closed and _closed(plants, closed.course, allowed, goal, whole=True)
     except FlexarmError:
@@ -66,7 +71,7 @@ def corrected(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: f
 
 
 def _closed(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float, whole: bool) -> Seen | None:
-    """Newton's method, each step as long as it does good."""
+    """Apply Newton's method and halve each step until it reduces the error enough."""
     now, active = seen(plants, course, whole), _none(plants)
     for _ in range(ROUNDS):
         if now.off <= goal:
@@ -92,15 +97,15 @@ def _none(plants: Sequence[Plant]) -> Active:
 @final
 @dataclass(frozen=True, eq=False)
 class Pressed:
-    """Multipliers of what is in the way of a cheaper motion, per unit of what is limited.
+    """Multipliers of the limits that keep a motion from being cheaper, per unit of the limited quantity.
 
     Attributes
     ----------
     inputs : (N, m) or (N + 1, m)
-        Positive where the upper limit is active, negative where the lower is.
+        Multipliers of the limits on inputs: positive where the upper limit is active, negative where the lower is.
     within : dict of (N,)
-        Of the other limits, by name: the size of the largest at the end of each interval; at `torque_rate` per unit of
-        the input's change.
+        For each other limit, by name: the size of its largest multiplier at the end of each interval. At `torque_rate`
+        it is per unit of the input's change.
     """
 
     inputs: Array
@@ -110,8 +115,11 @@ class Pressed:
 def improved(
     plants: Sequence[Plant], now: Seen, allowed: Allowed, goal: float, expense: Expense, stop: Any
 ) -> tuple[Seen, Pressed]:
-    """Steps down the cost, each from one motion that the arms make to another, as `corrected` has seen the first, until
-    they gain no more."""
+    """Return a cheaper motion and the multipliers of its limits.
+
+    The search starts from a motion `now` that `corrected` has evaluated. Each step down the cost leads from one motion
+    that the arms make to another. The search stops when the steps gain no more.
+    """
     course, active, pace, pressed = now.course, _none(plants), 1.0, None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -138,8 +146,10 @@ def improved(
 def _landed(
     plants: Sequence[Plant], start: Seen, taken: Step, found: Sequence[Ways], allowed: Allowed, goal: float
 ) -> Seen | None:
-    """The motion that a step leads to, by corrections with the slopes at its beginning while these help; None where it
-    leads to none."""
+    """Return the motion that a step leads to, or None if it leads to none.
+
+    Corrections use the slopes at the beginning of the step while these help.
+    """
     active, fresh = _none(plants), 0
     try:
         now = seen(plants, moved(plants, start.course, taken, 1.0, allowed), whole=True)

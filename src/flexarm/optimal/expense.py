@@ -1,4 +1,4 @@
-"""What a motion costs, as the search weighs it, and how that changes with its inputs and durations."""
+"""Cost of a motion as the search weighs it, with its gradient in the inputs and the durations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ class Expense:
     Attributes
     ----------
     scale : (m,)
-        What inputs are divided by.
+        Divisors of the inputs.
     """
 
     weights: Mapping[str, float]
     scale: Array
 
     def of(self, course: Course) -> tuple[float, Array]:
-        """The cost, and its slopes to the inputs and to relative changes of the durations, all in one row."""
+        """Return the cost and its gradient in the inputs and in relative changes of the durations, in one row."""
         U, h = course.u / self.scale, course.steps[:, None]
         slope, each = np.zeros_like(U), len(h) // len(course.durations)
         time, effort, smooth = (self.weights[name] for name in ("time", "effort", "smoothness"))

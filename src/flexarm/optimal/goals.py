@@ -1,8 +1,8 @@
-"""Where the joints must stand so that the tip is at a place, the arm at rest and sagging as it does.
+"""Joint coordinates that bring the tip to a given position, with the arm at rest and sagging under gravity.
 
-The tip of the arm in equilibrium is a function of the joints that are held. Its slope is that of the tip times that of
-the equilibrium (implicit function theorem), so a Gauss-Newton method in a trust region finds the joints, from several
-beginnings: SciPy's `least_squares` (Branch, Coleman & Li, SIAM J. Sci. Comput. 21, 1999).
+The tip of the arm in equilibrium is a function of the joint coordinates, which are held. Its slope is that of the tip
+times that of the equilibrium (implicit function theorem). A Gauss-Newton method in a trust region finds the joint
+coordinates from several initial guesses: SciPy's `least_squares` (Branch, Coleman & Li, SIAM J. Sci. Comput. 21, 1999).
 """
 
 from collections.abc import Mapping
@@ -25,19 +25,19 @@ Array = np.ndarray
 KEYS = ("tip", "direction", "rotation", "frame")
 
 REACHED = 1e-6
-"""Of the arm's length, and of a turn [rad]: so near to a goal the tip is there."""
+"""Distance to a goal below which the goal is reached: relative to the arm's length, and in a rotation [rad]."""
 
 BEGINNINGS, MOVED = 12, 3
-"""From where joints are looked for, beside those that are to be near; and how many of those found are moved nearer."""
+"""Number of random initial guesses, and number of the solutions found that are then moved nearer."""
 
 WANTED = 1e3
-"""By how much reaching the goal counts for more than staying near, where both are asked; then the goal alone counts."""
+"""Weight of reaching the goal relative to staying near, where both are sought. The last solve has the goal alone."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """A place of the tip (3,) [m]; and the axes (3, k) of its frame that are given, with what they must be."""
+    """Position of the tip (3,) [m], and the required axes of its frame: their indices and their directions (3, k)."""
 
     place: Array
     axes: list[int]
@@ -46,12 +46,15 @@ class Goal:
 
     @property
     def says(self) -> str:
-        """As a message calls it."""
+        """The position as error messages print it."""
         return "[" + ", ".join(f"{x:.4g}" for x in self.place) + "]"
 
 
 def goal(value: Mapping[str, Any], name: str) -> Goal:
-    """The goal of a table {tip, direction or rotation, frame}; raises `Fault`, whose part begins with `name`."""
+    """Return the goal of a table {tip, direction or rotation, frame}.
+
+    Raises `Fault`, whose part begins with `name`.
+    """
     try:
         checked_keys(value, KEYS)
         if "tip" not in value:
@@ -94,15 +97,16 @@ def _axes(value: Mapping[str, Any]) -> tuple[list[int], Array]:
 
 
 def joints_at(model: Model, given: Goal, near: Array, ranges: Array, name: str) -> Array:
-    """Joint coordinates (m,) within ranges (m, 2) at which the arm stands with its tip at a goal.
+    """Joint coordinates (m,) within ranges (m, 2) at which the arm is in equilibrium with its tip at a goal.
 
-    Where there are many they are those nearest to `near` (m,), the least sum of squares, [rad] and [m]; of several
-    such places, as with the elbow on the one side or the other, the nearest that is found.
+    If there are many, the result is the one nearest to `near` (m,) by the sum of squares, [rad] and [m]. If there are
+    separate solutions, such as elbow up and elbow down, the result is the nearest one that the search finds.
 
     Raises
     ------
     DescriptionError
-        Where the tip does not come there, with how near it gets; and of a free base where the goal has no meaning.
+        If the tip does not reach the goal. The message says how near it gets. Also if the arm has a free base and the
+        goal has no meaning for it.
     """
     _check_base(model, given, name)
     asked = Sought(model, given, np.clip(near, *ranges.T), _within(model, ranges))
@@ -127,7 +131,7 @@ def _check_base(model: Model, given: Goal, name: str) -> None:
 
 
 def _within(model: Model, ranges: Array) -> Array:
-    """Ranges of the joints, no wider than those of what telescopes, (m, 2)."""
+    """Ranges of the joints (m, 2), no wider than the ranges of the telescopes."""
     from flexarm.mechanics.chain import positions
 
     found, joints = np.array(ranges, dtype=float), list(model.arm.joints)
@@ -141,7 +145,7 @@ def _within(model: Model, ranges: Array) -> Array:
 @final
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """Joints for a goal near others, within ranges."""
+    """Search for joint coordinates at a goal, near given ones and within ranges."""
 
     model: Model
     goal: Goal
@@ -149,20 +153,24 @@ class Sought:
     ranges: Array
 
     def standing(self, joints: Array) -> Array:
-        """The equilibrium (nq,) with the joints held."""
+        """Equilibrium (nq,) with the joints held."""
         straight, moved = self._straight
         return equilibrium(self.model, straight + moved @ joints, held="joints")[0]
 
     @cached_property
     def _straight(self) -> tuple[Array, Array]:
-        """The configuration in which nothing is bent and the joints are zero, and how it goes along with them: what
-        `configuration` gives, found once."""
+        """Configuration with all joints at zero and nothing bent, and its slope in the joint coordinates.
+
+        `configuration` is linear in the joint coordinates, so both are found once.
+        """
         rows = [configuration(self.model, x) for x in (np.zeros(len(self.near)), *np.eye(len(self.near)))]
         return rows[0], np.stack(rows[1:], axis=-1) - rows[0][:, None]
 
     def missed(self, joints: Array) -> Array:
-        """By how much the tip misses the goal: its place over the arm's length, and its axes; infinite where the arm
-        does not stand."""
+        """Return how far the tip misses the goal: its position over the arm's length, and its axes.
+
+        All entries are infinite where the arm has no equilibrium.
+        """
         try:
             p, axes = self._pose(self.standing(joints))
         except FlexarmError:
@@ -170,7 +178,7 @@ class Sought:
         return np.concatenate([(p - self.goal.place) / self.length, (axes - self.goal.wanted).T.ravel()])
 
     def slope(self, joints: Array) -> Array:
-        """Of `missed`, (rows, m)."""
+        """Jacobian of `missed` in the joint coordinates, (rows, m)."""
         q = self.standing(joints)
         v, w = np.split(tip_jacobian(self.model, q), 2)
         turned = [-crossed(axis) @ w for axis in self._pose(q)[1].T]
@@ -178,18 +186,21 @@ class Sought:
 
     @cached_property
     def length(self) -> float:
-        """Of the arm, along its links [m]."""
+        """Length of the arm along its links [m]."""
         at = self.model.frames(np.array(self.model.arm.rest))[:, :3, 3]
         return float(np.linalg.norm(np.diff(at, axis=0), axis=1).sum())
 
     def _pose(self, q: Array) -> tuple[Array, Array]:
-        """Place of the tip, and those of its axes that are asked for, (3, k); a free base stands as in `arm.rest`."""
+        """Position of the tip and its required axes, (3, k). A free base has the pose of `arm.rest`."""
         T = self.model.tip(q)
         return T[:3, 3], T[:3, self.goal.axes]
 
     def beginnings(self) -> list[Array]:
-        """Where to begin: near, and anywhere in the ranges, or where there are none, within half a turn or the arm's
-        length from there; of those where the arm stands."""
+        """Return the initial guesses for which the arm has an equilibrium.
+
+        The guesses are `near`, and random ones within the ranges. Where a joint has no range, they lie within half a
+        turn, or within the arm's length, of `near`.
+        """
         turns = [link.joint.turns for link in self.model.arm.links if link.joint.moves]
         around = np.where(turns, np.pi, self.length)
         low = np.where(np.isfinite(self.ranges[:, 0]), self.ranges[:, 0], self.near - around)
@@ -197,11 +208,13 @@ class Sought:
         others = np.random.default_rng(1).uniform(low, high, (BEGINNINGS, len(self.near)))
         found = [x for x in (self.near, *others) if np.isfinite(self.missed(x)).all()]
         if not found:
-            self.standing(self.near)  # raises, and says why
+            self.standing(self.near)  # raises an error with the reason
         return found
 
     def solved(self, begin: Array, staying: bool = False) -> Array:
-        """The joints from a beginning; `staying` near counts a little beside the goal."""
+        """Solve for the joint coordinates from an initial guess. With `staying`, the distance from `near` counts a
+        little.
+        """
         from scipy.optimize import least_squares
 
         low, high = self.ranges.T
@@ -220,11 +233,11 @@ class Sought:
         )
 
     def reached(self, joints: Array) -> bool:
-        """Whether the tip is at the goal."""
+        """True if the tip is at the goal."""
         return bool(np.abs(self.missed(joints)).max() <= REACHED)
 
     def unwound(self, joints: Array) -> Array:
-        """Joints less whole turns, as near as that comes."""
+        """Subtract whole turns that take the joints away from `near`, as far as the ranges and the goal allow."""
         turns = np.array([link.joint.turns for link in self.model.arm.links if link.joint.moves])
         less = joints - turns * 2 * np.pi * np.round((joints - self.near) / (2 * np.pi))
         low, high = self.ranges.T
@@ -232,18 +245,18 @@ class Sought:
         return less if self.reached(less) else joints
 
     def nearest(self, joints: Array) -> Array:
-        """Joints moved nearer along whatever keeps the tip at the goal."""
+        """Move redundant joints nearer to `near` while the tip stays at the goal."""
         if np.linalg.matrix_rank(self.slope(joints), tol=1e-6) == len(joints):
             return joints
         moved = self.solved(self.solved(joints, staying=True))
         return moved if self.reached(moved) else joints
 
     def away(self, joints: Array) -> float:
-        """How far joints are from those that are to be near."""
+        """Distance of the joint coordinates from `near`."""
         return float(np.linalg.norm(joints - self.near))
 
     def said(self, joints: Array) -> str:
-        """How far the tip is from the goal there."""
+        """Distance of the tip from the goal, as error messages print it."""
         off, goal = self.missed(joints), self.goal
         away = f"{goal.says} than {round(float(np.linalg.norm(off[:3])) * self.length, 6):.4g} m"
         if not goal.axes:

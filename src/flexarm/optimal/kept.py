@@ -1,6 +1,7 @@
-"""Optimal motions on disk, by what they are the answer to: found once, then read in milliseconds.
+"""Cache of optimal motions on disk. A motion is found once and then read in milliseconds.
 
-They lie where machine code does and are signed as it is (see `native.cache`), so what is damaged counts as not there.
+A file's name is a digest of everything that the motion depends on. The files lie beside the machine code and are signed
+in the same way (see `native.cache`), so a damaged file counts as missing.
 """
 
 import hashlib
@@ -26,22 +27,23 @@ from flexarm.optimal.motion import OptimalMotion
 
 Array = np.ndarray
 Found = tuple[OptimalMotion, list[Warning]]
-"""And what was warned of on the way."""
+"""A motion, and the warnings of its search."""
 
 SAID = "optimal_motion: "
-"""How warnings of the search begin, which belong to the motion."""
+"""Prefix of the warnings that belong to the motion and are cached with it."""
 
 MOST = 16
-"""Motions that a process remembers: what cannot be kept on disk is not found twice in it."""
+"""Number of motions that a process remembers, so that a motion that the disk cannot store is not found twice."""
 
 _known: dict[str, OptimalMotion] = {}
 
 
 def kept(model: Model, start: Any, end: Any, **asked: Any) -> OptimalMotion:
-    """As `optimal_motion`, of numbers, words, and lists and tables of these; found anew where nobody has asked before.
+    """Return `optimal_motion` of these arguments from the cache, or find the motion and store it.
 
-    The report says in `seconds` what it took when it was found. What the search then warned of is said once more in
-    every process, and what Ctrl-C has ended is not kept.
+    The arguments are numbers, strings, and lists and tables of these. The report's `seconds` is the time that the
+    search took when the motion was found. Warnings of the search are issued again in every process. A motion that
+    Ctrl-C has interrupted is not stored.
     """
     name = _name(model, {"start": start, "end": end, **asked})
     if (known := _known.get(name)) is not None:
@@ -58,14 +60,14 @@ def kept(model: Model, start: Any, end: Any, **asked: Any) -> OptimalMotion:
 
 
 def _found(model: Model, start: Any, end: Any, asked: Mapping[str, Any]) -> Found:
-    """The motion; the warnings are not said yet."""
+    """Find the motion and collect its warnings without issuing them."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         warnings.filterwarnings("error", "interrupted at", InterruptedRun)
         try:
             motion = search.optimal_motion(model, start, end, **asked)
-        except InterruptedRun:  # a run on the way to where the search begins
+        except InterruptedRun:  # a run that prepares the beginning of the search
             raise KeyboardInterrupt from None
     report = {**motion.report, "seconds": time.perf_counter() - began}
     return replace(motion, report=report), [each.message for each in said if isinstance(each.message, Warning)]
@@ -78,7 +80,7 @@ def _remember(name: str, motion: OptimalMotion) -> None:
 
 
 def _name(model: Model, asked: Mapping[str, Any]) -> str:
-    """Of the file: all that the motion depends on, our own sources and the solver's version among it."""
+    """Name of the file: a digest of all that the motion depends on, with our own sources and the solver's version."""
     key = json.dumps([*_circumstances(), model.fingerprint, _plain(asked)], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest() + ".motion"
 
@@ -91,7 +93,7 @@ def _circumstances() -> tuple[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it; what is left out is not there."""
+    """Return a value as JSON types, without the entries of tables that are None."""
     if isinstance(value, Described | Mapping):
         return {str(key): _plain(each) for key, each in dict(value).items() if each is not None}
     if isinstance(value, np.ndarray | np.generic):
@@ -105,7 +107,7 @@ def _plain(value: Any) -> Any:
 
 
 def _packed(motion: OptimalMotion, warned: list[str]) -> bytes:
-    """A .npz of all arrays, and of one text that says where they belong."""
+    """Return a .npz file of all arrays, and of one text that says where each belongs."""
     arrays: dict[str, Array] = {}
 
     def told(value: Any) -> Any:
@@ -125,7 +127,7 @@ def _packed(motion: OptimalMotion, warned: list[str]) -> bytes:
 
 
 def _read(name: str) -> Found | None:
-    """What `_packed` has made, if it is there."""
+    """Return the motion that `_packed` has stored, or None if there is no valid file."""
     content = read(name)
     if content is None:
         return None

@@ -1,4 +1,4 @@
-"""What an optimal motion must stay within."""
+"""Limits of an optimal motion."""
 
 from typing import Annotated, Any, final
 
@@ -25,7 +25,7 @@ Array = np.ndarray
 
 
 def _sizes(value: object) -> tuple[float, ...] | float | None:
-    """One positive number for all, or one each."""
+    """Check one positive number for all, or one for each."""
     if value is None:
         return None
     given = checked_array(value, finite=False)
@@ -35,7 +35,7 @@ def _sizes(value: object) -> tuple[float, ...] | float | None:
 
 
 def _ranges(value: object) -> tuple[tuple[float, float], ...] | None:
-    """Pairs (lowest, highest), one a joint."""
+    """Check pairs (lowest, highest), one for each joint."""
     if value is None:
         return None
     given = checked_array(value, finite=False)
@@ -45,7 +45,7 @@ def _ranges(value: object) -> tuple[tuple[float, float], ...] | None:
 
 
 def _radii(value: object) -> tuple[float, ...] | float:
-    """One number for all that is not negative, or one each."""
+    """Check one non-negative number for all, or one for each."""
     given = checked_array(value)
     if given.ndim > 1 or not (given >= 0).all():
         raise Fault("", f"is {shown(value)}; it must be one number in m, zero or positive, or one each")
@@ -53,7 +53,7 @@ def _radii(value: object) -> tuple[float, ...] | float:
 
 
 def _box(value: object) -> tuple[tuple[float, float], ...] | None:
-    """Three pairs (lowest, highest)."""
+    """Check three pairs (lowest, highest)."""
     if value is None:
         return None
     given = checked_array(value, finite=False)
@@ -67,37 +67,38 @@ Sizes = Annotated[Any, BeforeValidator(_sizes)]
 
 @final
 class Limits(Described):
-    """Bounds of an optimal motion: one number for all, or a list; what is left out is not bounded.
+    """Limits of an optimal motion: one number for all, or a list. A limit that is left out does not apply.
 
     Parameters
     ----------
     torque : float or (m,)
-        Of the size of every input, in its own unit: [N m], [N], or [V] at a motor with a voltage.
+        Largest size of every input, in its own unit: [N m], [N], or [V] at a motor with a voltage.
     torque_rate : float or (m,)
-        Of the size of its slope [N m/s]. The inputs are then straight lines between the times of the grid, where they
-        are held from one to the next without.
+        Largest size of the slope of every input [N m/s]. With this limit the inputs are straight lines between the
+        times of the grid. Without it each input is constant from one time to the next.
     joint_range : (joints, 2)
         Lowest and highest joint coordinate [rad] or [m].
     joint_rate : float or (joints,)
-        Of the size of a joint's rate [rad/s] or [m/s].
+        Largest size of a joint's rate [rad/s] or [m/s].
     deflection : float or (links,)
-        Of the size of each displacement of a link's tip, along y and along z of its own frame [m].
+        Largest size of each displacement of a link's tip, along y and along z of its own frame [m].
     moment : float or (links,)
-        Of the size of the bending moment in each link that bends, in both planes, at the stations `moment_at` [N m];
-        infinite for a link without a limit. As a `StrainGauge` has it, from the curvature of the shapes.
+        Largest size of the bending moment in each link that bends, in both planes, at the stations `moment_at` [N m];
+        infinite for a link without a limit. The moment follows from the curvature of the shapes, as in a `StrainGauge`.
     moment_at : list of float
-        From 0, the root, to 1, the tip; default the root.
+        Stations from 0, the root, to 1, the tip; default the root.
     tip_box : [[x, x], [y, y], [z, z]]
-        Lowest and highest place of the tip in the base frame, in the world where the base is free [m]; infinite where
-        there is no limit.
+        Lowest and highest position of the tip [m], in the base frame, or in the world if the base is free; infinite
+        where there is no limit.
     obstacles : list of tables
-        Spheres {center, radius} and planes {point, normal}, of which links must stay clear, all or those in `links`;
-        see `flexarm.optimal.obstacles`. A link is a chain of capsules about its bent centre line.
+        Spheres {center, radius} and planes {point, normal} that the links must not touch, all links or those in
+        `links`; see `flexarm.optimal.obstacles`. A link is a chain of capsules about its bent centre line.
     link_radius : float or (links,)
-        Of those capsules [m]; default 0, the centre line alone.
+        Radius of those capsules [m]; default 0, the centre line alone.
 
-    All but the first four are functions of the configuration alone. These and limits of joints hold at the ends of the
-    search's intervals, and between them as nearly as these are short.
+    All limits but the first four are functions of the configuration alone. These limits, and those of joints, hold
+    exactly at the ends of the search's intervals. Between the ends they hold the more accurately the shorter the
+    intervals are.
     """
 
     torque: Sizes = None
@@ -112,7 +113,7 @@ class Limits(Described):
     link_radius: Annotated[Any, BeforeValidator(_radii)] = 0.0
 
     def check(self, model: Model) -> None:
-        """Raise `DescriptionError` where a limit is not for as many as the arm has."""
+        """Raise `DescriptionError` if a limit does not have as many entries as the arm needs."""
         with refused("Limits"):
             checked_instance(model, Model, "model")
         m, joints, links = len(model.inputs), len(model.arm.joints), len(model.arm.links)
@@ -137,16 +138,16 @@ class Limits(Described):
                     )
 
     def rigid(self) -> "Limits":
-        """Those that the same arm without flexibility has."""
+        """Return the limits that apply to the same arm without flexibility."""
         return self.replace(deflection=None, moment=None)
 
     def sizes(self, name: str, count: int) -> Array:
-        """A limit for each, (count,), infinite where there is none."""
+        """Return a limit for each quantity, (count,), infinite where there is none."""
         given = getattr(self, name)
         return np.array(np.broadcast_to(np.inf if given is None else given, (count,)), dtype=float)
 
     def ranges(self, count: int) -> Array:
-        """Lowest and highest joint coordinates, (joints, 2)."""
+        """Return the lowest and highest joint coordinates, (joints, 2)."""
         if self.joint_range is None:
             return np.tile([-np.inf, np.inf], (count, 1))
         return np.array(self.joint_range)

@@ -1,5 +1,7 @@
-"""What limits bound that follows from the configuration alone: deflections, bending moments, the tip's place, distances
-from obstacles; each as a CasADi function, traced from the model's own."""
+"""Limited quantities that are functions of the configuration: deflections, bending moments, tip position, clearances.
+
+Each is a CasADi function that is traced from the model's own.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,23 +25,23 @@ MEASURED = ("deflection", "moment", "tip_box", "obstacles")
 """Limits that are functions of the configuration alone."""
 
 SLACK = 1e-9
-"""By so much of its size a measure may be beyond its limit: rounding."""
+"""Relative amount by which rounding may take a quantity beyond its limit."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """lower <= y(q) <= upper of a limit.
+    """A limit of the form lower <= y(q) <= upper.
 
     Attributes
     ----------
     name : str
-        Of the limit.
+        Name of the limit.
     function : casadi.Function
-        Of q (nq,) to y (k,), over SX.
+        Maps q (nq,) to y (k,), over SX.
     lower, upper : (k,)
     rows : (k,)
-        What each number of y is.
+        Names of the entries of y.
     unit : str
     """
 
@@ -51,15 +53,15 @@ class Measure:
     unit: str
 
     def values(self, q: Array) -> Array:
-        """y at one configuration, (k,)."""
+        """Return y at one configuration, (k,)."""
         return np.array(self.function(q)).ravel()
 
     def along(self, q: Array) -> Array:
-        """y at configurations (k, nq), (k, rows)."""
+        """Return y at configurations (k, nq), (k, rows)."""
         return np.array(self.function.map(len(q))(np.ascontiguousarray(q.T))).T
 
     def beyond(self, q: Array) -> str | None:
-        """Which number of y is beyond its bounds at a configuration, and what they are, as a message says it."""
+        """Return a message about the entry of y that is furthest beyond its limits at a configuration, or None."""
         y = self.values(q)
         over = np.maximum(self.lower - y, y - self.upper)
         if not (over > SLACK * (1.0 + np.abs(y))).any():
@@ -71,13 +73,13 @@ class Measure:
 
 
 Row = tuple[str, Any, float, float]
-"""What a number is, the number, and its bounds."""
+"""Name of a quantity, its expression, and its lower and upper limit."""
 
 
 def measures(model: Model, limits: Limits) -> list[Measure]:
-    """The limits that are functions of the configuration alone, those that are given.
+    """Return the given limits that are functions of the configuration alone.
 
-    Raises `DescriptionError` where a number that nothing moves is beyond its limit.
+    Raises `DescriptionError` if a quantity that no joint changes is beyond its limit.
     """
     import casadi as ca
 
@@ -101,10 +103,10 @@ def measures(model: Model, limits: Limits) -> list[Measure]:
 
 
 def peaks(model: Model, names: Sequence[str], at: Sequence[float] = (0.0,)) -> list[Measure]:
-    """What a motion may be asked to keep small all the way, without bounds: "deflection" [m] of the tips of all links
-    that bend, "moment" [N m] in them at the stations `at`, each in both planes.
+    """Return the quantities whose largest value an objective may include, without limits.
 
-    Raises `DescriptionError` where no link of the arm bends, so that there is nothing to keep small.
+    They are "deflection" [m] of the tips of all links that bend, and "moment" [N m] in these links at the stations
+    `at`, each in both planes. Raises `DescriptionError` if no link of the arm bends.
     """
     import casadi as ca
 
@@ -128,7 +130,7 @@ def _measure(name: str, unit: str, q: "ca.SX", rows: list[Row]) -> Measure:
 
 
 def _deflections(model: Model, q: "ca.SX") -> list[tuple[int, str, Any]]:
-    """Of the tips of links that bend, along y and z of their own frames: the link's number, a name, an expression."""
+    """Tip deflections of links that bend, along y and z of their own frames: index of the link, name, expression."""
     shape = model.fixed("deflections")(q)
     found = [(i, axis) for i in range(shape.shape[0]) for axis in (1, 2)]
     moves = moved(model, q, [shape[i, axis] for i, axis in found])
@@ -141,7 +143,7 @@ def _deflections(model: Model, q: "ca.SX") -> list[tuple[int, str, Any]]:
 
 
 def _moments(model: Model, q: "ca.SX", at: Sequence[float]) -> list[tuple[int, str, Any]]:
-    """In links that bend, in each plane and at each station, as strain gauges there have them."""
+    """Bending moments of links that bend, in each plane and at each station, as strain gauges measure them."""
     gauges: list[StrainGauge] = []
     found = []
     for i, link in enumerate(model.arm.links):

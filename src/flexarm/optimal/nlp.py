@@ -1,8 +1,9 @@
-"""Nonlinear programs made of small functions, each repeated over many groups of variables, with exact derivatives.
+"""Nonlinear programs of small functions, each repeated over many groups of variables, with exact derivatives.
 
-Direct transcription asks the same few functions at hundreds of points. A `Block` is one of them and the places of its
-variables; its slopes are found once, as expressions of a single point, and mapped over all, so that the sparse Jacobian
-and Hessian are gathered and not searched for. IPOPT (Waechter & Biegler, Math. Program. 106, 2006) solves the program.
+Direct transcription evaluates the same few functions at hundreds of points. A `Block` is one such function with the
+indices of its variables. Its derivatives are found once, as expressions of a single point, and mapped over all points.
+The sparse Jacobian and Hessian are therefore assembled from known entries. IPOPT (Waechter & Biegler, Math. Program.
+106, 2006) solves the program.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,19 +23,19 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """y = f(x, c) of a single group of variables, with its slopes, which are found once however often it stands.
+    """A function y = f(x, c) of a single group of variables, with derivatives that are found once.
 
     Attributes
     ----------
     function : casadi.Function
-        Of x (k,) and constants c, both columns, to y (m,).
+        Maps x (k,) and constants c, both columns, to y (m,).
     """
 
     function: "ca.Function"
 
     @cached_property
     def slope(self) -> "ca.Function":
-        """dy/dx of x and c, sparse."""
+        """Sparse Jacobian dy/dx as a function of x and c."""
         import casadi as ca
 
         x, c = self.function.sx_in()
@@ -42,7 +43,7 @@ class Repeated:
 
     @cached_property
     def curvature(self) -> "ca.Function":
-        """The upper triangle of the Hessian of l' y, of x, c and l."""
+        """Upper triangle of the Hessian of l' y as a function of x, c and l."""
         import casadi as ca
 
         x, c = self.function.sx_in()
@@ -54,18 +55,18 @@ class Repeated:
 @final
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A function at many groups of variables, with lower <= y <= upper, or y summed with weights as part of the cost.
+    """A function of many groups of variables, with lower <= y <= upper, or with weights that sum y into the cost.
 
     Attributes
     ----------
     name : str
     of : Repeated
     places : (N, k)
-        Where x stands among all variables.
+        Indices of x among all variables.
     constants : (N, constants)
     lower, upper : (N, m)
     weights : (N, m), optional
-        Of what is summed; without, y is bounded.
+        Weights of y in the cost. Without them, y is bounded.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Block:
 
     @property
     def rows(self) -> int:
-        """Numbers that are bounded."""
+        """Number of bounded entries."""
         return 0 if self.weights is not None else self.lower.size
 
 
@@ -91,7 +92,7 @@ def block(
     upper: Any = 0.0,
     weights: Any = None,
 ) -> Block:
-    """A `Block` whose numbers are the same at all places where they are not given for each."""
+    """Return a `Block`. Limits, constants and weights that are not given for each group are the same for all."""
     of = given if isinstance(given, Repeated) else Repeated(given)
     N, m = len(places), of.function.numel_out(0)
     c = np.zeros((N, 0)) if constants is None else constants
@@ -108,9 +109,9 @@ class Program:
     ----------
     blocks : list of Block
     scale : (size,)
-        What is a usual size of each variable.
+        Typical size of each variable.
     start : (size,)
-        Where the solver begins; there the largest slope of every row is found, which the row is divided by.
+        Initial guess of the solver. Every row is divided by its largest slope there.
     """
 
     def __init__(self, blocks: Sequence[Block], scale: Array, start: Array):
@@ -138,7 +139,7 @@ class Program:
 
     @cached_property
     def functions(self) -> Mapping[str, "ca.Function"]:
-        """`nlp`, `jac_g`, `grad_f`, `hess_lag` of scaled variables, as a solver of CasADi takes them."""
+        """The functions `nlp`, `jac_g`, `grad_f`, `hess_lag` of scaled variables that a solver of CasADi needs."""
         import casadi as ca
 
         size, count = len(self.scale), len(self.lower)
@@ -178,8 +179,10 @@ class Program:
         }
 
     def solved(self, lower: Array, upper: Array, options: Mapping[str, Any], size: float, stop: Any = None) -> "Solved":
-        """By IPOPT, with lower <= x <= upper; `size` is what the cost at the start is made to be, and `stop.came` tells
-        that the search is to end."""
+        """Solve by IPOPT with lower <= x <= upper.
+
+        The cost at the start is scaled to `size`. The search ends early when `stop.came` is True.
+        """
         import casadi as ca
 
         functions = self.functions
@@ -205,11 +208,11 @@ class Program:
 
 
 def _watch(size: int, rows: int, stop: Any) -> Any:
-    """What IPOPT asks after each step whether to go on."""
+    """Return the callback in which IPOPT asks after each step whether to go on."""
     import casadi as ca
 
     class Watch(ca.Callback):  # type: ignore[misc]
-        """1 to stop."""
+        """Callback that returns 1 to stop the solver."""
 
         def __init__(self) -> None:
             ca.Callback.__init__(self)
@@ -237,7 +240,7 @@ def _watch(size: int, rows: int, stop: Any) -> Any:
 @final
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Where a solver has stopped: x, the cost, the multipliers of the bounds and of the rows, its words, its steps."""
+    """Result of a solver: x, the cost, the multipliers of the bounds and of the rows, status and steps."""
 
     x: Array
     cost: float
@@ -248,12 +251,12 @@ class Solved:
 
     @property
     def found(self) -> bool:
-        """Whether the conditions of an optimum hold."""
+        """True if the conditions of an optimum hold."""
         return self.said in ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
 def _gathered(x: Any, each: Block) -> tuple[Any, "ca.DM"]:
-    """Its variables (k, N) and constants (constants, N)."""
+    """Variables (k, N) and constants (constants, N) of a block."""
     import casadi as ca
 
     N, k = each.places.shape
@@ -261,21 +264,21 @@ def _gathered(x: Any, each: Block) -> tuple[Any, "ca.DM"]:
 
 
 def _entries(values: Any, each: Block, offset: int) -> tuple[Any, Array, Array]:
-    """Entries of the whole Jacobian: values, rows, columns."""
+    """Entries of the complete Jacobian: values, rows, columns."""
     rows, columns = (np.array(x, dtype=int) for x in each.of.slope.sparsity_out(0).get_triplet())
     N, m = len(each.places), each.of.function.numel_out(0)
     return values.nz[:], (offset + m * np.arange(N)[:, None] + rows).ravel(), each.places[:, columns].ravel()
 
 
 def _curved(values: "ca.MX", each: Block) -> tuple["ca.MX", Array, Array]:
-    """Entries of the whole Hessian's upper triangle."""
+    """Entries of the upper triangle of the complete Hessian: values, rows, columns."""
     rows, columns = (np.array(x, dtype=int) for x in each.of.curvature.sparsity_out(0).get_triplet())
     a, b = each.places[:, rows].ravel(), each.places[:, columns].ravel()
     return values.nz[:], np.minimum(a, b), np.maximum(a, b)
 
 
 def _sums(places: Array, size: int, factors: Array) -> "ca.DM":
-    """The matrix that adds factors times values at their places, (size, values)."""
+    """The matrix (size, values) that multiplies values by factors and adds them at their indices."""
     import casadi as ca
     from scipy import sparse
 
@@ -285,7 +288,7 @@ def _sums(places: Array, size: int, factors: Array) -> "ca.DM":
 def _assembled(
     shape: tuple[int, int], parts: Sequence[tuple["ca.MX", Array, Array]], row_scale: Array, scale: Array
 ) -> "ca.MX":
-    """A sparse matrix of entries, those at one place added, in scaled rows and columns."""
+    """Assemble a sparse matrix with scaled rows and columns. Entries with the same indices are added."""
     import casadi as ca
 
     values = ca.vertcat(*(ca.vec(each[0]) for each in parts))

@@ -1,4 +1,4 @@
-"""What an arm must not touch: spheres and planes, and how far its links, as chains of capsules, are from them."""
+"""Obstacles of an arm, spheres and planes, and the clearance of its links, which are chains of capsules."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 CAPSULES = 4
-"""Of a link that bends: between stations evenly along its centre line. One of several segments has one for each of
-these, where they are more."""
+"""Number of capsules of a link that bends, between evenly spaced stations along its centre line.
+
+A link of more segments has one capsule for each segment.
+"""
 
 SOFT = 1e-3
-"""Of a sphere's and a link's radius together: so near to the sphere's centre the distance from there is rounded off."""
+"""Distance from a sphere's centre, relative to the radii of sphere and link, within which the distance is smoothed."""
 
 
 def _names(value: object) -> tuple[str, ...] | None:
@@ -49,12 +51,12 @@ Links = Annotated[tuple[str, ...] | None, BeforeValidator(_names)]
 
 @final
 class Sphere(Described):
-    """A ball that links must stay out of.
+    """A sphere that links must not touch.
 
     Parameters
     ----------
     center : (3,)
-        In the base frame, in the world where the base is free [m].
+        Centre [m], in the base frame, or in the world if the base is free.
     radius : float
         [m]
     links : list of str, optional
@@ -73,11 +75,11 @@ class Plane(Described):
     Parameters
     ----------
     point : (3,)
-        Of the plane, in the base frame, in the world where the base is free [m].
+        Point of the plane [m], in the base frame, or in the world if the base is free.
     normal : (3,)
-        Unit vector out of the wall, to where the arm may be.
+        Unit vector that points from the wall to the arm's side.
     links : list of str, optional
-        Names of the links that must stay there; default all.
+        Names of the links that must stay on that side; default all.
     """
 
     point: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
@@ -86,7 +88,7 @@ class Plane(Described):
 
 
 def _obstacles(value: object) -> tuple[Any, ...]:
-    """Spheres and planes, each an object or a table of its fields, told apart by them."""
+    """Check a list of spheres and planes. Each is an object, or a table whose fields decide which of both it is."""
     if value is None:
         return ()
     what = "a list of spheres {center, radius} and planes {point, normal}"
@@ -111,10 +113,11 @@ Obstacles = Annotated[Any, BeforeValidator(_obstacles)]
 
 
 def clearances(model: Model, obstacles: tuple[Any, ...], radius: Array, q: "ca.SX") -> tuple[list[str], list[Any]]:
-    """How far each link, of radius (links,), is from each obstacle [m], and what that is called.
+    """Return the clearance of each link, of radius (links,), from each obstacle [m], with its name.
 
-    Of a sphere it is one number a link, the least of its capsules'; of a plane one number a point of its centre line,
-    between which it is straight. A capsule or a point that nothing moves does not count: a base may stand on its floor.
+    For a sphere there is one number for each link, the least of its capsules'. For a plane there is one number for each
+    point of the centre line, which is straight between these points. A capsule or a point that no coordinate moves is
+    left out, because a base may stand on its floor.
     """
     names = [link.name for link in model.arm.links]
     lines = _center_lines(model, q)
@@ -138,7 +141,7 @@ def clearances(model: Model, obstacles: tuple[Any, ...], radius: Array, q: "ca.S
 
 
 def moved(model: Model, q: "ca.SX", y: list[Any]) -> list[bool]:
-    """Which of some functions of the configuration change with it, as their slopes at two general ones tell."""
+    """Return for each function of the configuration whether it changes, from slopes at two random configurations."""
     import casadi as ca
 
     slope = ca.Function("slope", [q], [ca.jacobian(ca.vec(each), q) for each in y])
@@ -167,10 +170,10 @@ def _center_lines(model: Model, q: "ca.SX") -> list[list["ca.SX"]]:
 
 
 def _from_sphere(a: "ca.SX", b: "ca.SX", sphere: Sphere, radius: float) -> "ca.SX":
-    """Distance of the capsule about a line from a to b from a sphere.
+    """Clearance between a sphere and the capsule about the line from a to b.
 
-    Where the centre lies on the line the distance has no slope; it is that of a place a little beside. A line without
-    length is a point, as one is that is a thousandth of this little.
+    The distance has no slope where the centre lies on the line. There the result is the distance of a point slightly
+    beside the line. A line of no length counts as a point.
     """
     import casadi as ca
 

@@ -1,4 +1,4 @@
-"""What a search has found: the motion that the torques make natively, and where it ends."""
+"""Result of a search: the motion that the torques make in the native simulation, and where it ends."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,17 +25,17 @@ Array = np.ndarray
 EXACT: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
 
 DENSE = 320
-"""Intervals of what is given of a motion, at the least."""
+"""Least number of intervals in which a motion is returned."""
 
 SLOWEST = 1e-6
-"""Frequencies above swing [rad/s]; what is slower has no period to wait for."""
+"""Frequency below which a mode is rigid [rad/s] and has no period to simulate."""
 
 SETTLING = 2.0
-"""Periods of the slowest mode for which what is left of vibrations is looked at."""
+"""Number of periods of the slowest mode for which the residual vibration is simulated."""
 
 
 def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping[str, Any]) -> OptimalMotion:
-    """The motion of inputs u (k, m) from times on, with its native simulation, multipliers, and a report."""
+    """Return the motion of inputs u (k, m) at the given times, with its native simulation, multipliers and report."""
     model, N = task.model, len(times) - 1
     times, u, pressed = _dense(times, u, pressed, task.linear)
     q, qd, s = _run(task, times, u)
@@ -56,7 +56,7 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
 
 
 def joined(task: Task, motions: Sequence[OptimalMotion]) -> OptimalMotion:
-    """Motions one after the other as the native run of them all has them: what one leaves the next carries on."""
+    """Join motions into one and simulate them in one run, so that each begins where the one before ends."""
     begins = np.cumsum([0.0, *(each.duration for each in motions)])
     times = np.append(np.concatenate([x.times[:-1] + t for x, t in zip(motions, begins, strict=False)]), begins[-1])
     u, on_inputs = (
@@ -77,7 +77,7 @@ def joined(task: Task, motions: Sequence[OptimalMotion]) -> OptimalMotion:
 
 
 def _dense(times: Array, u: Array, pressed: Pressed, linear: bool) -> tuple[Array, Array, Pressed]:
-    """The same at times between the times too, so that what follows the motion knows its vibrations."""
+    """Return times, inputs and multipliers on a finer grid, which resolves the vibrations of the motion."""
     N = len(times) - 1
     parts = -(-DENSE // N)
     shares = np.append(np.arange(N * parts) / parts, N)
@@ -94,7 +94,7 @@ def _run(task: Task, times: Array, u: Array) -> tuple[Array, Array, Array]:
 
 
 def on_grid(task: Task, grid: Grid, program: Program, solved: Solved) -> Pressed:
-    """The multipliers of a grid's motion."""
+    """Return the multipliers of a motion on a grid."""
     on_limits: dict[str, Array] = {}
     for row, own in program.rows.items():
         name = row.partition(", arm ")[0]
@@ -108,13 +108,13 @@ def on_grid(task: Task, grid: Grid, program: Program, solved: Solved) -> Pressed
             continue
         for each in grids(task, grid):
             places = np.concatenate([each.x, each.nodes[1:, None]], axis=1)[..., limited]
-            on = np.where(np.isin(places, placed), 0.0, np.abs(solved.on_bounds[places]))  # there the arm has its place
+            on = np.where(np.isin(places, placed), 0.0, np.abs(solved.on_bounds[places]))  # prescribed nodes
             on_limits[name] = np.maximum(on_limits.get(name, 0.0), on.reshape(grid.intervals, -1).max(axis=1))
     return Pressed(solved.on_bounds[grid.inputs], on_limits)
 
 
 def _ending(task: Task, q: Array, qd: Array) -> dict[str, float]:
-    """By how much the tip misses its place, how far it swings from there with the drives held, and the largest rate."""
+    """Error of the tip at the end, its swing from there with the drives held, and the largest rate."""
     model, moved = task.model, list(task.model.arm.actuated)
     wanted = model.tip(task.end)[:3, 3]
     if model.arm.free:

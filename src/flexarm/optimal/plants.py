@@ -1,4 +1,4 @@
-"""What a task asks of the arms that make the motion, for the correction of what a grid has found."""
+"""Goals and limits of the arms that make the motion, for the correction of what a grid has found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,20 +19,20 @@ from flexarm.optimal.task import Task
 Array = np.ndarray
 
 ROUGH = 1e-3
-"""By so much of it a peak may grow when a motion is corrected."""
+"""Relative amount by which the correction of a motion may increase a peak."""
 
 LEAST_REACH = 1e-3
-"""Of an arm whose tip ends at its base [m]: what states are moved by is a share of the reach."""
+"""Least reach of an arm [m], for arms whose tip ends at the base. Perturbations of states are a share of the reach."""
 
 BEYOND = 0.1
-"""Of the tolerance, by which native runs may miss what is asked of them; with `LEFT` it leaves some to the swing."""
+"""Share of the tolerance by which native runs may miss their goals. With `LEFT` it leaves a share to the swing."""
 
 FINER = 2
-"""Intervals of a course in one of the grid."""
+"""Number of intervals of a trajectory in one interval of the grid."""
 
 
 def is_shot(task: Task) -> bool:
-    """Whether the task's motions can be corrected: arms that stand, driven by inputs without states of their own."""
+    """True if the task's motions can be corrected: the base is fixed, and the drives have no states."""
     return not task.model.arm.free and not task.model.states
 
 
@@ -46,7 +46,7 @@ class Shot:
     times, u : (N + 1,), (N, m) or (N + 1, m)
     pressed : Pressed
     cost : float
-        But for peaks, which follow from the whole motion.
+        Cost without the peaks, which follow from the complete motion.
     """
 
     times: Array
@@ -56,8 +56,10 @@ class Shot:
 
 
 def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
-    """What is known of a motion made one that the arms themselves make, and then cheaper; None where no such motion is
-    found near it."""
+    """Correct a motion until the arms themselves make it, and then reduce its cost.
+
+    Returns None if no such motion is found near the given one.
+    """
     N = FINER * intervals
     pace, peaks = np.pi / known.durations.sum(), [_bounded(each, known.x) for each in task.peaks]
     plants = [_plant(each, peaks if each is task else [], N, pace) for each in task.all]
@@ -84,13 +86,13 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
 
 
 def _bounded(peak: Measure, x: Array) -> Measure:
-    """A peak no larger than it is in states that are known."""
+    """Return a peak with limits that are its largest value in the known states, and a small margin."""
     p = np.full(len(peak.lower), (1.0 + ROUGH) * most(peak, x[:, : peak.function.numel_in(0)]))
     return replace(peak, lower=-p, upper=p)
 
 
 def _is_fastest(task: Task) -> bool:
-    """Whether nothing but the time counts."""
+    """True if the time is the only part of the objective."""
     return set(task.weights_given) == {"time"}
 
 
@@ -116,7 +118,7 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
 
 
 def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> Within:
-    """Entries of the state, those with a limit."""
+    """Limits of the entries of the state that have a limit."""
     kept = np.isfinite(lower) | np.isfinite(upper)
     own = np.array(places, dtype=int)[kept]
     slope = np.zeros((len(own), 2 * n))
@@ -125,7 +127,7 @@ def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> W
 
 
 def _measured(measure: Measure) -> Within:
-    """A function of the configuration with its slopes."""
+    """Limit of a function of the configuration, with its slopes."""
     import casadi as ca
 
     q = ca.SX.sym("q", measure.function.numel_in(0))

@@ -1,8 +1,8 @@
-"""Switches of a motion whose inputs are at their limits all the way: their times, instead of inputs held on a grid.
+"""Switching times of a motion whose inputs are always at their limits, in place of inputs on a grid.
 
-On a grid a switch within an interval shows as an input between its limits there. The arcs between switches, each with
-inputs at their limits and a duration of its own, are the same problem with the durations alone as unknowns: Kaya &
-Noakes, Computational method for time-optimal switching control, J. Optim. Theory Appl. 117 (2003).
+On a grid, a switch within an interval appears as an input between its limits. Between switches the inputs are at their
+limits, and each of these arcs has a duration of its own. The durations are then the only unknowns: Kaya & Noakes,
+Computational method for time-optimal switching control, J. Optim. Theory Appl. 117 (2003).
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from flexarm.optimal.step import Allowed
 Array = np.ndarray
 
 NEAR = 1e-3
-"""Of a limit: what is so near to it is at it."""
+"""Relative distance to a limit below which an input counts as being at the limit."""
 
 SHORT = 1e-6
-"""Of the motion: shorter arcs are none."""
+"""Share of the motion's duration below which an arc is ignored."""
 
 PARTS = 40
-"""Intervals of a polished motion, about."""
+"""Approximate number of intervals of a polished motion."""
 
 
 def polished(
@@ -38,8 +38,10 @@ def polished(
     expense: Expense,
     stop: Any,
 ) -> tuple[Array, Array, Pressed] | None:
-    """Times, inputs from them on, and multipliers, of the motion with its switches where they belong; None where the
-    inputs are not at their limits, or nothing is gained."""
+    """Return times, inputs and multipliers of the motion with exact switching times.
+
+    Returns None if the inputs are not at their limits, or if the cost does not fall.
+    """
     if course.linear or len(course.durations) > 1 or not np.isfinite(allowed.most).all():
         return None
     if any(each.any() for each in pressed.within.values()):
@@ -62,8 +64,10 @@ def polished(
 
 
 def _arcs(course: Course, most: Array) -> tuple[Array, Array] | None:
-    """Durations (k,) and inputs (k, m) of arcs that push as much as the course does; None where too many of its inputs
-    are between their limits, or one of them all the way."""
+    """Durations (k,) and inputs (k, m) of arcs with the same impulses as the trajectory.
+
+    Returns None if too many of the inputs are between their limits, or if one input always is.
+    """
     times, T, U = course.times, float(course.durations.sum()), course.u / most
     signs = np.where(np.abs(U) > 1.0 - NEAR, np.sign(U), 0.0)
     if (signs == 0.0).mean() > 0.5 or not signs.any(axis=0).all():
@@ -78,8 +82,10 @@ def _arcs(course: Course, most: Array) -> tuple[Array, Array] | None:
 
 
 def _switches(times: Array, u: Array, signs: Array) -> tuple[float, Array]:
-    """The first sign of an input, and when it switches: between two limits where as much is pushed, and twice where an
-    input leaves a limit and comes back to it."""
+    """First sign of an input, and its switching times, which keep the impulse of the input.
+
+    An input switches once between opposite limits, and twice if it leaves a limit and returns to the same one.
+    """
     inside = np.flatnonzero(signs)
     first = float(signs[inside[0]])
     found: list[float] = []
@@ -103,7 +109,7 @@ def _switches(times: Array, u: Array, signs: Array) -> tuple[float, Array]:
 
 
 def _shared_out(landed: Course, course: Course, pressed: Pressed) -> tuple[Array, Array, Pressed]:
-    """The arcs in shorter intervals, with the multipliers that the course has then, per length."""
+    """Split the arcs into shorter intervals and interpolate the trajectory's multipliers per length of an interval."""
     T = float(landed.durations.sum())
     counts = np.maximum(1, np.ceil(landed.durations / T * PARTS)).astype(int)
     steps = np.repeat(landed.durations / counts, counts)

@@ -16,17 +16,20 @@ from flexarm.optimal.task import Task
 Array = np.ndarray
 
 SCALED_COST = 500.0
-"""The cost at the beginning, as the solver sees it: about this many times the slope of a row."""
+"""Scaled cost at the initial guess, about this many times the slope of a row."""
 
 FARTHEST = 3.0
-"""The duration may be so many times that of the beginning, or a part as small."""
+"""Largest ratio of the duration to that of the initial guess, or of the initial guess to the duration."""
 
 LEFT = 0.3
-"""Of the tolerance, for the vibrations that the search leaves at the end; the rest is the simulation's."""
+"""Share of the tolerance for the vibrations that the search leaves at the end. The rest is for simulation errors."""
 
 
 def transcribed(task: Task, grid: Grid, known: Known) -> Program:
-    """The nonlinear program of a grid, its beginning as known; of several arms the others stand behind the first."""
+    """Return the nonlinear program of a grid, with the known motion as its initial guess.
+
+    If there are several arms, the unknowns of the others come after those of the first.
+    """
     blocks = _costs(task, grid, task.scale)
     slopes = task.limits.sizes("torque_rate", len(task.torque))
     if np.isfinite(slopes).any():
@@ -50,12 +53,12 @@ def transcribed(task: Task, grid: Grid, known: Known) -> Program:
 
 
 def most(peak: Measure, q: Array) -> float:
-    """The largest size of what is measured, at configurations (k, nq)."""
+    """Largest absolute value of a peak's quantities at configurations (k, nq)."""
     return float(np.abs(peak.along(q)).max())
 
 
 def _peak(peak: Measure, grid: Grid, place: int, weight: float) -> list[Block]:
-    """Nothing that is measured is larger than the unknown at a place, which is part of the cost."""
+    """Constrain all values of a peak to at most one unknown, at the index `place`, which is a part of the cost."""
     import casadi as ca
 
     nq = grid.model.nq
@@ -71,7 +74,7 @@ def _peak(peak: Measure, grid: Grid, place: int, weight: float) -> list[Block]:
 
 
 def grids(task: Task, grid: Grid) -> list[Grid]:
-    """Of each of the task's arms, in the order in which they stand among the unknowns."""
+    """Return a grid for each of the task's arms, in the order of their unknowns."""
     found = [grid]
     for each in task.others:
         found.append(replace(grid, model=each.model, before=found[-1]))
@@ -79,11 +82,11 @@ def grids(task: Task, grid: Grid) -> list[Grid]:
 
 
 def _at_rest(task: Task, grid: Grid) -> Block:
-    """At the end what moves without a frequency is at its place and still, and every mode swings the tip by no more
-    than its part of what the tolerance leaves.
+    """Return the constraint that the arm is at rest at the end.
 
-    A mode that is much faster than the grid follows the inputs of the last intervals; asked to vanish, each would fix
-    them. Such a mode moves the tip hardly at all, so its part is generous.
+    Rigid modes are at their goal with no rate. Every vibrating mode may swing the tip by its part of what the tolerance
+    leaves. Modes that are much faster than the grid follow the inputs of the last intervals. If each had to vanish, it
+    would determine these inputs. Such a mode hardly moves the tip, so its part of the tolerance is generous.
     """
     import casadi as ca
 
@@ -119,7 +122,7 @@ def _costs(task: Task, grid: Grid, scale: Array) -> list[Block]:
 
 
 def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
-    """Of all unknowns."""
+    """Lower and upper bounds of all unknowns."""
     own = grids(task, grid)
     count = own[-1].size + len(task.peaks)
     lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
@@ -128,7 +131,7 @@ def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
     lower[grid.durations], upper[grid.durations] = (T, T) if given else (T / FARTHEST, T * FARTHEST)
     for each, at in zip(task.all, own, strict=True):
         _states(each, at, lower, upper)
-    if grid.linear:  # from and into what holds the arm
+    if grid.linear:  # straight lines begin and end with the inputs that hold the arm
         for place, u in zip((grid.inputs[0], grid.inputs[-1]), task.held, strict=True):
             lower[place] = upper[place] = u
     else:
@@ -137,7 +140,7 @@ def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
 
 
 def _states(task: Task, grid: Grid, lower: Array, upper: Array) -> None:
-    """Bounds of one arm's states: its joints' limits, its beginning, its way-points."""
+    """Set the bounds of one arm's states: its joints' limits, its beginning, its way-points."""
     model, nq, n = task.model, task.model.nq, task.model.nv
     joints = list(model.arm.joints)
     ranges, rates = task.limits.ranges(len(joints)), task.limits.sizes("joint_rate", len(joints))
@@ -150,7 +153,7 @@ def _states(task: Task, grid: Grid, lower: Array, upper: Array) -> None:
     for k, q in enumerate(task.through if task.placed else ()):
         places = grid.nodes[(k + 1) * grid.intervals // grid.stretches][task.joints]
         lower[places] = upper[places] = q[task.joints]
-    if model.arm.free:  # the base ends where it must, and at rest, for there is no momentum
+    if model.arm.free:  # without momentum the end of a free base follows from the motion, and it is at rest
         last = np.concatenate([task.end, np.zeros(n), s])
         own = np.ones(len(last), dtype=bool)
         own[:7] = own[nq : nq + BASE] = False
@@ -159,7 +162,7 @@ def _states(task: Task, grid: Grid, lower: Array, upper: Array) -> None:
 
 
 def found_on(task: Task, grid: Grid, known: Known, steps: int, stop: Any = None) -> tuple[Program, Solved]:
-    """What IPOPT finds, and of which program."""
+    """Return the program of a grid, and what IPOPT finds."""
     made = transcribed(task, grid, known)
     lower, upper = _bounds(task, grid, known)
     options = {"max_iter": steps, "print_level": 0, "sb": "yes"}
@@ -167,13 +170,13 @@ def found_on(task: Task, grid: Grid, known: Known, steps: int, stop: Any = None)
 
 
 def is_far(found: Array, begun: Array) -> bool:
-    """Whether a duration is as far from that of the beginning as it may be, or nearly so."""
+    """True if a duration has moved nearly as far from its initial guess as `FARTHEST` allows."""
     ratio = np.maximum(found / begun, begun / found)
     return bool((ratio > 0.99 * FARTHEST).any())
 
 
 def unpacked(task: Task, grid: Grid, x: Array) -> Known:
-    """The motion on a grid, for the next."""
+    """Return the motion on a grid as an initial guess for the next grid."""
     N = grid.intervals
     shares = np.append(0.0, grid.shares.ravel())
     arms = []

@@ -1,4 +1,4 @@
-"""The search for an optimal motion: collocation on a grid, shooting from there, and a finer grid while that gains."""
+"""The search for an optimal motion: collocation on a grid, then shooting, then a finer grid while that gains."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -29,19 +29,19 @@ Array = np.ndarray
 SCHEMES = ("radau", "legendre")
 MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
 FINE, FINEST = 40, 320
-"""Intervals of the finest grid where nothing else is said: of one that leads to a motion, and of all."""
+"""Default number of intervals of the finest grid: if a motion ends at rest, and in all other cases."""
 
 SHARE = 0.2
-"""Of the tolerance, for a motion that ends at a stop: from what it leaves the arm drifts until the end."""
+"""Share of the tolerance for a motion that ends at a stop, because its error keeps growing until the end."""
 
 SLOWER = 1.3
-"""What suits several arms is looked for from so many times the duration for the first alone."""
+"""Factor on the first arm's duration from which the search for several arms begins."""
 
 FARTHER = 8
-"""Times that the search begins anew where a duration has come as far from that of its beginning as it may."""
+"""Largest number of restarts of the search where a duration reaches its bound around the initial guess."""
 
 GAIN = 1e-3
-"""Of the cost, relative: a finer grid that gains less is the last."""
+"""Relative gain in cost below which a finer grid is the last."""
 
 
 def optimal_motion(
@@ -61,54 +61,65 @@ def optimal_motion(
     stops: bool = False,
     plants: Sequence[Any] = (),
 ) -> OptimalMotion:
-    """The best motion of an arm that bends, from rest to rest with nothing left ringing, and the torques for it.
+    """Return the best motion of a flexible arm from rest to rest, without residual vibration, and its torques.
 
-    Direct collocation of the equations of motion on a coarse grid (see `collocation`), solved by IPOPT with exact
-    sparse derivatives; then inputs and durations are corrected until the native run itself ends at rest, and go
-    down the cost from one such motion to another (see `correction`); where inputs are at their limits all the way,
-    their switches are found as times (`polish`). The grid is made twice as fine while that gains something. Arms on
-    a free base and drives with states are not corrected: there grids get finer until the native run ends where it
-    should.
+    The search has three parts:
+
+    1. Direct collocation of the equations of motion on a coarse grid (see `collocation`), solved by IPOPT with exact
+       sparse derivatives.
+    2. Correction of inputs and durations until the native run itself ends at rest, and then descent of the cost from
+       one such motion to another (see `correction`).
+    3. Exact switching times, if the inputs are always at their limits (see `polish`).
+
+    The grid is refined by factors of two while that reduces the cost. Arms on a free base and drives with states are
+    not corrected. For these the grid is refined until the native run ends at its goal.
 
     Parameters
     ----------
     model : Model
     start, end : (joints,), (nq,) or dict
-        Joint coordinates [rad] or [m], or configurations; the arm stands there in equilibrium, sagging under gravity.
-        A free base begins where the start says and ends where the motion brings it. Or a place of the tip, {"tip":
-        [x, y, z]} [m], at which it is with that sag; with "direction", that of its x axis (3,), or "rotation", its axes
-        as columns (3, 3) or a unit quaternion (w, x, y, z). Of the many joints that may bring it there, within
-        `limits.joint_range`, those nearest to where the arm rests, at the end those nearest to the start. Of a free
-        base it must be as the base sees it, "frame": "base".
+        Joint coordinates [rad] or [m], or configurations. The arm is in equilibrium there, sagging under gravity. A
+        free base begins with the pose of the start and ends where the motion brings it.
+
+        Or a position of the tip in that equilibrium, {"tip": [x, y, z]} [m]. Add "direction", its x axis (3,), or
+        "rotation", its axes as columns (3, 3) or a unit quaternion (w, x, y, z). Of the joint coordinates that reach it
+        within `limits.joint_range`, the start takes the nearest to the arm's rest, and the end the nearest to the
+        start. On a free base the position must be relative to the base, "frame": "base".
     limits : Limits or dict
         See `Limits`. The fastest motion needs limits on torque.
     objective : str or dict
-        "time", "effort" (the integral of the sum of u^2, each as a share of its limit, or in its own unit where it has
-        none), "smoothness" (the same of du/dt, times s^2), "deflection" [m] or "moment" [N m] (the largest of any link
-        on the way, at the stations `limits.moment_at`), or weights of them: {"time": 1.0, "effort": 0.1}.
+        One of these names, or weights of several, {"time": 1.0, "effort": 0.1}:
+
+        - "time"
+        - "effort": the integral of the sum of u^2, each u as a share of its limit, or in its own unit without a limit
+        - "smoothness": the same of du/dt, times s^2
+        - "deflection" [m]: the largest of any link during the motion
+        - "moment" [N m]: the largest of any link during the motion, at the stations `limits.moment_at`
     duration : float, optional
-        Given where the time is no part of the objective [s].
+        Duration of the motion [s]. Required if the time is no part of the objective.
     intervals : int
-        Of the first grid.
+        Number of intervals of the first grid.
     most_intervals : int, optional
-        Of the finest that is tried; default 40, or 320 where coarser ones lead to no motion that ends at rest.
+        Number of intervals of the finest grid that is tried; default 40, or 320 if coarser grids lead to no motion that
+        ends at rest.
     points, scheme : int, "radau" or "legendre"
         Collocation points in an interval: from 1 to 9.
     tolerance : float
-        By how much the tip may miss its place at the end of the native simulation, and swing from there [m].
+        Distance by which the tip may miss its goal at the end of the native simulation, and swing from there [m].
     steps : int
-        Most steps of the solver on a grid.
+        Largest number of steps of the solver on a grid.
     through : list
-        Places on the way, each as `start` is given, within `limits.joint_range`; one that is only passed need not be
-        one where the torques could hold the arm.
+        Places on the way, each given as `start` is, within `limits.joint_range`. The torques need not be able to hold
+        the arm at a place that it only passes.
     stops : bool
-        Whether the arm comes to rest at each of these; else its joints pass them, and the time of each is free.
+        True if the arm comes to rest at each of these places. Otherwise its joints pass them, at times that are free.
     plants : list of Model, or of dict
-        Further arms that come to rest under the same inputs, with nothing left ringing, wherever their joints then are:
-        models, or values of numbers of the arm by their names, {"payload.mass": 2.0}. Limits hold for all, what is to
-        be small all the way is that of the first; of errors the report has the largest. Torques must hold all alike at
-        both ends, so under gravity hardly any can be asked for. Each asks for nearly as much of the inputs as the
-        first: one joint suits several, arms of two joints one further plant; with more the solver often finds nothing.
+        Further arms that come to rest under the same inputs without residual vibration, wherever their joints then are.
+        Each is a model, or values of the arm's parameters by name, {"payload.mass": 2.0}. Limits hold for all arms,
+        peaks are those of the first arm, and the report has the largest errors. The same torques must hold all arms at
+        both ends, which rules out most arms under gravity. Each arm restricts the inputs nearly as much as the first
+        one. An arm of one joint allows several further plants and an arm of two joints one. With more, the solver often
+        finds no motion.
 
     Returns
     -------
@@ -117,12 +128,18 @@ def optimal_motion(
     Raises
     ------
     DescriptionError
-        For what does not fit the arm, limits within which it cannot even stand at the ends or where it is to stop, and
-        the fastest motion to where it stands already.
+        If an argument does not fit the arm. If the limits do not allow the arm to rest at an end or at a stop. If the
+        time is minimised and the end is the start.
     FlexarmError
-        Where the arm stands nowhere near an end, as in a play. Where the solver finds no motion; the line says which
-        limit holds it up. Where the grid may get no finer and the simulation does not end within the tolerance, a
-        warning says so and the motion is given. Ctrl-C gives the best that there is, with a warning, or nothing.
+        If the arm has no equilibrium near an end, as in a play. If the solver finds no motion: the message names the
+        limit that presses most.
+
+    Warns
+    -----
+    UserWarning
+        If the simulation on the finest grid does not end within the tolerance. The motion is returned.
+    InterruptedRun
+        If Ctrl-C interrupts the search and there is a motion to return. Without one, KeyboardInterrupt is raised.
     """
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
     with refused("optimal_motion"):
@@ -163,7 +180,10 @@ def optimal_motion(
 
 
 def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMotion:
-    """Grid after grid until the simulation agrees, and up to so many intervals while the cost falls."""
+    """Refine the grid until the simulation is within the tolerance, and then while the cost falls.
+
+    The second refinement ends at `fine` intervals.
+    """
     best: OptimalMotion | None = None
     taken = 0
     stopped = Stopped()
@@ -203,8 +223,11 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
 
 
 def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Stopped") -> tuple[Program, Solved]:
-    """What IPOPT finds from where the search begins. Where the time is free: on from there while durations end where
-    they may go no farther; and where nothing is found, from a motion slow enough for all limits."""
+    """Solve on the first grid from the initial guess.
+
+    If the time is free, the search restarts while durations end at their bounds. If nothing is found, it starts again
+    from a motion that is slow enough for all limits.
+    """
     program, solved = found_on(task, grid, known, steps, stopped)
     if task.duration is not None:
         return program, solved
@@ -223,8 +246,11 @@ def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Sto
 
 
 def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:
-    """Where the search begins; for several arms with the best motion of the first, slower: from the quintic the fastest
-    motion of them all is hardly found."""
+    """Return the initial guess of the search.
+
+    For several arms it is the best motion of the first arm, made slower. The quintic rarely leads to the fastest motion
+    of several arms.
+    """
     known = prescribed(task.model, task.places, task.torque, task.duration)
     if not task.others:
         return known
@@ -245,7 +271,7 @@ def _found(
     more: Mapping[str, Any],
     stopped: "Stopped",
 ) -> OptimalMotion:
-    """What a grid has led to: corrected until the arm itself makes the motion, where it can be."""
+    """Return the motion that a grid leads to, corrected if possible until the arm itself makes it."""
     corrected = shot(task, known, grid.intervals, lambda: stopped.came) if is_shot(task) else None
     if corrected is not None:
         u, on_inputs = corrected.u, corrected.pressed.inputs
@@ -262,17 +288,20 @@ def _found(
 
 
 def _left(found: OptimalMotion) -> str:
-    """What a motion leaves, as a message says it."""
+    """Text with the tip's error and swing at the end of a motion."""
     return f"the tip ends {found.report['end_error']:.2g} m off and swings {found.report['residual']:.2g} m"
 
 
 def _rests(task: Task, found: OptimalMotion) -> bool:
-    """Whether the simulation ends where it should."""
+    """True if the simulation ends within the tolerance."""
     return bool(max(found.report["end_error"], found.report["residual"]) <= task.tolerance)
 
 
 def _is_better(task: Task, new: OptimalMotion, old: OptimalMotion) -> bool:
-    """Resting counts first, then the cost; of two that do not rest that of the finer grid is better."""
+    """True if the new motion is better: rest at the end counts first, then the cost.
+
+    If neither motion rests, the one on the finer grid, which is the new one, is better.
+    """
     if _rests(task, new) != _rests(task, old):
         return _rests(task, new)
     return not _rests(task, new) or bool(new.report["cost"] < old.report["cost"])
@@ -280,13 +309,13 @@ def _is_better(task: Task, new: OptimalMotion, old: OptimalMotion) -> bool:
 
 @final
 class Stopped:
-    """Whether Ctrl-C has come."""
+    """Handler of Ctrl-C that remembers the first one."""
 
     def __init__(self) -> None:
         self.came = False
 
     def __call__(self, *_: Any) -> bool:
-        """Remember it; a second one is as always."""
+        """Remember the first Ctrl-C, and raise KeyboardInterrupt for a second one."""
         if self.came:
             raise KeyboardInterrupt
         self.came = True
@@ -294,7 +323,7 @@ class Stopped:
 
 
 def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> float | None:
-    """The fastest motion of the same arm without flexibility; None where that arm cannot be asked."""
+    """Return the duration of the fastest motion of the same arm without flexibility, or None if it is not defined."""
     duration = None
     try:
         rigid = Model(task.model.arm_at().rigid())
@@ -316,7 +345,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
 
 
 def _why_not(task: Task, grid: Grid, solved: Solved) -> str:
-    """What keeps the solver from a motion, as far as it shows: the limits that the last try presses on most."""
+    """Text for the error that no motion is found, with the input whose limit presses most in the last try."""
     pressed = np.abs(solved.on_bounds[grid.inputs]).max(axis=0)
     at = task.model.inputs[int(np.argmax(pressed))]
     limited = f"; the limit on {at!r} presses most" if pressed.max(initial=0.0) > 0 else ""

@@ -1,7 +1,7 @@
-"""Motions as shooting sees them: inputs, and states where intervals meet, from which the arm itself runs, natively.
+"""Motions for the shooting method: inputs, and states at the ends of intervals, from which the arm runs natively.
 
-Deviations are measured in metres at the tips of links, see `in_metres`, so that a joint's angle, a mode's amplitude and
-a rate count alike.
+Deviations are measured in metres at the tips of links (see `in_metres`), so that a joint's angle, a mode's amplitude
+and a rate count alike.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,32 +24,34 @@ Array = np.ndarray
 EXACT: dict[str, Any] = {"progress": False, "keep": ["q", "qd"], "rtol": 1e-9, "atol": 1e-12}
 
 NUDGE = 1e-5
-"""Of the arm's reach: by so much states are moved to find slopes."""
+"""Perturbation of states for finite differences, relative to the arm's reach."""
 PUSH = 1e-3
-"""By so much of their sizes inputs are."""
+"""Perturbation of inputs for finite differences, relative to their sizes."""
 
 HIDDEN = 0.01
-"""What moves no tip counts as this share of what moves one most."""
+"""Weight of a coordinate that moves no tip, relative to the one that moves a tip most."""
 
 HASTE = 10.0
-"""Of the pace of a motion: a joint's rate counts over no faster a frequency, so that a motion much slower than all
-vibrations still ends at rest."""
+"""Largest frequency by which a joint's rate is divided, as a multiple of the motion's pace.
+
+With this limit, a motion that is much slower than all vibrations still ends at rest.
+"""
 
 RIGID = 1e-3
-"""Of the fastest mode's frequency: what is slower does not vibrate."""
+"""Share of the fastest mode's frequency below which a mode is rigid."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A motion as inputs, and states at the ends of its intervals.
+    """A trajectory: inputs, and states at the ends of its intervals.
 
     Attributes
     ----------
     durations : (stretches,)
-        Each of as many intervals of one length [s].
+        Durations of the stretches [s]. All have the same number of intervals, which are equal within a stretch.
     u : (N, m) or (N + 1, m)
-        Held over each interval; or at their ends, with straight lines between.
+        Inputs that are constant over each interval, or inputs at the intervals' ends with straight lines between them.
     x : tuple of (N + 1, 2n)
         States of each plant.
     """
@@ -60,12 +62,12 @@ class Course:
 
     @property
     def intervals(self) -> int:
-        """How many."""
+        """Number of intervals."""
         return len(self.x[0]) - 1
 
     @property
     def linear(self) -> bool:
-        """Whether inputs are straight lines."""
+        """True if the inputs are piecewise linear."""
         return len(self.u) > self.intervals
 
     @property
@@ -76,19 +78,19 @@ class Course:
 
     @property
     def times(self) -> Array:
-        """Of the intervals' ends, (N + 1,)."""
+        """Times of the intervals' ends, (N + 1,)."""
         return np.append(0.0, np.cumsum(self.steps))
 
     @property
     def pieces(self) -> Array:
-        """What u is in each interval: (N, m), or both ends' (N, 2m)."""
+        """Input of each interval (N, m), or the inputs at both its ends (N, 2m)."""
         return np.hstack([self.u[:-1], self.u[1:]]) if self.linear else self.u
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Where the arm must be at the end of an interval, the node's number: |W (x - wanted)| <= box."""
+    """Required state at the end of an interval: |W (x - wanted)| <= box at the given node."""
 
     node: int
     W: Array
@@ -99,8 +101,10 @@ class Goal:
 @final
 @dataclass(frozen=True, eq=False)
 class Within:
-    """lower <= f(x) <= upper at all ends of intervals, of a limit by its name; f of states (k, 2n) gives values (k, r),
-    slopes (k, r, 2n)."""
+    """A named limit lower <= f(x) <= upper at the ends of all intervals.
+
+    f maps states (k, 2n) to values (k, r) and slopes (k, r, 2n).
+    """
 
     name: str
     function: Callable[[Array], tuple[Array, Array]]
@@ -111,13 +115,13 @@ class Within:
 @final
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """One arm that is to make the motion.
+    """One of the arms that make the motion.
 
     Attributes
     ----------
     start : (2n,)
     metres : (2n, 2n)
-        Of states, see `in_metres`.
+        Matrix that maps deviations of states to metres, see `in_metres`.
     reach : float
         [m]
     """
@@ -131,11 +135,11 @@ class Plant:
 
     @cached_property
     def back(self) -> Array:
-        """States of what is in metres, (2n, 2n)."""
+        """Matrix that maps deviations in metres to states, (2n, 2n)."""
         return np.linalg.inv(self.metres)
 
     def ends(self, x: Array, pieces: Array, steps: Array, linear: bool) -> Array:
-        """Where runs over intervals end, (k, 2n), from states (k, 2n), with the inputs of each interval."""
+        """Final states (k, 2n) of runs over one interval each, from states (k, 2n) and the interval's inputs."""
         n, found = self.model.nv, np.full_like(x, np.nan)
         for h in np.unique(steps):
             own = np.flatnonzero(steps == h)
@@ -157,8 +161,11 @@ class Plant:
         return np.hstack(run(self.model, begin, course.times, u, course.linear, EXACT)[:2])
 
     def slopes(self, x: Array, course: Course, sizes: Array) -> tuple[Array, Array, Array]:
-        """How an interval's end moves with its beginning x (N, 2n, 2n), both in metres, with its inputs, as shares of
-        `sizes` (N, 2n, m or 2m), and with its length (N, 2n): by differences of runs."""
+        """Return the derivatives of the state at an interval's end, in metres, by finite differences of runs.
+
+        They are those in the state at the interval's beginning, in metres (N, 2n, 2n), in its inputs as shares of
+        `sizes` (N, 2n, m or 2m), and in its length (N, 2n).
+        """
         nx, pieces = x.shape[1], course.pieces
         k = pieces.shape[1]
         way = NUDGE * self.reach
@@ -174,7 +181,7 @@ class Plant:
         n, last = self.model.nv, course.u[1:] if course.linear else course.u
         end = ends.reshape(-1, 1 + nx + k, nx)[:, 0]
         rates = np.hstack([end[:, n:], self.model.forward_dynamics(end[:, :n], end[:, n:], last)]) @ self.metres.T
-        if course.linear:  # a longer interval's line is less steep: its input at a time is nearer to the first
+        if course.linear:  # a longer interval's line is less steep: at a given time its input is nearer to the first
             climbs = np.diff(course.u, axis=0) / sizes / course.steps[:, None]
             rates -= np.einsum("kij,kj->ki", J[:, :, -len(sizes) :], climbs)
         return J[:, :, :nx], J[:, :, nx:], rates
@@ -183,8 +190,12 @@ class Plant:
 def run(
     model: Model, begin: tuple[Array, Array, Array], times: Array, u: Array, linear: bool, how: Mapping[str, Any]
 ) -> tuple[Array, Array, Array]:
-    """q (k, nq), qd (k, n) and the drives' states (k, states) at the times of inputs u (k, m), simulated natively where
-    intervals are of one length at a time; `begin` is where they are at the first, `how` what `simulate` is told."""
+    """Simulate inputs u (k, m) natively and return q (k, nq), qd (k, n) and the drives' states (k, states) at their
+    times.
+
+    Each series of intervals of equal length is one simulation. `begin` is the initial state, and `how` has the options
+    of `simulate`.
+    """
     steps = np.diff(times)
     cuts = np.flatnonzero(np.abs(np.diff(steps)) > 1e-9 * steps[1:]) + 1
     parts = [tuple(each[None] for each in begin)]
@@ -201,15 +212,17 @@ def run(
 
 
 def vibrates(omega: Array) -> Array:
-    """Which modes of these frequencies [rad/s] vibrate; the others are rigid, whatever rounding makes of zero."""
+    """Return for each frequency [rad/s] whether its mode vibrates. Rounding may give a rigid mode a small frequency."""
     return np.asarray(omega > RIGID * omega.max(initial=0.0))
 
 
 def in_metres(model: Model, q: Array, pace: float) -> Array:
-    """A matrix (2n, 2n) of deviations of q and qd from rest at q: what each joint's, with all behind it, and each
-    mode's with the drives held moves the tips of links by [m]; where none of them moves a tip, as the roll of a single
-    link, its own coordinates. Rates count over a mode's frequency, those of joints over the slowest one's but no more
-    than `HASTE` times `pace` [rad/s], or over `pace` where nothing vibrates.
+    """Return a matrix (2n, 2n) that maps deviations of q and qd from rest at q to metres.
+
+    The directions are the motion of each joint with all that follows it, and each mode with the drives held. Each
+    counts by how far it moves the tips of links [m]. If nothing moves a tip, as in the roll of a single link, the
+    matrix keeps the coordinates. Rates of modes are divided by the modes' frequencies. Rates of joints are divided by
+    the slowest of these, but by no more than `HASTE` times `pace` [rad/s], or by `pace` if nothing vibrates.
     """
     omega, modes = model.modes(q, locked=True)
     joints = moved_by_joints(model.arm)

@@ -1,4 +1,4 @@
-"""Where the search for an optimal motion begins: the joints along a quintic, as slowly as the limits on torque want."""
+"""Initial guess of the search for an optimal motion: the joints along a quintic that is slow enough for the torques."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,16 +18,16 @@ Array = np.ndarray
 
 SAMPLES = 401
 FILLED = 0.9
-"""Share of the limits on torque that the beginning may use."""
+"""Share of the limits on torque that the initial guess may use."""
 
 STANDING = 0.8
-"""Where a slower motion takes this share of the torques, weight takes them."""
+"""Share of the torques that remains in a slower motion, above which the remaining torques hold the arm's weight."""
 
 HASTY = 0.9
-"""Where a motion twice as slow still goes this share as far beyond a limit, it is not haste that breaks it."""
+"""Share of an excess that remains in a motion half as fast, above which the speed is not its cause."""
 
 DOUBLINGS = 20
-"""Times that a motion is made twice as slow, at most."""
+"""Largest number of times that the duration of a motion is doubled."""
 
 FLOOR = 1e-3
 """Smallest size of a variable, as a share of the largest of its kind."""
@@ -36,8 +36,11 @@ FLOOR = 1e-3
 @final
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A motion known at shares of its intervals: durations (stretches,), shares (k,), states x (k, nx), rates z (k, nz)
-    and inputs u (k, m); `others` are states and rates of further arms under the same inputs."""
+    """A motion known at shares of its intervals: durations (stretches,), shares (k,), states x, rates z and inputs u.
+
+    The shapes are x (k, nx), z (k, nz) and u (k, m). `others` has the states and rates of further arms under the same
+    inputs.
+    """
 
     durations: Array
     shares: Array
@@ -52,14 +55,14 @@ class Known:
         return np.append(0.0, np.cumsum(self.durations))
 
     def arm(self, i: int) -> "Known":
-        """The motion of the arm of this number; as the first's where no other is known."""
+        """Motion of the arm of this index, or of the first arm if no other is known."""
         if not i or not self.others:
             return self
         x, z = self.others[i - 1]
         return replace(self, x=x, z=z)
 
     def fill(self, grid: Grid, found: Array, within: Array) -> None:
-        """Put it at the places of a grid among all unknowns, the inputs no larger than `within` (m,)."""
+        """Write the motion into a vector of unknowns on a grid, with inputs no larger than `within` (m,)."""
         N = grid.intervals
         found[grid.durations] = self.durations
         at = np.arange(N + 1) / N if grid.linear else (np.arange(N + 1) + 0.5) / N
@@ -69,7 +72,7 @@ class Known:
         found[grid.z] = self.at(self.z, grid.shares)
 
     def fill_sizes(self, grid: Grid, found: Array, within: Array) -> None:
-        """Put the usual sizes of a grid's unknowns at their places."""
+        """Write the typical sizes of a grid's unknowns into a vector."""
         n, nq = grid.model.nv, grid.model.nq
         found[grid.durations] = self.durations
         u = np.abs(self.u).max(axis=0)
@@ -80,7 +83,7 @@ class Known:
         found[grid.z] = _floored(np.abs(self.z).max(axis=0))
 
     def at(self, values: Array, shares: Array) -> Array:
-        """Values (k, n) of the motion at other shares, along straight lines."""
+        """Values (k, n) of the motion at other shares, by linear interpolation."""
         return np.stack([np.interp(shares, self.shares, column) for column in values.T], axis=-1)
 
 
@@ -89,8 +92,10 @@ def _floored(sizes: Array) -> Array:
 
 
 def prescribed(model: Model, places: Sequence[Array], torque: Array, duration: float | None) -> Known:
-    """The arm from place to place (joints,), each stretch as `_quintic`, with a stop between; a duration that is given
-    is shared out."""
+    """Return the motion from place to place (joints,), each stretch as `_quintic`, with a stop at each place.
+
+    A given duration is divided equally among the stretches.
+    """
     stretches = len(places) - 1
     parts = [
         _quintic(model, start, end, torque, None if duration is None else duration / stretches)
@@ -103,8 +108,10 @@ def prescribed(model: Model, places: Sequence[Array], torque: Array, duration: f
 
 
 def unhurried(task: Task, known: Known) -> Known:
-    """The same stretches along quintics, twice as slow until haste alone breaks no limit: what begins far faster than
-    limits on rates, on slopes of inputs or on deflections allow comes to no motion."""
+    """Return the motion along the same quintics, with its duration doubled until a slower motion breaks no limit less.
+
+    A beginning far faster than the limits on rates, on slopes of inputs or on deflections leads to no motion.
+    """
     total = float(known.durations.sum())
     beyond = _beyond(task, known)
     for _ in range(DOUBLINGS):
@@ -117,11 +124,11 @@ def unhurried(task: Task, known: Known) -> Known:
 
 
 def _beyond(task: Task, known: Known) -> Array:
-    """How far a motion of the first arm goes beyond each kind of limit, as a share of it or in its own unit."""
+    """Return how far a motion of the first arm is beyond each kind of limit, as a share of it or in its own unit."""
     nq, joints = task.model.nq, list(task.model.arm.joints)
     t = np.interp(known.shares, np.arange(len(known.durations) + 1) / len(known.durations), known.ends)
     h = np.diff(t)
-    within = h > 1e-6 * t[-1]  # and not from the end of a stretch to the beginning of the next
+    within = h > 1e-6 * t[-1]  # excludes the jump from the end of a stretch to the beginning of the next
     slopes = np.abs(np.diff(known.u, axis=0))[within] / h[within, None]
     sizes = {
         "torque": np.abs(known.u),
@@ -139,8 +146,10 @@ def _beyond(task: Task, known: Known) -> Array:
 
 
 def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: float | None) -> Known:
-    """The arm with its joints along a quintic from `start` to `end` (joints,), its duration found where none is given:
-    that in which the torques (m,) are just allowed."""
+    """Return the motion with the joints along a quintic from `start` to `end` (joints,).
+
+    If no duration is given, it is the one at which the torques (m,) are just within their limits.
+    """
     keep = ["q", "qd", "u", *(["drive_state"] if model.states else [])]
     fixed, T = duration is not None, 1.0 if duration is None else duration
     before = (np.inf, np.inf)
@@ -155,7 +164,7 @@ def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: fl
             keep=keep,
         )
         used = float((np.abs(run.u.values).max(axis=0) / (FILLED * torque)).max(initial=0.0))
-        held = used > 1.0 and T > before[0] and used > STANDING * before[1]  # what is left holds the arm up
+        held = used > 1.0 and T > before[0] and used > STANDING * before[1]  # what remains holds the arm up
         if fixed or used == 0.0 or 0.8 < used <= 1.0 or held:
             break
         before = (T, used)

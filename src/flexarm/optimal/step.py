@@ -1,4 +1,4 @@
-"""A step from a course towards its goals, or down its cost: what native runs leave, and a quadratic program."""
+"""A step from a trajectory towards its goals or down its cost, by a quadratic program about native runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,31 +12,31 @@ from flexarm.optimal.shooting import Course, Plant
 Array = np.ndarray
 
 BROKEN = 1e-7
-"""Beyond a limit by more, to first order, a row of the program must keep it."""
+"""Excess over a limit, to first order, from which the program has a row for this limit."""
 
 PROGRAMS = 12
-"""Solved for one step, each with the limits that the one before was beyond."""
+"""Largest number of programs solved for one step. Each adds the limits that the one before exceeds."""
 
 BOUND = 0.3
-"""Most relative change of a duration in a step."""
+"""Largest relative change of a duration in a step."""
 
 STIFF = 100.0
-"""How much a relative change of a duration counts beside one of all inputs, where it is to be small."""
+"""Weight of a relative change of a duration, compared with one of all inputs, where the change is to be small."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Allowed:
-    """What inputs and durations may be.
+    """Limits of inputs and durations.
 
     Attributes
     ----------
     sizes : (m,)
-        Of the inputs: limits, or what is usual.
+        Limits of the inputs, or their typical sizes.
     most, slope : (m,)
-        Limits of the inputs' sizes and of their slopes', infinite where there is none.
+        Largest sizes of the inputs and of their slopes, infinite where there is no limit.
     ends : pair of (m,), optional
-        What inputs that are straight lines begin and end with.
+        First and last values of piecewise linear inputs.
     """
 
     sizes: Array
@@ -44,24 +44,24 @@ class Allowed:
     slope: Array
     ends: tuple[Array, Array] | None
     fixed: bool
-    """Whether the duration of the whole is given."""
+    """True if the total duration is given."""
     switched: bool = False
-    """Whether the inputs are: then the durations alone are free."""
+    """True if the inputs are given. The durations alone are then free."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A course run.
+    """A trajectory and the results of its native runs.
 
     Attributes
     ----------
     gaps : list of (N, 2n)
-        Of each plant, from where intervals end to where the next begins, in metres.
+        For each plant, from the end of each interval to the beginning of the next, in metres.
     values : list of lists of (N, r)
-        Of what must stay within limits, at the ends of the intervals.
+        Limited quantities with their slopes, at the ends of the intervals.
     off : float
-        The most of the gaps, of what the goals are missed by, and of what is beyond a limit.
+        Largest of the gaps, of the distances from the goals, and of the excesses over limits.
     """
 
     course: Course
@@ -71,7 +71,7 @@ class Seen:
 
 
 def seen(plants: Sequence[Plant], course: Course, whole: bool) -> Seen:
-    """A course run interval by interval, or `whole`, as one run whose states are then the course's."""
+    """Run a trajectory interval by interval, or, if `whole`, as one run that replaces the trajectory's states."""
     gaps, values, off = [], [], 0.0
     if whole:
         course = Course(course.durations, course.u, tuple(plant.run(course) for plant in plants))
@@ -103,7 +103,7 @@ class Step:
 
 
 def moved(plants: Sequence[Plant], course: Course, step: Step, share: float, allowed: Allowed) -> Course:
-    """A share of the way that a step goes."""
+    """Return the trajectory after a share of a step."""
     u = course.u
     if not allowed.switched:
         u = np.clip(u + share * step.u * allowed.sizes, -allowed.most, allowed.most)
@@ -121,21 +121,21 @@ def moved(plants: Sequence[Plant], course: Course, step: Step, share: float, all
 @final
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """How a plant's states move to first order, in metres.
+    """First-order changes of a plant's states, in metres.
 
     Attributes
     ----------
     on : (N, 2n, 2n)
-        The end of an interval with its beginning.
+        Derivative of the end of an interval in its beginning.
     G : (N, 2n, unknowns)
-        The ends of intervals with the unknowns: relative changes of all inputs, and of the durations.
+        Derivatives of the ends of intervals in the unknowns: relative changes of all inputs, and of the durations.
     """
 
     on: Array
     G: Array
 
     def carried(self, gaps: Array) -> Array:
-        """What gaps (N, 2n) have become at the ends of the intervals."""
+        """Propagate gaps (N, 2n) to the ends of the intervals."""
         off, found = np.zeros(gaps.shape[1]), np.empty_like(gaps)
         for k, gap in enumerate(gaps):
             found[k] = off = self.on[k] @ off + gap
@@ -143,14 +143,14 @@ class Ways:
 
 
 Active = list[set[tuple[int, int]]]
-"""Of each limit of each plant, where it stands in the way: the interval, and which number."""
+"""For each limit of each plant, where it is active: the interval, and the index of its row."""
 
 Row = tuple[Any, Array, Array]
-"""A matrix (k, unknowns), and between what its products with the unknowns must be."""
+"""A matrix (k, unknowns), and the lower and upper limits of its product with the unknowns."""
 
 
 def ways(plants: Sequence[Plant], course: Course, allowed: Allowed) -> list[Ways]:
-    """Of each plant, about a course."""
+    """Return the first-order changes of each plant about a trajectory."""
     N, m, S, size = course.intervals, course.u.shape[1], len(course.durations), course.u.size
     found = []
     for plant, x in zip(plants, course.x, strict=True):
@@ -175,8 +175,10 @@ def step(
     gradient: Array | None = None,
     pace: float = 1.0,
 ) -> Step | None:
-    """The smallest change that closes all gaps and meets all goals, to first order; with a gradient of the cost, the
-    step down it that `pace`, the weight of the change, allows."""
+    """Return the smallest change that closes all gaps and reaches all goals to first order, or None.
+
+    With a gradient of the cost it is a step down the cost, whose length follows from `pace`, the weight of the change.
+    """
     course = now.course
     size, S = course.u.size, len(course.durations)
     carried = [each.carried(gaps) for each, gaps in zip(found, now.gaps, strict=True)]
@@ -227,7 +229,7 @@ def step(
 
 
 def _pushes(active: Active, on_rows: Array) -> list[dict[tuple[int, int], float]]:
-    """Multipliers of limits by their places, of one row after the other."""
+    """Multipliers of active limits by interval and row, in the order of the program's rows."""
     ends = np.cumsum([0, *(len(own) for own in active)])
     return [
         dict(zip(sorted(own), on_rows[a:b].tolist(), strict=True))
@@ -236,7 +238,7 @@ def _pushes(active: Active, on_rows: Array) -> list[dict[tuple[int, int], float]
 
 
 def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
-    """Of the unknowns."""
+    """Lower and upper bounds of the unknowns."""
     U = course.u / allowed.sizes
     most = np.broadcast_to(allowed.most / allowed.sizes, U.shape)
     lower, upper = (np.zeros_like(U), np.zeros_like(U)) if allowed.switched else (-most - U, most - U)
@@ -249,7 +251,7 @@ def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
 
 
 def _slopes(course: Course, allowed: Allowed) -> Row:
-    """|u_k+1 - u_k| <= h slope of inputs that are straight lines, to first order in h: rows of both signs."""
+    """Rows |u_k+1 - u_k| <= h slope for piecewise linear inputs, to first order in h, for both signs."""
     from scipy import sparse
 
     N, S, m, size = course.intervals, len(course.durations), course.u.shape[1], course.u.size
@@ -268,10 +270,10 @@ def _slopes(course: Course, allowed: Allowed) -> Row:
 def _least(
     weights: Array, gradient: Array, rows: Sequence[Row], lower: Array, upper: Array
 ) -> tuple[Array, Array, Array] | None:
-    """The smallest sum of gradient d + weights d^2 / 2 with the rows between theirs and lower <= d <= upper, and the
-    multipliers of rows and of bounds; None where there is none.
+    """Minimise gradient d + weights d^2 / 2 with the rows within their limits and lower <= d <= upper.
 
-    By PIQP (Schwan, Jiang, Kuhn & Jones 2023), each dense row divided by its largest entry.
+    Returns d and the multipliers of rows and of bounds, or None if there is no solution. The solver is PIQP (Schwan,
+    Jiang, Kuhn & Jones 2023). Each dense row is divided by its largest entry.
     """
     import casadi as ca
     from scipy import sparse

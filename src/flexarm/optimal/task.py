@@ -1,4 +1,4 @@
-"""What is asked of an optimal motion, checked."""
+"""The checked arguments of an optimal motion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from flexarm.optimal.measures import SLACK, Measure, measures, peaks
 Array = np.ndarray
 
 HELD = 1e-9
-"""By so much of their size torques that hold several arms may differ."""
+"""Relative difference that is allowed between the torques that hold several arms."""
 
 PEAKS = ("deflection", "moment")
 COSTS = ("time", "effort", "smoothness", *PEAKS)
@@ -36,7 +36,7 @@ COSTS = ("time", "effort", "smoothness", *PEAKS)
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked: all of it checked."""
+    """The checked arguments of `optimal_motion` for one arm."""
 
     model: Model
     start: Array
@@ -49,26 +49,29 @@ class Task:
     duration: float | None
     tolerance: float
     through: tuple[Array, ...] = ()
-    """Configurations on the way, the arm bent as it stands there."""
+    """Configurations on the way, in equilibrium with the joints held."""
     placed: bool = True
-    """Whether the arm must be at its place in the end, or may be at rest wherever it is."""
+    """True if the arm must end at its goal, False if it may rest anywhere."""
     peaks: tuple[Measure, ...] = ()
-    """What is to be small all the way, by the names of their weights."""
+    """Quantities whose largest value is a part of the cost, by the names of their weights."""
     others: tuple["Task", ...] = ()
-    """The same of further arms that make the motion under the same inputs."""
+    """Tasks of further arms that make the motion under the same inputs."""
 
     @property
     def all(self) -> tuple["Task", ...]:
-        """Of this arm and the others."""
+        """Tasks of this arm and of the others."""
         return (self, *self.others)
 
     @property
     def places(self) -> list[Array]:
-        """Joints at the start, on the way and at the end."""
+        """Joint coordinates at the start, on the way and at the end."""
         return [q[self.joints] for q in (self.start, *self.through, self.end)]
 
     def stretches(self) -> list["Task"]:
-        """From place to place, each a motion of its own; raises `DescriptionError` where the arm cannot stand there."""
+        """Return a task for each stretch from place to place.
+
+        Raises `DescriptionError` if the limits do not allow the arm to rest at a place on the way.
+        """
         q, held = [self.start, *self.through, self.end], [self.held[0]]
         for i, place in enumerate(self.through):
             name = f"through[{i}]"
@@ -81,22 +84,22 @@ class Task:
 
     @property
     def linear(self) -> bool:
-        """Whether inputs are straight lines: where their slopes are limited, or cost."""
+        """True if the inputs are piecewise linear, which is so if their slopes are limited or have a cost."""
         return self.limits.torque_rate is not None or self.weights["smoothness"] > 0
 
     @property
     def torque(self) -> Array:
-        """Limits, (m,)."""
+        """Limits on the torques, (m,)."""
         return self.limits.sizes("torque", len(self.model.inputs))
 
     @property
     def scale(self) -> Array:
-        """What inputs are divided by in costs: their limits, or their own units, (m,)."""
+        """Divisors of the inputs in costs: their limits, or their own units, (m,)."""
         return np.where(np.isfinite(self.torque), self.torque, 1.0)
 
     @property
     def joints(self) -> list[int]:
-        """Places of the joints among the coordinates."""
+        """Indices of the joints among the coordinates."""
         return task_joints(self.model)
 
     @property
@@ -116,7 +119,7 @@ def asked(
     through: Any = (),
     plants: Any = (),
 ) -> Task:
-    """The task of these arguments of `optimal_motion`; raises `DescriptionError`."""
+    """Return the task of these arguments of `optimal_motion`; raises `DescriptionError`."""
     with refused("optimal_motion"):
         checked_instance(model, Model, "model")
         checked_number(tolerance, "m", POSITIVE, "tolerance")
@@ -145,7 +148,7 @@ def asked(
     for name, q, u in (("start", first, u_first), ("end", last, u_last)):
         _check_held(name, model, u, given)
         _check_range(name, model, q, given)
-        if name == "start" or not model.arm.free:  # where a free base ends, none can tell beforehand
+        if name == "start" or not model.arm.free:  # the end of a free base is not known beforehand
             _check_measures(name, q, found)
     on_the_way, near = [], first
     for i, place in enumerate(_listed(through, "through")):
@@ -165,7 +168,7 @@ def asked(
 
 
 def task_joints(model: Model) -> list[int]:
-    """Places of the joints among the coordinates."""
+    """Indices of the joints among the coordinates."""
     return [i + model.nq - model.nv for i in model.arm.joints]
 
 
@@ -176,7 +179,7 @@ def _listed(given: Any, name: str) -> list[Any]:
 
 
 def _other(task: Task, i: int, given: Any) -> Task:
-    """What the same motion asks of another arm: a model, or values of numbers of the arm's file by their paths."""
+    """Task of the same motion for another arm: a model, or values of the arm's parameters by their paths."""
     name, own = f"plants[{i}]", task.model
     if isinstance(given, Mapping):
         try:
@@ -198,8 +201,10 @@ def _other(task: Task, i: int, given: Any) -> Task:
 
 
 def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -> tuple[Array, Array]:
-    """Where the arm stands, and the inputs that hold it there, (nq,) and (m,): at joints, or a configuration, or with
-    its tip at a goal, the joints then near others (joints,). Raises `DescriptionError`, with `name` for what is given.
+    """Return the equilibrium (nq,) and the inputs (m,) that hold the arm there.
+
+    The place is given by joint coordinates, by a configuration, or by a goal of the tip. At a goal the joints are near
+    `near` (joints,). Raises `DescriptionError`, with `name` for the argument.
     """
     if isinstance(given, Mapping):
         with refused("optimal_motion"):
@@ -219,7 +224,7 @@ def _rest(model: Model) -> Array:
 
 
 def checked_weights(objective: Any) -> dict[str, float]:
-    """A weight for each part of the cost; raises `Fault`."""
+    """Return a weight for each part of the cost; raises `Fault`."""
     given = {objective: 1.0} if isinstance(objective, str) else objective
     if not isinstance(given, Mapping) or not given or not set(given) <= set(COSTS):
         raise Fault("objective", f"is {shown(objective)}; it must be {choices(*COSTS)}, or weights of them in a dict")
