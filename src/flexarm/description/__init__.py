@@ -1,1 +1,1 @@
-"""What a user writes: an arm, its links, joints, bodies, sections; validated once."""
+"""Description of an arm, written by the user and validated once: arm, links, joints, bodies and sections."""

@@ -1,7 +1,7 @@
-"""The description of an arm: frozen, validated once, in SI units.
+"""Description of an arm: frozen, validated once, in SI units.
 
-A TOML file mirrors these classes one to one. Wherever something is wrong, the error is a `DescriptionError` of one line
-that names the link and the field and says what is allowed.
+A TOML file has the same structure as these classes. Each error is a `DescriptionError` with a message of one line,
+which names the link and the field and states what is allowed.
 """
 
 import hashlib
@@ -76,14 +76,14 @@ __all__ = [
 
 @final
 class Pose(Described):
-    """A constant place and orientation.
+    """A constant position and orientation of a frame.
 
     Parameters
     ----------
     xyz : (3,)
         Position of the origin [m].
     rpy : (3,)
-        Roll, pitch, yaw [rad]: the rotation is Rz(yaw) Ry(pitch) Rx(roll).
+        Roll, pitch and yaw angles [rad]. The rotation is Rz(yaw) Ry(pitch) Rx(roll).
     """
 
     xyz: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
@@ -91,7 +91,7 @@ class Pose(Described):
 
     @property
     def rotation(self) -> np.ndarray:
-        """Rotation matrix, (3, 3): its columns are the axes of the placed frame."""
+        """Rotation matrix, (3, 3), whose columns are the axes of the placed frame."""
         (cr, cp, cy), (sr, sp, sy) = map(cos, self.rpy), map(sin, self.rpy)
         return np.array(
             [
@@ -107,14 +107,14 @@ class Pose(Described):
 
 @final
 class Payload(Described):
-    """What a link carries, its centre of mass at the tip.
+    """Payload of a link, with its centre of mass at the tip.
 
     Parameters
     ----------
     mass : float
-        [kg]
+        Mass [kg].
     inertia : float, (3,) or (3, 3)
-        About the tip [kg m^2].
+        Moments of inertia about the tip [kg m^2].
     """
 
     mass: Annotated[float, number("kg", POSITIVE)]
@@ -122,7 +122,7 @@ class Payload(Described):
 
 
 def _place(value: object) -> object:
-    """A station from 0 to 1, or a pose."""
+    """Return a station from 0 to 1, or a pose."""
     if isinstance(value, Pose):
         return value
     if isinstance(value, dict):
@@ -141,21 +141,24 @@ class Link(Described):
     Parameters
     ----------
     name : str
-        Names the link's coordinates; no dots, no spaces.
+        Name of the link, which begins the names of its coordinates, without dots and spaces.
     joint : Revolute, Prismatic, Telescope or Fixed
+        Joint that moves the body.
     body : Beam, Rigid, FiniteElement or Frame
+        Body that the joint moves.
     placement : Pose
-        Of the joint frame in the frame that carries it: that of the section `at` of its parent, or the base's.
+        Pose of the joint frame in the frame that carries it: that of the section `at` of the parent, or that of the
+        base.
     parent : str, optional
-        The link that carries the joint, or "base"; default the link before in the list, of the first the base.
+        Link that carries the joint, or "base". Default: the previous link in the list, and the base for the first link.
     at : float or Pose
-        Where on its parent: the station from 0 to 1 of its length, default its tip; or a pose in its base frame.
+        Place on the parent: a station from 0 to 1 of its length (default: its tip), or a pose in its base frame.
     payload : Payload, optional
-        What the link carries at its tip.
+        Payload of the link at its tip.
     hub_mass : float
-        Point mass that rides on the joint, at the body's origin [kg].
+        Point mass on the joint, at the origin of the body [kg].
     hub_inertia : float, (3,) or (3, 3)
-        Of the hub about the body's origin [kg m^2].
+        Moments of inertia of the hub about the origin of the body [kg m^2].
     """
 
     name: Annotated[str, checks.label]
@@ -175,24 +178,25 @@ class Link(Described):
 
     @property
     def free_length(self) -> float | None:
-        """Of a telescope, its nominal free length [m], given or by default; else None."""
+        """Nominal free length of a telescope [m], as given or by default. None for other joints."""
         return self.joint.rest(self.body) if isinstance(self.joint, Telescope) else None
 
     @property
     def elastic(self) -> bool:
-        """Whether the joint is elastic, so that the motor has a coordinate of its own."""
+        """True if the joint is elastic, so that the motor has its own coordinate."""
         return self.joint.elastic
 
     def rigid(self) -> "Link":
-        """The same link with a rigid rod for a beam, and a stiff transmission.
+        """Return the same link with a rigid rod in place of a beam, and with a rigid transmission.
 
-        A telescope stays one: its beam keeps no modes.
+        A telescope keeps its joint, and its beam has no modes.
         """
         return self.replace(joint=self.joint.rigid(), body=self.joint.rigid_body(self.body))
 
 
 MOST_LINKS, MOST_COORDINATES = 1000, 2000
-"""Of an arm: tracing the equations of one of this size takes minutes, of a larger one hours."""
+"""Largest number of links and of coordinates of an arm. Tracing the equations takes minutes at this size, and hours
+beyond."""
 
 
 def _list_of_links(value: object) -> object:
@@ -222,11 +226,13 @@ class Coordinate:
     Attributes
     ----------
     name : str
-        "upper.joint", "upper.y1", "upper.motor"; of a beam of segments "upper.s2.y1".
+        Name: "upper.joint", "upper.y1", "upper.motor". With segments: "upper.s2.y1".
     link : int
-        Position of its link in the arm; -1 of the base.
+        Index of its link in the arm, or -1 for the base.
     role : "joint", "flexible", "motor" or "base"
-    unit : "rad" or "m"; of the base that of the rate
+        Kind of coordinate.
+    unit : "rad" or "m"
+        Unit of the coordinate. For the base it is the unit of the rate.
     """
 
     name: str
@@ -237,30 +243,33 @@ class Coordinate:
 
 @final
 class Arm(Described):
-    """An arm, or several, on a base that is fixed, is moved, or is free: a tree of links.
+    """One or several arms as a tree of links on a base that is fixed, moving or free.
 
     Parameters
     ----------
     name : str
+        Name of the arm.
     links : list of Link
-        At least one, each name once, in any order; where no link names a parent, a chain from the base to the tip.
+        At least one link, in any order, with unique names. If no link names a parent, the links form a chain from the
+        base to the tip.
     payload : Payload, optional
-        What the link `tip` carries.
+        Payload of the link `tip`.
     gravity : (3,)
         Acceleration of gravity in the base frame [m/s^2].
     forces : list of Force, optional
-        What may push links from outside.
+        External forces on links.
     contacts : list of Contact, optional
-        Walls and floors.
+        Contacts with walls and floors.
     base : MovingBase or FreeBase, optional
-        Where the base is moved, or free; else it stands still.
+        Moving or free base. Default: a fixed base.
     description : str
+        Description of the arm in words.
     couplings : list of Coupling
         Joints that several actuators move together.
     struts : list of Strut
         Springs between points of links and of the base.
     tip : str, optional
-        The link whose tip is the arm's; default the last of the list.
+        Link whose tip is the tip of the arm. Default: the last link of the list.
     """
 
     name: Annotated[str, checks.title]
@@ -380,21 +389,21 @@ class Arm(Described):
 
     @property
     def free(self) -> bool:
-        """Whether the base is free, so that it has coordinates of its own."""
+        """True if the base is free, so that it has its own coordinates."""
         return self.base is not None and self.base.free
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """For each link the position of the link that carries it; -1 where the base does."""
+        """Index of the parent of each link, or -1 for a link on the base."""
         return resolved([(link.name, link.parent) for link in self.links])
 
     def number(self, name: str) -> int:
-        """Position of the link of this name; -1 of the base."""
+        """Return the index of the link with this name, or -1 for the base."""
         return next((i for i, link in enumerate(self.links) if link.name == name), -1)
 
     @cached_property
     def outward(self) -> tuple[int, ...]:
-        """Positions of the links, each behind the one that carries it, else in their order."""
+        """Indices of the links in an order in which each parent comes before its children."""
         parents, found = self.parents, dict[int, None]()
         for i in range(len(parents)):
             way = [i]
@@ -405,18 +414,19 @@ class Arm(Described):
 
     @cached_property
     def tip_link(self) -> int:
-        """Position of the link whose tip is the arm's."""
+        """Index of the link whose tip is the tip of the arm."""
         return len(self.links) - 1 if self.tip is None else [link.name for link in self.links].index(self.tip)
 
     @cached_property
     def payloads(self) -> tuple[Payload | None, ...]:
-        """What each link carries at its tip."""
+        """Payload at the tip of each link, or None."""
         mine = self.tip_link
         return tuple(self.payload or x.payload if i == mine else x.payload for i, x in enumerate(self.links))
 
     @property
     def transmission(self) -> np.ndarray:
-        """T, (m, m): at rest of its spring, actuator i turns by sum_j T_ij q_j; the unit matrix without couplings."""
+        """Transmission matrix T, (m, m): with unloaded springs actuator i turns by sum_j T_ij q_j. Without couplings it
+        is the identity."""
         places = {self.layout[place].link: i for i, place in enumerate(self.joints)}
         numbers = {link.name: places.get(i) for i, link in enumerate(self.links)}
         T = np.eye(len(self.joints))
@@ -427,8 +437,11 @@ class Arm(Described):
 
     @cached_property
     def layout(self) -> tuple[Coordinate, ...]:
-        """What the rates belong to, in order: a free base's six, then the coordinates, which are joints, flexible ones
-        link by link, motors of elastic joints."""
+        """Descriptions of the rates, in order.
+
+        The six rates of a free base come first. The coordinates follow: joints, flexible coordinates link by link, and
+        motors of elastic joints.
+        """
         base = [Coordinate(name, -1, "base", unit) for name, unit in zip(TWIST, TWIST_UNITS, strict=True) if self.free]
         moving = [(i, link) for i, link in enumerate(self.links) if link.joint.moves]
         joints = [Coordinate(f"{link.name}.joint", i, "joint", link.joint.unit) for i, link in moving]
@@ -444,65 +457,67 @@ class Arm(Described):
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates in the order of `layout`, a free base's seven first."""
+        """Names of the coordinates in the order of `layout`. The seven of a free base come first."""
         return (*POSE[: 7 * self.free], *(x.name for x in self.layout if x.role != "base"))
 
     @cached_property
     def velocities(self) -> tuple[str, ...]:
-        """Names of the rates, in the order of `layout`: those of the coordinates, but for a free base's twist."""
+        """Names of the rates in the order of `layout`: the names of the coordinates, and the twist of a free base."""
         return tuple(x.name for x in self.layout)
 
     @cached_property
     def joints(self) -> tuple[int, ...]:
-        """Positions of the joints in `layout`, in the order of the links that move.
+        """Indices of the joints in `layout`, in the order of the links that move.
 
-        That is where they stand in qd and in `local` coordinates; in q one further on where the base is free.
+        The same indices hold in qd and in `local` coordinates. In q they are larger by one if the base is free.
         """
         return self._of_role("joint")
 
     @cached_property
     def flexible(self) -> tuple[int, ...]:
-        """Positions of the links' flexible coordinates."""
+        """Indices of the links' flexible coordinates in `layout`."""
         return self._of_role("flexible")
 
     @cached_property
     def motors(self) -> tuple[int, ...]:
-        """Positions of the motors of elastic joints."""
+        """Indices of the motors of elastic joints in `layout`."""
         return self._of_role("motor")
 
     @cached_property
     def springs(self) -> tuple[tuple[int, int], ...]:
-        """Positions (joint, motor) of the two sides of each elastic joint's spring."""
+        """Indices (joint, motor) of the two sides of each elastic joint's spring."""
         layout = self.layout
         joint = {layout[i].link: i for i in self.joints}
         return tuple((joint[layout[i].link], i) for i in self.motors)
 
     @cached_property
     def actuated(self) -> tuple[int, ...]:
-        """For each joint's input the position of its coordinate: the motor of an elastic joint, else the joint."""
+        """Index of the coordinate on which each joint's input acts: the motor of an elastic joint, else the joint."""
         motor = dict(self.springs)
         return tuple(motor.get(i, i) for i in self.joints)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the actuators in the order of the links: `.motor` at an elastic joint, else `.joint`; then those of
-        a free base's thrusters."""
+        """Names of the actuators in the order of the links, followed by the thrusters of a free base.
+
+        The name ends in `.motor` at an elastic joint, else in `.joint`.
+        """
         names = self.velocities
         return (*(names[i] for i in self.actuated), *(f"base.{x.name}" for x in self.thrusters))
 
     @property
     def thrusters(self) -> tuple[Thruster, ...]:
-        """Those of a free base."""
+        """Thrusters of a free base."""
         return self.base.thrusters if isinstance(self.base, FreeBase) else ()
 
     @property
     def orbit(self) -> Orbit | None:
-        """That of a free base."""
+        """Orbit of a free base, or None."""
         return self.base.orbit if isinstance(self.base, FreeBase) else None
 
     @cached_property
     def units(self) -> tuple[str, ...]:
-        """Unit of each coordinate: rad or m, or 1 of a quaternion."""
+        """Unit of each coordinate: rad or m, or 1 for a quaternion."""
         return (*POSE_UNITS[: 7 * self.free], *(x.unit for x in self.layout if x.role != "base"))
 
     @cached_property
@@ -512,50 +527,53 @@ class Arm(Described):
 
     @cached_property
     def states(self) -> tuple[str, ...]:
-        """Names of what is kept beside coordinates and rates: "upper.friction.bristle" of drives, then of contacts,
-        then that of an orbit."""
+        """Names of the states other than coordinates and rates.
+
+        The states of drives come first ("upper.friction.bristle"), followed by those of contacts and of an orbit.
+        """
         return tuple(name for name, _ in self._states)
 
     @cached_property
     def state_units(self) -> tuple[str, ...]:
-        """Unit of each of the states."""
+        """Unit of each state in `states`."""
         return tuple(unit for _, unit in self._states)
 
     @cached_property
     def input_units(self) -> tuple[str, ...]:
-        """Unit of each input: N m, N, or V of a motor with a voltage."""
+        """Unit of each input: N m or N, or V for a voltage-driven motor."""
         joints = (link.joint.input_unit for link in self.links if link.joint.moves)
         return (*joints, *(thruster.unit for thruster in self.thrusters))
 
     @cached_property
     def plain(self) -> bool:
-        """Whether all power supplied is that of the inputs on the rates that they act along."""
+        """True if all supplied power is that of the inputs times the rates of their coordinates."""
         return all(link.joint.plain for link in self.links) and not (self.forces or {"base", "orbit"} & {*self.outside})
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
-        """Which there are of what acts beside joints: "forces", "contacts", "struts", "base", "orbit"."""
+        """Kinds of external load that the arm has: "forces", "contacts", "struts", "base", "orbit"."""
         moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
         return (*(field for field in ("forces", "contacts", "struts") if getattr(self, field)), *moved)
 
     @cached_property
     def touches(self) -> bool:
-        """Whether something makes contact and loses it: a play, an end stop, a wall."""
+        """True if a part can make and break contact: backlash, an end stop or a wall."""
         return bool(self.contacts) or any(link.joint.touches for link in self.links)
 
     @cached_property
     def sharp(self) -> bool:
-        """Whether a solver is to stop where something makes contact."""
+        """True if a solver stops where a part makes or breaks contact."""
         return any(link.joint.sharp for link in self.links)
 
     @cached_property
     def exogenous(self) -> tuple[str, ...]:
-        """Names of the inputs that are not the actuators', zero where nothing else is said: drives, forces, base."""
+        """Names of the inputs other than the actuators': those of drives, forces and a moving base. Each is zero by
+        default."""
         return tuple(name for name, _ in self._exogenous)
 
     @cached_property
     def exogenous_units(self) -> tuple[str, ...]:
-        """Unit of each of the exogenous inputs."""
+        """Unit of each exogenous input."""
         return tuple(unit for _, unit in self._exogenous)
 
     @cached_property
@@ -584,8 +602,10 @@ class Arm(Described):
 
     @cached_property
     def rest(self) -> tuple[float, ...]:
-        """The coordinates at rest: zeros, but the nominal free length of a telescope (and its motor, if elastic); a
-        free base stands at the world's origin, along its axes."""
+        """Coordinates at rest: zeros, except for the nominal free length of a telescope and of its motor.
+
+        A free base is at the origin of the world, along its axes.
+        """
         inner = [x for x in self.layout if x.role != "base"]
         links = [self.links[x.link] for x in inner]
         turned = [x.role != "flexible" for x in inner]
@@ -596,24 +616,28 @@ class Arm(Described):
         return tuple(i for i, coordinate in enumerate(self.layout) if coordinate.role == role)
 
     def rigid(self) -> "Arm":
-        """The same arm with rigid links and rigid joints: masses, hubs, rotors and joint damping are kept."""
+        """Return the same arm with rigid links and rigid joints. Masses, hubs, rotors and joint damping remain."""
         return self.replace(links=[link.rigid() for link in self.links])
 
     def without_drives(self) -> "Arm":
-        """The same arm without friction, brakes and what else `drive` adds to joints: rotors, springs and viscous
-        damping of joints are kept. Closed forms, regressors and pages that run an arm know those alone."""
+        """Return the same arm without friction, brakes and the other parts of `drive`.
+
+        Rotors, springs and viscous damping of joints remain. Closed forms, regressors and the web pages that run an arm
+        support only these.
+        """
         return self.replace(links=[link.replace(joint=link.joint.without_drive()) for link in self.links])
 
     def canonical(self) -> str:
-        """The whole description as a line of JSON, the same for equal arms in every process.
+        """Return the complete description as a line of JSON, which is the same for equal arms in every process.
 
-        A family object in `shapes` stands there as a digest; raises `DescriptionError` where it cannot be pickled.
+        A family object in `shapes` is represented by a digest. Raises `DescriptionError` if such an object cannot be
+        pickled.
         """
         return json.dumps(self, default=_written, sort_keys=True, allow_nan=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "Arm":
-        """The arm that `canonical` wrote; raises `DescriptionError`."""
+        """Return the arm that `canonical` wrote. Raises `DescriptionError`."""
         try:
             data = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
@@ -624,7 +648,8 @@ class Arm(Described):
 
 
 def _written(thing: Any) -> dict:
-    """A part as a table of its fields; a family object by its class and a digest: enough to tell two apart."""
+    """Return the fields of a part as a table. A family object is represented by its class and a digest, which identify
+    it."""
     if isinstance(thing, FreeForm | FiniteElement):
         return thing.written()
     if isinstance(thing, Described):
@@ -632,6 +657,6 @@ def _written(thing: Any) -> dict:
     name = f"{type(thing).__module__}.{type(thing).__qualname__}"
     try:
         state = pickle.dumps(thing, protocol=4)
-    except Exception:  # pickle raises many kinds, and the object's own code any
+    except Exception:  # pickle raises many kinds of error, and the object's own code may raise any
         raise DescriptionError(f"shapes is a {name}, which cannot be pickled; define its class in a module") from None
     return {"family": name, "state": hashlib.sha256(state).hexdigest()}

@@ -1,4 +1,4 @@
-"""Beams: links that bend, twist and stretch; uniform, tapered or by a table, in one piece or in segments."""
+"""Beams that bend, twist and stretch: uniform, tapered or with a section table, in one piece or in segments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,17 +48,24 @@ from flexarm.shapes import (
 
 KNOWN_SHAPES = tuple(FAMILIES)
 MOST_SHORTENING = 12
-"""Modes of a plane with foreshortening: the work goes with their fourth power, 10 s of it with so many in both."""
+"""Largest number of modes in a plane with foreshortening.
+
+The work is proportional to their fourth power: 10 s with this number in both planes.
+"""
 MOST_PRODUCTS = 250
-"""Pairs of modes of a beam with foreshortening that move points; 20 s of work where there are so many."""
+"""Largest number of pairs of modes that move points of a beam with foreshortening. With so many, the work takes
+20 s."""
 MOST_SEGMENTS, MOST_SEGMENT_MODES = 100, 6
-"""Segments of a beam, and modes a direction of each: the work of one goes with the cube of its modes."""
+"""Largest number of segments of a beam, and of modes per direction of a segment.
+
+The work of a segment is proportional to the cube of its modes.
+"""
 THINNEST_BASE = 100.0
-"""How many times as thick as its base a beam may be at its tip; with 500 times, fine models lose their last digit."""
+"""Largest ratio of the thickness at the tip to that at the base. At 500, fine models lose their last digit."""
 
 
 def _planes(unit: str, rule: Rule = POSITIVE) -> BeforeValidator:
-    """A number for both planes, or a table of one for each."""
+    """Return a validator of a number for both planes, or of a table with one for each plane."""
 
     def check(value: object) -> Any:
         if value is None:
@@ -74,7 +81,7 @@ def _by_plane(value: Mapping, unit: str, rule: Rule) -> dict[str, float]:
 
 
 def _rotary(value: object) -> Any:
-    """Whether there is any, or numbers for it."""
+    """Return True or False for rotary inertia of the sections, or its values."""
     if isinstance(value, bool):
         return value
     if isinstance(value, Mapping):
@@ -90,7 +97,7 @@ def _modes(value: object) -> dict[str, int]:
 
 
 def _shapes(value: object) -> Any:
-    """A family for both bending planes, or a table of families by direction."""
+    """Return a family for both bending planes, or a table of families by direction."""
     if not isinstance(value, Mapping) or "family" in value or not _by_direction(value):
         return checked(value)
     checked_keys(value, DIRECTIONS)
@@ -104,14 +111,14 @@ def _shapes(value: object) -> Any:
 
 
 def _by_direction(table: Mapping) -> bool:
-    """Whether a table without `family` is one of directions, be they spelled wrong: it has one, or families in it."""
+    """Return True if a table without `family` is one of directions, even misspelled: it has a direction or a family."""
     return any(
         key in DIRECTIONS or isinstance(value, str | Mapping) or hasattr(value, "basis") for key, value in table.items()
     )
 
 
 def _ratios(value: object, part: str = "") -> Any:
-    """One damping ratio, or a tuple of them."""
+    """Return one damping ratio, or a tuple of them."""
     if not isinstance(value, list | tuple | np.ndarray):
         return checked_number(value, "", NOT_NEGATIVE, part)
     return tuple(checked_number(x, "", NOT_NEGATIVE, f"{part}[{i}]") for i, x in enumerate(checked_list(value, "")))
@@ -137,7 +144,7 @@ def _segments(value: object) -> int | None:
 @final
 @dataclass(frozen=True)
 class Profile:
-    """A beam's properties at points along it, each an array (N,); a stiffness that is not known is zero.
+    """Properties of a beam at points along it, each an array (N,). An unknown stiffness is zero.
 
     Attributes
     ----------
@@ -146,9 +153,9 @@ class Profile:
     GJ : torsional stiffness [N m^2]
     EA : axial stiffness [N]
     rho_Ip : mass moment of inertia about the beam's axis, per length [kg m]
-    kGA_y, kGA_z : stiffness against shear along y and z [N]; zero where the beam does not shear
-    rho_I_y, rho_I_z : mass moment of inertia of a section against turning as the beam bends along y and z, per length
-        [kg m]; zero without rotary inertia
+    kGA_y, kGA_z : shear stiffness along y and z [N], zero without shear
+    rho_I_y, rho_I_z : mass moment of inertia of a section that turns as the beam bends along y and z, per length
+        [kg m], zero without rotary inertia
     """
 
     m: np.ndarray
@@ -165,16 +172,16 @@ class Profile:
 
 @final
 class Rayleigh(Described):
-    """Damping in proportion to a link's mass and stiffness, D = mass M + stiffness K.
+    """Damping proportional to a link's mass and stiffness, D = mass M + stiffness K.
 
-    M and K are those of the link alone, over its flexible coordinates: as a rigid body it moves without loss.
+    M and K are the matrices of the link alone, over its flexible coordinates. Rigid-body motion has no loss.
 
     Parameters
     ----------
     mass : float
-        [1/s]
+        Coefficient of the mass matrix [1/s].
     stiffness : float
-        [s]
+        Coefficient of the stiffness matrix [s].
     """
 
     mass: Annotated[float, number("1/s", NOT_NEGATIVE)] = 0.0
@@ -183,67 +190,70 @@ class Rayleigh(Described):
 
 @final
 class Beam(Body):
-    """A slender link that bends, twists and stretches; its neutral axis is local x.
+    """A slender link that bends, twists and stretches. Its neutral axis is local x.
 
-    It is uniform, or tapered where there is a `section_tip`, or as a table `sections` says; then `m`, `rho_Ip` and
-    `stiffness` are those at its base, `profile` has them everywhere.
+    The beam is uniform, tapered (with `section_tip`), or given by a table (`sections`). For the last two, `m`, `rho_Ip`
+    and `stiffness` are the values at the base, and `profile` has the values everywhere.
 
     Parameters
     ----------
     length : float
-        [m]
+        Length [m].
     mass, mass_per_length : float
-        [kg], [kg/m]: one of them, or a material and a section.
+        Mass [kg], or mass per length [kg/m]. Give one of them, or a material and a section.
     EI : float or {"y": float, "z": float}
-        Bending stiffness [N m^2]; `EI["y"]` resists deflection along y. Needed in every plane that has modes.
+        Bending stiffness [N m^2]. `EI["y"]` resists deflection along y. Required in every plane that has modes.
     GJ, EA : float
-        Torsional [N m^2] and axial stiffness [N]; needed where there are torsion or axial modes.
+        Torsional [N m^2] and axial stiffness [N]. Required if there are torsion or axial modes.
     polar_inertia : float
-        Mass moment of inertia about the beam's axis, per length [kg m]. Default: the section's, else 0.
+        Mass moment of inertia about the beam's axis, per length [kg m]. Default: that of the section, else 0.
     modes : dict
-        Number of modes in "y", "z", "torsion", "axial"; a missing direction has none.
+        Number of modes in "y", "z", "torsion", "axial". A direction that is not given has none.
     shapes : str, family object, or a dict of them by direction
-        Family of mode shapes in both bending planes: one of `KNOWN_SHAPES`, a table such as
-        {"family": "clamped-mass", "mass": 0.1}, or an object with a method `basis`. A table becomes the family's
-        object. By direction, {"y": "polynomial", "torsion": "fixed-loaded"} (Lin & Lewis eq. 1); a direction that is
-        missing has its default, `flexarm.shapes.DEFAULTS`. `families` has all four.
+        Family of mode shapes in both bending planes: one of `KNOWN_SHAPES`, a table such as {"family": "clamped-mass",
+        "mass": 0.1}, or an object with a method `basis`. A table becomes an object of the family. A dict sets families
+        by direction, {"y": "polynomial", "torsion": "fixed-loaded"} (Lin & Lewis eq. 1). Other directions have their
+        default, `flexarm.shapes.DEFAULTS`. `families` has all four.
     damping : float, dict or list
-        Ratio of critical damping of every mode; or by direction, one number or one per mode; or a list in the order of
-        the coordinates.
+        Ratio of critical damping of every mode. A dict has, for each direction, one number or one per mode. A list
+        follows the order of the coordinates.
     material, section : Material, and Rod, Tube or Box
-        From which mass, EI, GJ, EA and polar_inertia follow; a stiffness or polar_inertia given beside them wins.
+        Material and section from which mass, EI, GJ, EA and polar_inertia follow. A stiffness or polar_inertia that is
+        also given takes precedence.
     section_tip : the same kind as section
-        Section at the tip: its dimensions vary linearly from `section` at the base.
+        Section at the tip. Its dimensions vary linearly from those of `section` at the base.
     segments : int, optional
-        The beam as a chain of so many beams, for large deflections: exact as they become more. Each has the `modes`,
-        polynomials, and is shortened as it bends: `shapes` is "polynomial" ("clamped-mass", the default of a beam in
-        one piece, becomes it) and `foreshortening` true. `damping` is one number, the ratio of every mode of the whole.
+        Number of beams in a chain that replaces the beam, for large deflections. The result converges with this number.
+        Each segment has the `modes` with polynomial shapes, and foreshortening. `shapes` is "polynomial", which also
+        replaces the default of a beam in one piece, "clamped-mass". `foreshortening` is true. `damping` is one number,
+        the ratio of every mode of the complete beam.
     foreshortening : bool
-        Whether the tip draws near as the beam bends, u_x = -1/2 int (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, its sign
-        corrected): what stiffens an arm that spins fast. In space points and sections are then where the strains put
-        them to second order: a beam bent in two planes twists by -int u_y'' u_z'.
+        True if the tip moves inward as the beam bends, u_x = -1/2 int (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, with the
+        sign corrected). This effect stiffens an arm that spins fast. In space the positions of points and sections then
+        follow the strains to second order: a beam bent in two planes twists by -int u_y'' u_z'.
     next_joint : "slope" or "chord"
-        Where the angle of the next link is measured from: u'(L), or u(L) / L (Lin & Lewis, section 2, case 2). Of a
-        beam that shears the slope is the angle by which its last section has turned.
+        Direction from which the angle of the next link is measured: u'(L), or u(L) / L (Lin & Lewis, section 2, case
+        2). For a beam with shear the slope is the rotation angle of its last section.
     sections : SectionTable
-        Mass and stiffness by a table over x, in the place of mass, mass_per_length, material and section. What a table
-        does not have (GJ, say) may be given beside it, the same all along.
+        Table of mass and stiffness over x, in place of mass, mass_per_length, material and section. Properties that the
+        table does not have, such as GJ, may be given as constants.
     tau : float
-        Time of the material after Kelvin and Voigt [s]: the moment is EI (kappa + tau d kappa/dt), and so on.
+        Time constant of the material after Kelvin and Voigt [s]: the moment is EI (kappa + tau d kappa/dt), and
+        likewise for the other stiffnesses.
     loss_factor : float
-        Of the material: each mode of the link alone loses 2 pi times this share of its largest strain energy in a
-        cycle at its own frequency, by a ratio of critical damping of half the factor.
+        Loss factor of the material. In a cycle at its own frequency, each mode of the link alone loses 2 pi times this
+        share of its largest strain energy. Its ratio of critical damping is half the factor.
     rayleigh : Rayleigh
-        {mass = a, stiffness = b}: D = a M + b K. All kinds of damping add.
+        Rayleigh damping {mass = a, stiffness = b}: D = a M + b K. All kinds of damping add.
     lumps : list of Lump
-        Bodies that ride on the beam.
+        Rigid bodies on the beam.
     shear : float or {"y": float, "z": float}
-        Stiffness against shear, kappa G A [N]: a Timoshenko beam.
+        Shear stiffness, kappa G A [N], for a Timoshenko beam.
     shear_coefficient : float or {"y": float, "z": float}
-        kappa instead; G and A are those of material and section.
+        Shear coefficient kappa in place of `shear`. G and A follow from material and section.
     rotary_inertia : bool, float or {"y": float, "z": float}
-        Whether sections have inertia against turning as the beam bends: true takes it from material and section, or the
-        table; or its value per length [kg m].
+        Inertia of the sections against rotation as the beam bends. true takes it from material and section, or from the
+        table. A number is its value per length [kg m].
     """
 
     type: Literal["beam"] = "beam"
@@ -275,7 +285,7 @@ class Beam(Body):
     @model_validator(mode="before")
     @classmethod
     def _segments_pass_moments(cls, data: Any) -> Any:
-        """Of segments, the shapes and the foreshortening that a beam in one piece does not have by default."""
+        """Set the default shapes and foreshortening of segments, which differ from those of a beam in one piece."""
         if not isinstance(data, Mapping) or data.get("segments") is None:
             return data
         given = data.get("shapes", DEFAULTS["y"])
@@ -356,7 +366,7 @@ class Beam(Body):
             raise Fault("modes", f"{pairs}; with foreshortening it must be at most {MOST_PRODUCTS}")
 
     def _check_table(self) -> None:
-        """What stands in the table of sections is not given beside it."""
+        """Raise `Fault` if a column of the section table is also given as a field."""
         for name in ("EI", "GJ", "EA", "polar_inertia", "shear", "rotary_inertia") if self.sections is not None else ():
             value, there = getattr(self, name), getattr(self.sections, name)
             if there is not None and not isinstance(value, bool | None):
@@ -400,7 +410,7 @@ class Beam(Body):
                 raise Fault(f"section_tip.{name}", f"is {getattr(tip, name)} m; it must be {most}")
 
     def _check_sizes(self) -> None:
-        """What follows from the numbers given keeps to the sizes that it would have to keep to if it were given."""
+        """Check that derived properties have sizes that would be allowed if they were given."""
         for part, section in (("section", self.section), ("section_tip", self.section_tip)):
             for direction, value in self._stiffness(section).items() if section is not None else ():
                 field, unit = _STIFFNESS[direction]
@@ -425,7 +435,7 @@ class Beam(Body):
 
     @property
     def amplitudes(self) -> tuple[Amplitude, ...]:
-        """The flexible coordinates in their order, segment by segment."""
+        """Flexible coordinates in their order, segment by segment."""
         own = super().amplitudes
         if self.segments is None:
             return own
@@ -433,15 +443,16 @@ class Beam(Body):
 
     @property
     def parts(self) -> tuple["Beam", ...]:
-        """The beam's segments, each as a beam of its own; the beam itself where it is in one piece."""
+        """Segments of the beam as separate beams, or the beam itself if it is in one piece."""
         k = self.segments
         return (self,) if k is None else tuple(self.part(i / k, (i + 1) / k) for i in range(k))
 
     def part(self, a: float, b: float) -> "Beam":
-        """The beam between two stations, fractions of the length, 0 <= a < b <= 1, as a beam in one piece.
+        """Return the beam between two stations, fractions of the length, 0 <= a < b <= 1, as a beam in one piece.
 
-        It has its share of the length, the mass, the taper or table and the lumps, in the order of their stations (one
-        on the station b belongs to the next part), and the same modes, shapes and damping. Raises `DescriptionError`.
+        It has its share of the length, the mass, the taper or table and the lumps, in the order of their stations. A
+        lump on the station b belongs to the next part. Modes, shapes and damping are the same. Raises
+        `DescriptionError`.
         """
         with refused("part"):
             a, b = (checked_number(x, "", SHARE, part) for x, part in ((a, "a"), (b, "b")))
@@ -461,28 +472,28 @@ class Beam(Body):
 
     @property
     def families(self) -> dict[str, Any]:
-        """The family of mode shapes in each of the four directions, its name or object, as given or by default."""
+        """Family of mode shapes in each of the four directions, by name or as an object, as given or by default."""
         given = self.shapes if isinstance(self.shapes, dict) else {"y": self.shapes, "z": self.shapes}
         return {direction: given.get(direction, DEFAULTS[direction]) for direction in DIRECTIONS}
 
     @property
     def uniform(self) -> bool:
-        """Whether every section is the same."""
+        """True if all sections are equal."""
         return self.section_tip is None and self.sections is None
 
     @property
     def classical(self) -> bool:
-        """Whether it is uniform, after Euler and Bernoulli, without lumps: its modes are known in closed form."""
+        """True for a uniform Euler-Bernoulli beam without lumps, whose modes are known in closed form."""
         return self.uniform and self.one_factor
 
     @property
     def one_factor(self) -> bool:
-        """Whether all its modes in a direction have their shapes whatever its mass and its stiffness."""
+        """True if all mode shapes are independent of the beam's mass and stiffness."""
         sheared = any(self.shears(direction) for direction in BENDING)
         return not self.lumps and not sheared and self.rotary_inertia is False
 
     def shears(self, direction: str) -> bool:
-        """Whether it has a stiffness against shear along "y" or "z"."""
+        """Return True if the beam has a shear stiffness along "y" or "z"."""
         along = self.profile(0.0)
         return bool((along.kGA_y if direction == "y" else along.kGA_z)[0])
 
@@ -493,7 +504,7 @@ class Beam(Body):
 
     @property
     def m(self) -> float:
-        """Mass per length [kg/m]; where it varies, at its base."""
+        """Mass per length [kg/m], at the base if it varies."""
         return self._m(self.section) if self.sections is None else self.sections.mass_per_length[0]
 
     def _m(self, section: Any) -> float:
@@ -505,7 +516,7 @@ class Beam(Body):
 
     @property
     def total_mass(self) -> float:
-        """Without lumps [kg]."""
+        """Mass without lumps [kg]."""
         if self.sections is not None:
             table = self.sections
             return float(np.trapezoid(table.mass_per_length, table.x)) * self.length
@@ -516,7 +527,7 @@ class Beam(Body):
 
     @property
     def rho_Ip(self) -> float:
-        """Mass moment of inertia about the beam's axis, per length [kg m]; where it varies, at its base."""
+        """Mass moment of inertia about the beam's axis, per length [kg m], at the base if it varies."""
         return self._rho_Ip(self.section) if self.sections is None else float(self.profile(0.0).rho_Ip[0])
 
     def _rho_Ip(self, section: Any) -> float:
@@ -528,7 +539,7 @@ class Beam(Body):
     def stiffness(self) -> dict[str, float]:
         """EI along y and z [N m^2], GJ [N m^2] and EA [N] by direction, as far as they are known.
 
-        Where they vary, at the base.
+        Values that vary are those at the base.
         """
         known, table = self._stiffness(self.section), self.sections
         for direction, (column, _) in _STIFFNESS.items():
@@ -548,7 +559,7 @@ class Beam(Body):
         return {direction: value for direction in DIRECTIONS if (value := known.get(direction)) is not None}
 
     def profile(self, x: Any) -> Profile:
-        """Mass and stiffness at the points x in [0, 1], (N,), 0 being the base; raises `DescriptionError`."""
+        """Return mass and stiffness at the points x in [0, 1], (N,), with 0 at the base. Raises `DescriptionError`."""
         try:
             x = np.atleast_1d(checks.checked_array(x, "x"))
         except Fault as fault:
@@ -567,7 +578,7 @@ class Beam(Body):
         return Profile(*columns)
 
     def _at(self, section: Any) -> tuple[float, ...]:
-        """The properties of `Profile` where the section is this one."""
+        """Return the properties of `Profile` for this section."""
         stiffness = self._stiffness(section)
         return (
             0.0 if self.sections is not None else self._m(section),
@@ -591,7 +602,7 @@ class Beam(Body):
         return float(self.material.density * (section.I_y if direction == "y" else section.I_z))
 
     def rigid(self) -> Rigid:
-        """The rigid rod of the same mass and sections, with its lumps."""
+        """Return the rigid rod of the same mass and sections, with the same lumps."""
         if self.uniform:
             along, L = self.profile(0.0), self.length
             rod = self.total_mass * L**2 / 12
@@ -620,7 +631,7 @@ class Beam(Body):
 
 
 def _of_plane(value: Any, direction: str) -> float | None:
-    """A number for both planes, or that of one; None where there is none."""
+    """Return a number for both planes, or the number of one plane. None if there is none."""
     if isinstance(value, bool):
         return None
     return value.get(direction) if isinstance(value, Mapping) else value
@@ -630,6 +641,6 @@ _COLUMNS = (
     "mass_per_length", "EI.y", "EI.z", "GJ", "EA", "polar_inertia", "shear.y", "shear.z", "rotary_inertia.y",
     "rotary_inertia.z",
 )  # fmt: skip
-"""Of a table of sections, in the order of `Profile`."""
+"""Columns of a section table, in the order of `Profile`."""
 _SIMPSON = (np.array([0.0, 0.5, 1.0]), np.array([1.0, 4.0, 1.0]) / 6)
 _STIFFNESS = {"y": ("EI.y", "N m^2"), "z": ("EI.z", "N m^2"), "torsion": ("GJ", "N m^2"), "axial": ("EA", "N")}

@@ -1,4 +1,4 @@
-"""The bodies of links: what each kind says of itself, and the one that does not deform."""
+"""Bodies of links: the base class of all kinds, the rigid body, and the frame without mass."""
 
 from typing import Annotated, Any, Literal, NamedTuple, final
 
@@ -12,9 +12,10 @@ MOST_MODES = 40
 
 
 class Amplitude(NamedTuple):
-    """A flexible coordinate of a body: what names it behind the link, its direction and its place.
+    """A flexible coordinate of a body: its name without the link's, its direction and its mode.
 
-    `number` counts the modes of its direction, from 1; `segment` the segments of a beam, from 1, 0 where it is whole.
+    `number` counts the modes of its direction from 1. `segment` counts the segments of a beam from 1, and is 0 for a
+    beam in one piece.
     """
 
     name: str
@@ -24,17 +25,17 @@ class Amplitude(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """rad or m."""
+        """Unit of the coordinate: rad or m."""
         return "rad" if self.direction == "torsion" else "m"
 
 
 class Body(Described):
-    """What every kind of body says of itself; its origin is the joint's, its tip lies along local x.
+    """Base class of all kinds of body. The origin is the joint frame's, and the tip lies along local x.
 
     Attributes
     ----------
     length : float
-        From the origin to the tip [m].
+        Distance from the origin to the tip [m].
     """
 
     type: str
@@ -46,26 +47,27 @@ class Body(Described):
 
     @property
     def total_mass(self) -> float:
-        """[kg]"""
+        """Mass of the body [kg]."""
         raise NotImplementedError
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of flexible coordinates in each direction, in their order; torsion's are angles, others lengths."""
+        """Number of flexible coordinates in each direction, in their order. Those of torsion are angles, all others
+        lengths."""
         return {}
 
     @property
     def amplitudes(self) -> tuple[Amplitude, ...]:
-        """The flexible coordinates in their order."""
+        """Flexible coordinates in their order."""
         return tuple(Amplitude(f"{d}{j}", d, j) for d, count in self.counts.items() for j in range(1, count + 1))
 
     @property
     def pieces(self) -> int:
-        """Number of segments; 0 of a body in one piece."""
+        """Number of segments, or 0 for a body in one piece."""
         return max((amplitude.segment for amplitude in self.amplitudes), default=0)
 
     def rigid(self) -> "Body":
-        """What stands for it where nothing bends."""
+        """Return the rigid body that replaces this body in a rigid arm."""
         return self
 
 
@@ -76,15 +78,15 @@ class Rigid(Body):
     Parameters
     ----------
     length : float
-        From the origin to the tip [m]; 0 is allowed.
+        Distance from the origin to the tip [m]. 0 is allowed.
     mass : float
-        [kg]
+        Mass [kg].
     com : (3,), optional
-        Centre of mass [m]; default (length/2, 0, 0).
+        Centre of mass [m]. Default: (length/2, 0, 0).
     inertia : float, (3,) or (3, 3), optional
-        About the centre of mass [kg m^2]; default a slender uniform rod along x.
+        Moments of inertia about the centre of mass [kg m^2]. Default: those of a slender uniform rod along x.
     lumps : list of Lump
-        Bodies that ride on it; mass, com and inertia are without them.
+        Further rigid bodies on the link, which mass, com and inertia do not include.
     """
 
     type: Literal["rigid"] = "rigid"
@@ -96,17 +98,17 @@ class Rigid(Body):
 
     @property
     def total_mass(self) -> float:
-        """Without lumps [kg]."""
+        """Mass without lumps [kg]."""
         return self.mass
 
     @property
     def center(self) -> Vector:
-        """Centre of mass, given or by default [m]."""
+        """Centre of mass, as given or by default [m]."""
         return (self.length / 2, 0.0, 0.0) if self.com is None else self.com
 
     @property
     def inertia_tensor(self) -> np.ndarray:
-        """About the centre of mass, (3, 3), given or by default [kg m^2]."""
+        """Inertia tensor about the centre of mass, (3, 3), as given or by default [kg m^2]."""
         if self.inertia is not None:
             return tensor(self.inertia)
         rod = self.mass * self.length**2 / 12
@@ -115,12 +117,12 @@ class Rigid(Body):
 
 @final
 class Frame(Body):
-    """A place on a link, without mass: a tool's point, a flange; or what lies between two joints that meet.
+    """A frame on a link, without mass: a tool point, a flange, or the frame between two joints with a common origin.
 
     Parameters
     ----------
     length : float
-        From the origin to the tip [m].
+        Distance from the origin to the tip [m].
     """
 
     type: Literal["frame"] = "frame"
@@ -128,5 +130,5 @@ class Frame(Body):
 
     @property
     def total_mass(self) -> float:
-        """None [kg]."""
+        """Mass of the frame, which is zero [kg]."""
         return 0.0

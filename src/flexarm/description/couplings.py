@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, model_validator
 from flexarm.checks import Described, Fault, checked_list, checked_number, shown
 
 SINGULAR = 1e-9
-"""Least singular value of a matrix, of the largest, that tells its rows apart."""
+"""Smallest ratio of the least to the largest singular value of a matrix that counts as regular."""
 
 
 def _names(value: object) -> Any:
@@ -31,15 +31,15 @@ def _rows(value: object) -> Any:
 
 @final
 class Coupling(Described):
-    """Joints whose actuators each move a sum of them: a differential, a belt over a joint, a parallelogram.
+    """Joints whose actuators each move a weighted sum of them: a differential, a belt over a joint, a parallelogram.
 
     Parameters
     ----------
     links : list of str
-        Names of the links whose joints they are; the actuators are theirs, in this order.
+        Names of the links whose joints are coupled. Their actuators follow in the same order.
     matrix : (k, k)
-        T: actuator i turns by sum_j T_ij q_j, and with a spring is apart from that by its stretch; a torque u_i acts on
-        joint j as T_ij u_i.
+        Transmission matrix T: actuator i turns by sum_j T_ij q_j, plus the stretch of its spring if it has one. A
+        torque u_i acts on joint j as T_ij u_i.
     """
 
     links: Annotated[tuple[str, ...], BeforeValidator(_names)]

@@ -1,8 +1,8 @@
-"""Drives as they are: what lies between an actuator and its joint beside inertia, a spring and a viscous bearing.
+"""Parts of a drive between the actuator and its joint, beyond inertia, a linear spring and viscous friction.
 
-The linear drive stands with the joint itself (`joints.Driven`): rotor, gear ratio, viscous damping, stiffness. A
-`Drive` adds the rest, each part of which may be absent. All numbers are those of the joint's side of the gear, but a
-motor's electrical ones.
+The parameters of a linear drive belong to the joint itself (`joints.Driven`): rotor, gear ratio, viscous damping and
+stiffness. A `Drive` adds further parts, each of them optional. All values refer to the joint side of the gear, except
+the electrical parameters of a motor.
 """
 
 from typing import ClassVar, final
@@ -16,24 +16,24 @@ from flexarm.description.springs import Backlash, Parallel, Spring, Stops
 
 @final
 class Drive(Described):
-    """What lies between an actuator and its joint; each part may be absent.
+    """Optional parts between an actuator and its joint.
 
     Parameters
     ----------
     motor : Motor, optional
-        Without one the input is an ideal torque (or force).
+        Motor of the joint. Without one the input is an ideal torque (or force).
     friction, link_friction : Friction, optional
-        Of the motor, and of the joint behind the spring; where the transmission is stiff, both act on the joint.
+        Friction of the motor, and of the joint behind the spring. In a stiff transmission both act on the joint.
     brake : Brake, optional
-        Of the motor; free unless its exogenous input `brake.engaged` is more than 0.
+        Brake of the motor. It is released unless its exogenous input `brake.engaged` is positive.
     spring : Spring, optional
-        Of the transmission, beside the joint's `stiffness` or in its place.
+        Spring of the transmission, in addition to the joint's `stiffness` or in its place.
     backlash : Backlash, optional
-        Play of the transmission, before its spring.
+        Backlash of the transmission, before its spring.
     stops : Stops, optional
-        Ends of the joint's range.
+        End stops of the joint's range.
     parallel : Parallel, optional
-        A spring beside the actuator.
+        Spring parallel to the actuator.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = (
@@ -50,24 +50,24 @@ class Drive(Described):
 
     @property
     def plain(self) -> bool:
-        """Whether the actuator's input acts as it is, and nothing else does work from outside."""
+        """True if the actuator's input acts directly and no other input does work."""
         return not self.exogenous and self.motor is None
 
     @property
     def touches(self) -> bool:
-        """Whether a part makes contact and loses it."""
+        """True if a part can make and break contact."""
         return self.backlash is not None or self.stops is not None
 
     @property
     def sharp(self) -> bool:
-        """Whether the solver is to stop at contact."""
+        """True if the solver stops at each contact."""
         return any(each is not None and each.sharp for each in (self.backlash, self.stops))
 
     def rigid(self) -> "Drive":
-        """The same without what bends in the transmission.
+        """Return the same drive with a rigid transmission.
 
-        Friction that goes with the load then rubs with the motor's torque, which must follow from its input: a current
-        that is a state becomes one that has settled.
+        Load-dependent friction then depends on the motor's torque, which must follow from the motor's input. A motor
+        whose current is a state is therefore replaced by one whose current has settled.
         """
         loaded = any(each is not None and each.load for each in (self.friction, self.link_friction))
         settled = self.motor.replace(inductance=None) if self.motor is not None and loaded else self.motor
@@ -75,17 +75,17 @@ class Drive(Described):
 
     @property
     def parts(self) -> dict[str, Part]:
-        """The parts that are there, by their names, in the order of their states."""
+        """Parts of the drive by name, in the order of their states."""
         return {name: part for name in self.PARTS if (part := getattr(self, name)) is not None}
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each state of a part: ("friction.bristle", "rad or m")."""
+        """Name and unit of each state of all parts, as in ("friction.bristle", "rad or m")."""
         return tuple((f"{part}.{name}", unit) for part, each in self.parts.items() for name, unit in each.states)
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Names of the exogenous inputs whose range is 0 to 1: how far the brake is engaged."""
+        """Names of the exogenous inputs whose range is 0 to 1: the engagement of the brake."""
         return tuple(f"brake.{name}" for name, _ in self.brake.exogenous) if self.brake is not None else ()
 
     @property

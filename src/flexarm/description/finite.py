@@ -1,4 +1,4 @@
-"""A body that is a part from elsewhere: a finite element model, read from a file and reduced to a few modes."""
+"""Body that is a finite element model, read from a file and reduced to a few modes."""
 
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -27,7 +27,7 @@ from flexarm.description.finite_file import model_of
 from flexarm.shapes.finite import Reduced, read_back, reduced
 
 AGREES = 1e-3
-"""Of the length: how near a length that is given must be to that of the file."""
+"""Largest difference between a given length and that of the file, as a share of the length."""
 
 
 def _file(value: object) -> str | None:
@@ -50,7 +50,7 @@ def _damping(value: object) -> Any:
 
 
 def _part(value: object) -> Reduced | None:
-    """A part that is reduced already, or the table that `Arm.canonical` writes of one."""
+    """Return a part that is already reduced, or one from the table that `Arm.canonical` writes."""
     if value is None or isinstance(value, Reduced):
         return value
     if not isinstance(value, Mapping):
@@ -71,34 +71,35 @@ def _part(value: object) -> Reduced | None:
 
 @final
 class FiniteElement(Body):
-    """A part that deforms as its finite element model says, in a few of its modes; the file is read once.
+    """A body that deforms as its finite element model, reduced to a few modes. The file is read once.
 
-    The frame is that of the file: the joint is at `origin`, the root is held there, the distal frame stands where the
-    file has the part's tip, its axes parallel to those of the file.
+    The axes are those of the file. The joint is at `origin`, and the part is clamped there at its root. The tip frame
+    is at the tip of the file's part.
 
     Parameters
     ----------
     file : str
-        NPZ or MATLAB v5 file of the model; in an arm's file, seen from there.
+        NPZ or MATLAB v5 file of the model. In an arm's file, the path is relative to that file.
     modes : int
-        How many; 0 for a rigid part.
+        Number of modes. With 0 the part is rigid.
     shapes : "clamped-loaded", "clamped-free", "craig-bampton" or "given"
-        Modes of the part held at its root that carries what the arm has beyond it, or nothing; static shapes of the
-        tip's motions with modes of the part held at both ends; or the file's own.
+        Mode shapes. "clamped-loaded": modes of the part clamped at its root, with the rest of the arm as its load.
+        "clamped-free": the same without a load. "craig-bampton": static shapes of the tip's motions, and modes of the
+        part clamped at both ends. "given": the modes of the file.
     damping : float or list
-        Ratio of critical damping of every mode of the part alone, or one per mode.
+        Ratio of critical damping, one for all modes or one per mode.
     unit : "m" or "mm"
-        Of lengths in the file: with metres kg, N, s; with millimetres tonnes, N, s.
+        Unit of length in the file. Its other units are kg, N and s with metres, and tonnes, N and s with millimetres.
     origin : (3,)
-        Where the joint is in the file's coordinates [m].
+        Position of the joint in the file's coordinates [m].
     mass : float, optional
-        In place of the model's [kg]: all its inertia is scaled.
+        Mass in place of the model's [kg]. All inertia of the model is scaled with it.
     stiffness_factor : float
-        Of K.
+        Factor of the stiffness matrix K.
     length : float, optional
-        From the origin to the tip [m]: what the file must agree with, to 0.1 %.
+        Distance from the origin to the tip [m]. The file must agree with it to 0.1 %.
     part : table, optional
-        The part as it has been reduced, in place of a file: what an arm's canonical text has.
+        Reduced part in place of a file, as in an arm's canonical text.
     """
 
     type: Literal["finite-element"] = "finite-element"
@@ -122,14 +123,14 @@ class FiniteElement(Body):
         length = float(np.linalg.norm(part.place))
         given = self.length
         if before is not None and before is not part and given == float(np.linalg.norm(before.place)):
-            given = None  # by nobody: it is that of another file
+            given = None  # the length was not given: it is that of the previous file
         if given is not None and abs(given - length) > AGREES * max(length, given):
             raise Fault("length", f"is {given} m; the file's tip is {length:.6g} m from the origin, see unit")
-        self.__dict__.update(part=part, length=length)  # frozen for everybody else
+        self.__dict__.update(part=part, length=length)  # the class is frozen, so a validator sets its fields this way
         return self
 
     def _found(self) -> Reduced:
-        """The part: as given, where it is for these modes and this file, or for none; else from the file."""
+        """Return the given part if it belongs to these modes and this file, or to no file. Otherwise read the file."""
         part = self.part
         source: Any = (self.file, self.unit, self.origin)
         if part is not None and part.source is None and self.file is None:
@@ -154,18 +155,18 @@ class FiniteElement(Body):
             raise Fault("file", f"{shown(Path(self.file).name)}: {error}") from None
 
     def written(self) -> dict[str, Any]:
-        """The fields for `Arm.canonical`: the part's numbers stand for its file."""
+        """Return the fields for `Arm.canonical`, with the numbers of the part in place of its file."""
         fields = dict(self) | {"part": self.part.written()}
         return {name: x for name, x in fields.items() if name not in ("file", "unit", "origin")}
 
     @property
     def total_mass(self) -> float:
-        """[kg]"""
+        """Mass of the part [kg]."""
         return float(self.part.mass[0]) if self.mass is None else self.mass
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of modes; each coordinate is the root of the mean square of what its mode moves [m]."""
+        """Number of modes. Each coordinate is the root mean square of the displacement of its mode [m]."""
         return {"mode": self.modes}
 
     @property
@@ -174,5 +175,5 @@ class FiniteElement(Body):
         return self.damping if isinstance(self.damping, tuple) else (self.damping,) * self.modes
 
     def rigid(self) -> "FiniteElement":
-        """The same part without modes."""
+        """Return the same part without modes."""
         return self.replace(modes=0, damping=0.0)

@@ -1,4 +1,4 @@
-"""Finite element models of links from files: what a file holds, checked, in SI units and in the link's frame."""
+"""Finite element models of links from files: checked arrays in SI units and in the frame of the link."""
 
 import zipfile
 from io import BytesIO
@@ -20,7 +20,8 @@ MOST_BYTES = 1024**3
 MOST_UNPACKED = 2 * MOST_BYTES
 """Largest number of bytes of a file's unpacked arrays, however small the file is."""
 MOST_DISPLACEMENTS = 300_000
-"""Of a model: the compliance of a larger one takes more memory than most machines have."""
+"""Largest number of displacements of a model. The compliance of a larger model needs more memory than most machines
+have."""
 
 SPARSE = ("data", "indices", "indptr")
 ALLOWED: dict[str, str] = {
@@ -39,23 +40,23 @@ ALLOWED: dict[str, str] = {
     "shapes": "their motion",
     "modes": "component modes",
 }
-"""What a file may hold; M and K also as three arrays each, "M_data", "M_indices", "M_indptr"."""
+"""Keys that a file may have. M and K may also be three arrays each: "M_data", "M_indices", "M_indptr"."""
 
 UNITS = {"m": 1.0, "mm": 1e-3}
-"""Metres in a length of the file; masses are in kg, or in tonnes with mm, forces in N, times in s."""
+"""Metres per unit of length of the file. Masses are in kg, or in tonnes with mm. Forces are in N, times in s."""
 
 PLACES = ("nodes", "points", "tip_position")
-"""Arrays of lengths."""
+"""Keys of the arrays whose entries are lengths."""
 
 LARGEST = 1e75
-"""Size of any other number, in the units of the file: so small that products of a few are finite."""
+"""Largest size of any other number, in the units of the file. It keeps products of a few numbers finite."""
 
 SAME = 1e-6
-"""Of the largest: how near to zero and to each other numbers are that another program has written."""
+"""Tolerance for numbers of other programs that should be zero or equal, relative to the largest."""
 
 
 def model_of(path: str, unit: str, origin: Vector) -> Elements:
-    """The model in a file; raises `Fault` for the field `file`, one line that says what of it is wrong."""
+    """Return the model in a file. Raises `Fault` for the field `file`, with a line that names the error."""
     name = Path(path).name
     try:
         return _Reader(_arrays(path), UNITS[unit], np.array(origin)).model()
@@ -103,12 +104,13 @@ def _from_npz(content: bytes) -> dict[str, Any]:
             return {key: opened[key] for key in opened.files}
     except Fault:
         raise
-    except Exception as error:  # of many kinds, from zipfile, zlib and NumPy's reader, of a damaged file
+    except Exception as error:  # zipfile, zlib and NumPy's reader raise many kinds of error for a damaged file
         raise Fault("", f"is no NPZ file of arrays of numbers: {_line(error)}") from None
 
 
 def _from_mat(content: bytes) -> dict[str, Any]:
-    """Return arrays by name, and sparse matrices in parts. Another process reads, as SciPy crashes on damaged files."""
+    """Return arrays by name, and sparse matrices in parts. Another process reads the file, as SciPy crashes on damaged
+    files."""
     if b"MATLAB 7.3" in content[:128] or b"\x89HDF" in content[:516]:
         raise Fault("", "is a MATLAB v7.3 file; save it with '-v7'")
     try:
@@ -134,20 +136,20 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:120] or type(error).__name__
 
 
-# -- what it says ------------------------------------------------------------------------------------------------------
+# -- contents of a file ------------------------------------------------------------------------------------------------
 
 
 @final
 class _Reader:
-    """The arrays of a file, each taken out with its check; the displacements stay in the units of the file."""
+    """The arrays of a file, each checked when it is taken out. Displacements stay in the units of the file."""
 
     def __init__(self, arrays: dict[str, Any], metre: float, origin: Array):
         self.arrays, self.metre, self.origin = arrays, metre, origin
-        self.energy = 1.0 if metre == 1.0 else metre  # with t, mm, s energies are in N mm
+        self.energy = 1.0 if metre == 1.0 else metre  # the units t, mm, s give energies in N mm
         self.kilogram = self.energy / metre**2
 
     def model(self) -> Elements:
-        """The model, checked."""
+        """Return the checked model."""
         K = self._matrix("K")
         if K is None:
             raise Fault("", "has no K; it needs the stiffness matrix of the free part")
@@ -171,10 +173,11 @@ class _Reader:
         _check_rigid(made)
         return made
 
-    # what the layouts have in common
+    # common parts of the layouts
 
     def _array(self, key: str, *shape: int | str) -> Array | None:
-        """An array of finite numbers of this shape, in which a text is any number; None where it is not there."""
+        """Return an array of finite numbers with this shape, or None if the file has none. A text in `shape` is any
+        size."""
         if key not in self.arrays:
             return None
         given = self.arrays[key]
@@ -206,7 +209,7 @@ class _Reader:
         return found
 
     def _matrix(self, key: str) -> Any:
-        """M or K, sparse and symmetric; None where it is not there."""
+        """Return M or K as a sparse, symmetric matrix, or None if the file has none."""
         from scipy.sparse import csc_array
 
         parts = [f"{key}_{part}" for part in SPARSE if f"{key}_{part}" in self.arrays]
@@ -239,7 +242,7 @@ class _Reader:
         return csc_array((A + A.T) / 2)
 
     def _points(self) -> MassPoints | None:
-        """Mass points of the file, in SI units."""
+        """Return the mass points of the file in SI units."""
         from scipy.sparse import csr_array, diags_array
 
         given = [key for key in ("points", "masses", "shapes") if key in self.arrays]
@@ -263,7 +266,7 @@ class _Reader:
             raise Fault("modes", "move what the root holds")
         return found
 
-    # the model by its matrices, or modes, alone
+    # model given by its matrices, or by its modes, without nodes
 
     def _general(self, M: Any, K: Any, points: MassPoints | None) -> Elements:
         rigid = self._array("rigid", self.n, 6)
@@ -283,7 +286,7 @@ class _Reader:
             M, K, held, rigid, tip, place, points, "rigid" if points is None else "points", self._modes(held)
         )
 
-    # the model by its nodes
+    # model given by its nodes
 
     def _nodal(self, M: Any, K: Any, points: MassPoints | None) -> Elements:
         nodes = self._needed("nodes", "N", 3) * self.metre - self.origin
@@ -314,7 +317,7 @@ class _Reader:
         return Elements(M, K, held, rigid, tip, place, points, inertia, self._modes(held))
 
     def _rows(self, N: int) -> tuple[Array, Array]:
-        """The node of each row, from 0, or -1, and its direction from 1 to 6."""
+        """Return the node of each row, from 0, or -1 for none, and the row's direction from 1 to 6."""
         n, given = self.n, self._array("dofs", self.n, 2)
         if given is None:
             if n not in (3 * N, 6 * N):
@@ -335,10 +338,11 @@ class _Reader:
         return node - 1, direction
 
     def _tip(self, arms: Array, weights: Array, node: Array, direction: Array) -> Array:
-        """Motion of the tip, (6, n): the mean of its nodes' and the turn that fits them best, or the mean of theirs.
+        """Return the motion of the tip, (6, n): the mean displacement of its nodes, and their mean or best-fit
+        rotation.
 
-        Nodes that turn by themselves are averaged; of others with weights w at d from their middle the turn is
-        (sum w (d.d - d d'))^-1 sum w d x u.
+        If the nodes have rotations of their own, these are averaged. Otherwise nodes with weights w at d from their
+        middle give the best-fit rotation (sum w (d.d - d d'))^-1 sum w d x u.
         """
         row = {(i, d): r for r, (i, d) in enumerate(zip(node.tolist(), direction.tolist(), strict=True)) if i >= 0}
         some = np.flatnonzero(weights)
@@ -364,11 +368,14 @@ class _Reader:
         return tip
 
     def _between(self, M: Any, nodes: Array, node: Array, direction: Array) -> tuple[MassPoints | None, str]:
-        """The mass between nodes: of solid elements M itself, the same in all directions; else a share at each node."""
+        """Return the mass between nodes, and its kind.
+
+        For solid elements it is M itself, which is equal in all directions. For others it is a share at each node.
+        """
         from scipy.sparse import csr_array, diags_array
 
         if (node < 0).any():
-            return None, "rigid"  # what moves with a mode of a reduction is not known
+            return None, "rigid"  # the motion of points with a mode of a reduction is unknown
         N, n = len(nodes), self.n
         row = np.full((N, 3), -1)
         shift = direction <= 3
@@ -395,7 +402,7 @@ class _Reader:
 
 
 def _compressed(key: str, given: Sparse) -> Any:
-    """Return a sparse matrix after a check of its structure; SciPy does not check indices and may crash."""
+    """Return a sparse matrix after a check of its structure. SciPy does not check indices and may crash."""
     from scipy.sparse import csc_array
 
     data, shape = given.data, tuple(int(n) for n in given.shape)
@@ -447,7 +454,10 @@ MOTIONS = (
 
 
 def _check_rigid(model: Elements) -> None:
-    """Raise where the six rigid motions strain the part, have no mass, or are possible though the root is held."""
+    """Raise `Fault` if the six rigid motions are wrong.
+
+    A rigid motion must not strain the part, must have mass, and must be impossible while the root is held.
+    """
     R, points = model.rigid, model.points
     if R is None:
         return
@@ -480,7 +490,7 @@ def _check_rigid(model: Elements) -> None:
         raise Fault("masses", f"have the sum {whole:.6g} kg, and M has {m:.6g} kg; they must agree to 0.1 %")
     turned = np.zeros((len(points.x), 3, 6))
     turned[:, range(3), range(3)] = 1.0
-    for a, (b, c) in enumerate(CYCLE):  # about a: along c with b, along b against c
+    for a, (b, c) in enumerate(CYCLE):  # rotation about a moves points along c with b, and along b against c
         turned[:, c, 3 + a], turned[:, b, 3 + a] = points.x[:, b], -points.x[:, c]
     if np.abs((points.moved(R) - turned) * scale).max() > SAME:
         raise Fault("shapes", "move the points otherwise than a rigid motion of the part does")

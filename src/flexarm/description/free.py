@@ -1,4 +1,4 @@
-"""A base that nothing holds: a satellite's bus, an orbiter, a torso in a tank; and what pushes and turns it."""
+"""Free base, such as a satellite bus, an orbiter or a torso in a tank, with its thrusters and its orbit."""
 
 from typing import Annotated, ClassVar, Literal, Self, final
 
@@ -22,27 +22,29 @@ from flexarm.checks import (
 from flexarm.description.outside import Base
 
 POSE = tuple(f"base.{name}" for name in ("x", "y", "z", "qw", "qx", "qy", "qz"))
-"""Coordinates of a free base: its place in the world, and the unit quaternion that turns its axes into the world's."""
+"""Coordinates of a free base: its position in the world, and the unit quaternion that turns vectors of its frame into
+the world frame."""
 POSE_UNITS = ("m",) * 3 + ("1",) * 4
 TWIST = tuple(f"base.{name}" for name in ("vx", "vy", "vz", "wx", "wy", "wz"))
-"""Its rates: velocity and angular velocity along its own axes."""
+"""Rates of a free base: velocity and angular velocity along its own axes."""
 TWIST_UNITS = ("m/s",) * 3 + ("rad/s",) * 3
 AT_ORIGIN = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 @final
 class Thruster(Described):
-    """An actuator on a free base: a force along a line fixed to it, or a torque about one; one input, "base." and name.
+    """An actuator on a free base: a force along a fixed line of the base, or a torque. Its input is "base." and `name`.
 
     Parameters
     ----------
     name : str
-        Of its input behind "base."; no dots, no spaces.
+        Name of its input after "base.", without dots and spaces.
     direction : (3,)
-        Unit vector of the force or of the torque, along the base's axes.
+        Unit vector of the force or of the torque, along the axes of the base.
     at : (3,)
-        A point of the force's line in the base's frame [m]; a torque has none.
+        Point on the line of the force in the base frame [m]. A torque has none.
     kind : "force" or "torque"
+        Kind of load.
     """
 
     name: Annotated[str, checks.label]
@@ -58,27 +60,27 @@ class Thruster(Described):
 
     @property
     def unit(self) -> str:
-        """Of its input: N or N m."""
+        """Unit of the input: N or N m."""
         return "N" if self.kind == "force" else "N m"
 
 
 @final
 class Orbit(Described):
-    """The gradient of gravity on a circular orbit, which pulls harder at what is nearer to the centre of attraction.
+    """Gravity gradient on a circular orbit: gravity is stronger closer to the centre of attraction.
 
-    The world's origin falls round the orbit, and its axes keep their directions among the stars: what stands there
-    stays there. To first order in a place x over the orbit's radius, gravity there is n^2 (3 r r' - 1) x, where r is
-    the unit vector away from the centre of attraction (Hill 1878; Hughes 1986 chapter 8). r turns about `normal`; how
-    far it has turned is a state, "base.orbit" [rad], from 0 at the start of a run.
+    The world's origin moves along the orbit, and the world's axes keep their directions among the stars. To first order
+    in the position x over the orbit's radius, the acceleration of gravity is n^2 (3 r r' - 1) x. Here r is the unit
+    vector away from the centre of attraction (Hill 1878; Hughes 1986 chapter 8), and r turns about `normal`. The angle
+    of r is a state, "base.orbit" [rad], which is 0 at the start of a run.
 
     Parameters
     ----------
     rate : float
-        n, at which the orbit is gone round [rad/s]: sqrt(mu / R^3), 1.13e-3 at 400 km above the Earth.
+        Orbital rate n [rad/s]: sqrt(mu / R^3), or 1.13e-3 at 400 km above the Earth.
     radial : (3,)
-        Unit vector away from the centre of attraction at the start, along the world's axes.
+        Unit vector away from the centre of attraction at the start, along the axes of the world.
     normal : (3,)
-        Unit vector across it, about which it turns.
+        Unit vector perpendicular to `radial`, about which `radial` turns.
     """
 
     rate: Annotated[float, number("rad/s", FINITE)]
@@ -102,24 +104,25 @@ def _thrusters(value: object) -> object:
 
 @final
 class FreeBase(Base):
-    """A base that nothing holds: a rigid body with the arms on it.
+    """A free base: a rigid body that carries the arms.
 
-    Its coordinates stand first in q: `base.x`, `y`, `z`, the place of its frame in the world [m], and `base.qw`, `qx`,
-    `qy`, `qz`, the unit quaternion that turns vectors of its frame into the world's. Its rates stand first in qd, along
-    its own axes: `base.vx`, `vy`, `vz` [m/s], `base.wx`, `wy`, `wz` [rad/s]. The arm's `gravity` is the world's.
+    Its coordinates come first in q: `base.x`, `y`, `z`, the position of its frame in the world [m], and `base.qw`,
+    `qx`, `qy`, `qz`, the unit quaternion that turns vectors of its frame into the world frame. Its rates come first in
+    qd, along its own axes: `base.vx`, `vy`, `vz` [m/s] and `base.wx`, `wy`, `wz` [rad/s]. The arm's `gravity` is a
+    vector of the world frame.
 
     Parameters
     ----------
     mass : float
-        [kg]
+        Mass [kg].
     com : (3,)
-        Centre of mass in the base's frame [m].
+        Centre of mass in the base frame [m].
     inertia : float, (3,) or (3, 3)
-        About the centre of mass [kg m^2].
+        Moments of inertia about the centre of mass [kg m^2].
     thrusters : list of Thruster
-        What pushes and turns it; reaction wheels are links on it, see `reaction_wheel`.
+        Actuators on the base. Reaction wheels are links on the base, see `reaction_wheel`.
     orbit : Orbit, optional
-        The gradient of gravity about the world's origin, on a circular orbit.
+        Circular orbit, for the gravity gradient about the world's origin.
     """
 
     type: Literal["free"] = "free"

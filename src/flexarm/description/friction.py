@@ -21,12 +21,12 @@ from flexarm.description.parts import DAMPING, EFFORT, RATE, STIFFNESS, Part
 
 @final
 class Resistance(Described):
-    """A force of friction that differs with the direction.
+    """A friction force that depends on the direction of motion.
 
     Parameters
     ----------
     forward, backward : float
-        Its size where the rate is positive, and where it is negative [N m or N].
+        Size of the force at positive and at negative rate [N m or N].
     """
 
     forward: Annotated[float, number(EFFORT, NOT_NEGATIVE)]
@@ -35,12 +35,12 @@ class Resistance(Described):
 
 @final
 class Viscosity(Described):
-    """Viscous friction that differs with the direction.
+    """Viscous friction that depends on the direction of motion.
 
     Parameters
     ----------
     forward, backward : float
-        [N m s/rad or N s/m]
+        Coefficient at positive and at negative rate [N m s/rad or N s/m].
     """
 
     forward: Annotated[float, number(DAMPING, NOT_NEGATIVE)]
@@ -48,7 +48,7 @@ class Viscosity(Described):
 
 
 def _either_way(kind: type[Resistance] | type[Viscosity], unit: str, optional: bool = False) -> BeforeValidator:
-    """A field that is one number, or one for each direction."""
+    """Return a validator of a field that is one number, or one number for each direction."""
 
     def check(value: object) -> Any:
         if optional and value is None:
@@ -61,35 +61,37 @@ def _either_way(kind: type[Resistance] | type[Viscosity], unit: str, optional: b
 
 
 def either_way(value: "float | Resistance | Viscosity") -> tuple[float, float]:
-    """Forward and backward."""
+    """Return the values for the forward and the backward direction."""
     return (value, value) if isinstance(value, float) else (value.forward, value.backward)
 
 
 @final
 class Friction(Part):
-    """Friction of a joint or of a motor; what is written `a | b` may differ with the direction.
+    """Friction of a joint or of a motor. Values of the form `a | b` may depend on the direction.
 
     Parameters
     ----------
     coulomb : float | {forward, backward}
-        Force at high rates, F_c [N m or N].
+        Friction force at high rates, F_c [N m or N].
     static : float | {forward, backward}, optional
-        Force that breaks it loose, F_s [N m or N]; default `coulomb`.
+        Breakaway force, F_s [N m or N]. Default: `coulomb`.
     stribeck_rate : float
         Rate over which the force falls from F_s to F_c, v_s [rad/s or m/s].
     viscous : float | {forward, backward}
-        [N m s/rad or N s/m]
+        Coefficient of viscous friction [N m s/rad or N s/m].
     load : float
-        Share of the force through the gear by which F_c and F_s grow, mu: of the spring's where the joint is elastic,
-        else of the actuator's.
+        Load coefficient mu: F_c and F_s increase by mu times the force through the gear. This is the force of the
+        spring of an elastic joint, else the force of the actuator.
     model : "smooth" or "lugre"
-        A function of the rate, tanh(v / creep_rate) for the sign: what sticks creeps; or Canudas de Wit et al. 1995,
-        with the force of bristles for a state: what sticks stays.
+        Friction model. "smooth" is a function of the rate with tanh(v / creep_rate) as its sign, so that a sticking
+        contact creeps. "lugre" (Canudas de Wit et al. 1995) has the force of bristles as a state, so that a sticking
+        contact stays.
     creep_rate : float
-        Of the smooth model, v_c [rad/s or m/s]: under a force F < F_c it creeps no faster than v_c atanh(F / F_c), and
-        v_c atanh(sqrt(F / F_c)) where forces differ with the direction. Half of F_c is 0.55 v_c, 99 % 2.7 v_c.
+        Rate v_c of the smooth model [rad/s or m/s]. Under a force F < F_c the joint creeps no faster than v_c atanh(F /
+        F_c), or v_c atanh(sqrt(F / F_c)) if the forces depend on the direction. Half of F_c gives 0.55 v_c, 99 % gives
+        2.7 v_c.
     bristle_stiffness, bristle_damping : float
-        Of the LuGre model, sigma_0 [N m/rad or N/m], sigma_1 [N m s/rad or N s/m].
+        Parameters of the LuGre model, sigma_0 [N m/rad or N/m] and sigma_1 [N m s/rad or N s/m].
     """
 
     coulomb: Annotated[float | Resistance, _either_way(Resistance, EFFORT)] = 0.0
@@ -122,10 +124,11 @@ class Friction(Part):
 
     @property
     def passive(self) -> bool:
-        """Whether it never gives out more energy than its bristles hold: sigma_1 (F_s - F_c) <= F_c times the viscous.
+        """True if the model is passive: it never returns more energy than its bristles store.
 
-        Necessary and sufficient for the LuGre model (Barabanov & Ortega 2000), whose usual numbers break it: near
-        breaking loose it then returns energy for a moment. The smooth model is passive.
+        For the LuGre model the necessary and sufficient condition is sigma_1 (F_s - F_c) <= F_c times the viscous
+        coefficient (Barabanov & Ortega 2000). Usual parameters violate the condition. Near breakaway the model then
+        returns energy for a moment. The smooth model is always passive.
         """
         if self.model == "smooth" or self.static is None:
             return True
@@ -133,7 +136,7 @@ class Friction(Part):
         return all(self.bristle_damping * (Fs - Fc) <= Fc * viscous for Fc, Fs, viscous in each)
 
     def rule(self, field: str) -> Rule:
-        """What is allowed of a number while it varies: bristles divide by Coulomb's."""
+        """Return the validation rule of a parameter that may vary. The LuGre model divides by the Coulomb force."""
         if field in ("static", "viscous"):
             return NOT_NEGATIVE
         if field.partition(".")[0] == "coulomb":
@@ -142,31 +145,31 @@ class Friction(Part):
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """The bristles' force, sigma_0 times their deflection."""
+        """Name and unit of the bristles' force, sigma_0 times their deflection."""
         return (("bristle", EFFORT),) if self.model == "lugre" else ()
 
 
 GIVING = 1e-3
-"""Deflection of a brake's bristles under the force that it holds, where nothing else is said [rad or m]."""
+"""Default deflection of a brake's bristles under the holding force [rad or m]."""
 
 SETTLING = 5e-3
-"""Damping of a brake's bristles over their stiffness, where nothing else is said [s]."""
+"""Default ratio of damping to stiffness of a brake's bristles [s]."""
 
 
 @final
 class Brake(Part):
-    """A brake on the motor's side that truly holds: LuGre's bristles, which an input from outside presses together.
+    """A brake on the motor side that holds without creep: LuGre bristles, engaged by an exogenous input.
 
     Parameters
     ----------
     holding : float
-        Force up to which it holds while engaged, and with which it then slips [N m or N].
+        Largest force that the engaged brake holds, which is also its force when it slips [N m or N].
     bristle_stiffness : float, optional
-        sigma_0 [N m/rad or N/m]; default: it gives by 0.001 rad or m under `holding`.
+        Stiffness sigma_0 [N m/rad or N/m]. Default: a deflection of 0.001 rad or m under `holding`.
     bristle_damping : float, optional
-        sigma_1 [N m s/rad or N s/m]; default 0.005 s times sigma_0.
+        Damping sigma_1 [N m s/rad or N s/m]. Default: 0.005 s times sigma_0.
     release_time : float
-        Time constant with which bristles straighten while it is free [s].
+        Time constant with which the bristles relax while the brake is released [s].
     """
 
     holding: Annotated[float, number(EFFORT, POSITIVE)]
@@ -176,10 +179,10 @@ class Brake(Part):
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """The bristles' force, sigma_0 times their deflection."""
+        """Name and unit of the bristles' force, sigma_0 times their deflection."""
         return (("bristle", EFFORT),)
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
-        """How far it is engaged, from 0 (free) to 1 (held)."""
+        """Name and unit of the engagement of the brake, from 0 (released) to 1 (engaged)."""
         return (("engaged", ""),)

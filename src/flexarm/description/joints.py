@@ -1,7 +1,7 @@
-"""The joints of links: what each kind moves, how, and by what drive.
+"""Joints of links: the coordinate that each kind moves, and the drive that moves it.
 
-A new kind is a new class below `Joint` (or `Driven`, where it has an actuator): its name in a file is its `type`, and
-everything else in the package asks only for what stands here.
+To add a kind of joint, derive a class from `Joint`, or from `Driven` if it has an actuator. The field `type` is the
+kind's name in a file. The rest of the package uses only the attributes and methods defined in this module.
 """
 
 from collections.abc import Mapping
@@ -32,17 +32,17 @@ from flexarm.errors import DescriptionError
 
 
 class Joint(Described):
-    """What every kind of joint says of itself.
+    """Base class of all kinds of joint.
 
     Attributes
     ----------
     moves : bool
-        Whether it has a coordinate, and an actuator that moves it.
+        True if the joint has a coordinate and an actuator that moves it.
     turns : bool
-        Whether the coordinate is an angle [rad]; else it is a length [m].
+        True if the coordinate is an angle [rad]. If False, the coordinate is a length [m].
     carries : bool
-        Whether the coordinate moves the body's base frame, about or along `direction`. Else it is the body's own: the
-        free length of a beam that slides out of a hub that stays where it is.
+        True if the coordinate moves the base frame of the body, about or along `direction`. If False, the coordinate
+        belongs to the body itself: it is the free length of a beam that slides out of a fixed hub.
     """
 
     type: str
@@ -54,7 +54,7 @@ class Joint(Described):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         own_type(cls, Joint)
         if not isinstance(cls.model_fields["type"].default, str):
-            return  # no kind yet, but what kinds have in common
+            return  # a base class of several kinds, not a kind itself
         if not isinstance(getattr(cls, "moves", None), bool):
             raise DescriptionError(f"{cls.__name__}: moves is missing; a kind of joint must say True or False")
         if cls.moves and getattr(cls, "direction", None) is Joint.direction:
@@ -63,7 +63,7 @@ class Joint(Described):
 
     @property
     def unit(self) -> str:
-        """Of the coordinate."""
+        """Unit of the coordinate: rad or m."""
         return "rad" if self.turns else "m"
 
     @property
@@ -73,17 +73,17 @@ class Joint(Described):
 
     @property
     def elastic(self) -> bool:
-        """Whether its transmission bends, so that the motor has a coordinate of its own."""
+        """True if the transmission is flexible, so that the motor has its own coordinate."""
         return False
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each state that its drive keeps beside coordinates and rates."""
+        """Name and unit of each state of the drive, in addition to coordinates and rates."""
         return ()
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each input of its drive that is not the actuator's."""
+        """Name and unit of each input of the drive except the actuator's own."""
         return ()
 
     @property
@@ -93,67 +93,67 @@ class Joint(Described):
 
     @property
     def plain(self) -> bool:
-        """Whether its input is a force (or a torque) that acts along what the actuator moves, and nothing else."""
+        """True if the only input is a force (or torque) along the coordinate that the actuator moves."""
         return True
 
     @property
     def touches(self) -> bool:
-        """Whether something of its drive makes contact and loses it."""
+        """True if a part of the drive can make and break contact."""
         return False
 
     @property
     def uncoupled(self) -> str:
-        """Why the actuator cannot move other joints too; "" where it can."""
+        """Reason why the actuator cannot move other joints as well, or "" if it can."""
         return "its joint has no actuator"
 
     @property
     def sharp(self) -> bool:
-        """Whether a solver is to stop where something makes contact."""
+        """True if the solver stops where a part of the drive makes or breaks contact."""
         return False
 
     @property
     def effort_unit(self) -> str:
-        """Of what moves it: a torque or a force."""
+        """Unit of the generalized force of the actuator: N m or N."""
         return "N m" if self.turns else "N"
 
     @property
     def input_unit(self) -> str:
-        """Of what its actuator is told."""
+        """Unit of the actuator's input."""
         return self.effort_unit
 
     def input_at_rest(self, effort: float) -> float:
-        """What its actuator is told for a force or a torque that holds it."""
+        """Return the actuator input that holds the joint against a force or torque `effort`."""
         return effort
 
     def rest(self, body: Body) -> float:
-        """The coordinate where no configuration is given."""
+        """Return the default value of the coordinate, used where no configuration is given."""
         return 0.0
 
     def check(self, body: Body) -> None:
-        """Raise `Fault` where the joint cannot carry the body."""
+        """Raise `Fault` if the joint cannot carry the body."""
 
     def rigid(self) -> "Joint":
-        """The same joint without what bends in it."""
+        """Return the same joint with a rigid transmission."""
         return self
 
     def without_drive(self) -> "Joint":
-        """The same joint without what stands in `drive`."""
+        """Return the same joint without its `drive`."""
         return self
 
     def rigid_body(self, body: Body) -> Body:
-        """What stands for the body where nothing bends."""
+        """Return the rigid body that replaces `body` in a rigid arm."""
         return checked_body(body).rigid()
 
 
 def checked_body(body: object) -> Body:
-    """The body; raises `DescriptionError` where it is none."""
+    """Return the body. Raises `DescriptionError` if it is not a `Body`."""
     if not isinstance(body, Body):
         raise DescriptionError(f"body is {shown(body)}; it must be a Beam, a Rigid or another Body")
     return body
 
 
 def units(turns: bool) -> dict[str, tuple[str, Rule]]:
-    """Unit and rule of each of a drive's numbers."""
+    """Return the unit and the validation rule of each parameter of a drive."""
     per, effort = ("rad", "N m") if turns else ("m", "N")
     return {
         "rotor_inertia": ("kg m^2", NOT_NEGATIVE),
@@ -173,23 +173,25 @@ class Driven(Joint):
     Parameters
     ----------
     rotor_inertia : float
-        Of the motor about its own axis, I_r [kg m^2].
+        Moment of inertia of the motor about its own axis, I_r [kg m^2].
     gear_ratio : float
-        Turns of the motor per turn of the joint, or its turning per length of a slide, G [1 or rad/m]: the joint feels
-        the inertia (or mass) G^2 I_r.
+        Turns of the motor per turn of the joint, or motor angle per length of a slide, G [1 or rad/m]. The rotor adds
+        an inertia (or a mass) of G^2 I_r to the joint.
     damping : float
-        Viscous, on the link side [N m s/rad or N s/m].
+        Viscous damping on the link side [N m s/rad or N s/m].
     stiffness : float, optional
-        Of the transmission [N m/rad or N/m]. With it the joint is elastic and the motor has a coordinate of its own.
+        Stiffness of the transmission [N m/rad or N/m]. With a stiffness the joint is elastic, and the motor has its own
+        coordinate.
     spring_damping : float
-        Of the transmission [N m s/rad or N s/m].
+        Damping of the transmission spring [N m s/rad or N s/m].
     rotor : "relative" or "absolute"
-        Kinetic energy of the rotor: 1/2 G^2 I_r times the square of the joint's rate, or 1/2 I_r (w . axis + G rate)^2
-        with w the angular velocity of the link that carries the motor.
+        Model of the rotor's kinetic energy: 1/2 G^2 I_r times the square of the joint rate ("relative"), or 1/2 I_r
+        (w . axis + G rate)^2 ("absolute"), where w is the angular velocity of the link that carries the motor.
     drive : Drive, optional
-        What else lies between actuator and joint: friction, and more.
+        Further parts between actuator and joint, such as friction, backlash or end stops.
     preset : str, optional
-        Of a joint that turns: a drive by name, whose numbers stand where nothing else is given (see `fa.drives`).
+        Name of a drive from the catalogue (see `fa.drives`), for revolute joints only. Its values are defaults for all
+        parameters that are not given.
     """
 
     moves: ClassVar[bool] = True
@@ -231,7 +233,10 @@ class Driven(Joint):
 
     @model_validator(mode="after")
     def _load_is_known(self) -> Self:
-        """Friction that goes with the load sees a spring's torque, or that of a motor which follows from its input."""
+        """Raise `Fault` if load-dependent friction has no known load torque.
+
+        The load torque is that of a spring, or that of a motor whose torque follows directly from its input.
+        """
         motor = self._parts.motor
         if self.elastic or motor is None or not motor.states:
             return self
@@ -244,12 +249,12 @@ class Driven(Joint):
 
     @property
     def _parts(self) -> Drive:
-        """The drive, without any parts where none is given."""
+        """Parts of the drive, or an empty `Drive` if the joint has none."""
         return WITHOUT_PARTS if self.drive is None else self.drive
 
     @property
     def elastic(self) -> bool:
-        """Whether its transmission bends, so that the motor has a coordinate of its own."""
+        """True if the transmission is flexible, so that the motor has its own coordinate."""
         return self.stiffness is not None or self._parts.spring is not None
 
     @property
@@ -269,12 +274,12 @@ class Driven(Joint):
 
     @property
     def plain(self) -> bool:
-        """Whether the input is a force (or a torque) that acts along what the actuator moves, and nothing else."""
+        """True if the only input is a force (or torque) along the coordinate that the actuator moves."""
         return self._parts.plain
 
     @property
     def uncoupled(self) -> str:
-        """Why the actuator cannot move other joints too; "" where it can."""
+        """Reason why the actuator cannot move other joints as well, or "" if it can."""
         if self.stiffness is not None:
             return "the spring of a coupled joint is drive.spring: give that in place of stiffness"
         if self.rotor == "absolute":
@@ -285,32 +290,35 @@ class Driven(Joint):
 
     @property
     def touches(self) -> bool:
-        """Whether something of the drive makes contact and loses it."""
+        """True if a part of the drive can make and break contact."""
         return self._parts.touches
 
     @property
     def sharp(self) -> bool:
-        """Whether a solver is to stop where something of the drive makes contact."""
+        """True if the solver stops where a part of the drive makes or breaks contact."""
         return self._parts.sharp
 
     @property
     def input_unit(self) -> str:
-        """Of what the actuator is told: a force or a torque, or the voltage of a motor."""
+        """Unit of the actuator's input: that of a force or a torque, or V for a voltage-driven motor."""
         motor = self._parts.motor
         return "V" if motor and motor.input == "voltage" else self.effort_unit
 
     def input_at_rest(self, effort: float) -> float:
-        """Of a motor with a voltage for input that of the current for it, without limits."""
+        """Return the actuator input that holds the joint against a force or torque `effort`.
+
+        For a voltage-driven motor this input is the voltage that produces the required current, limits disregarded.
+        """
         motor = self._parts.motor
         return motor.input_at_rest(effort, self.gear_ratio) if motor else effort
 
     def rigid(self) -> Self:
-        """The same joint with a stiff transmission."""
+        """Return the same joint with a rigid transmission."""
         drive = None if self.drive is None else self.drive.rigid()
         return self.replace(stiffness=None, spring_damping=0.0, drive=drive)
 
     def without_drive(self) -> Self:
-        """The same joint without what stands in `drive`."""
+        """Return the same joint without its `drive`."""
         return self.replace(drive=None)
 
 
@@ -323,7 +331,7 @@ class Revolute(Driven):
     axis : (3,)
         Unit vector in the joint frame.
     rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive, preset
-        The drive's, see `Driven`: [kg m^2], [1], [N m s/rad], [N m/rad], [N m s/rad].
+        Parameters of the drive, see `Driven`: [kg m^2], [1], [N m s/rad], [N m/rad], [N m s/rad].
     """
 
     turns: ClassVar[bool] = True
@@ -332,7 +340,7 @@ class Revolute(Driven):
 
     @property
     def direction(self) -> Vector:
-        """Unit vector in the joint frame, about which it turns."""
+        """Unit vector of the rotation axis in the joint frame."""
         return self.axis
 
 
@@ -345,7 +353,7 @@ class Prismatic(Driven):
     axis : (3,)
         Unit vector in the joint frame.
     rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive
-        The drive's, see `Driven`: [kg m^2], [rad/m], [N s/m], [N/m], [N s/m].
+        Parameters of the drive, see `Driven`: [kg m^2], [rad/m], [N s/m], [N/m], [N s/m].
     """
 
     type: Literal["prismatic"] = "prismatic"
@@ -353,34 +361,37 @@ class Prismatic(Driven):
 
     @property
     def direction(self) -> Vector:
-        """Unit vector in the joint frame, along which it slides."""
+        """Unit vector of the sliding direction in the joint frame."""
         return self.axis
 
 
 SHORTEST = 0.1
-"""Share of its total length below which a telescope's shapes that follow the load are not known."""
+"""Smallest share of a telescope's total length for which shapes that depend on the load are known."""
 
 
 @final
 class Telescope(Driven):
-    """A hub out of which the link's beam slides along its own x; the joint coordinate is the free length [m].
+    """A hub out of which the link's beam slides along local x. The joint coordinate is the free length [m].
 
     The base frame stays at the hub's mouth. The body must be a uniform `Beam` (modes = {} for a rigid one).
 
     Parameters
     ----------
     total_length : float, optional
-        Of the beam, the part still in the hub included [m]. Default, and only value: the length of the body.
+        Total length of the beam, including the part inside the hub [m]. It must equal the length of the body, which is
+        the default.
     free_length : float, optional
-        Nominal free length [m], where no configuration is given. Default: the total length.
+        Nominal free length, used where no configuration is given [m]. Default: the total length.
     rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive
-        The drive's, see `Driven`: [kg m^2], [rad/m], [N s/m], [N/m], [N s/m].
+        Parameters of the drive, see `Driven`: [kg m^2], [rad/m], [N s/m], [N/m], [N s/m].
     convection : "material" or "paper"
-        Velocity of a point of the moving beam: the derivative at a fixed particle, or at a fixed place, as Theodore &
-        Ghosal's eq. 24 has it for bending; torsion and stretch are then taken the same way.
+        Definition of the velocity of a point of the moving beam. "material" takes the derivative at a fixed particle.
+        "paper" takes the derivative at a fixed place, as eq. 24 of Theodore & Ghosal does for bending. Torsion and
+        stretch use the same definition.
     wave_numbers : "fixed", "solved" or "integrated"
-        Of shapes that depend on the load (clamped-mass): those at the nominal free length, or following the ratio of
-        load and beam as the length changes, from the frequency equation (eq. 9) or its differential form (eq. 11).
+        Treatment of shapes that depend on the load (clamped-mass). "fixed" uses the shapes at the nominal free length.
+        The other two follow the ratio of load to beam as the length changes: "solved" from the frequency equation
+        (eq. 9), "integrated" from its differential form (eq. 11).
     """
 
     carries: ClassVar[bool] = False
@@ -398,15 +409,15 @@ class Telescope(Driven):
 
     @property
     def direction(self) -> Vector:
-        """Unit vector in the joint frame, along which the beam slides."""
+        """Unit vector of the sliding direction in the joint frame: its x axis."""
         return (1.0, 0.0, 0.0)
 
     def rest(self, body: Body) -> float:
-        """The nominal free length [m], given or by default."""
+        """Return the nominal free length [m], as given or by default."""
         return checked_body(body).length if self.free_length is None else self.free_length
 
     def check(self, body: Body) -> None:
-        """Raise `Fault` where the body is no uniform beam, or its length is another."""
+        """Raise `Fault` unless the body is a uniform beam of the telescope's total length."""
         if not isinstance(body, Beam):
             raise Fault("body", f"is a {type(body).__name__}; a telescope needs a Beam (modes = {{}} for a rigid one)")
         for field in ("section_tip", "sections"):
@@ -429,7 +440,7 @@ class Telescope(Driven):
         _check_free_length(self.free_length, body.length, "joint.free_length")
 
     def rigid_body(self, body: Body) -> Body:
-        """The same beam without modes: it still slides."""
+        """Return the same beam without modes. The beam still slides."""
         if not isinstance(body, Beam):
             raise DescriptionError(f"body is {shown(body)}; it must be a Beam")
         return body.replace(modes={}, damping=0.0)
@@ -449,5 +460,5 @@ class Fixed(Joint):
 
     @property
     def direction(self) -> Vector:
-        """Zero: along no axis."""
+        """Zero vector, because the joint has no axis."""
         return (0.0, 0.0, 0.0)

@@ -21,35 +21,35 @@ NAMED_BY = {
     "scenario": "a scenario names one by its key 'arm'",
     "study": "a study names a scenario by its key 'scenario'",
 }
-"""What is said of a file that is given in the place of another."""
+"""Hint for a file that is given in place of another kind of file."""
 
 
 def bundled() -> tuple[str, ...]:
-    """Names of the arms that come with the package, sorted."""
+    """Return the sorted names of the arms that come with the package."""
     return catalogued("arm")
 
 
 def catalogued(kind: str) -> tuple[str, ...]:
-    """Names of what comes with the package of a kind, "arm", sorted."""
+    """Return the sorted names of everything of a kind, such as "arm", that comes with the package."""
     files = (resources.files("flexarm.catalogue") / PLACES[kind]).iterdir()
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
 
 
 def table_of(kind: str, name: str) -> dict[str, Any]:
-    """The tables of something bundled as they stand in its file."""
+    """Return the tables of a bundled file unchanged."""
     file, given, _ = located("table_of", kind, name)
     return read_toml(file, given)
 
 
 def description_of(kind: str, name: str) -> str:
-    """What something bundled says of itself."""
+    """Return the description that a bundled file contains."""
     return str(table_of(kind, name).get("description", ""))
 
 
 def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, str, Path | None]:
-    """The file of something bundled, by its name, or from the path of a .toml file.
+    """Return the file of a bundled name or of the path of a .toml file, its name in messages, and its folder.
 
-    With it what messages call it, and its folder, None of what is bundled. Raises `DescriptionError`.
+    The folder is None for a bundled file. Raises `DescriptionError`.
     """
     given = path_text(caller, _one(kind), name_or_path)
     if kind != "arm" and os.path.isfile(given) and is_robots(given) and given not in catalogued(kind):
@@ -67,7 +67,7 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
 
 
 def _meant(kind: str, given: str) -> str:
-    """What the wrong name of something bundled may stand for: a file that is there, another kind, a name like it."""
+    """Return a hint for an unknown name: an existing file, a bundled name of another kind, or a similar name."""
     for ending in _endings(kind):
         if os.path.isfile(given + ending):
             return f"; did you mean {shown(given + ending)}?"
@@ -77,12 +77,12 @@ def _meant(kind: str, given: str) -> str:
 
 
 def _endings(kind: str) -> tuple[str, ...]:
-    """Of the files in which something of a kind may stand."""
+    """Return the endings of the files that can contain something of this kind."""
     return (".toml", *SUFFIXES) if kind == "arm" else (".toml",)
 
 
 def seen_from(folder: Path | None, arm: object) -> object:
-    """Return the arm that a file in this folder names: by a name, or by a path relative to the folder."""
+    """Return the arm that a file in this folder names, either by a name or by a path relative to the folder."""
     if folder is None or not isinstance(arm, str) or arm in bundled():
         return arm
     path = str(folder / arm)
@@ -94,12 +94,13 @@ def _one(kind: str) -> str:
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:
-    """A bundled arm by its name, or an arm from the path of a .toml file or a robot's, URDF or MJCF.
+    """Return a bundled arm by its name, or an arm from the path of a .toml, URDF or MJCF file.
 
-    A file that begins as XML does is a robot's, with any ending of its name; its first element says whether it is URDF
-    or MJCF. Beside `robot.urdf` or `robot.xml`, a file `robot.flex.toml` says which links bend and which joints wind
-    up; see `from_urdf` and `from_mjcf`.
-    Raises `DescriptionError`, one line that begins with the file's name, also for a scenario or a study.
+    A file that begins like XML is a robot file, whatever its ending. Its first element distinguishes URDF from MJCF. A
+    file `robot.flex.toml` next to `robot.urdf` or `robot.xml` lists the flexible links and the elastic joints, see
+    `from_urdf` and `from_mjcf`.
+
+    Raises `DescriptionError` with a line that begins with the file's name, also for a scenario or a study.
     """
     path = path_text("load", "an arm", name_or_path)
     if path.lower().endswith(".xacro") and os.path.isfile(path):
@@ -123,7 +124,7 @@ def load(name_or_path: str | PathLike[str]) -> Arm:
 
 
 def _seen_from(folder: Path | None, table: dict[str, Any]) -> dict[str, Any]:
-    """The table of an arm in whose folder the files of its parts are looked for."""
+    """Return the table of an arm, with the files of its parts relative to the arm's folder."""
     links = table.get("links")
     for link in links if folder is not None and isinstance(links, list) else ():
         body = link.get("body") if isinstance(link, dict) else None

@@ -1,4 +1,4 @@
-"""Bodies that ride on a link: a sensor, a motor, a camera."""
+"""Rigid bodies fixed to a link, such as a sensor, a motor or a camera."""
 
 from typing import Annotated, final
 
@@ -8,23 +8,23 @@ from flexarm import checks
 from flexarm.checks import NOT_NEGATIVE, SHARE, Described, Fault, Inertia, Vector, number, shown, vector
 
 MOST_LUMPS = 50
-"""On one link: each costs every evaluation."""
+"""Largest number of lumps on one link. Each lump adds to the cost of every evaluation."""
 
 
 @final
 class Lump(Described):
-    """A rigid body fixed to a link's section; it moves and turns with it.
+    """A rigid body fixed to a section of a link. It moves and turns with the section.
 
     Parameters
     ----------
     at : float
         Station of the section, from 0 at the link's origin to 1 at its tip.
     mass : float
-        [kg]
+        Mass [kg].
     inertia : float, (3,) or (3, 3)
-        About its own centre of mass, along the section's axes [kg m^2].
+        Moments of inertia about its own centre of mass, along the axes of the section [kg m^2].
     offset : (3,)
-        Its centre of mass from the section's centre, along the section's axes [m].
+        Position of its centre of mass relative to the section's centre, along the axes of the section [m].
     """
 
     at: Annotated[float, number("", SHARE)]
@@ -42,4 +42,4 @@ def _some(value: object) -> object:
 
 
 Lumps = Annotated[tuple[Lump, ...], BeforeValidator(_some)]
-"""A field that holds the lumps of a link."""
+"""Type of a field with the lumps of a link."""

@@ -1,11 +1,11 @@
 """Program that reads an untrusted MATLAB file in a process of its own, and writes its arrays as an NPZ file.
 
 `python mat_process.py MOST_BYTES < FILE` writes the NPZ file on standard output. If it cannot, it writes the reason in
-one line and ends with status 3. SciPy's reader crashes on damaged files, and a few megabytes may unpack to gigabytes;
-in this process neither harms the caller. It imports only SciPy's reader, since the caller waits.
+one line and ends with status 3. SciPy's reader crashes on damaged files, and a few megabytes may unpack to gigabytes.
+In this process neither harms the caller. It imports only SciPy's reader, since the caller waits.
 
 The first array of the NPZ file has a label for each of the others: "", "data", "indices", "indptr" or "shape", a blank,
-and the variable's name. The parts are those of a sparse matrix, whose structure the caller checks before it is used.
+and the variable's name. The last four are the arrays of a sparse matrix, whose structure the caller checks before use.
 A variable that is not an array of numbers becomes a text, which the caller rejects by the field's name.
 """
 
@@ -24,14 +24,17 @@ PARTS = ("data", "indices", "indptr", "shape")
 """SciPy's names for the arrays of a sparse matrix."""
 
 MEMORY = 1 << 30
-"""Bytes of address space beside those of the arrays: Python, SciPy, and what is being unpacked."""
+"""Address space in bytes for everything except the arrays: Python, SciPy, and working memory of the reader."""
 
 REFUSED = 3
-"""Status that the caller sees where a file is wrong; the reason stands on standard output."""
+"""Exit status for a wrong file. The reason is on standard output."""
 
 
 def limit(size: int, most_bytes: int) -> None:
-    """Have the system end this process, even without its parent, where it takes more than a file of this size needs."""
+    """Set limits at which the system ends this process, even if its parent is gone.
+
+    The limits exceed the needs of any valid file of this size.
+    """
     if sys.platform == "win32":
         return
     import resource
@@ -88,4 +91,4 @@ def main(most_bytes: int) -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main(int(sys.argv[1])))  # without what SciPy's reader has yet to clear away
+    os._exit(main(int(sys.argv[1])))  # skips the cleanup of SciPy's reader

@@ -1,4 +1,4 @@
-"""Motors: what an input does before it is a torque at the joint."""
+"""Motors: the conversion of an input into a torque at the joint."""
 
 from typing import Annotated, Literal, Self, final
 
@@ -21,7 +21,7 @@ SHARE: Rule = ("above 0 and at most 1", lambda x: 0 < x <= 1)
 
 
 def _table(value: object) -> object:
-    """A curve as it is; a list of pairs would not tell which of them is the speed."""
+    """Return a curve unchanged. A list of pairs is rejected, because it does not show which entry is the speed."""
     if value is not None and not isinstance(value, dict | TorqueSpeed):
         raise Fault("", f"is {shown(value)}; it must be a table such as {{speed = [0.0, 2.0], torque = [90.0, 40.0]}}")
     return value
@@ -29,15 +29,15 @@ def _table(value: object) -> object:
 
 @final
 class TorqueSpeed(Described):
-    """The most that a motor gives in the direction in which it turns, on straight lines through points.
+    """Largest torque of a motor in the direction in which it turns, piecewise linear in the speed.
 
     Parameters
     ----------
     speed : (k,)
-        Ascending, not negative [rad/s or m/s]. Below the first, and while the motor brakes, the first torque is
-        available; beyond the last, the last.
+        Speeds in ascending order, not negative [rad/s or m/s]. The first torque is available below the first speed and
+        while the motor brakes. The last torque is available above the last speed.
     torque : (k,)
-        [N m or N]
+        Largest torque at each speed [N m or N].
     """
 
     speed: Annotated[tuple[float, ...], numbers(RATE, NOT_NEGATIVE)]
@@ -56,45 +56,51 @@ class TorqueSpeed(Described):
 
 @final
 class Motor(Part):
-    """A motor and its gear: what lies between an input and the torque (or force) along what the actuator moves.
+    """A motor and its gear, which convert an input into a torque (or force) along the coordinate that the actuator
+    moves.
 
-    Limits are on the joint's side of the gear. The rotor's inertia is the joint's `rotor_inertia`.
+    Limits refer to the joint side of the gear. The rotor's inertia is the joint's `rotor_inertia`.
 
     Parameters
     ----------
     input : "torque" or "voltage"
-        What the input is: torque or force on the joint's side [N m or N], or the voltage [V] of the winding.
+        Kind of input: torque or force on the joint side [N m or N], or voltage of the winding [V].
     torque_constant : float, optional
-        Of the motor, k_t [N m/A]; a voltage needs it.
+        Torque constant of the motor, k_t [N m/A]. Required for a voltage input.
     back_emf_constant : float, optional
-        k_e [V s/rad]; default k_t, as energy demands. What another one gives or takes counts as lost.
+        Back-EMF constant k_e [V s/rad]. Default: k_t, as conservation of energy requires. With another value the
+        difference counts as loss.
     resistance : float, optional
-        R [ohm]; a voltage needs it.
+        Resistance R of the winding [ohm]. Required for a voltage input.
     inductance : float, optional
-        L [H]. With it the current is a state, L di/dt = V - R i - k_e G v; without it i = (V - k_e G v) / R.
+        Inductance L of the winding [H]. With it the current is a state, L di/dt = V - R i - k_e G v. Without it i = (V
+        - k_e G v) / R.
     voltage_limit : float, optional
-        Of the amplifier [V].
+        Voltage limit of the amplifier [V].
     torque_limit : float, optional
-        [N m or N]. Of a voltage it is a limit of the current, by which the amplifier lowers its voltage; a motor with
-        inductance has none, as a current that is a state cannot be cut off: limit the controller's.
+        Torque limit [N m or N]. For a voltage input it is a limit of the current, for which the amplifier reduces its
+        voltage. It is not allowed with inductance, since a current that is a state cannot be cut off. Limit the
+        controller's output instead.
     speed_limit : float, optional
-        Of a motor with a torque for input [rad/s or m/s]: what it gives in the direction in which it turns falls on a
-        straight line from `stall_torque` at rest to zero there.
+        Largest speed of a motor with a torque input [rad/s or m/s]. The available torque in the direction of motion
+        falls linearly from `stall_torque` at rest to zero at this speed.
     stall_torque : float, optional
-        Of that line [N m or N]; default `torque_limit`. It may be larger: the line then cuts off a corner.
+        Torque at rest of the line of `speed_limit` [N m or N]. Default: `torque_limit`. It may be larger than
+        `torque_limit`: the available torque is then the smaller of both.
     torque_speed : TorqueSpeed, optional
-        A curve in place of that line.
+        Torque-speed curve in place of the line of `speed_limit`.
     saturation : "smooth" or "sharp"
-        All limits, see `saturation_width`: smooth ones are differentiable as often as one likes; where a sharp one is
-        reached the slope jumps from 1 to 0.
+        Kind of all limits, see `saturation_width`. Smooth limits can be differentiated any number of times. At a sharp
+        limit the slope jumps from 1 to 0.
     saturation_width : float
-        Over which a smooth limit sets in, a share of it: nowhere is it farther from a sharp one than by this share.
+        Width of the transition to a smooth limit, as a share of the limit. The smooth limit deviates from the sharp one
+        by at most this share.
     efficiency : float
-        Of the gear when the motor drives: torque at the joint over torque of the motor.
+        Efficiency of the gear when the motor drives: torque at the joint over torque of the motor.
     back_efficiency : float, optional
-        When the joint drives the motor: torque of the motor over torque at the joint; default `efficiency`.
+        Efficiency when the joint drives the motor: torque of the motor over torque at the joint. Default: `efficiency`.
     efficiency_rate : float
-        Rate over which the loss sets in, by tanh [rad/s or m/s]: below it the gear loses less.
+        Rate over which the loss sets in, by tanh [rad/s or m/s]. At lower rates the gear loses less.
     """
 
     input: Literal["torque", "voltage"] = "torque"
@@ -142,18 +148,18 @@ class Motor(Part):
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """The current, where there is an inductance."""
+        """Name and unit of the current, if there is an inductance."""
         return (("current", "A"),) if self.inductance is not None else ()
 
     def input_at_rest(self, effort: float, gear_ratio: float) -> float:
-        """The input for a force or a torque while it stands, without limits; a gear then loses nothing."""
+        """Return the input for a force or a torque at rest, without limits. At rest a gear has no loss."""
         if self.torque_constant is None or self.resistance is None:
             return effort
         return self.resistance * effort / (self.torque_constant * gear_ratio)
 
     @property
     def ideal(self) -> bool:
-        """Whether the input passes as it is: a torque without limits or losses."""
+        """True if the input is the torque at the joint, without limits or losses."""
         limits = (self.torque_limit, self.speed_limit, self.torque_speed)
         lossless = self.efficiency == 1.0 and self.back_efficiency in (None, 1.0)
         return self.input == "torque" and lossless and all(limit is None for limit in limits)

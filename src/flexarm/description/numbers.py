@@ -1,7 +1,7 @@
-"""An arm's numbers by their names in equations: which values each may have, and the arm with other values.
+"""Parameters of an arm by their names in equations: validation rules, and copies of the arm with other values.
 
-Names are those of `fa.equations`: "upper.EI", "elbow.rotor_inertia", "payload.mass", "gravity"; of a payload that a
-link was given "upper.payload.mass", of a free base "base.mass".
+Names are those of `fa.equations`: "upper.EI", "elbow.rotor_inertia", "payload.mass", "gravity". A payload of a link has
+"upper.payload.mass", and a free base has "base.mass".
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,20 +18,20 @@ from flexarm.description.parts import changed_at, rule_at
 from flexarm.description.tree import BASE
 
 OWNERS = ("payload", "gravity")
-"""Owners of numbers beside the links."""
+"""Owners of parameters other than the links."""
 OF_ANY_SECTION = ("length", "damping", "tau", "loss_factor", "rayleigh")
-"""How the names begin of a beam's numbers that its sections do not make."""
+"""Beginnings of names of a beam's parameters that do not follow from its sections."""
 TENSORS = ("inertia", "hub_inertia")
 _OF_SHAPES = (
     *("mean", "moment", "product", "curvature", "shearing", "turning", "turnings", "tip", "tip_slope", "root_slope"),
     *("tip_shortening", "tip_stretch", "tip_swing", "tip_swing_slope", "tip_twist"),
 )
 REFUSED, DENSER = "refused", "denser"
-"""What becomes of a tapered beam's mass and stiffness, which follow from its sections: see `changed`."""
+"""Treatment of a tapered beam's mass and stiffness, which follow from its sections: see `changed`."""
 FOLLOWING = ("mass", "polar_inertia", "rotary_inertia", "com", "inertia")
-"""How the names begin of numbers that a description may leave to a link's length or mass."""
+"""Beginnings of names of parameters that may follow from a link's length or mass by default."""
 OF_MODES = ("mass", "length", "EI", "GJ", "EA", "polar_inertia", "shear", "rotary_inertia", "lumps")
-"""Fields of numbers by which a link's modes change."""
+"""Parameters on which a link's modes depend."""
 RULES: dict[str, Rule] = {
     "mass": POSITIVE,
     "inertia": NOT_NEGATIVE,
@@ -54,11 +54,12 @@ RULES: dict[str, Rule] = {
     "shear": POSITIVE,
     "rotary_inertia": NOT_NEGATIVE,
 }
-"""Of fields; those that are not here may be any."""
+"""Validation rules of fields. A field that is not listed may have any value."""
 
 
 def _parted(arm: Arm, name: str) -> tuple[Link | Payload | FreeBase | Arm | None, str, str]:
-    """Whose number it is, its field and what follows: "upper.inertia.xy" is (link, "inertia", "xy")."""
+    """Return the owner of a parameter, its field and the rest of its name: (link, "inertia", "xy") for
+    "upper.inertia.xy"."""
     owner, _, rest = name.partition(".")
     if owner == "gravity":
         return arm, "gravity", rest
@@ -75,7 +76,7 @@ def _parted(arm: Arm, name: str) -> tuple[Link | Payload | FreeBase | Arm | None
 
 
 def rule(arm: Arm, name: str) -> Rule:
-    """What is allowed of a number."""
+    """Return the validation rule of a parameter."""
     owner, field, part = _parted(arm, name)
     if is_product(arm, name):
         return FINITE
@@ -95,18 +96,18 @@ def rule(arm: Arm, name: str) -> Rule:
 
 
 def of_drive(arm: Arm, name: str) -> bool:
-    """Whether a number is one of a part of a drive."""
+    """Return True if a parameter belongs to a part of a drive."""
     owner, field, _ = _parted(arm, name)
     return isinstance(owner, Link) and field == "drive"
 
 
 def beside_shapes(arm: Arm, name: str) -> bool:
-    """Whether no mode shape follows a number: of a part of a drive, or of a free base."""
+    """Return True if no mode shape depends on a parameter: those of a drive's parts and of a free base."""
     return of_drive(arm, name) or isinstance(_parted(arm, name)[0], FreeBase)
 
 
 def fixed_reason(arm: Arm, name: str) -> str:
-    """Why a number has no other value in a model of the arm; "" where it may have one."""
+    """Return the reason why a parameter is fixed in a model of the arm, or "" if it may vary."""
     owner, field, part = _parted(arm, name)
     if field in _OF_SHAPES:
         return "it belongs to the mode shapes, which follow from their family"
@@ -132,20 +133,21 @@ def fixed_reason(arm: Arm, name: str) -> str:
 
 
 def tensor_axes(I: np.ndarray, r: int, c: int) -> str:
-    """What tells an entry of a tensor from the others: "xy", or nothing for principal values that are the same."""
+    """Return the axes that identify an entry of a tensor, such as "xy", or "" for equal principal values."""
     same = r == c and I[1, 1] == I[2, 2] and (r != 0 or I[0, 0] == I[1, 1])
     lone = same and np.count_nonzero(I) == np.count_nonzero(I.diagonal())
     return "" if lone else "xyz"[min(r, c)] + "xyz"[max(r, c)]
 
 
 def entry_name(field: str, I: np.ndarray, r: int, c: int) -> str:
-    """The name of a tensor's entry: "inertia", "inertia.xy"."""
+    """Return the name of a tensor's entry: "inertia", "inertia.xy"."""
     axes = tensor_axes(I, r, c)
     return f"{field}.{axes}" if axes else field
 
 
 def tensors(arm: Arm) -> dict[str, np.ndarray]:
-    """The inertia tensors of an arm, (3, 3), by the names of their fields: "upper.inertia", "payload.inertia"."""
+    """Return the inertia tensors of an arm, (3, 3), by the names of their fields: "upper.inertia",
+    "payload.inertia"."""
     found = {f"{BASE}.inertia": tensor(arm.base.inertia)} if isinstance(arm.base, FreeBase) else {}
     for link in arm.links:
         found[f"{link.name}.hub_inertia"] = tensor(link.hub_inertia)
@@ -160,7 +162,7 @@ def tensors(arm: Arm) -> dict[str, np.ndarray]:
 
 
 def is_product(arm: Arm, name: str) -> bool:
-    """Whether a number is a product of inertia, which may be negative."""
+    """Return True if a parameter is a product of inertia, which may be negative."""
     _, field, part = _parted(arm, name)
     if field == "lumps":
         _, field, part = (*part.split("."), "", "")[:3]
@@ -168,9 +170,11 @@ def is_product(arm: Arm, name: str) -> bool:
 
 
 def told(values: Mapping[str, float], known: Mapping[str, float]) -> dict[str, float]:
-    """Of an arm's numbers those that `changed` must be given: others than those known, and what would follow them.
+    """Return the parameters that must be passed to `changed`.
 
-    Where a link's mass or length changes, its description may leave to them what else varies, and stays as it was.
+    These are the parameters that differ from the known values, and the parameters that would follow from them by
+    default. If a link's mass or length changes, defaults of its description would change other parameters, so that
+    those are included with their old values.
     """
     others = {name: x for name, x in values.items() if x != known[name]}
     parted = {name: name.partition(".") for name in values}
@@ -182,12 +186,14 @@ def told(values: Mapping[str, float], known: Mapping[str, float]) -> dict[str, f
 
 
 def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED) -> Arm:
-    """The arm with other numbers, validated as any description is.
+    """Return the arm with other parameter values, validated like any description.
 
-    What it leaves to a default or gives per length follows, as it does when the arm is written with these numbers.
-    A description has no place for a tapered beam's mass and stiffness: they are refused, or (`DENSER`) stand for
-    another density, and the same stiffness, which has the same mode shapes.
-    Raises `Fault` where a description has no place for a number, `DescriptionError` for a value that is not allowed.
+    Defaults and values per length follow the new values, as if the arm were written with them. A description has no
+    field for a tapered beam's mass and stiffness. These are rejected, or (with `DENSER`) they scale the density at
+    equal stiffness, which keeps the mode shapes.
+
+    Raises `Fault` if a description has no field for a parameter, and `DescriptionError` for a value that is not
+    allowed.
     """
     links = [_changed_link(link, _own(values, link.name), of_tapered) for link in arm.links]
     base = arm.base
@@ -360,14 +366,14 @@ def _changed_part(body: FiniteElement, values: dict[str, float]) -> FiniteElemen
 
 
 def _rotary(body: Beam) -> dict[str, Any]:
-    """The rotary inertia of a uniform beam as numbers, where it has any."""
+    """Return the rotary inertia of a uniform beam as numbers, if it has any."""
     base = body.profile(0.0)
     known = {d: float(x[0]) for d, x in (("y", base.rho_I_y), ("z", base.rho_I_z)) if x[0]}
     return {"rotary_inertia": known} if known else {}
 
 
 def _denser(body: Beam, values: dict[str, float]) -> Beam:
-    """A tapered beam with other inertia; stiffness of all sections alike leaves its shapes as they are."""
+    """Return a tapered beam with other inertia. The same stiffness of all sections keeps its shapes."""
     factor = values.get("mass", body.total_mass) / body.total_mass
     if "polar_inertia" in values:
         factor *= values["polar_inertia"] / (body.rho_Ip * body.length)
@@ -378,19 +384,20 @@ def _denser(body: Beam, values: dict[str, float]) -> Beam:
 
 
 def coordinate_labels(counts: Sequence[int]) -> list[str]:
-    """What names each amplitude: its number, behind the direction where there is more than one."""
+    """Return the label of each amplitude: its number, after the direction if there are several directions."""
     return numbered(list("yztx"[: len(counts)]) if np.count_nonzero(counts) > 1 else [""] * len(counts), counts)
 
 
 def numbered(marks: Sequence[str], counts: Sequence[int]) -> list[str]:
-    """1, 2, ... for each direction, behind its mark."""
+    """Return 1, 2, ... for each direction, after its mark."""
     return [f"{mark}{j}" for mark, count in zip(marks, counts, strict=True) for j in range(1, count + 1)]
 
 
 def alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
-    """k, sign, alpha, beta such that axis = sign R_k(alpha) R_j(beta) e_k; turning about j = k - 1 takes k to k + 1.
+    """Return k, sign, alpha, beta such that axis = sign R_k(alpha) R_j(beta) e_k. A rotation about j = k - 1 turns k to
+    k + 1.
 
-    k is the axis' largest component, so that coordinate axes need no turn at all.
+    k is the largest component of the axis, so that coordinate axes need no rotation.
     """
     k = int(np.argmax(np.abs(axis)))
     sign = 1 if axis[k] > 0 else -1
@@ -403,7 +410,7 @@ def alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
 
 
 def _turned(axis: np.ndarray, values: Mapping[str, float]) -> tuple[float, ...]:
-    """The axis at another azimuth or tilt."""
+    """Return the axis at another azimuth or tilt."""
     k, sign, alpha, beta = alignment(axis)
     alpha, beta = values.get("joint.axis.azimuth", alpha), values.get("joint.axis.tilt", beta)
     found = np.zeros(3)

@@ -1,4 +1,4 @@
-"""What acts on an arm from outside: forces and moments on its links, walls and floors, and a base that is moved."""
+"""External loads on an arm: forces and moments on its links, contact with walls and floors, and a moving base."""
 
 from typing import Annotated, Any, ClassVar, Literal, Self, final
 
@@ -15,22 +15,24 @@ DRIVE = (("drive", "N m or N"),)
 
 @final
 class Force(Described):
-    """A force or a moment on a link, given as exogenous inputs: "push.fx", "push.fy", "push.fz".
+    """An external force or moment on a link, given by exogenous inputs: "push.fx", "push.fy", "push.fz".
 
     Parameters
     ----------
     name : str
-        Of its inputs; no dots, no spaces. It may be that of the link.
+        Name that begins the names of its inputs, without dots and spaces. It may equal the name of the link.
     link : str
-        Its name; "base" is a free base, at its origin.
+        Name of the link. "base" is the origin of a free base.
     at : float
-        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+        Station along the link, from 0 to 1 of its length. On a telescope only 1 is allowed.
     axes : "base" or "link"
-        Along whose axes it is given: those of the base, of a free one those of the world, or those of the link's
-        section at the station, which turn with it. Where the link is not deformed these are the link's own.
+        Axes along which the components are given. "base": the axes of the base, or those of the world if the base is
+        free. "link": the axes of the link's section at the station, which turn with the section. On an undeformed link
+        they are the link's own axes.
     kind : "force", "moment", "wrench" or "drive"
-        A wrench is both, the force first: fx, fy, fz [N], mx, my, mz [N m]. At the drive of the link's joint it is one
-        number, "push.drive" [N m or N]: what is added to the actuator's torque or force, behind its motor's limits.
+        A wrench is a force and a moment: fx, fy, fz [N], mx, my, mz [N m]. A "drive" load has one component,
+        "push.drive" [N m or N]. It adds to the torque or force of the actuator of the link's joint, after the motor's
+        limits.
     """
 
     name: Annotated[str, checks.label]
@@ -47,44 +49,47 @@ class Force(Described):
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each of its inputs."""
+        """Name and unit of each of the inputs."""
         return {"force": FORCES, "moment": MOMENTS, "wrench": FORCES + MOMENTS, "drive": DRIVE}[self.kind]
 
 
 @final
 class Contact(Described):
-    """A station of a link against a plane that does not move in the base frame: a wall, a floor.
+    """Contact between a station of a link and a plane fixed in the base frame, such as a wall or a floor.
 
-    What presses into the plane by d at a rate d' is pushed back with N = stiffness d^exponent (1 + damping d'), which
-    never pulls (Hunt & Crossley 1975), and rubbed along the plane with up to friction N.
+    A penetration depth d with rate d' gives the normal force N = stiffness d^exponent (1 + damping d'), which never
+    pulls (Hunt & Crossley 1975). Friction along the plane is at most friction N.
 
     Parameters
     ----------
     name : str
-        No dots, no spaces.
+        Name of the contact, without dots and spaces.
     link : str
+        Name of the link that touches the plane.
     at : float
-        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+        Station along the link, from 0 to 1 of its length. On a telescope only 1 is allowed.
     radius : float
-        Of a ball about the station, which touches first [m].
+        Radius of a ball around the station, whose surface makes the contact [m].
     point : (3,)
-        Of the plane, in the world, which is the frame of a base that is not free [m].
+        Point of the plane in the world frame, which is also the frame of a base that is not free [m].
     normal : (3,)
-        Unit vector out of the wall, to where the arm is.
+        Unit normal of the plane, which points to the side of the arm.
     stiffness : float
-        [N/m^exponent]
+        Contact stiffness [N/m^exponent].
     exponent : float
-        From 1 (a spring) to 3; 1.5 is Hertz's, of a ball.
+        Exponent of the depth, from 1 (a linear spring) to 3. The value of a Hertzian ball is 1.5.
     damping : float
-        [s/m]
+        Hunt-Crossley damping [s/m].
     friction : float
-        Coefficient mu.
+        Friction coefficient mu.
     model : "smooth" or "lugre"
-        Of friction: mu N v / sqrt(v^2 + creep_rate^2), which creeps under any load; or with bristles for two states.
+        Friction model. "smooth": mu N v / sqrt(v^2 + creep_rate^2), which creeps under any load. "lugre": bristles with
+        two states.
     creep_rate : float
-        Of the smooth model [m/s]: under a force F < mu N it creeps at creep_rate F / sqrt((mu N)^2 - F^2).
+        Parameter of the smooth model [m/s]. Under a force F < mu N the contact creeps at creep_rate F / sqrt((mu N)^2 -
+        F^2).
     bristle_stiffness, bristle_damping : float
-        Of the LuGre model, for each newton of N: sigma_0 [1/m], sigma_1 [s/m].
+        Parameters of the LuGre model per newton of N: sigma_0 [1/m], sigma_1 [s/m].
     """
 
     name: Annotated[str, checks.label]
@@ -114,17 +119,17 @@ class Contact(Described):
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each: the bristles' deflection along two directions in the plane."""
+        """Name and unit of each state: the bristles' deflection along two directions in the plane."""
         return (("bristle_1", "m"), ("bristle_2", "m")) if self.model == "lugre" else ()
 
 
 class Base(Described):
-    """What every kind of base says of itself; an arm that has none stands still."""
+    """Base class of all kinds of base. An arm without one has a fixed base."""
 
     type: str
     exogenous: ClassVar[tuple[tuple[str, str], ...]] = ()
     free: ClassVar[bool] = False
-    """Whether it has coordinates of its own."""
+    """True if the base has its own coordinates."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -133,12 +138,17 @@ class Base(Described):
 
 @final
 class MovingBase(Base):
-    """A base that a vehicle, a ship or an earthquake moves, whatever the arm does.
+    """A base with a prescribed motion, such as a vehicle, a ship or the ground in an earthquake. The arm does not act
+    on it.
 
-    Its motion is given as exogenous inputs, along the base's own axes: `base.ax`, `ay`, `az`, acceleration of its
-    origin [m/s^2]; `base.wx`, `wy`, `wz`, angular velocity [rad/s]; `base.alphax`, `alphay`, `alphaz`, its rate
-    [rad/s^2]. The arm's `gravity` keeps its direction in the base: where the base turns, the change that gravity makes
-    there is part of a, see `base_motion`. All places, rates and energies of the arm are those seen from the base.
+    The motion is given by exogenous inputs along the axes of the base:
+
+    - `base.ax`, `ay`, `az`: acceleration of its origin [m/s^2]
+    - `base.wx`, `wy`, `wz`: angular velocity [rad/s]
+    - `base.alphax`, `alphay`, `alphaz`: angular acceleration [rad/s^2]
+
+    The arm's `gravity` has a constant direction in the base frame. If the base turns, include the change of gravity in
+    the acceleration, see `base_motion`. All positions, rates and energies of the arm are relative to the base.
     """
 
     type: Literal["moving"] = "moving"

@@ -1,4 +1,4 @@
-"""What the parts of a drive have in common. Units are those of a joint that turns, and of one that slides."""
+"""Common base of the parts of a drive. Units are given for a revolute joint and for a prismatic one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,34 +10,34 @@ STIFFNESS, DAMPING = "N m/rad or N/m", "N m s/rad or N s/m"
 
 
 class Part(Described):
-    """A part of a drive: what it keeps from moment to moment, and what may be done to it from outside.
+    """Base class of the parts of a drive: their states and their exogenous inputs.
 
     Attributes
     ----------
     states : (name, unit) each
-        What it remembers; each is zero where nothing else is said.
+        States of the part. Each is zero by default.
     exogenous : (name, unit) each
-        Inputs beside the actuator's, which nobody controls: zero where nothing else is said.
+        Inputs other than the actuator's, which no controller sets. Each is zero by default.
     """
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each."""
+        """Name and unit of each state."""
         return ()
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each."""
+        """Name and unit of each exogenous input."""
         return ()
 
     def rule(self, field: str) -> Rule:
-        """What is allowed of a number while it varies, by its name as below."""
+        """Return the validation rule of a parameter that may vary, by its name as in `rule_at`."""
         outer, _, rest = field.partition(".")
         return rule_at(_inside(self, outer), rest) if rest else rule_of(type(self), field)
 
 
 def rule_at(thing: Any, name: str) -> Rule:
-    """What is allowed of a number somewhere in a part: "friction.coulomb", "spring.table.3"."""
+    """Return the validation rule of a parameter inside a part, by its name: "friction.coulomb", "spring.table.3"."""
     if isinstance(thing, Part):
         return thing.rule(name)
     field, _, rest = name.partition(".")
@@ -47,7 +47,8 @@ def rule_at(thing: Any, name: str) -> Rule:
 
 
 def changed_at(thing: Any, values: Mapping[str, float]) -> Any:
-    """The same with other numbers, by names as above; validated as any description is."""
+    """Return a copy with other parameter values, by names as in `rule_at`. The copy is validated like any
+    description."""
     if "" in values:
         return values[""]
     fields = dict.fromkeys(name.partition(".")[0] for name in values)
@@ -66,7 +67,7 @@ def changed_at(thing: Any, values: Mapping[str, float]) -> Any:
 
 
 def _inside(thing: Any, field: str) -> Any:
-    """A field of a description, an entry of a table, or one of a list by its place from 0."""
+    """Return a field of a description, an entry of a mapping, or the item of a list at an index from 0."""
     if isinstance(thing, Described):
         return getattr(thing, field)
     return thing[field] if isinstance(thing, Mapping) else thing[int(field)]

@@ -1,4 +1,5 @@
-"""Numbers of an arm that are allowed, but look like numbers in another unit: per cent, millimetres."""
+"""Plausibility checks: allowed parameter values that look like values in another unit, such as per cent or
+millimetres."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,12 +11,14 @@ CRITICAL = 1.0
 """Damping ratio from which a mode does not oscillate. No material comes near it; rubber has about 0.1."""
 
 LONG, TIMES = 100.0, 100.0
-"""Length [m] from which a link looks like one in millimetres, if it is also so many times as long as the next longest
-one. A single long link, such as a tether, is plausible."""
+"""Smallest length [m] of a link that looks like one in millimetres, and smallest ratio to the next longest link.
+
+Both must be exceeded, because a single long link, such as a tether, is plausible.
+"""
 
 
 def implausible(links: "Sequence[Link]") -> list[str]:
-    """Return a line for each number of the links that looks like one in another unit."""
+    """Return a line for each parameter of the links that looks like a value in another unit."""
     found = []
     for link in links:
         worst = max(getattr(link.body, "damping_ratios", ()), default=0.0)

@@ -1,7 +1,7 @@
-"""Drives by name, as defaults for a joint that turns; what the joint says itself goes before them.
+"""Catalogue of drives for revolute joints. Their values are defaults, which the parameters of the joint override.
 
-Each says where its numbers come from. "Typical" are those that no data sheet gives for the part, of the size that parts
-of the kind have.
+Each preset states the source of its values. "Typical" values are not in a data sheet: they are usual for parts of this
+kind and size.
 """
 
 from collections.abc import Mapping
@@ -14,15 +14,16 @@ from flexarm.checks import Described, Fault, meant, shown
 @final
 @dataclass(frozen=True)
 class Preset:
-    """A drive by name.
+    """A drive of the catalogue.
 
     Attributes
     ----------
     name : str
+        Name of the preset.
     about : str
-        What it is.
+        Description of the drive.
     source : str
-        Where its numbers come from.
+        Source of its values.
     joint : dict
         Fields of a joint, as in a file.
     """
@@ -46,7 +47,7 @@ def _harmonic(
     about = f"harmonic drive of size {size}, 100 to 1, wave generator in, flexspline out; without the motor's rotor"
     first = T[0] / K[0]
     second = first + (T[1] - T[0]) / K[1]
-    bends = [(first, T[0]), (second, T[1]), (2.0 * second, T[1] + K[2] * second)]  # beyond, as between the last two
+    bends = [(first, T[0]), (second, T[1]), (2.0 * second, T[1] + K[2] * second)]  # beyond: with the last slope
     joint = {
         "gear_ratio": 100.0,
         "rotor_inertia": inertia,
@@ -116,7 +117,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def filled(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a joint with those of its preset where it says nothing; raises `Fault` for an unknown one."""
+    """Return the fields of a joint with the defaults of its preset. Raises `Fault` for an unknown preset."""
     name = table["preset"]
     if not isinstance(name, str) or name not in PRESETS:
         raise Fault("preset", f"is {shown(name)}; known are {', '.join(PRESETS)}{meant(name, PRESETS)}")
@@ -124,7 +125,10 @@ def filled(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _over(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults, what is given over them; tables in each other, and descriptions by the fields that were set."""
+    """Return the defaults, overridden by the given values.
+
+    Nested tables are merged. A description counts as a table of the fields that were set.
+    """
     found = dict(defaults)
     for key, value in given.items():
         under = defaults.get(key)

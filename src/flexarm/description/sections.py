@@ -1,7 +1,7 @@
-"""Materials and cross-sections: the everyday way to say EI, GJ, EA and mass.
+"""Materials and cross-sections, from which EI, GJ, EA and mass follow.
 
-The beam's axis is local x. `I_y` is the area moment that resists deflection along y, so that EI["y"] = E I_y: the
-integral of y^2 over the section (handbooks that name the axis of turning call it I_zz).
+The beam's axis is local x. `I_y` is the area moment that resists deflection along y, the integral of y^2 over the
+section, so that EI["y"] = E I_y. Handbooks that name the axis of rotation call it I_zz.
 """
 
 from math import pi, tanh
@@ -23,11 +23,11 @@ class Material(Described):
     E : float
         Young's modulus [N/m^2].
     density : float
-        [kg/m^3]
+        Mass per volume [kg/m^3].
     G : float, optional
-        Shear modulus [N/m^2]; only torsion needs it. Without it, `E / (2 (1 + poisson))`.
+        Shear modulus [N/m^2], needed only for torsion and shear. Default: `E / (2 (1 + poisson))`.
     poisson : float, optional
-        Poisson's ratio, instead of `G`.
+        Poisson's ratio, in place of `G`.
     """
 
     E: Annotated[float, number("N/m^2", POSITIVE)]
@@ -43,7 +43,7 @@ class Material(Described):
 
     @property
     def shear_modulus(self) -> float | None:
-        """G, given or from Poisson's ratio [N/m^2]; None where neither is known."""
+        """Shear modulus G, as given or from Poisson's ratio [N/m^2]. None if neither is known."""
         if self.G is None and self.poisson is not None:
             return self.E / (2 * (1 + self.poisson))
         return self.G
@@ -51,24 +51,24 @@ class Material(Described):
 
 @final
 class Rod(Described):
-    """A solid round section of a diameter [m]."""
+    """A solid round section with a given diameter [m]."""
 
     type: Literal["rod"] = "rod"
     diameter: Annotated[float, number("m", POSITIVE)]
 
     @property
     def area(self) -> float:
-        """[m^2]"""
+        """Area of the section [m^2]."""
         return pi / 4 * self.diameter**2
 
     @property
     def I_y(self) -> float:
-        """Resists deflection along y [m^4]."""
+        """Area moment that resists deflection along y [m^4]."""
         return pi / 64 * self.diameter**4
 
     @property
     def I_z(self) -> float:
-        """Resists deflection along z [m^4]."""
+        """Area moment that resists deflection along z [m^4]."""
         return self.I_y
 
     @property
@@ -78,13 +78,13 @@ class Rod(Described):
 
     @property
     def polar(self) -> float:
-        """I_y + I_z [m^4]: times density, the moment of inertia about the axis per length."""
+        """Polar area moment I_y + I_z [m^4]. Times density, it is the moment of inertia about the axis per length."""
         return self.I_y + self.I_z
 
 
 @final
 class Tube(Described):
-    """A round tube of an outer diameter and a wall thickness [m]."""
+    """A round tube with a given outer diameter and wall thickness [m]."""
 
     type: Literal["tube"] = "tube"
     outer_diameter: Annotated[float, number("m", POSITIVE)]
@@ -99,22 +99,22 @@ class Tube(Described):
 
     @property
     def inner_diameter(self) -> float:
-        """[m]"""
+        """Inner diameter [m]."""
         return self.outer_diameter - 2 * self.thickness
 
     @property
     def area(self) -> float:
-        """[m^2]"""
+        """Area of the section [m^2]."""
         return pi / 4 * (self.outer_diameter**2 - self.inner_diameter**2)
 
     @property
     def I_y(self) -> float:
-        """Resists deflection along y [m^4]."""
+        """Area moment that resists deflection along y [m^4]."""
         return pi / 64 * (self.outer_diameter**4 - self.inner_diameter**4)
 
     @property
     def I_z(self) -> float:
-        """Resists deflection along z [m^4]."""
+        """Area moment that resists deflection along z [m^4]."""
         return self.I_y
 
     @property
@@ -124,7 +124,7 @@ class Tube(Described):
 
     @property
     def polar(self) -> float:
-        """I_y + I_z [m^4]: times density, the moment of inertia about the axis per length."""
+        """Polar area moment I_y + I_z [m^4]. Times density, it is the moment of inertia about the axis per length."""
         return self.I_y + self.I_z
 
 
@@ -137,7 +137,7 @@ class Box(Described):
     width, height : float
         Outer dimensions along y and along z [m].
     thickness : float, optional
-        Of the wall, the same on four sides [m]; solid without it.
+        Thickness of the wall, equal on all four sides [m]. Without it the section is solid.
     """
 
     type: Literal["box"] = "box"
@@ -160,28 +160,29 @@ class Box(Described):
 
     @property
     def area(self) -> float:
-        """[m^2]"""
+        """Area of the section [m^2]."""
         w, h = self._hole
         return self.width * self.height - w * h
 
     @property
     def I_y(self) -> float:
-        """Resists deflection along y [m^4]."""
+        """Area moment that resists deflection along y [m^4]."""
         w, h = self._hole
         return (self.height * self.width**3 - h * w**3) / 12
 
     @property
     def I_z(self) -> float:
-        """Resists deflection along z [m^4]."""
+        """Area moment that resists deflection along z [m^4]."""
         w, h = self._hole
         return (self.width * self.height**3 - w * h**3) / 12
 
     @property
     def J(self) -> float:
-        """Torsion constant [m^4]: Saint-Venant's series if solid, Bredt's formula for thin walls if hollow.
+        """Torsion constant [m^4]: Saint-Venant's series for a solid section, Bredt's thin-wall formula for a hollow
+        one.
 
-        Source: Timoshenko & Goodier, Theory of Elasticity, sections 109 and 115. Bredt's formula loses accuracy as the
-        wall gets thick; `GJ` of the beam takes a better number.
+        Source: Timoshenko & Goodier, Theory of Elasticity, sections 109 and 115. Bredt's formula loses accuracy for
+        thick walls. In this case give a better value as the beam's `GJ`.
         """
         if self.thickness is not None:
             w, h = self.width - self.thickness, self.height - self.thickness
@@ -192,7 +193,7 @@ class Box(Described):
 
     @property
     def polar(self) -> float:
-        """I_y + I_z [m^4]: times density, the moment of inertia about the axis per length."""
+        """Polar area moment I_y + I_z [m^4]. Times density, it is the moment of inertia about the axis per length."""
         return self.I_y + self.I_z
 
 
@@ -200,6 +201,6 @@ Section = Annotated[Rod | Tube | Box, Field(discriminator="type"), one_of(Rod, T
 
 
 def between(base: Rod | Tube | Box, tip: Rod | Tube | Box, x: float) -> Rod | Tube | Box:
-    """The section at x in [0, 1] where every dimension goes linearly from that of `base` to that of `tip`."""
+    """Return the section at x in [0, 1], with every dimension interpolated linearly from `base` to `tip`."""
     dimensions = {name: value for name, value in base if name != "type" and value is not None}
     return base.replace(**{name: (1 - x) * value + x * getattr(tip, name) for name, value in dimensions.items()})

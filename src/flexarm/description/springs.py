@@ -1,4 +1,4 @@
-"""Springs of drives, play, end stops, and springs beside an actuator."""
+"""Springs of drives, backlash, end stops, and springs parallel to an actuator."""
 
 from itertools import pairwise
 from typing import Annotated, Any, Self, final
@@ -11,14 +11,14 @@ from flexarm.description.parts import DAMPING, EFFORT, PLACE, STIFFNESS, Describ
 
 CUBIC = "N m/rad^3 or N/m^3"
 MOST_POINTS = 200
-"""Of a table: each costs an operation or two in every evaluation."""
+"""Largest number of points of a table. Each point costs one or two operations in every evaluation."""
 
 AT_LEAST_ONE: Rule = ("at least 1", lambda x: x >= 1)
 HALF_TO_ONE: Rule = ("from 0.5 to 1", lambda x: 0.5 <= x <= 1)
 
 
 def _points(value: object) -> Any:
-    """Pairs (deflection, force), ascending in the deflection; raises `Fault`."""
+    """Return the pairs (deflection, force) in ascending order of deflection. Raises `Fault`."""
     if value is None:
         return None
     items = checked_list(value, "a list of pairs (deflection, force)")
@@ -38,7 +38,7 @@ def _points(value: object) -> Any:
 
 @final
 class Hysteresis(Described):
-    """Bouc and Wen's: a spring that yields, with its elastic deflection z for a state.
+    """Hysteresis of Bouc and Wen: a spring that yields, with its elastic deflection z as a state.
 
     The force is stiffness * z with z' = d' - (shape |d'| x |x|^(exponent - 1) + (1 - shape) d' |x|^exponent), where
     d is the spring's deflection and x = z stiffness / force.
@@ -46,13 +46,13 @@ class Hysteresis(Described):
     Parameters
     ----------
     stiffness : float
-        Where it begins [N m/rad or N/m].
+        Initial stiffness [N m/rad or N/m].
     force : float
-        What it comes to [N m or N].
+        Limit of the force at large deflections [N m or N].
     exponent : float
-        How sharply it yields, 1 or more.
+        Sharpness of the yielding, 1 or more.
     shape : float
-        Of the loop, 0.5 (it unloads along a straight line) to 1; below 0.5 it would give energy.
+        Shape of the loop, from 0.5 (unloading along a straight line) to 1. Below 0.5 the spring would produce energy.
     """
 
     stiffness: Annotated[float, number(STIFFNESS, POSITIVE)]
@@ -65,19 +65,20 @@ class Hysteresis(Described):
 class Spring(Part):
     """The spring of a transmission, beside the joint's own `stiffness` or in its place.
 
-    Its force at the deflection d is stiffness * d + cubic * d^3 + that of the table, and that of the hysteresis.
+    Its force at the deflection d is stiffness * d + cubic * d^3, plus the forces of the table and of the hysteresis.
 
     Parameters
     ----------
     stiffness, cubic : float
-        [N m/rad or N/m], [N m/rad^3 or N/m^3]
+        Linear stiffness [N m/rad or N/m], and coefficient of d^3 [N m/rad^3 or N/m^3].
     table : list of (deflection, force), optional
-        Between its points the force is linear, beyond them it goes on as between the last two.
+        Points of a piecewise linear force. Beyond its ends the force continues with the slope of the last interval.
     damping : float
-        Viscous [N m s/rad or N s/m].
+        Viscous damping [N m s/rad or N s/m].
     hysteresis : Hysteresis, optional
+        Hysteretic force that acts in addition.
     variable : bool
-        Whether an exogenous input "spring.stiffness" adds to the stiffness: what changes it then does work.
+        True if the exogenous input "spring.stiffness" adds to the stiffness. A change of the stiffness then does work.
     """
 
     stiffness: Annotated[float, number(STIFFNESS, NOT_NEGATIVE)] = 0.0
@@ -95,28 +96,28 @@ class Spring(Part):
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """The hysteresis' elastic deflection."""
+        """Name and unit of the elastic deflection of the hysteresis, if there is one."""
         return () if self.hysteresis is None else (("hysteresis", PLACE),)
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
-        """What is added to the stiffness."""
+        """Name and unit of the stiffness that an exogenous input adds."""
         return (("stiffness", STIFFNESS),) if self.variable else ()
 
 
 @final
 class Backlash(Part):
-    """Play of a transmission: its spring is wound only beyond half the width on either side.
+    """Backlash of a transmission: its spring deflects only beyond half the width on either side.
 
     Parameters
     ----------
     width : float
-        From contact to contact [rad or m].
+        Total play from contact to contact [rad or m].
     transition : float, optional
-        Of the deflection about which contact is made: in it the spring's deflection goes smoothly from nothing to that
-        of full contact [rad or m], at most `width`; default a tenth of it.
+        Width of the range of deflection around the contact point in which the spring's deflection rises smoothly from
+        zero to that of full contact [rad or m]. It is at most `width`. Default: a tenth of `width`.
     sharp : bool
-        Contact in a point: no transition, and the solver stops there.
+        True if contact begins at a point, without a transition. The solver then stops at each contact.
     """
 
     width: Annotated[float, number(PLACE, POSITIVE)]
@@ -134,18 +135,18 @@ class Backlash(Part):
 
 @final
 class Stops(Part):
-    """End stops: a spring and a damper beyond a range of the joint. They push back, and never pull.
+    """End stops: a spring and a damper beyond a range of the joint. They push back and never pull.
 
     Parameters
     ----------
     lower, upper : float, optional
         Ends of the range [rad or m].
     stiffness, damping : float
-        [N m/rad or N/m], [N m s/rad or N s/m]
+        Stiffness [N m/rad or N/m] and damping [N m s/rad or N s/m] of a stop.
     transition : float, optional
-        Of the place about which contact is made, as that of `Backlash` [rad or m]; default none.
+        Width of the smooth range around the contact point, as in `Backlash` [rad or m]. Default: none.
     sharp : bool
-        Whether the solver stops at contact.
+        True if the solver stops at each contact.
     """
 
     lower: Annotated[float | None, optional(PLACE)] = None
@@ -168,16 +169,16 @@ class Stops(Part):
 
 @final
 class Parallel(Part):
-    """A spring between a link and the one before, beside the actuator: it holds against gravity, or brings back.
+    """A spring parallel to the actuator, between a link and its parent. It balances gravity or returns the joint.
 
     Parameters
     ----------
     stiffness : float
-        [N m/rad or N/m]
+        Stiffness [N m/rad or N/m].
     rest : float
-        The joint's coordinate where it is not wound [rad or m].
+        Joint coordinate at which the spring is unloaded [rad or m].
     damping : float
-        [N m s/rad or N s/m]
+        Viscous damping [N m s/rad or N s/m].
     """
 
     stiffness: Annotated[float, number(STIFFNESS, POSITIVE)]

@@ -1,4 +1,4 @@
-"""A beam's sections given by a table along it."""
+"""Sections of a beam, given by a table along its length."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, final
@@ -14,7 +14,7 @@ Column = tuple[float, ...]
 
 
 def _planes(unit: str, rule: Rule) -> BeforeValidator:
-    """A column for both planes, or one for each."""
+    """Return a validator of a column for both planes, or of one column for each plane."""
 
     def check(value: object) -> Any:
         if value is None:
@@ -33,17 +33,17 @@ def _column(unit: str, rule: Rule) -> BeforeValidator:
 
 @final
 class SectionTable(Described):
-    """Mass and stiffness at stations of a beam, linear between them; a station given twice is a step.
+    """Mass and stiffness at stations of a beam, linear between stations. A station given twice is a step.
 
-    Every column has a number for every station; `EI`, `shear` and `rotary_inertia` may be tables of columns,
-    {"y": [...], "z": [...]}.
+    Every column has a value for every station. `EI`, `shear` and `rotary_inertia` may also be tables of columns, {"y":
+    [...], "z": [...]}.
 
     Parameters
     ----------
     x : list of float
         Stations, from 0 at the base to 1 at the tip.
     mass_per_length : list of float
-        [kg/m]
+        Mass per length [kg/m].
     EI : list of float, or {"y": [...], "z": [...]}
         Bending stiffness [N m^2].
     GJ, EA : list of float
@@ -51,9 +51,9 @@ class SectionTable(Described):
     polar_inertia : list of float
         Mass moment of inertia about the beam's axis, per length [kg m].
     shear : list of float, or {"y": [...], "z": [...]}
-        Stiffness against shear, kappa G A [N].
+        Shear stiffness, kappa G A [N].
     rotary_inertia : list of float, or {"y": [...], "z": [...]}
-        Mass moment of inertia of a section against turning as the beam bends along y and z, per length [kg m].
+        Mass moment of inertia of a section that turns as the beam bends along y and z, per length [kg m].
     """
 
     x: Annotated[Column, numbers()]
@@ -82,7 +82,7 @@ class SectionTable(Described):
 
     @property
     def columns(self) -> dict[str, Column]:
-        """The columns that are given, by their names: "mass_per_length", "EI" of both planes or "EI.y", ..."""
+        """Given columns by name: "mass_per_length", "EI" for both planes or "EI.y", ..."""
         found: dict[str, Column] = {}
         for name, value in self:
             if isinstance(value, dict):
@@ -92,11 +92,14 @@ class SectionTable(Described):
         return found
 
     def column(self, name: str) -> Column | None:
-        """A column, "EI.y" that of both planes where they have one."""
+        """Return a column, or None. "EI.y" is the column of both planes if there is only one."""
         return self.columns.get(name) or self.columns.get(name.partition(".")[0])
 
     def at(self, name: str, x: np.ndarray) -> np.ndarray:
-        """A column's values at points from 0 to 1, (N,), beyond a step where they lie on it; zeros where it is not."""
+        """Return a column's values at points x from 0 to 1, (N,), or zeros if there is no such column.
+
+        A point on a step has the value beyond the step.
+        """
         column = self.column(name)
         if column is None:
             return np.zeros(len(x))
@@ -107,11 +110,11 @@ class SectionTable(Described):
 
     @property
     def breaks(self) -> Column:
-        """The stations, each once."""
+        """Distinct stations in ascending order."""
         return tuple(sorted(set(self.x)))
 
     def denser(self, factor: float) -> "SectionTable":
-        """The table with every inertia so many times as large."""
+        """Return the table with every inertia multiplied by `factor`."""
         changes: dict[str, Any] = {}
         for name, column in self.columns.items():
             field, _, plane = name.partition(".")
@@ -121,9 +124,9 @@ class SectionTable(Described):
         return self.replace(**changes)
 
     def part(self, a: float, b: float) -> "SectionTable":
-        """The table of the piece of the beam between two stations, itself from 0 to 1."""
+        """Return the table of the part of the beam between two stations, with its own stations from 0 to 1."""
         inside = [i for i, x in enumerate(self.x) if a < x < b]
-        ends = np.array([a, np.nextafter(b, a)])  # a step at the end belongs to what comes then
+        ends = np.array([a, np.nextafter(b, a)])  # a step at the end belongs to the next part
 
         def cut(name: str) -> Column:
             first, last = self.at(name, ends)

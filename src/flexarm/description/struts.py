@@ -1,4 +1,4 @@
-"""Springs between two points of an arm, or between one and the ground."""
+"""Springs between two points of an arm, or between a point of the arm and the ground."""
 
 from typing import Annotated, Self, final
 
@@ -10,26 +10,27 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, SHARE, Described, Fault, Vect
 
 @final
 class Strut(Described):
-    """A spring from a station of a link to a point that does not move, or to a station of another link.
+    """A spring from a station of a link to a fixed point, or to a station of another link.
 
-    It pulls (or pushes) with stiffness times what it is longer than its free length; of free length 0 it carries a
-    link's weight in every position, if it is strong enough by the rule.
+    The spring pulls (or pushes) with its stiffness times its extension beyond the free length. With a free length of 0
+    and a stiffness that matches the weight, it balances a link's weight in every position.
 
     Parameters
     ----------
     link : str
+        Name of the link that carries the first end.
     at : float
-        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+        Station along the link, from 0 to 1 of its length. On a telescope only 1 is allowed.
     point : (3,)
-        Where its other end is, in the world, which is the frame of a base that is not free [m].
+        Position of the other end in the world frame, which is also the frame of a base that is not free [m].
     to : str, optional
-        The link that carries its other end, at the station `to_at`; `point` is then left out.
+        Link that carries the other end, at the station `to_at`. Leave out `point` in this case.
     to_at : float
         Station along that link.
     stiffness : float
-        [N/m]
+        Stiffness [N/m].
     length : float
-        Where it is not wound [m].
+        Free length, at which the spring is unloaded [m].
     """
 
     link: Annotated[str, checks.text]

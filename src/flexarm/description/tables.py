@@ -1,4 +1,4 @@
-"""TOML files read with care, and the names of files in messages."""
+"""Reading of TOML files within limits of size and nesting, and the names of files in messages."""
 
 import re
 import sys
@@ -11,16 +11,18 @@ from flexarm.checks import shown
 from flexarm.errors import DescriptionError, shortened
 
 MOST_BYTES = 4 * 1024**2
-"""Of a file: the largest tables of a scenario are smaller, and what does not end is not read to the end."""
+"""Largest size of a file in bytes. The largest tables of a scenario are smaller. The limit also ends the reading of
+endless files."""
 
 MOST_DIGITS = sys.get_int_max_str_digits()
 
 LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
-"""A key of more than 32 parts, as `a.b.c` has three: `tomllib` takes minutes for one of many thousands."""
+"""Pattern of a key with more than 32 parts, where `a.b.c` has three. `tomllib` takes minutes for many thousands of
+parts."""
 
 
 def read_toml(file: Traversable, name: str) -> dict[str, Any]:
-    """The tables of a TOML file; `name` is what errors call it. Raises `DescriptionError`."""
+    """Return the tables of a TOML file, which error messages call `name`. Raises `DescriptionError`."""
     name = printable(name)
     try:
         with file.open("rb") as opened:
@@ -41,14 +43,14 @@ def read_toml(file: Traversable, name: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DescriptionError(f"{name}: not a TOML file: {' '.join(str(error).split())}") from None
-    except ValueError:  # from Python's `int`, which reads no number of thousands of digits
+    except ValueError:  # from Python's `int`, which rejects numbers with thousands of digits
         raise DescriptionError(f"{name}: an integer has too many digits; at most {MOST_DIGITS} are allowed") from None
     except RecursionError:
         raise DescriptionError(f"{name}: not a TOML file: nested too deep") from None
 
 
 def path_text(caller: str, what: str, name_or_path: object) -> str:
-    """A name or a path as a text; raises `DescriptionError` where it is neither."""
+    """Return a name or a path as text. Raises `DescriptionError` if the argument is neither."""
     given = fspath(name_or_path) if isinstance(name_or_path, str | PathLike) else None
     if not isinstance(given, str):
         raise DescriptionError(f"{caller}: {shown(name_or_path)} is neither the name of {what} nor a path")
@@ -56,5 +58,5 @@ def path_text(caller: str, what: str, name_or_path: object) -> str:
 
 
 def printable(name: str) -> str:
-    """A file's name for a message of one line."""
+    """Return a file's name for a message of one line."""
     return shortened(name if name.isprintable() else repr(name))

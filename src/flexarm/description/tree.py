@@ -1,4 +1,4 @@
-"""Which link carries which."""
+"""Tree of links: the parent of each link."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from flexarm.description.arm import Arm
 
 BASE = "base"
-"""What a link names as its parent that stands on the base, where no link has that name."""
+"""Parent of a link on the base, unless a link has this name."""
 
 
 def resolved(links: Sequence[tuple[str, str | None]]) -> tuple[int, ...]:
-    """For each link, of which name and parent are given, the position of its parent, -1 for the base; raises `Fault`.
+    """Return the index of each link's parent, or -1 for the base, from pairs (name, parent). Raises `Fault`.
 
-    Without a parent it is the link before.
+    Without a parent, a link is on the previous link of the list.
     """
     names = {name: i for i, (name, _) in enumerate(links)}
     found = []
@@ -36,14 +36,14 @@ def resolved(links: Sequence[tuple[str, str | None]]) -> tuple[int, ...]:
                 circle = " on ".join(repr(links[n][0]) for n in [*way, i])
                 raise Fault("parent", f"leads in a circle: {circle}", where=f"link {name!r}")
             if at in way:
-                break  # a circle of others, which they will tell
+                break  # a cycle of other links, which their own iteration reports
             way.append(at)
             at = found[at]
     return tuple(found)
 
 
 def carriers(arm: "Arm") -> tuple[str, ...]:
-    """What each link stands on, in words: "base", "upper", "upper at 0.5"."""
+    """Return the parent of each link in words: "base", "upper", "upper at 0.5"."""
     found = []
     for link, parent in zip(arm.links, arm.parents, strict=True):
         where = "" if link.at == 1.0 else f" at {link.at:g}" if isinstance(link.at, float) else " at a pose"

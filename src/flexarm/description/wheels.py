@@ -1,4 +1,4 @@
-"""Reaction wheels: rotors on the base that turn it by what they take up of its angular momentum."""
+"""Reaction wheels: rotors on the base that turn the base by exchanging angular momentum with it."""
 
 from typing import Any
 
@@ -19,32 +19,34 @@ def reaction_wheel(
     placement: Pose | None = None,
     transverse: float | None = None,
 ) -> Link:
-    """A rotor on the base that turns about an axis through its centre of mass: a link, to stand among an arm's links.
+    """Return a link for a rotor on the base that turns about an axis through its centre of mass.
 
-    Its input is the motor's torque on the wheel [N m], the opposite of which turns the base. A link that stands behind
-    it in the list and is not to ride on the wheel needs a `parent`, and an arm whose last link it is a `tip`. Friction,
-    a motor's limits and the like are the joint's: `wheel.replace(joint=wheel.joint.replace(drive=...))`.
+    The input is the motor's torque on the wheel [N m]. The opposite torque turns the base.
+
+    Put the link into the list of an arm's links. A later link in the list that the wheel does not carry needs a
+    `parent`. If the wheel is the last link, the arm needs a `tip`. Friction, motor limits and other parts belong to the
+    joint: `wheel.replace(joint=wheel.joint.replace(drive=...))`.
 
     Parameters
     ----------
     name : str
-        Of the link; its input is `name.joint`.
+        Name of the link. Its input is `name.joint`.
     axis : (3,)
         Unit vector along which the wheel turns, in the frame of `placement`.
     inertia : float
-        About the axis [kg m^2].
+        Moment of inertia about the axis [kg m^2].
     mass : float
-        [kg]
+        Mass of the wheel [kg].
     placement : Pose, optional
-        Of the wheel's centre in the base's frame; default the base's origin.
+        Pose of the wheel's centre in the base frame. Default: the origin of the base.
     transverse : float, optional
-        Moment of inertia about any axis through the centre and across the first [kg m^2]; default half of `inertia`,
-        that of a thin disc.
+        Moment of inertia about any axis through the centre perpendicular to `axis` [kg m^2]. Default: half of
+        `inertia`, as for a thin disc.
 
     Raises
     ------
     DescriptionError
-        When an argument is not allowed.
+        If an argument is not allowed.
     """
     joint = Revolute(axis=axis)
     with refused("reaction_wheel"):

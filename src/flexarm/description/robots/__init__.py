@@ -1,4 +1,4 @@
-"""Arms from files of robots: URDF, the format of ROS, and MJCF, MuJoCo's."""
+"""Arms from robot files: URDF, the format of ROS, and MJCF, the format of MuJoCo."""
 
 from flexarm.description.robots.reading import (
     RobotReport,

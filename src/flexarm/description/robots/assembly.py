@@ -1,7 +1,7 @@
-"""From a robot to an arm: what moves what, what is one body, which frames links have, what is said of it.
+"""Conversion of a robot to an arm: which links move, which are combined, their frames, and the lines on the result.
 
-A link that does not bend keeps its frame of the file. A link that bends has a frame of its own at the same origin,
-its x along the beam: R_LB turns it into the file's.
+A rigid link keeps its frame of the file. A flexible link has a frame of its own at the same origin, with its x axis
+along the beam. R_LB turns vectors of this frame into the frame of the file.
 """
 
 from collections.abc import Mapping
@@ -25,24 +25,26 @@ from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 
 SMALL = 1e-9
-"""A length that is none [m]: two joints this near meet."""
+"""Largest length that counts as zero [m]: two joints this close meet."""
 SAME = 0.01
-"""Relative difference between a beam's mass, centre or inertia and the file's above which it is listed; no link is
-known better than this."""
+"""Relative difference between a beam's mass, centre or inertia and the file's above which the beam is listed.
+
+No link is known more accurately.
+"""
 
 
 class Setting(Exception):
-    """A fault of what the user says beside the file; its text goes on from the name of that."""
+    """An error in the user's settings. Its message continues the name of the settings."""
 
 
 def _theirs(table: str, error: DescriptionError) -> Setting:
-    """What a description refuses, told as of the table that says it."""
+    """Return the error of a description as one of the settings table that contains the value."""
     return Setting(f"{table}{'.' if error.field else ''}{error.field}: {error.message}")
 
 
 @dataclass
 class Mount:
-    """A link that is a body of its own: the joint that carries it, on which other, where; and what is one with it."""
+    """A link with a body of its own: its joint, the link that carries it, its pose, and the inertias combined in it."""
 
     link: str
     joint: Joint
@@ -50,13 +52,13 @@ class Mount:
     place: Posed
     moves: bool
     parts: list[Lump] = field(default_factory=list)
-    frame: Posed = HERE  # that of its body in the file's
+    frame: Posed = HERE  # that of its body in the file's frame
     length: float = 0.0
 
 
 @dataclass(frozen=True)
 class Assembled:
-    """An arm, and what there is to say of how it came about."""
+    """An arm, and the lines on how it was made."""
 
     arm: Arm
     joints: dict[str, str]
@@ -67,7 +69,7 @@ class Assembled:
 
 
 def assembled(robot: Robot, settings: Settings) -> Assembled:
-    """The arm of a robot; raises `Setting` and `DescriptionError`."""
+    """Return the arm of a robot. Raises `Setting` and `DescriptionError`."""
     return _Assembly(robot, settings).arm()
 
 
@@ -113,10 +115,11 @@ class _Assembly:
         merged = {link: self.names.get(carrier, BASE) for link, carrier in self.merged.items()}
         return Assembled(arm, names, merged, limits, [*self.strange, *lines_of(self.told)], self.notes)
 
-    # what moves
+    # which joints move
 
     def _locked(self) -> dict[str, float]:
-        """Joints that stand still by the user's word, and those that follow them."""
+        """Return the joints that the user locks, and those that follow locked ones by <mimic>, with their
+        coordinates."""
         locked, joints = dict(self.settings.locked), self.robot.joints
         for name in locked:
             if name not in joints:
@@ -144,7 +147,7 @@ class _Assembly:
         return locked
 
     def _ground(self) -> tuple[str, bool]:
-        """The link that is the base, and whether it is free."""
+        """Return the link that is the base, and True if the base is free."""
         root, wanted = self.robot.root, self.settings.base
         on_root = self.robot.below(root)
         if wanted == "fixed" or self._weighs(root):
@@ -160,7 +163,10 @@ class _Assembly:
         return joint.child, True
 
     def _of_the_world(self, on_root: list[Joint]) -> tuple[str, bool]:
-        """The same in a world: what floats and carries the most joints, where nothing that stands there moves."""
+        """Return the same for a file with a world.
+
+        The base is the floating link with the most joints, if no other link on the world moves.
+        """
         joints = {joint.name: self._moving_from(joint) for joint in on_root}
         floating = [joint for joint in on_root if joint.kind == "floating"]
         if not floating or any(joints[joint.name] for joint in on_root if joint.kind != "floating"):
@@ -175,7 +181,7 @@ class _Assembly:
         return base.child, True
 
     def _moving_from(self, joint: Joint) -> int:
-        """How many joints move, this one and those on it."""
+        """Return the number of moving joints, including this one and those outboard of it."""
         count, waiting = 0, [joint]
         while waiting:
             at = waiting.pop()
@@ -184,7 +190,7 @@ class _Assembly:
         return count
 
     def _held(self) -> set[str]:
-        """Joints that have no coordinate."""
+        """Return the joints without a coordinate."""
         held = {joint.name for joint in self.robot.joints.values() if not joint.moves} | set(self.locked)
         heavy: set[str] = set()
         for link in reversed(self._outward()):
@@ -203,7 +209,7 @@ class _Assembly:
         return held
 
     def _outward(self) -> list[str]:
-        """The links on the base, each behind what carries it, whole branches in the order of the file."""
+        """Return the links on the base, each after its parent, complete branches in the order of the file."""
         found, waiting = [], [self.ground]
         while waiting:
             link = waiting.pop()
@@ -213,12 +219,12 @@ class _Assembly:
         return found
 
     def _weighs(self, link: str) -> bool:
-        """Return whether the file gives an inertia for a link, also a wrong one."""
+        """Return True if the file gives an inertia for a link, even a wrong one."""
         given = self.robot.links[link]
         return isinstance(given, Fault) or (given is not None and not lump_of(given).is_nothing)
 
     def _own(self, link: str) -> Lump:
-        """The inertia of one link, in its frame."""
+        """Return the inertia of one link in its frame."""
         given = self.robot.links[link]
         if given is None:
             return NOTHING
@@ -239,7 +245,8 @@ class _Assembly:
         return seen(lump, R, p)
 
     def _standing(self) -> set[str]:
-        """Return the links that do not move: fixed joints connect them to a fixed base, and no link between bends."""
+        """Return the links that do not move: fixed joints connect them to a fixed base, with no flexible link
+        between."""
         found, waiting = set(), [] if self.free else [self.ground]
         while waiting:
             link = waiting.pop()
@@ -249,7 +256,7 @@ class _Assembly:
         return found
 
     def _unresisted(self) -> set[str]:
-        """Return the joints that move nothing with inertia about their axes, and list other motions without it."""
+        """Return the joints that move no inertia about their axes, and list combined motions without inertia."""
         resistance = Resistance(self.robot, self.settings, self.held, self._outward(), self._stood)
         alone = resistance.alone()
         for joint in alone:
@@ -261,7 +268,7 @@ class _Assembly:
         return {joint.name for joint in alone}
 
     def _tip(self) -> str:
-        """The link whose frame is the arm's tip: the user's, or the one behind most joints."""
+        """Return the link whose frame is the tip: the user's choice, or the link behind the most joints."""
         links = self._outward()
         if (given := self.settings.tip) is not None:
             if given not in self.robot.links:
@@ -285,7 +292,7 @@ class _Assembly:
         return tip
 
     def _check_tables(self) -> None:
-        """That what is to bend and wind up is there."""
+        """Raise `Setting` if the settings name links or joints that do not exist, or that cannot be flexible."""
         links, joints = self.robot.links, self.robot.joints
         for name in self.settings.links:
             if name not in links:
@@ -305,7 +312,7 @@ class _Assembly:
     # which links are bodies
 
     def _mount(self) -> None:
-        """Bodies, and what is one with them or with the base."""
+        """Collect the links that have bodies, and combine all others with them or with the base."""
         waiting: list[tuple[str, str, Posed]] = [(self.ground, "", HERE)]
         while waiting:
             link, carrier, place = waiting.pop()
@@ -332,7 +339,7 @@ class _Assembly:
         return carrier in self.settings.links and not own.is_nothing
 
     def _stood(self, joint: Joint) -> Posed:
-        """The frame of a joint's child in its parent's: where the joint is zero, or is locked."""
+        """Return the frame of a joint's child in its parent's, with the joint at zero or at its locked coordinate."""
         place, value = Posed.of(joint.place), self.locked.get(joint.name, 0.0)
         if not value:
             return place
@@ -341,7 +348,7 @@ class _Assembly:
         return place.then(Posed(turned(joint.axis, value), np.zeros(3)))
 
     def _name(self) -> None:
-        """Names that coordinates can carry: without dots and spaces, and no link called as the base is."""
+        """Give each link a name without dots and spaces that differs from the base's."""
         taken: set[str] = set()
         for link in self.mounts:
             name = _label(link)
@@ -352,10 +359,10 @@ class _Assembly:
             if name != link:
                 self.notes.append(f"link {link!r} is called {name!r}")
 
-    # links that bend
+    # flexible links
 
     def _way_to_tip(self) -> dict[str, Joint]:
-        """For each link on the way to the tip the joint that leads on."""
+        """Return the joint that leads on to the tip, by the name of each link on the path to the tip."""
         ahead: dict[str, Joint] = {}
         link = self.tip
         while link != self.ground and (joint := self.robot.above(link)) is not None:
@@ -364,7 +371,8 @@ class _Assembly:
         return ahead
 
     def _lay(self, mount: Mount, ahead: Mapping[str, Joint]) -> None:
-        """The frame of a beam: x to its end, z across it as near to the joint's axis as it can be, or as given."""
+        """Set the frame of a beam: x to its end, and z across the beam as close to the joint's axis as possible, or as
+        given."""
         table, where = self.settings.links[mount.link], f"links.{mount.link}"
         end = self._end(mount, table.get("to"), ahead, where)
         length = float(np.linalg.norm(end))
@@ -383,7 +391,7 @@ class _Assembly:
         mount.frame, mount.length = Posed(np.column_stack([x, np.cross(z, x), z]), np.zeros(3)), length
 
     def _end(self, mount: Mount, to: object, ahead: Mapping[str, Joint], where: str) -> np.ndarray:
-        """Where a beam ends, in the link's frame of the file."""
+        """Return the end of a beam, in the link's frame of the file."""
         if to is not None and not isinstance(to, str):
             return self._vector(to, f"{where}.to")
         on = self.robot.below(mount.link)
@@ -397,7 +405,7 @@ class _Assembly:
         if mount.link in ahead:
             place = HERE
             link = mount.link
-            while (joint := ahead.get(link)) is not None:  # frames that only rename a place lead on
+            while (joint := ahead.get(link)) is not None:  # links that only rename a frame lead on
                 place, link = place.then(self._stood(joint)), joint.child
                 if np.linalg.norm(place.p) > SMALL or joint.name not in self.held:
                     return place.p
@@ -417,7 +425,7 @@ class _Assembly:
             raise Setting(f"{where}: is zero; it must have a direction")
         return np.array(found)
 
-    # what the description says
+    # the parts of the description
 
     def _link(self, mount: Mount) -> Link:
         table: dict[str, Any] = {"name": self.names[mount.link], "joint": self._joint(mount)}
@@ -425,7 +433,7 @@ class _Assembly:
         return Link(**table)
 
     def _where(self, mount: Mount) -> dict[str, Any]:
-        """Parent, place on it and placement."""
+        """Return the parent, the place on it and the placement."""
         place = mount.place if mount.frame is HERE else mount.place.then(mount.frame)
         if not mount.carrier:
             return {"parent": BASE, "placement": place.pose()}
@@ -528,13 +536,14 @@ class _Assembly:
             return (Prismatic if joint.kind == "prismatic" else Revolute)(**table)
         except DescriptionError as error:
             if error.field.startswith((*own.keys() - given.keys(),)):
-                return table  # what the robot's file says, which its link refuses
+                return table  # an error in the robot's file, which its link reports
             raise _theirs(f"joints.{joint.name}", error) from None
 
     def _drive(self, joint: Joint, given: Any) -> Any:
-        """What else the drive has: the file's friction, and the file's limits in parts that leave theirs out."""
+        """Return the drive with the file's friction, and with the file's limits for parts that have none of their
+        own."""
         if given is not None and not isinstance(given, Mapping):
-            return given  # a Drive, whole
+            return given  # a complete Drive
         drive = dict(given or {})
         if joint.friction and not drive.keys() & {"friction", "link_friction"}:
             drive["link_friction"] = {"coulomb": joint.friction}
@@ -564,7 +573,7 @@ class _Assembly:
         return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=inertia, thrusters=tuple(thrusters))
 
     def _thrusters(self, limits: dict[str, Limits]) -> list[Thruster]:
-        """Return the actuators that push and turn the base; their limits are added to those of the joints."""
+        """Return the actuators that push and turn the base. Their limits are added to those of the joints."""
         found: dict[str, Thruster] = {}
         for thrust in self.robot.thrusts:
             place = self.on_base.get(thrust.link)
@@ -592,7 +601,7 @@ def _label(name: str) -> str:
 
 
 def _of_beam(beam: Beam) -> Lump:
-    """A beam that does not bend, with its lumps, in its own frame."""
+    """Return the inertia of an undeformed beam with its lumps, in its own frame."""
     rod = beam.rigid()
     parts = [Lump(rod.mass, np.array(rod.center), rod.inertia_tensor)]
     for lump in beam.lumps:

@@ -1,4 +1,4 @@
-"""Inertia of bodies that are one: what links behind fixed joints add to the link that carries them."""
+"""Inertia of combined bodies, such as links behind fixed joints and the link that carries them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -17,18 +17,20 @@ class Lump(NamedTuple):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it resists no acceleration."""
+        """True if the lump has neither mass nor inertia."""
         return self.m == 0.0 and not self.I.any()
 
 
 def lump_of(given: Inertial) -> Lump:
-    """An inertia of a file, along its own axes."""
+    """Return an inertia of a file, along its own axes."""
     return Lump(given.mass, np.zeros(3), given.inertia)
 
 
 ROUNDED = 1e-6
-"""Of the largest principal moment of inertia, and of a metre: how far below zero a moment of inertia, and that of the
-mass at this distance, may be that was rounded, as files are written."""
+"""Tolerance for negative principal moments of inertia that come from rounding in files.
+
+It is a share of the largest principal moment, and a distance in metres for the mass.
+"""
 
 
 UNEVEN = 1e-3
@@ -39,25 +41,26 @@ NEARLY_NOTHING = 1e-14
 
 
 def excess(lump: Lump) -> float:
-    """Return the excess of the largest principal moment of inertia over the sum of the others; 0 if it is rounding."""
+    """Return the excess of the largest principal moment of inertia over the sum of the others, or 0 if it is
+    rounding."""
     a, b, c = np.linalg.eigvalsh(lump.I).tolist()
     return max(c - a - b, 0.0) if c - a - b > UNEVEN * abs(c) else 0.0
 
 
 def about(lump: Lump, axis: np.ndarray) -> float:
-    """Return the moment of inertia about an axis through the frame's origin; zero if it is rounding."""
+    """Return the moment of inertia about an axis through the frame's origin, or zero if it is rounding."""
     found = axis @ lump.I @ axis + lump.m * float(np.sum(np.cross(axis, lump.c) ** 2))
     return float(found) if found > NEARLY_NOTHING * (np.trace(lump.I) + lump.m * lump.c @ lump.c) else 0.0
 
 
 def least(lump: Lump) -> float:
-    """The least principal value; 0 where rounding alone makes it negative."""
+    """Return the least principal moment, or 0 if it is negative only by rounding."""
     values = np.linalg.eigvalsh(lump.I)
     return float(values[0]) if values[0] < -_rounding(lump.m, values) else max(float(values[0]), 0.0)
 
 
 def raised(lump: Lump) -> np.ndarray:
-    """The tensor where no principal value is negative, or one is beyond rounding; else with zero in its place."""
+    """Return the tensor with zero in place of a principal moment that is negative only by rounding."""
     values, axes = np.linalg.eigh(lump.I)
     if not -_rounding(lump.m, values) <= values[0] < 0.0:
         return lump.I
@@ -73,13 +76,14 @@ NOTHING = Lump(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def seen(lump: Lump, R: np.ndarray, p: np.ndarray) -> Lump:
-    """The same in a frame A, where R_AB and p_AB place its own frame B."""
+    """Return the same inertia in a frame A, where R_AB and p_AB place its own frame B."""
     I = R @ lump.I @ R.T
     return Lump(lump.m, p + R @ lump.c, (I + I.T) / 2)
 
 
 def together(lumps: Iterable[Lump]) -> Lump:
-    """All as one: I = sum (I_i + m_i (d_i . d_i 1 - d_i d_i')), d_i from the common centre of mass."""
+    """Return the inertia of all lumps as one: I = sum (I_i + m_i (d_i . d_i 1 - d_i d_i')), d_i from the common centre
+    of mass."""
     some = [lump for lump in lumps if not lump.is_nothing]
     if len(some) < 2:
         return some[0] if some else NOTHING

@@ -1,7 +1,8 @@
-"""What an MJCF file says, by MuJoCo: its compiler resolves defaults, frames, orientations and inertias of shapes.
+"""Robots from MJCF files, compiled by MuJoCo, which resolves defaults, frames, orientations and inertias of shapes.
 
-A body becomes a link. Its frame stands where its joint does, so that it turns about its own origin; of several joints
-each but the last carries a link without mass that has the joint's name. Coordinates are MuJoCo's, `ref` included.
+A body becomes a link. Its frame is placed at its joint, so that the link turns about its own origin. If a body has
+several joints, each joint but the last carries a link without mass, with the name of the joint. Coordinates are those
+of MuJoCo, including `ref`.
 """
 
 import json
@@ -26,21 +27,22 @@ from flexarm.description.robots.xml import Element, lines_of
 PATIENCE = child_process.PATIENCE
 MOST_BODIES = 5_000
 LONGEST = 300
-"""Characters of what MuJoCo says of a fault."""
+"""Largest number of characters of MuJoCo's error messages in ours."""
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
 
 
 def robot(path: Path, root: Element, points: Collection[str] = ()) -> Robot:
-    """What a file says; sites that `points` names are links without mass. Raises `Fault`, one sentence."""
+    """Return the robot in a file. Sites named in `points` become links without mass. Raises `Fault` with one
+    sentence."""
     files = written(path, root)
     return _Reading(files, _compiled(path)).robot(points)
 
 
 def _compiled(path: Path) -> dict[str, Any]:
-    """What MuJoCo makes of a file, in a process that has limits."""
+    """Return the model that MuJoCo compiles from a file, in a process with limits."""
     if find_spec("mujoco") is None:
         raise Fault("", 'MJCF files are read with MuJoCo: pip install "flexarm[mjcf]"', sentence=True)
-    with tempfile.TemporaryDirectory(prefix="flexarm-mjcf-") as folder:  # where MuJoCo writes its log
+    with tempfile.TemporaryDirectory(prefix="flexarm-mjcf-") as folder:  # the folder for MuJoCo's log
         said = _answer(os.path.abspath(path), folder)
 
     def refuse(constant: str) -> None:
@@ -74,7 +76,7 @@ def _answer(path: str, folder: str) -> str:
 
 
 def _one_line(said: str) -> str:
-    """MuJoCo's words about an error in one line, without the word error and the places of its own files."""
+    """Return MuJoCo's error message on one line, without the word error and without positions in its own files."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     text = "; ".join(line.removeprefix("XML Error: ").removeprefix("Error: ") for line in lines)
     return f"{text[:LONGEST]}{'...' * (len(text) > LONGEST)}" if text else "it does not say why"
@@ -92,7 +94,7 @@ class _Reading:
         self.links: dict[str, Inertial | Fault | None] = {}
         self.joints: dict[str, Joint] = {}
         self.shifted: dict[int, Posed] = {}
-        """Of bodies the frame of the file in that of the link."""
+        """Frames of bodies in the file, relative to the frames of their links."""
         bodies, joints = said["bodies"], said["joints"]
         self.names = _named(bodies, "body")
         self.names[0] = "world"
@@ -129,7 +131,7 @@ class _Reading:
         )  # fmt: skip
 
     def _tell(self, what: str, tag: str, part: dict[str, Any]) -> None:
-        """Something that is not understood, which others of its kind may follow."""
+        """List something that is not understood, together with others of its kind."""
         self.told.setdefault(what, []).append(self._at(tag, part))
 
     def _at(self, tag: str, part: dict[str, Any]) -> str:
@@ -138,7 +140,7 @@ class _Reading:
     # bodies and joints
 
     def _body(self, i: int) -> None:
-        """The link of a body, with links for all its joints but the last."""
+        """Add the link of a body, and a link for each of its joints but the last."""
         body, name = self.said["bodies"][i], self.names[i]
         if body["gravcomp"] and "gravity" not in self.off:
             self._tell(f"gravcomp {body['gravcomp']:g} of <body>: gravity acts on it in full", "body", body)
@@ -170,7 +172,8 @@ class _Reading:
         ) else None  # fmt: skip
 
     def _joint(self, j: int, place: Posed, parent: str, child: str) -> Posed:
-        """Adds a joint; gives the frame of its body in that of the child, from the one in the parent."""
+        """Add a joint, and return the frame of its body in that of the child. `place` is the body's frame in the
+        parent."""
         said, name = self.said["joints"][j], self.of_joints[j]
         kind, at = KINDS[said["kind"]], self._at("joint", said)
         axis = _vector(said["axis"])
@@ -205,7 +208,7 @@ class _Reading:
         return Limits(lower, upper, effort=None if said["effort"] is None else max(map(abs, said["effort"])))
 
     def _point(self, site: dict[str, Any]) -> None:
-        """A link without mass where a site is."""
+        """Add a link without mass at a site."""
         name, body = site["name"], self.names[site["body"]]
         place = self.shifted[site["body"]].then(_posed(site["pos"], site["quat"]))
         self.links[name] = None
@@ -214,7 +217,7 @@ class _Reading:
             fixed, "fixed", body, name, _place(place), (1.0, 0.0, 0.0), Limits(), 0.0, 0.0, None, "the model"
         )
 
-    # what acts on them
+    # actuators and constraints
 
     def _actuators(self) -> None:
         driven: dict[str, list[float]] = {}
@@ -259,7 +262,8 @@ class _Reading:
                 self.notes.append(f"no actuator acts on {some}; they have an input as all joints have, which may be 0")
 
     def _thrust(self, said: dict[str, Any]) -> None:
-        """Read an actuator on a site, which pushes along one line of its body, or turns it about one."""
+        """Add a thruster for an actuator on a site, which pushes along a fixed line of its body or turns the body about
+        one."""
         force, torque = np.array(said["gear"][:3]), np.array(said["gear"][3:])
         if strange := _no_motor(said):
             self._tell(strange, "actuator", said)
@@ -314,7 +318,7 @@ class _Reading:
 
 
 def _no_motor(actuator: dict[str, Any]) -> str:
-    """Return why an actuator's input is not a torque or force, or "" if it is one."""
+    """Return the reason why an actuator's input is not a torque or force, or "" if it is one."""
     if actuator["dynamics"] != "none":
         return f"dynamics ({actuator['dynamics']}) of <actuator>; inputs act at once"
     if actuator["bias"] == "affine" and any(actuator["biases"][:3]):
@@ -326,7 +330,7 @@ def _no_motor(actuator: dict[str, Any]) -> str:
 
 
 def _effort(actuator: dict[str, Any], gear: float) -> float | None:
-    """The most that an actuator gives along its joint, from the ranges of its force and of its input."""
+    """Return the largest effort of an actuator on its joint, from the ranges of its force and of its input."""
     found = []
     if actuator["force"] is not None:
         found.append(abs(gear) * max(map(abs, actuator["force"])))
@@ -337,7 +341,7 @@ def _effort(actuator: dict[str, Any], gear: float) -> float | None:
 
 
 def _named(parts: list[dict[str, Any]], what: str) -> list[str]:
-    """Names of all, also of those that have none in the file."""
+    """Return names of all parts, with new names for parts that have none in the file."""
     taken, found = {part["name"] for part in parts}, []
     for i, part in enumerate(parts):
         name = part["name"]

@@ -1,7 +1,7 @@
-"""What stands in MJCF files as they are written: the files that make one model, and elements that nothing here knows.
+"""Contents of MJCF files as text: the files that make one model, and the elements that this package does not know.
 
-MuJoCo itself refuses what its version does not know. What a later version knows and this package does not is found
-here, in the text, so that it is listed and not dropped.
+MuJoCo itself rejects what its version does not know. Elements of later versions that this package does not know are
+found here, in the text, so that they are listed and not dropped.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ JOINT = (
 )
 READ: dict[str, str] = {
     "mujoco": "model",
-    "compiler": ANY,  # MuJoCo does what it says
+    "compiler": ANY,  # MuJoCo itself applies it
     "lengthrange": ANY,
     "default": "class",
     "worldbody": ANY,
@@ -42,28 +42,28 @@ READ: dict[str, str] = {
     "asset": "",
     "model": ANY,
 }
-"""Elements that are understood, or that MuJoCo resolves, with their attributes."""
+"""Elements with their attributes that are understood or that MuJoCo resolves."""
 
 TOLD = frozenset("equality tendon actuator extension deformable composite flexcomp plugin".split())
-"""Elements that are told by what MuJoCo makes of them."""
+"""Elements that are read from the compiled model."""
 
 ASIDE = frozenset(
     "geom camera light contact sensor keyframe custom visual statistic size mesh texture material hfield skin "
     "flag".split()
 )
-"""Elements that say nothing of how an arm moves by itself: shapes, what they collide with, pictures, measurements."""
+"""Elements without effect on an arm's own motion: shapes, collision, visualization and measurements."""
 
 SIMULATOR = frozenset(
     "timestep impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance sleep_tolerance magnetic o_margin "
     "o_solref o_solimp o_friction integrator cone jacobian solver iterations ls_iterations noslip_iterations "
     "ccd_iterations sdf_iterations sdf_initpoints actuatorgroupdisable".split()
 )
-"""Attributes of <option> that say how MuJoCo computes."""
+"""Attributes of <option> that set the numerical methods of MuJoCo."""
 
 
 @dataclass
 class Written:
-    """An MJCF file with those that it names, as they are written: for each its name and its root element."""
+    """An MJCF file and the files that it names, as text: the name and the root element of each."""
 
     files: tuple[tuple[str, Element], ...]
 
@@ -75,9 +75,9 @@ class Written:
                     self._named.setdefault(name, []).append((element.name, _where(number, file, element)))
 
     def at(self, tag: str, line: int, name: str = "") -> str:
-        """Where an element stands, in words: its line, and the file, where it is another than the first.
+        """Return the position of an element in words: its line, and its file unless it is the first.
 
-        MuJoCo forgets the lines of what is included: that is found by its name.
+        MuJoCo does not keep the lines of included elements, which are found by name.
         """
         if line:
             return f"line {line}"
@@ -85,7 +85,7 @@ class Written:
         return found[0] if len(found) == 1 else "the model"
 
     def unread(self) -> tuple[list[str], list[str]]:
-        """Lines of what is not understood, and of what stands aside: elements and attributes of a kind together."""
+        """Return lines on elements that are not understood, and on elements without effect, combined by kind."""
         strange: dict[str, list[str]] = {}
         aside: dict[str, list[str]] = {}
         for number, (name, root) in enumerate(self.files):
@@ -108,9 +108,9 @@ def _where(number: int, file: str, element: Element) -> str:
 
 
 def _within(root: Element) -> Iterator[tuple[Element, str]]:
-    """Elements and the names of those in which they stand, but those whose parts the model tells one by one.
+    """Return elements and the names of their parents, except those whose parts are read from the compiled model.
 
-    Of defaults those of joints: all others say something of elements that are found themselves.
+    Of defaults only those of joints are returned. All others apply to elements that are found themselves.
     """
     waiting = [(root, "the file")]
     while waiting:
@@ -124,7 +124,7 @@ def _within(root: Element) -> Iterator[tuple[Element, str]]:
 
 
 def written(path: Path, root: Element) -> Written:
-    """The files of a model, from the root element of the first; raises `Fault`."""
+    """Return the files of a model, from the root element of the first. Raises `Fault`."""
     if root.name != "mujoco":
         raise Fault(
             "", f"line {root.line}: the first element is <{root.name}>; that of an MJCF file is <mujoco>", sentence=True
@@ -143,7 +143,7 @@ def written(path: Path, root: Element) -> Written:
                 said = f"line {element.line}: <{element.name}> names {shown(given)}, and there is no such file"
                 raise Fault("", said if holder == path else f"{printable(holder.name)}, {said}", sentence=True)
             if (whole := found.resolve()) in seen:
-                continue  # twice, which MuJoCo refuses for itself where it must not be
+                continue  # a second mention, which MuJoCo rejects itself where it is not allowed
             seen.add(whole)
             if len(seen) > MOST_FILES:
                 raise Fault("", f"names more than {MOST_FILES} files; no robot needs that", sentence=True)
@@ -159,26 +159,26 @@ def written(path: Path, root: Element) -> Written:
 
 
 def _check_copies(element: Element) -> None:
-    """That nothing is to be copied more often than a robot needs."""
+    """Raise `Fault` if an element asks for more copies than a robot needs."""
     given = element.attributes.get("count", "") if element.name in ("replicate", "composite", "flexcomp") else ""
     product = 1.0
     for part in given.split():
         try:
             product *= max(float(part), 1.0)
         except ValueError:
-            return  # MuJoCo says so
+            return  # MuJoCo reports it
     if product > MOST_COPIES:
         said = f"line {element.line}: <{element.name}> count is {shown(given)}; no robot needs more than {MOST_COPIES}"
         raise Fault("", said, sentence=True)
 
 
 def _check_sizes(element: Element, file: str) -> None:
-    """Refuse numbers so large that their squares overflow: MuJoCo makes zeros of such axes and quaternions."""
+    """Raise `Fault` for numbers whose squares overflow. MuJoCo replaces such axes and quaternions by zeros."""
     for key, given in element.attributes.items():
         try:
             numbers = [abs(float(part)) for part in given.split()]
         except ValueError:
-            continue  # names, and what MuJoCo refuses
+            continue  # names, and values that MuJoCo rejects
         if any(LARGEST < number < inf for number in numbers):
             said = f"{file}line {element.line}: {key} of <{element.name}> is {shown(given)}"
             raise Fault("", f"{said}; numbers must be at most {LARGEST:g} in size", sentence=True)

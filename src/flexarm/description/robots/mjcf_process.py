@@ -1,8 +1,8 @@
-"""A process of its own that has MuJoCo compile an MJCF file, and says as JSON what the model has.
+"""Program that has MuJoCo compile an MJCF file in a process of its own, and writes the model as JSON.
 
-`python mjcf_process.py FILE` ends with status 3 and one line about why not where the file is wrong. MuJoCo reads
-meshes, writes logs into the folder in which it runs, and takes any amount of memory where a file asks for it: here that
-harms nobody. What takes long to import stays out, for a caller waits: this is MuJoCo alone.
+For a wrong file, `python mjcf_process.py FILE` ends with status 3 and one line with the reason. MuJoCo reads meshes,
+writes logs into its working folder, and takes any amount of memory that a file demands. In this process that harms no
+other. It imports MuJoCo alone, since the caller waits.
 
 MuJoCo compiles the whole model, since sums over it must be MuJoCo's own: a tendon's inertia counts in a joint's
 `springdamper`. Files of shapes are read only if a body's inertia follows from them. All others may be missing, and
@@ -17,13 +17,13 @@ import sys
 from typing import Any
 
 SECONDS, MEMORY = 20, 4 << 30
-"""Of processor time, and of address space."""
+"""Limits of processor time [s] and of address space [bytes]."""
 
 REFUSED = 3
-"""Status that the caller sees where a file is wrong; the reason stands on standard output."""
+"""Exit status for a wrong file. The reason is on standard output."""
 
 OLDEST = 4_000_000
-"""MuJoCo 4.0.0, which has what is asked here; older ones number themselves lower."""
+"""Version number of MuJoCo 4.0.0, the first with all attributes that are read here."""
 
 MOVE_NOTHING = (
     "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities materials textures"
@@ -34,7 +34,7 @@ SMALLEST = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 2, 1), (0, 1, 3), 
 
 
 def limit() -> None:
-    """Have the system end this process where it takes more than any robot needs."""
+    """Set limits at which the system ends this process. They exceed the needs of any robot."""
     if sys.platform == "win32":
         return
     import resource
@@ -45,7 +45,7 @@ def limit() -> None:
 
 
 def said(path: str) -> dict[str, Any]:
-    """What stands in a file, compiled; raises what MuJoCo raises, and `ValueError`."""
+    """Return the contents of a compiled file. Raises MuJoCo's errors, and `ValueError`."""
     import mujoco as mj
 
     if mj.mj_version() < OLDEST:
@@ -79,9 +79,10 @@ def said(path: str) -> dict[str, Any]:
 
 
 def read(mj: Any, path: str) -> Any:
-    """The specification of a file, whatever its name ends in: MuJoCo takes none for its own that does not end in .xml.
+    """Return the specification of a file with any ending. MuJoCo accepts only files that end in .xml as its own.
 
-    Under a name that does it is handed over beside itself, so that what it includes is found where it lies.
+    A file with another ending is passed under a name that ends in .xml in the same folder, so that its includes are
+    found.
     """
     if path.endswith(".xml"):
         return mj.MjSpec.from_file(path)
@@ -112,7 +113,7 @@ def simplify(mj: Any, spec: Any) -> None:
     for skin in list(spec.skins):
         spec.delete(skin)
     spec.compiler.fusestatic, spec.compiler.discardvisual, spec.compiler.usethread = False, False, False
-    spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # of muscles, which takes a simulation
+    spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # of muscles, which would need a simulation
     spec.memory, spec.nuserdata, spec.nkey = -1, 0, 0
     for what in "body jnt geom site cam tendon actuator sensor".split():
         setattr(spec, f"nuser_{what}", -1)
@@ -166,7 +167,7 @@ def weighed_tendons(spec: Any) -> bool:
 
 
 def weighs(mj: Any, spec: Any, body: Any, geom: Any) -> bool:
-    """Whether a body's inertia follows from a shape."""
+    """Return True if a body's inertia follows from a shape."""
     compiler = spec.compiler
     first, last = compiler.inertiagrouprange
     rule = mj.mjtInertiaFromGeom
@@ -178,36 +179,36 @@ def weighs(mj: Any, spec: Any, body: Any, geom: Any) -> bool:
 
 
 def line(element: Any) -> int:
-    """On which it stands in its file; 0 where MuJoCo does not say."""
+    """Return the line of an element in its file, or 0 if MuJoCo does not give it."""
     number = element.info.strip().removeprefix("line ").partition(" ")[0]
     return int(number) if number.isdigit() else 0
 
 
 def kind(value: Any) -> str:
-    """The name of a member of one of MuJoCo's enumerations, in small letters, without what they all begin with."""
+    """Return the name of a member of one of MuJoCo's enumerations, in lower case and without the common prefix."""
     return str(value.name).partition("_")[2].lower()
 
 
 def tendon(each: Any) -> dict[str, Any]:
-    """A tendon, and what of it moves something."""
+    """Return a tendon, with those of its properties that act on the motion."""
     acts = [
         name
         for name in ("stiffness", "damping", "frictionloss", "armature", "springyield", "limited")
         if any(np_list(getattr(each, name, 0.0)))
     ]
-    if "limited" in acts and each.limited != 1:  # automatic: where a range is given
+    if "limited" in acts and each.limited != 1:  # automatic: limited if a range is given
         acts = [*(x for x in acts if x != "limited"), *(["limited"] if any(each.range) else [])]
     return {"name": each.name, "line": line(each), "acts": acts}
 
 
 def np_list(value: Any) -> list[Any]:
-    """A number, or an array of them, as a list."""
+    """Return a number, or an array of numbers, as a list."""
     flat = getattr(value, "tolist", lambda: value)()
     return flat if isinstance(flat, list) else [flat]
 
 
 def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
-    """Bodies, joints, sites and actuators of a compiled model."""
+    """Return the bodies, joints, sites and actuators of a compiled model."""
     bodies = []
     for each in sorted(spec.bodies, key=lambda body: body.id):
         i = each.id
@@ -274,7 +275,7 @@ def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
 
 
 def m_joint(mj: Any, m: Any, j: int) -> Any:
-    """The kind of a joint."""
+    """Return the kind of a joint."""
     return mj.mjtJoint(int(m.jnt_type[j]))
 
 
@@ -284,7 +285,7 @@ def main(path: str) -> int:
         content, status = json.dumps(said(path)), 0
     except MemoryError:
         content, status = "it takes too much memory", REFUSED
-    except Exception as error:  # MuJoCo reports what is wrong by several kinds
+    except Exception as error:  # MuJoCo reports errors by several kinds of exception
         content, status = str(error), REFUSED
     sys.stdout.buffer.write(content.encode(errors="replace"))
     sys.stdout.buffer.flush()
@@ -292,4 +293,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv[1]))  # without what MuJoCo has yet to clear away
+    os._exit(main(sys.argv[1]))  # skips MuJoCo's cleanup

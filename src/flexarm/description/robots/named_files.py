@@ -14,9 +14,9 @@ PACKAGE, FILE = "package://", "file://"
 
 
 def named(path: Path, root: Element) -> Iterator[Path]:
-    """Return the existing files that a robot's file names, in all folders where programs that read it may look.
+    """Yield the existing files that a robot file names, in all folders where programs that read it may look.
 
-    MJCF may remove the folders from names. Included MJCF files are searched, too; a file that cannot be read names
+    MJCF may remove the folders from names. Included MJCF files are searched, too. A file that cannot be read yields
     nothing.
     """
     parts, seen = _parts(path, root), set()
@@ -35,7 +35,7 @@ def named(path: Path, root: Element) -> Iterator[Path]:
 def _parts(path: Path, root: Element) -> list[tuple[Path, Element]]:
     """Return a file and all files that it includes, each with its root element."""
     found, seen = [(path, root)], {path.resolve()}
-    for holder, part in found:  # which grows
+    for holder, part in found:  # the list grows in the loop
         for element in part.all():
             if element.name not in ("include", "model"):
                 continue
@@ -57,7 +57,7 @@ def _texts(element: Element) -> list[str]:
 
 
 def _addresses(folder: Path, text: str) -> list[Path]:
-    """Return the places to which a file address in URDF may lead. A package is a folder above the file."""
+    """Return the places to which a file address in URDF may refer. A package is a folder above the file."""
     if text.startswith(FILE):
         return [folder / text.removeprefix(FILE)]
     if not text.startswith(PACKAGE):

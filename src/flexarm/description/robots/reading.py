@@ -1,4 +1,4 @@
-"""`from_urdf`, `from_mjcf`, `robot_report`: a file, what a user says beside it, and the arm of both."""
+"""Arms from robot files and the user's settings: `from_urdf`, `from_mjcf`, `robot_report`."""
 
 import codecs
 import warnings
@@ -23,35 +23,37 @@ START = 4096
 """Number of first bytes that are read to recognize a file."""
 
 SUFFIXES = (".urdf", ".xml", ".mjcf")
-"""Of files of robots."""
+"""Endings of the names of robot files."""
 
 BESIDE = ".flex.toml"
-"""How the file beside `robot.urdf` or `robot.xml` ends that says which links bend: `robot.flex.toml`."""
+"""Ending of the settings file next to `robot.urdf` or `robot.xml`, which lists the flexible links:
+`robot.flex.toml`."""
 
 
 @final
 @dataclass(frozen=True)
 class RobotReport:
-    """What became of a robot's file.
+    """Result of reading a robot file.
 
     Attributes
     ----------
     arm : Arm
+        The arm.
     joints : dict
-        By the names of the file's joints the names of the arm's coordinates.
+        Names of the arm's coordinates, by the names of the file's joints.
     merged : dict
-        By the names of links that are one with another the name of that, or "base".
+        Links that were combined with another: the name of the other link, or "base", by the name of the link.
     limits : dict
-        By the names of coordinates the file's limits: `lower`, `upper` [rad or m], `velocity` [rad/s or m/s], `effort`
-        [N m or N], None where the file has none; by the names of their inputs the `effort` of thrusters. The arm moves
-        without them, unless its settings ask for stops or a motor.
+        Limits in the file by the names of coordinates: `lower`, `upper` [rad or m], `velocity` [rad/s or m/s], `effort`
+        [N m or N], None if the file has none. For thrusters, the `effort` by the name of the input. The arm moves
+        without these limits, unless its settings add stops or a motor.
     not_understood : tuple of str
-        What of the file may matter to the motion and is not in the arm, with lines; also a warning.
+        Lines on contents that may matter to the motion and are not in the arm. They are also a warning.
     left_out : tuple of str
-        What says nothing of the motion: shapes to look at and to collide with, materials, limits of ROS's controllers,
-        sensors, how MuJoCo computes.
+        Contents without effect on the motion: shapes for visualization and collision, materials, limits of ROS
+        controllers, sensors, numerical methods of MuJoCo.
     notes : tuple of str
-        What was decided: names, the tip, the beams that stand for inertias.
+        Decisions of the reader: names, the tip, beams in place of inertias.
     """
 
     arm: Arm
@@ -75,7 +77,7 @@ class RobotReport:
 
 
 UrdfReport = RobotReport
-"""Its name before there was MJCF."""
+"""Previous name of `RobotReport`, from before MJCF was supported."""
 
 
 def from_urdf(
@@ -87,32 +89,33 @@ def from_urdf(
     gravity: Sequence[float] | None = None,
     locked: Mapping[str, float] | None = None,
 ) -> Arm:
-    """The arm of a URDF file: all its links, those that bend as beams; what was not understood is one warning.
+    """Return the arm of a URDF file with all its links, the flexible ones as beams.
 
-    Links keep their names and frames; a coordinate is named by its link, "panda_link3.joint". Links behind fixed joints
-    are one with what carries them. Of links that bend the frame has its x along the beam. `urdf_report` says all that
-    became of the file.
+    One warning lists all contents that were not understood. Links keep their names and frames. A coordinate is named
+    after its link, "panda_link3.joint". Links behind fixed joints are combined with the link that carries them. The
+    frame of a flexible link has its x axis along the beam. `urdf_report` returns a report on the complete file.
 
     Parameters
     ----------
     path : str or path
+        URDF file.
     tip : str, optional
-        The link whose frame is the arm's tip; default the one behind the most joints. All branches are kept.
+        Link whose frame is the tip of the arm. Default: the link behind the most joints. All branches are kept.
     flexible : dict or path, optional
-        {"links": {name: {"EI": ..., ...}}, "joints": {name: {"stiffness": ..., ...}}}: fields of a `Beam` for links
-        that bend, of a `Revolute` or `Prismatic` for joints; or the path of a TOML file with these tables, which may
-        also have the arguments below.
+        {"links": {name: {"EI": ..., ...}}, "joints": {name: {"stiffness": ..., ...}}}: fields of a `Beam` for flexible
+        links, and of a `Revolute` or `Prismatic` for joints. A path names a TOML file with these tables, which may also
+        have the arguments below.
     base : "fixed" or "free", optional
-        Default: free where the root is nothing but the frame on which a floating joint stands.
+        Kind of base. Default: free if the root only carries a floating joint.
     gravity : (3,), optional
-        In the root link's frame [m/s^2]; default (0, 0, -9.81).
+        Gravity in the frame of the root link [m/s^2]. Default: (0, 0, -9.81).
     locked : dict, optional
-        Joints that do not move, and where they stand [rad or m].
+        Joints that do not move, with their fixed coordinates [rad or m].
 
     Raises
     ------
     DescriptionError
-        Where the file or an argument cannot be understood; one line that begins with the file's name.
+        If the file or an argument cannot be understood. The message is a line that begins with the file's name.
     """
     report = _report("from_urdf", path, "robot", flexible, tip=tip, base=base, gravity=gravity, locked=locked)
     return warned(report, path).arm
@@ -127,35 +130,37 @@ def from_mjcf(
     gravity: Sequence[float] | None = None,
     locked: Mapping[str, float] | None = None,
 ) -> Arm:
-    """The arm of an MJCF file, MuJoCo's format: as `from_urdf`, whose words hold for bodies in the place of links.
+    """Return the arm of an MJCF file, the format of MuJoCo. `from_urdf` describes the result, with bodies in place of
+    links.
 
-    MuJoCo itself reads the file, in a process of its own: the extra `mjcf`. Bodies keep their names; a coordinate is
-    named by its body, or by its joint where that is not the body's last.
+    MuJoCo itself reads the file, in a process of its own (extra `mjcf`). Bodies keep their names. A coordinate is named
+    after its body, or after its joint if the joint is not the last of its body.
 
     Parameters
     ----------
     path : str or path
+        MJCF file.
     tip : str, optional
-        The body or the site whose frame is the arm's tip; default the body behind the most joints.
+        Body or site whose frame is the tip of the arm. Default: the body behind the most joints.
     flexible, locked
-        As of `from_urdf`.
+        As in `from_urdf`.
     base : "fixed" or "free", optional
-        Default: free where what stands in the world moves by no joint but a free one.
+        Kind of base. Default: free if a free joint is the only joint by which bodies move in the world.
     gravity : (3,), optional
-        In the world's frame [m/s^2]; default the file's.
+        Gravity in the world frame [m/s^2]. Default: the value in the file.
 
     Raises
     ------
     DescriptionError
-        Where the file or an argument cannot be understood, or MuJoCo is not installed; one line that begins with the
-        file's name.
+        If the file or an argument cannot be understood, or MuJoCo is not installed. The message is a line that begins
+        with the file's name.
     """
     report = _report("from_mjcf", path, "mujoco", flexible, tip=tip, base=base, gravity=gravity, locked=locked)
     return warned(report, path).arm
 
 
 def warned(report: RobotReport, path: str | PathLike[str]) -> RobotReport:
-    """The report, after one warning of all that was not understood."""
+    """Return the report, after one warning on all contents that were not understood."""
     if report.not_understood:
         said = f"{printable(fspath(path))}: not understood: {'; '.join(report.not_understood)}"
         warnings.warn(said, NotUnderstood, stacklevel=3)
@@ -171,7 +176,10 @@ def robot_report(
     gravity: Sequence[float] | None = None,
     locked: Mapping[str, float] | None = None,
 ) -> RobotReport:
-    """What becomes of a URDF or an MJCF file: the arm, names, limits, and all that is not in it; arguments as there."""
+    """Return the report of a URDF or MJCF file: the arm, names, limits, and contents that are not in the arm.
+
+    The arguments are those of `from_urdf` and `from_mjcf`.
+    """
     return _report("robot_report", path, None, flexible, tip=tip, base=base, gravity=gravity, locked=locked)
 
 
@@ -184,12 +192,12 @@ def urdf_report(
     gravity: Sequence[float] | None = None,
     locked: Mapping[str, float] | None = None,
 ) -> RobotReport:
-    """What becomes of a URDF file, as `robot_report` says; arguments as of `from_urdf`."""
+    """Return the report of a URDF file, as `robot_report` does. The arguments are those of `from_urdf`."""
     return _report("from_urdf", path, "robot", flexible, tip=tip, base=base, gravity=gravity, locked=locked)
 
 
 def _report(caller: str, path: object, wanted: str | None, flexible: object, **more: object) -> RobotReport:
-    """The report of a file; `wanted` is the name of its first element, None for one of both."""
+    """Return the report of a file. `wanted` is the name of its first element, or None for both formats."""
     given = _path(caller, path)
     name = printable(given)
     beside, table = _settings(caller, flexible)
@@ -212,7 +220,7 @@ def _report(caller: str, path: object, wanted: str | None, flexible: object, **m
 
 
 def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
-    """What a file says, of the format that its first element names."""
+    """Return the contents of a file in the format that its first element names."""
     if other := _signed(path):
         raise Fault("", f"this is {other}; {ONLY}", sentence=True)
     root = read_xml(path)
@@ -242,13 +250,13 @@ OTHERS = {
     "KinBody": "an OpenRAVE file",
     "OpenSimDocument": "an OpenSim file",
 }
-"""Formats of robots that are not read, by their first elements."""
+"""Names in messages of robot formats that are not supported, by their first elements."""
 SIGNED = {b"#usda": "a USD file", b"PXR-USDC": "a USD file", b"#VRML_SIM": "a Webots file"}
-"""Formats of robots that are not read, by their first bytes."""
+"""Names in messages of robot formats that are not supported, by their first bytes."""
 
 
 FIRST = (b"<", codecs.BOM_UTF16_LE + "<".encode("utf-16-le"), codecs.BOM_UTF16_BE + "<".encode("utf-16-be"))
-"""First bytes of an XML file, in one byte a character or in two."""
+"""First bytes of an XML file, with one or with two bytes per character."""
 
 
 def is_robots(path: str) -> bool:
@@ -290,7 +298,7 @@ def read_with(path: str | PathLike[str]) -> tuple[list[Path], list[Path]]:
 
 
 def beside(path: str | PathLike[str]) -> Path | None:
-    """The file beside a robot's that says which links bend, where there is one."""
+    """Return the settings file next to a robot file, or None if there is none."""
     file = Path(_path("load", path))
     found = file.with_name(file.stem + BESIDE)
     return found if found.is_file() else None
@@ -305,7 +313,7 @@ def _path(caller: str, path: object) -> str:
 
 
 def _settings(caller: str, flexible: object) -> tuple[str, dict[str, Any]]:
-    """What messages call them, and their tables."""
+    """Return the name of the settings in messages, and their tables."""
     if flexible is None:
         return caller, {}
     if isinstance(flexible, Mapping):

@@ -15,14 +15,16 @@ from flexarm.description.robots.robot import Joint, Robot
 from flexarm.description.robots.settings import Settings
 
 SAYS_MASS = ("mass", "mass_per_length", "material", "sections")
-"""Keys of a beam that say what it weighs."""
+"""Keys of a beam that determine its mass."""
 ANYWHERE = 0.7
 """An angle in general position [rad]: not a fraction of a turn at which axes of robots align."""
 MOST_WEIGHED = 300
 """Largest number of joints for which the inertia matrix is computed; it takes 0.2 s for so many."""
 SINGULAR = 1e-13
-"""The least eigenvalue of an inertia matrix that is scaled to ones on its diagonal, as a share of the largest, below
-which it is rounding. Real robots have 1e-7."""
+"""Ratio of the least to the largest eigenvalue of an inertia matrix, scaled to ones on its diagonal, that is rounding.
+
+Real robots have 1e-7.
+"""
 SHARE = 0.1
 """Share of a joint in a motion without inertia above which the message names the joint."""
 
@@ -30,7 +32,8 @@ SHARE = 0.1
 class Resistance:
     """Inertia that resists the joints of a robot.
 
-    `outward` are the links on the base, each behind what carries it; `stood` places a joint's child on its parent.
+    `outward` lists the links on the base, each after its parent. `stood` returns the pose of a joint's child on its
+    parent.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class Resistance:
             return []
         M = self._matrix(moving)
         if not (np.diag(M) > 0.0).all():
-            return []  # the description rejects what is below zero
+            return []  # the description rejects negative values
         scale = np.sqrt(np.diag(M))
         values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
         if values[0] > SINGULAR * values[-1]:
@@ -105,11 +108,12 @@ class Resistance:
         inertia, ratio = (given.get(key, x) for key, x in (("rotor_inertia", 0.0), ("gear_ratio", 1.0)))
         numbers = isinstance(inertia, int | float) and isinstance(ratio, int | float)
         if not numbers or given.get("stiffness") is not None:
-            return 0.0  # the description rejects what is not a number
+            return 0.0  # the description rejects a value that is not a number
         return float(inertia * ratio**2)
 
     def _matrix(self, moving: list[Joint]) -> np.ndarray:
-        """Return the inertia matrix in general position: momenta of a unit rate of each joint, at it and inboard."""
+        """Return the inertia matrix in general position: momenta of a unit rate of each joint, about it and inboard
+        joints."""
         at = {joint.name: i for i, joint in enumerate(moving)}
         M = np.zeros((len(moving), len(moving)))
         for j, joint in enumerate(moving):

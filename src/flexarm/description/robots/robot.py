@@ -1,4 +1,4 @@
-"""What a file says of a robot, whatever its format: links, joints that lead from one to the next, and what else."""
+"""Contents of a robot file in any format: links, the joints between them, drives and notes."""
 
 from dataclasses import dataclass, field
 
@@ -7,13 +7,15 @@ import numpy as np
 from flexarm.checks import Fault, Vector
 
 LARGEST = 1e75
-"""Largest size of a number in a robot's file, in its unit. It is beyond every arm that a description allows, and so
-small that the products which compose inertias are finite."""
+"""Largest size of a number in a robot file, in its unit.
+
+It is beyond every arm that a description allows, and small enough to keep the products in composed inertias finite.
+"""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A pose as the file has it: position [m], roll, pitch, yaw [rad]."""
+    """Pose as written in the file: position [m] and roll, pitch, yaw [rad]."""
 
     xyz: Vector = (0.0, 0.0, 0.0)
     rpy: Vector = (0.0, 0.0, 0.0)
@@ -31,13 +33,13 @@ class Inertial:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a joint's <limit> says; None where it does not.
+    """Limits of a joint from <limit>. None for a limit that is not given.
 
     Attributes
     ----------
-    lower, upper : of the coordinate [rad or m]
-    velocity : [rad/s or m/s]
-    effort : [N m or N]
+    lower, upper : limits of the coordinate [rad or m]
+    velocity : largest rate [rad/s or m/s]
+    effort : largest force or torque [N m or N]
     """
 
     lower: float | None = None
@@ -48,7 +50,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that is to follow another, where there is one: multiplier times its coordinate, and an offset."""
+    """A joint that follows another one, if that exists: multiplier times the other coordinate, plus an offset."""
 
     joint: str
     multiplier: float
@@ -57,7 +59,8 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Beside:
-    """A spring between the two links of a joint: its stiffness [N m/rad or N/m], and where it is not wound."""
+    """A spring between the two links of a joint: its stiffness [N m/rad or N/m], and the coordinate at which it is
+    unloaded."""
 
     stiffness: float
     rest: float
@@ -65,7 +68,7 @@ class Beside:
 
 @dataclass
 class Joint:
-    """A joint, with what the file says of its drive: `gear_ratio`, `rotor_inertia`; `at` says where in the file."""
+    """A joint with its drive from the file: `gear_ratio`, `rotor_inertia`. `at` is its position in the file."""
 
     name: str
     kind: str
@@ -83,15 +86,15 @@ class Joint:
 
     @property
     def moves(self) -> bool:
-        """Whether it has a coordinate."""
+        """True if the joint has a coordinate."""
         return self.kind in ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True)
 class Thrust:
-    """An actuator that pushes or turns a link: its place in the link's frame [m], its unit vector and its limits.
+    """An actuator that pushes or turns a link: its point in the link frame [m], its unit vector and its limits.
 
-    `name` is the name in the file; `at` says where in the file.
+    `name` is the name in the file, and `at` is the position in the file.
     """
 
     name: str
@@ -105,21 +108,21 @@ class Thrust:
 
 @dataclass
 class Robot:
-    """A robot: its links by name, its joints, and what was not understood.
+    """A robot: its links by name, its joints, and the parts of the file that were not understood.
 
     A link has its inertia, None if it has none, or the `Fault` of the inertia in the file. This fault ends the reading
     if the link moves.
 
     Attributes
     ----------
-    format : what the file is, in messages
+    format : name of the file's format in messages
     root : the link that no joint moves
-    world : whether the root is the world, on which things may stand that are no part of a robot
-    gravity : in the root's frame [m/s^2]
-    thrusts : actuators that act on links and on no joint
-    strange : lines of what is not understood
-    aside : lines of what says nothing of how it moves
-    notes : lines of what was decided
+    world : True if the root is the world, which may carry objects that are not part of a robot
+    gravity : acceleration of gravity in the root frame [m/s^2]
+    thrusts : actuators that act on links instead of joints
+    strange : lines on elements that are not understood
+    aside : lines on elements without effect on the motion
+    notes : lines on decisions of the reader
     """
 
     format: str
@@ -135,11 +138,11 @@ class Robot:
     thrusts: list[Thrust] = field(default_factory=list)
 
     def below(self, link: str) -> list[Joint]:
-        """The joints on a link, in the order of the file."""
+        """Return the joints on a link, in the order of the file."""
         return self._on.get(link, [])
 
     def above(self, link: str) -> Joint | None:
-        """The joint that carries a link; None of the root."""
+        """Return the joint that carries a link, or None for the root."""
         return self._under.get(link)
 
     def __post_init__(self) -> None:

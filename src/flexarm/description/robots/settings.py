@@ -1,4 +1,4 @@
-"""What a user says beside a robot's file: its tip, what holds its base, which links bend, which joints wind up."""
+"""Settings for a robot file: its tip, its base, its flexible links and its elastic joints."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, final
@@ -35,23 +35,24 @@ def _values(value: object) -> Any:
 
 @final
 class Settings(Described):
-    """The tables of a file beside a robot's, `robot.flex.toml`; all may be left out.
+    """Tables of the file `robot.flex.toml` next to a robot file. All are optional.
 
     Parameters
     ----------
     tip : str, optional
-        The link of the file whose frame is the arm's tip; of MJCF also a site.
+        Link of the robot file whose frame is the tip of the arm. In MJCF it may also be a site.
     base : "fixed" or "free", optional
-        Whether the root link is free; default: where it hangs on nothing but a floating joint.
+        Kind of base. Default: free if a floating joint alone carries the root link, else fixed.
     gravity : (3,), optional
-        In the root link's frame [m/s^2]; default MJCF's own, (0, 0, -9.81) of URDF.
+        Gravity in the frame of the root link [m/s^2]. Default: the value in an MJCF file, or (0, 0, -9.81) for URDF.
     locked : dict of float
-        Joints that do not move, and where they stand [rad or m].
+        Joints that do not move, with their fixed coordinates [rad or m].
     links : dict of tables
-        By the names of links that bend the fields of a `Beam`; without mass it is the file's. Beside them `to`, where
-        the beam ends, a link on it or a point in the link's frame [m], and `z`, its own z axis in the link's frame.
+        Fields of a `Beam` for each flexible link, by the link's name. Default mass: that of the robot file. In
+        addition, `to` is the end of the beam, either a link on it or a point in the link frame [m], and `z` is the
+        beam's z axis in the link frame.
     joints : dict of tables
-        By the names of joints fields of a `Revolute` or `Prismatic`: stiffness, rotor_inertia, gear_ratio, drive.
+        Fields of a `Revolute` or `Prismatic` for each joint, by its name: stiffness, rotor_inertia, gear_ratio, drive.
     """
 
     tip: Annotated[str | None, checks.optional_text] = None

@@ -1,4 +1,4 @@
-"""What a URDF file says: links, joints, transmissions, each checked; and what in it is not understood."""
+"""Robots from URDF files: checked links, joints and transmissions, and the elements that are not understood."""
 
 import re
 from collections.abc import Callable
@@ -48,13 +48,13 @@ KNOWN: dict[str, dict[str, str]] = {
     "transmission joint": {},
     "actuator": {"mechanicalReduction": "", "drake:gear_ratio": "value", "drake:rotor_inertia": "value"},
 }
-"""Elements that are understood, with their attributes, by the element in which they stand."""
+"""Elements that are understood, with their attributes, by their parent elements."""
 KNOWN[DRAKE] = KNOWN["joint"]
 
 SEVERAL = frozenset({("robot", "link"), ("robot", "joint"), ("robot", DRAKE), ("robot", "transmission")}) | {
     ("transmission", "joint"), ("transmission", "actuator")
 }  # fmt: skip
-"""Elements that may occur more than once in their parent; of all others the first counts."""
+"""Elements that may occur more than once in their parent. For all others the first counts."""
 
 ASIDE: dict[str, tuple[str, ...]] = {
     "robot": ("material",),
@@ -64,7 +64,7 @@ ASIDE: dict[str, tuple[str, ...]] = {
     "transmission joint": ("hardwareInterface", "role"),
     "actuator": ("hardwareInterface",),
 }
-"""Elements that say nothing of how an arm moves: what it looks like, where it is measured, what limits its commands."""
+"""Elements without effect on an arm's motion: appearance, measurements and limits of commands."""
 ASIDE[DRAKE] = ASIDE["joint"]
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -72,11 +72,11 @@ ABOVE = re.compile(r"\+?inf(inity)?", re.ASCII | re.IGNORECASE)
 UNLIMITED = {"lower": re.compile(r"-inf(inity)?", re.ASCII | re.IGNORECASE)} | dict.fromkeys(
     ("upper", "velocity", "effort"), ABOVE
 )
-"""What says in a <limit> that there is none."""
+"""Values in a <limit> that mean no limit."""
 
 
 def robot(root: Element) -> Robot:
-    """What a file says; raises `Fault`, one sentence that names the element and its line."""
+    """Return the robot in a file. Raises `Fault` with one sentence that names the element and its line."""
     if root.name != "robot":
         raise Fault("", f"line {root.line}: the first element is <{root.name}>; that of a URDF file is <robot>", True)
     return _Reading(root).robot()
@@ -123,7 +123,7 @@ class _Reading:
             return None
 
     def _declare_the_world(self, joints: list[Element]) -> None:
-        """Add the link "world" where joints stand on it and the file forgets to declare it."""
+        """Add the link "world" if joints stand on it and the file does not declare it."""
         parents = [(end.attributes.get("link"), end) for x in joints if (end := x.one("parent")) is not None]
         found = next((end for name, end in parents if name == WORLD), None)
         if found is not None and WORLD not in self.links:
@@ -193,7 +193,7 @@ class _Reading:
         if kind == "continuous":
             found |= {"lower": None, "upper": None}
         elif limit.attributes.keys() & {"lower", "upper"}:
-            found |= {key: 0.0 for key in ("lower", "upper") if key not in limit.attributes}  # URDF: it is zero
+            found |= {key: 0.0 for key in ("lower", "upper") if key not in limit.attributes}  # URDF's default
             if found["lower"] is not None and found["upper"] is not None and found["lower"] > found["upper"]:
                 said = f"<limit> lower is {found['lower']}, above upper, {found['upper']}; the range is left out"
                 self.strange.append(f"line {limit.line}: {where}: {said}")
@@ -209,7 +209,7 @@ def _semantic(root: Element) -> str:
 
 
 def _refuse_xacro(root: Element) -> None:
-    """Raise `Fault` where elements that are read, or macros, are xacro's; shapes may have any text in them."""
+    """Raise `Fault` if elements that are read, or macros, are those of xacro. Shapes may contain any text."""
     waiting = [(root, "robot")]
     while waiting:
         element, role = waiting.pop()
@@ -241,7 +241,7 @@ def _wrong(where: str, element: Element, said: str) -> Fault:
 
 
 def _number(where: str, element: Element, key: str, default: float | None = None, text: str | None = None) -> float:
-    """A number of an attribute, or of a text."""
+    """Return a number of an attribute, or of a text."""
     given = element.attributes.get(key) if text is None else text
     what = f"<{element.name}> {key}".strip()
     if given is None:
@@ -286,7 +286,7 @@ def _inertial(where: str, element: Element) -> Inertial:
 
 
 def _axis(where: str, joint: Element) -> Vector:
-    """Unit vector along the axis of a joint."""
+    """Return the unit vector along the axis of a joint."""
     element = joint.one("axis")
     axis = _vector(where, element, "xyz", (1.0, 0.0, 0.0))
     if (size := hypot(*axis)) < 1e-9:
@@ -296,7 +296,7 @@ def _axis(where: str, joint: Element) -> Vector:
 
 
 def _dynamics(where: str, joint: Element) -> tuple[float, float]:
-    """Damping and friction of a joint."""
+    """Return the damping and the friction of a joint."""
     element = joint.one("dynamics")
     if element is None:
         return 0.0, 0.0
@@ -308,7 +308,7 @@ def _dynamics(where: str, joint: Element) -> tuple[float, float]:
 
 
 def _limit(where: str, limit: Element, key: str) -> float | None:
-    """One limit of a joint; None where there is none."""
+    """Return one limit of a joint, or None if there is none."""
     given = limit.attributes.get(key)
     if given is None or UNLIMITED[key].fullmatch(given.strip()):
         return None
@@ -329,7 +329,7 @@ def _mimic(where: str, element: Element | None) -> Mimic | None:
 
 
 def _transmission(where: str, element: Element, joints: dict[str, Joint]) -> None:
-    """Give a simple transmission's numbers to its joint; raises `Fault` if it is not understood."""
+    """Add the values of a simple transmission to its joint. Raises `Fault` if it is not understood."""
     kind = element.one("type")
     said = (element.attributes.get("type", "") if kind is None else kind.text).strip()
     held, actuators = list(element.named("joint")), list(element.named("actuator"))
@@ -353,11 +353,11 @@ def _transmission(where: str, element: Element, joints: dict[str, Joint]) -> Non
     joint.drive |= numbers
 
 
-# -- the whole ---------------------------------------------------------------------------------------------------------
+# -- the tree of links -------------------------------------------------------------------------------------------------
 
 
 def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str:
-    """The link that no joint moves, where all others hang on it; raises `Fault`."""
+    """Return the link that no joint moves and that carries all others. Raises `Fault`."""
     under: dict[str, Joint] = {}
     for joint in joints.values():
         if (other := under.setdefault(joint.child, joint)) is not joint:
@@ -398,7 +398,7 @@ def _role(holder: str, element: Element) -> str:
 
 
 def _unread(root: Element) -> tuple[list[str], list[str]]:
-    """Lines of what is not understood, and of what stands aside: elements and attributes of a kind together."""
+    """Return lines on elements that are not understood, and on elements without effect, combined by kind."""
     strange: dict[str, list[int]] = {}
     aside: dict[str, list[int]] = {}
     waiting = [(root, "robot")]

@@ -1,8 +1,8 @@
-"""XML as far as files of robots need it: elements, their attributes, the line each stands on.
+"""XML as needed for robot files: elements, their attributes, and their lines in the file.
 
-The parser is expat's, of the standard library. It is used itself, not through `xml.etree`: that forgets the lines, and
-takes names such as `drake:rotor_inertia` for errors where nobody has declared the prefix, which URDF files do not.
-What makes XML dangerous is declared in a document type, entities that grow among it, and none is accepted.
+The parser is expat from the standard library. It is used directly, because `xml.etree` does not keep line numbers.
+`xml.etree` also rejects names with undeclared prefixes, such as `drake:rotor_inertia`, which URDF files contain. The
+dangers of XML, such as entities that expand, need a document type declaration, and files with one are rejected.
 """
 
 import codecs
@@ -17,7 +17,7 @@ from xml.parsers import expat
 from flexarm.checks import Fault, shown
 
 MOST_BYTES = 32 * 1024**2
-"""Of a file. A humanoid with hands takes 0.3 MB."""
+"""Largest size of a file in bytes. A humanoid with hands takes 0.3 MB."""
 MOST_ELEMENTS, MOST_DEPTH = 200_000, 100
 
 
@@ -31,18 +31,18 @@ class Element:
     text: str = ""
     children: "list[Element]" = field(default_factory=list)
     before: str = ""
-    """Text in the file before the XML declaration or the root element; only the root has it."""
+    """Text in the file before the XML declaration or the root element. Only the root has it."""
 
     def named(self, name: str) -> "Iterator[Element]":
-        """Those of its elements that have this name."""
+        """Return the child elements with this name."""
         return (child for child in self.children if child.name == name)
 
     def one(self, name: str) -> "Element | None":
-        """The first element within of this name, None where there is none."""
+        """Return the first child element with this name, or None."""
         return next(self.named(name), None)
 
     def all(self) -> "Iterator[Element]":
-        """It and all elements within, as they stand in the file."""
+        """Yield the element and all its descendants in the order of the file."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -51,12 +51,12 @@ class Element:
 
 
 def lines_of(found: dict[str, list[str]]) -> list[str]:
-    """What was found, each with the place where it was found first, and how often."""
+    """Return lines of findings, each with the place of its first occurrence and the number of occurrences."""
     return [f"{at[0]}: {what}{f', {len(at)} times' if len(at) > 1 else ''}" for what, at in found.items()]
 
 
 def read_xml(path: Path) -> Element:
-    """The root element of a file; raises `Fault`, a sentence that says what is wrong with it and where."""
+    """Return the root element of a file. Raises `Fault` with a sentence that names the error and its line."""
     try:
         with open(fspath(path), "rb") as opened:
             content = opened.read(MOST_BYTES + 1)
@@ -68,7 +68,7 @@ def read_xml(path: Path) -> Element:
 
 
 def parsed(content: bytes) -> Element:
-    """The root element of a text; raises `Fault`.
+    """Return the root element of a text. Raises `Fault`.
 
     Space, comments and other text before an XML declaration are not valid XML, but programs write them, and other
     parsers of URDF files skip them.
@@ -106,19 +106,22 @@ def parsed(content: bytes) -> Element:
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
-    except Fault:  # a ValueError too
+    except Fault:  # `Fault` is a ValueError too
         raise
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
         raise Fault("", f"not an XML file: {reason} on line {error.lineno}", sentence=True) from None
-    except (LookupError, ValueError, UnicodeError) as error:  # an encoding that Python has not, or takes for no text
+    except (LookupError, ValueError, UnicodeError) as error:  # an unknown encoding, or not one of text
         raise Fault("", f"not an XML file: {shown(str(error))}", sentence=True) from None
     roots[0].before = before
     return roots[0]
 
 
 def _declaration_first(content: bytes) -> tuple[bytes, str]:
-    """The content with its XML declaration or root element first, and the text before it; lines keep their numbers."""
+    """Return the content with its XML declaration or root element first, and the text before it.
+
+    Line numbers stay the same.
+    """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content, ""
     at, text = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0, []
