@@ -3,8 +3,8 @@
     arm = arm_of(choice, seed)               # raises DescriptionError where the description refuses the choice
     q, qd, s, u, w, qdd = state_of(arm, 0)   # in general position: no zeros
 
-An arm has the link `main`, which has nearly all options, and mostly a neighbour that it carries or that carries it. `OPTIONS`
-names the values of every option, `STARTS` are choices that any pair of values is tried with.
+An arm has the link `main`, which has nearly all options, and mostly a neighbour that it carries or that carries it.
+`OPTIONS` names the values of every option, `STARTS` are choices that any pair of values is tried with.
 """
 
 import json
