@@ -105,3 +105,11 @@ def test_rods_of_which_no_shape_is_known_have_polynomials():
         assert families["torsion"] == families["axial"] == "polynomial"
     families = fa.Beam(length=1.0, modes={"y": 1, "torsion": 1, "axial": 1}, **plain).families
     assert families["torsion"] == families["axial"] == "fixed-loaded"
+
+
+def test_a_part_of_a_beam_has_its_shapes():
+    """Half a beam carries no lump, and a segment is a beam in one piece; both keep the polynomials of the whole."""
+    plain = {"length": 1.0, "mass": 1.0, "EI": 1.0, "GJ": 1.0, "modes": {"y": 1, "torsion": 1}}
+    for more in ({"lumps": [fa.Lump(at=0.9, mass=0.1)]}, {"segments": 2}, {}):
+        whole = fa.Beam(**plain, **more)
+        assert whole.part(0.0, 0.5).families == whole.families

@@ -460,9 +460,7 @@ class Beam(Body):
             a, b = (checked_number(x, "", SHARE, part) for x, part in ((a, "a"), (b, "b")))
             if not a < b:
                 raise Fault("b", f"is {b:g}; it must be above a, {a:g}")
-        changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a)}
-        if self.segments is not None:
-            changes["shapes"] = self.families
+        changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a), "shapes": self.families}
         if self.mass is not None:
             changes["mass"] = self.mass * (b - a)
         if self.section is not None and self.section_tip is not None:
