@@ -71,19 +71,26 @@ def test_behind_an_elbow_it_has_the_load_of_the_bent_arm(mass):
 
 
 def test_only_joints_beyond_the_tip_change_the_load_of_a_shaft():
-    """A fixed bar across the tip counts as it stands; so does one with a joint that hangs on the shaft's root."""
-    bar = fa.Rigid(length=0.5, mass=0.3, inertia=(1e-3, 6e-3, 7e-3))
-    along, about = 0.3 * 0.25**2, {"placement": {"rpy": (0.0, 0.0, 0.4)}}
-    fixed = fa.Link(name="bar", joint=fa.Fixed(), body=bar, **about)
+    """A bar across the tip counts as it stands if it is fixed, even where a joint moves what hangs on the shaft's root.
+
+    If it turns, it counts with half the trace of its inertia about the tip, behind a fixed link too.
+    """
+    bar = fa.Rigid(length=0.5, mass=0.3, inertia=(2e-3, 6e-3, 7e-3))
+    fixed = fa.Link(name="bar", joint=fa.Fixed(), body=bar, placement={"rpy": (0.0, 0.0, 0.4)})
+    turning = fixed.replace(joint=fa.Revolute())
     beside = fa.Link(name="beside", parent="shaft", at=0.0, body=bar)
-    shaft = elbow({}, 1, 0.1).links[0]
-    moment = 1e-3 * np.cos(0.4) ** 2 + (6e-3 + along) * np.sin(0.4) ** 2
-    ours = shapes_of(fa.Arm(name="bars", links=[shaft, fixed, beside]))["shaft.torsion"]
-    half = 0.5 * (1e-3 + 6e-3 + 7e-3) + along
-    turning = shapes_of(fa.Arm(name="turns", links=[shaft, fixed.replace(joint=fa.Revolute())]))["shaft.torsion"]
-    for basis, load in ((ours, moment), (turning, half)):
+    stub = fa.Link(name="stub", joint=fa.Fixed(), body=fa.Rigid(length=0.1, mass=0.2))
+    across = 2e-3 * np.cos(0.4) ** 2 + (6e-3 + 0.3 * 0.25**2) * np.sin(0.4) ** 2
+    center = 0.1 + 0.25 * np.exp(0.4j)
+    cases = {
+        "fixed": ([fixed, beside], across),
+        "turns": ([turning], 7.5e-3 + 0.3 * 0.25**2),
+        "turns behind a fixed link": ([stub, turning], 7.5e-3 + 0.3 * abs(center) ** 2 + 0.2 * 0.1**2 / 3),
+    }
+    for name, (beyond, load) in cases.items():
+        found = shapes_of(fa.Arm(name="bars", links=[elbow({}, 1, 0.1).links[0], *beyond]))["shaft.torsion"]
         expected = FixedLoaded(load_ratio=load / 0.01).basis(1)
-        np.testing.assert_allclose(basis.values(X), expected.values(X), rtol=1e-13)
+        np.testing.assert_allclose(found.values(X), expected.values(X), rtol=1e-13, err_msg=name)
 
 
 def test_a_number_that_shapes_follow_weakly_is_found():
