@@ -28,7 +28,8 @@ def measure(quick: bool) -> list[Table]:
     """Errors of frequencies, of the static tip, and of the tip over a run."""
     arms = dict(cases(quick))
     few = (2,) if quick else (2, 3)
-    return [*frequencies(arms), statics(arms), run(few, (1.0,) if quick else (0.0, 0.01, 1.0, 10.0)), torsion()]
+    table = run(few, (1.0,) if quick else (0.0, 0.01, 1.0, 10.0))
+    return [*frequencies(arms), statics(arms), table, torsion(), elbow()]
 
 
 # -- the arms ----------------------------------------------------------------------------------------------------------
@@ -216,4 +217,40 @@ def torsion() -> Table:
         exact = np.array(shaft("polynomial", 8, ratio))
         errors = [np.abs(np.array(shaft(rod, 1, ratio)) / exact - 1) for rod in RODS]
         table.add(f"{ratio:g}", *(", ".join(map(percent, error)) for error in errors))
+    return table
+
+
+def elbow() -> Table:
+    """A shaft that carries a forearm of 0.5 m on a joint across its axis: error of the first frequency."""
+    table = Table(
+        "Torsion of a shaft behind an elbow, one mode: error of the first frequency, straight, bent [percent]",
+        (
+            "forearm's inertia over the shaft's own",
+            "polynomial",
+            "fixed-loaded, load of the straight arm",
+            "fixed-loaded",
+        ),
+    )
+
+    def first(rod: Any, count: int, mass: float, angle: float) -> float:
+        body = fa.Beam(length=1.0, mass=1.0, GJ=10.0, polar_inertia=0.01, modes={"torsion": count},
+                       shapes={"torsion": rod})  # fmt: skip
+        forearm = fa.Rigid(length=0.5, mass=mass, inertia=(1e-3 * mass, mass * 0.25 / 12, mass * 0.25 / 12))
+        links = [
+            fa.Link(name="shaft", joint=fa.Fixed(), body=body),
+            fa.Link(name="forearm", joint=fa.Revolute(axis=(0, 0, 1)), body=forearm),
+        ]
+        model = fa.Model(fa.Arm(name="elbow", links=links))
+        return float(model.frequencies([angle, *np.zeros(count)])[0])
+
+    for mass in (0.01, 0.1, 1.0):
+        straight = {"family": "fixed-loaded", "load": 1e-3 * mass}
+        cells = [
+            ", ".join(
+                percent(abs(first(rod, 1, mass, angle) / first("polynomial", 8, mass, angle) - 1))
+                for angle in (0.0, np.pi / 2)
+            )
+            for rod in ("polynomial", straight, "fixed-loaded")
+        ]
+        table.add(f"{mass * 0.25 / 3 / 0.01:.2g}", *cells)
     return table

@@ -54,6 +54,7 @@ def assert_same_as_rebuilt(model, p, names, seed=3):
         close(quantity(model, name, state, p), quantity(rebuilt, name, state))
 
 
+HINGED = PLAIN | {"y": "pinned-free", "z": "pinned-free"}
 KINDS = {
     "general": (3, {"links": 3}),
     "elastic": (32, {"elastic": True, "links": 2}),
@@ -65,7 +66,7 @@ KINDS = {
     "stiff telescope": (30, {"telescope": True, "rigid": True, "links": 2}),
     "foreshortening": (36, {"foreshortening": True, "links": 2}),
     "chord": (34, {"chord": True, "links": 2}),
-    "slopes at the hub": (33, {"families": ["pinned-free"], "elastic": False, "links": 2}),
+    "slopes at the hub": (33, {"families": [HINGED], "elastic": False, "links": 2}),
     "without gravity and payload": (5, {"gravity": False, "payload": False, "links": 2}),
     "rigid": (42, {"rigid": True, "links": 3}),
 }
@@ -107,7 +108,8 @@ def test_a_varied_bundled_arm_is_the_rebuilt_one(name):
     """All numbers that are not zero and that no mode shapes follow."""
     arm = fa.load(name)
     model = fa.Model(arm, vary=["*"])
-    model = fa.Model(arm, vary=[x.name for x in model.parameters if not x.shapes])
+    while any(x.shapes for x in model.parameters):  # a length scales the polar inertia where that does not vary itself
+        model = fa.Model(arm, vary=[x.name for x in model.parameters if not x.shapes])
     assert_same_as_rebuilt(model, far(arm, model.varied, 1), INERT)
 
 
@@ -396,7 +398,8 @@ MASS_FOLLOWS = {
 @pytest.mark.parametrize("changed", ["upper.length", "upper.mass", "fore.length", "fore.mass"])
 def test_what_varies_beside_a_length_or_a_mass_does_not_follow_it(beam, changed):
     """Of a longer beam of a material the mass is larger; not where the model has the mass as a number of its own."""
-    body = fa.Beam(length=0.8, modes={"y": 1, "torsion": 1}, shapes="polynomial", **MASS_FOLLOWS[beam])
+    shapes = {"y": "polynomial", "torsion": "polynomial"}
+    body = fa.Beam(length=0.8, modes={"y": 1, "torsion": 1}, shapes=shapes, **MASS_FOLLOWS[beam])
     turn, stiff = fa.Revolute(axis=(0.0, 0.6, 0.8)), fa.Rigid(length=0.3, mass=0.2)
     links = [fa.Link(name="upper", joint=turn, body=body), fa.Link(name="fore", joint=turn, body=stiff)]
     arm = fa.Arm(name="two", links=links, gravity=(0.0, 0.0, -9.81))

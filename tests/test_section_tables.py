@@ -63,8 +63,9 @@ def test_mass_centre_and_inertia_are_sums_of_trapezia():
 def test_a_constant_table_is_a_uniform_beam():
     columns = {"mass_per_length": 1.2, "EI": 30.0, "GJ": 20.0, "EA": 5e3, "polar_inertia": 0.01}
     table = {"x": [0.0, 0.2, 0.7, 1.0]} | {name: [value] * 4 for name, value in columns.items()}
-    for family in ("polynomial", "clamped-mass"):
-        more = {"length": 1.1, "modes": FEW, "shapes": family, "foreshortening": family == "polynomial"}
+    for family, rods in (("polynomial", "polynomial"), ("clamped-mass", "fixed-loaded")):
+        shapes = {"y": family, "z": family, "torsion": rods, "axial": rods}
+        more = {"length": 1.1, "modes": FEW, "shapes": shapes, "foreshortening": family == "polynomial"}
         one, other = spatial(fa.Beam(sections=table, **more)), spatial(fa.Beam(**columns, **more))
         q, qd, u = random_state(one, 4)
         tolerance = ROUNDING if family == "polynomial" else 1e-6  # modes by elements, and in closed form

@@ -1,7 +1,7 @@
 """How equations of motion are compared, and what they are compared with."""
 
 import numpy as np
-from oracle import DIRECTIONS, load_beyond
+from oracle import DIRECTIONS, load_of_shapes
 from random_arms import random_state
 
 import flexarm as fa
@@ -56,7 +56,8 @@ def in_order(arm, seed):
 def check_loads(arm, monkeypatch):
     """What a link's shapes are told of what lies beyond is what the oracle makes of it, of point masses.
 
-    Mass, inertia and first moment for both planes, the mass for stretch, the inertia about the axis for torsion.
+    Mass, inertia and first moment for both planes, the mass for stretch; for torsion the moment about the axis, or half
+    the trace of the inertia.
     """
     found = {}
     monkeypatch.setattr(
@@ -64,7 +65,7 @@ def check_loads(arm, monkeypatch):
     )
     chain_module.chain(arm)
     for i, link in enumerate(arm.links):
-        mass, first, inertia = load_beyond(arm, i)
+        mass, first, inertia = load_of_shapes(arm, i)
         loads = found[link.name]
         for direction, axis in (("y", 2), ("z", 1)):
             load = loads[direction]

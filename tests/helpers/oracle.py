@@ -261,7 +261,7 @@ class Parts:
     def grow(self, arm, i, R, p, points):
         """Add link i, which hangs on the frame (R, p), and all that it carries."""
         link = arm.links[i]
-        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_beyond(arm, i), points)
+        tip = self.tips[link.name] = self.add(link, R, p, lambda: load_of_shapes(arm, i), points)
         for load in payloads(arm, i):
             self.cloud(*tip, *points_of(load.mass, np.zeros(3), tensor(load.inertia)))
         for k in borne(arm, link.name):
@@ -676,6 +676,20 @@ def load_beyond(arm, i):
         if isinstance(at, float):
             sums = [a + (at**2 * (3 - at) / 2) ** 2 * b for a, b in zip(sums, weight(arm, k), strict=True)]
     return sums
+
+
+def load_of_shapes(arm, i):
+    """The load beyond a link; a shaft with joints beyond its tip has about x the sum of m r^2, half the trace."""
+    mass, first, inertia = load_beyond(arm, i)
+    if arm.links[i].body.type == "beam" and moves_beyond(arm, arm.links[i].name):
+        inertia[0, 0] = np.trace(inertia) / 2
+    return mass, first, inertia
+
+
+def moves_beyond(arm, name):
+    """Whether a joint moves anything that hangs on a link, but for what hangs at its root or beside its line."""
+    hanging = [arm.links[k] for k in borne(arm, name) if isinstance(arm.links[k].at, float) and arm.links[k].at > 0.0]
+    return any(link.joint.type != "fixed" or moves_beyond(arm, link.name) for link in hanging)
 
 
 def weight(arm, i):

@@ -38,6 +38,7 @@ from flexarm.shapes import (
     DIRECTIONS,
     FAMILIES,
     OF_THE_BEAM,
+    RODS,
     Polynomial,
     RodPolynomial,
     checked,
@@ -213,7 +214,8 @@ class Beam(Body):
         Family of mode shapes in both bending planes: one of `KNOWN_SHAPES`, a table such as {"family": "clamped-mass",
         "mass": 0.1}, or an object with a method `basis`. A table becomes an object of the family. A dict sets families
         by direction, {"y": "polynomial", "torsion": "fixed-loaded"} (Lin & Lewis eq. 1). Other directions have their
-        default, `flexarm.shapes.DEFAULTS`. `families` has all four.
+        default, `flexarm.shapes.DEFAULTS`. Torsion and stretch have polynomials instead if the beam is not uniform,
+        carries lumps or has segments. `families` has all four.
     damping : float, dict or list
         Ratio of critical damping of every mode. A dict has, for each direction, one number or one per mode. A list
         follows the order of the coordinates.
@@ -458,7 +460,7 @@ class Beam(Body):
             a, b = (checked_number(x, "", SHARE, part) for x, part in ((a, "a"), (b, "b")))
             if not a < b:
                 raise Fault("b", f"is {b:g}; it must be above a, {a:g}")
-        changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a)}
+        changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a), "shapes": self.families}
         if self.mass is not None:
             changes["mass"] = self.mass * (b - a)
         if self.section is not None and self.section_tip is not None:
@@ -472,9 +474,14 @@ class Beam(Body):
 
     @property
     def families(self) -> dict[str, Any]:
-        """Family of mode shapes in each of the four directions, by name or as an object, as given or by default."""
+        """Family of mode shapes in each of the four directions, by name or as an object, as given or by default.
+
+        A rod that is not uniform, carries lumps or has segments has polynomials in torsion and stretch by default.
+        """
         given = self.shapes if isinstance(self.shapes, dict) else {"y": self.shapes, "z": self.shapes}
-        return {direction: given.get(direction, DEFAULTS[direction]) for direction in DIRECTIONS}
+        plain = self.uniform and not self.lumps and self.segments is None
+        defaults = DEFAULTS if plain else DEFAULTS | dict.fromkeys(RODS, RodPolynomial.name)
+        return {direction: given.get(direction, defaults[direction]) for direction in DIRECTIONS}
 
     @property
     def uniform(self) -> bool:

@@ -274,12 +274,15 @@ def _weighed(arm: Arm, seen: Callable[[Link], Link] = lambda link: link) -> tupl
     hung = [[Hanging(1.0, I)] for I in held]
     loads: list[Loads] = [{}] * count
     made: list[Made] = [([], [])] * count
+    moving = [False] * count
     for i in reversed(arm.outward):
         link = seen(arm.links[i])
-        loads[i] = _loads(_sum([scale(_share(at), I) for at, I in hung[i]]))
+        beyond = _sum([scale(_share(at), I) for at, I in hung[i]])
+        loads[i] = _loads(beyond, moving[i] and isinstance(link.body, Beam))
         made[i] = bodies(link, loads[i])
         if (parent := arm.parents[i]) >= 0:
             hung[parent].append(Hanging(link.at, _carried(made[i][0], link, hung[i])))
+            moving[parent] |= _share(link.at) > 0.0 and (link.joint.moves or moving[i])
     return loads, made
 
 
@@ -449,14 +452,21 @@ def _flexible(arm: Arm) -> list[tuple[int, ...]]:
     ]
 
 
-def _loads(carried: Matrix) -> Loads:
-    """What lies beyond a tip, the arm stretched out (Subudhi & Morris eqs. 47, 48), from its inertia in that frame."""
+def _loads(carried: Matrix, moves: bool) -> Loads:
+    """What lies beyond a tip, the arm stretched out (Subudhi & Morris eqs. 47, 48), from its inertia in that frame.
+
+    A load that `moves` on joints off the axis of a shaft has a larger moment of inertia about that axis than the arm
+    that is stretched out. Such a load counts in torsion with half the trace of its inertia, the sum of m r^2. No moment
+    about an axis through the tip is larger, and slender links reach it where the elbow is bent by a right angle.
+    """
     mass = float(carried[0][0])
     along_y = TipLoad(mass=mass, inertia=float(carried[5][5]), first_moment=float(carried[1][5]))
     along_z = TipLoad(mass=mass, inertia=float(carried[4][4]), first_moment=-float(carried[2][4]))
     if np.allclose(astuple(along_z), astuple(along_y), rtol=1e-12, atol=0.0):
         along_z = along_y  # else rounding would give the planes shapes, numbers and names of their own
-    return {"y": along_y, "z": along_z, "torsion": TipLoad(inertia=float(carried[3][3])), "axial": TipLoad(mass=mass)}
+    about = [float(carried[k][k]) for k in (3, 4, 5)]
+    twisting = TipLoad(inertia=sum(about) / 2 if moves else about[0])
+    return {"y": along_y, "z": along_z, "torsion": twisting, "axial": TipLoad(mass=mass)}
 
 
 def _carried(some: list[Body], link: Link, hung: list[Hanging]) -> Matrix:

@@ -14,6 +14,7 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.native.kernel import Check, Kernel
 from flexarm.native.once import Once
+from flexarm.shapes import BENDING, RODS
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -27,6 +28,12 @@ Traces = dict[str, Callable[[], "ca.Function"]]
 
 STEPS = 0.03, 1e-3, 1e-5
 """Of a number, or in its unit if it is zero: by how much it is larger where shapes are compared, the first allowed."""
+ROUNDING = dict.fromkeys(BENDING, 1e-9) | dict.fromkeys(RODS, 1e-12)
+"""How far apart shapes of a direction may be that differ by rounding alone.
+
+Shapes in bending may come from eigenvalue problems. Those of rods are closed forms, so that the search also finds a
+number of which they depend weakly: a hub's inertia may move the shapes of the shaft before it by less than 1e-9.
+"""
 SMALL, LARGE = 1e-15, 1e15
 """Numbers between them, and zero, are looked at together, others one by one."""
 
@@ -162,8 +169,7 @@ class Varied:
                 x[i] += step * (abs(x[i]) or 1.0)
                 theirs = self._bases(x)
                 if mine and theirs:
-                    same = {name: np.allclose(mine[name], theirs[name], rtol=1e-9, atol=1e-9) for name in mine}
-                    follows |= dict.fromkeys(name for name in mine if not same[name])
+                    follows |= dict.fromkeys(name for name in mine if not _same(name, mine[name], theirs[name]))
                     break
         return tuple(follows)
 
@@ -192,6 +198,12 @@ class Varied:
             return {}
         s = np.linspace(0.05, 1.0, 8)
         return {name: basis.values(s) for name, basis in shapes_of(arm).items()}
+
+
+def _same(name: str, mine: Array, theirs: Array) -> bool:
+    """Whether two shapes called "link.direction" differ by rounding alone; a part's, "link.mode", count as bending."""
+    most = ROUNDING.get(name.rpartition(".")[2], ROUNDING["y"])
+    return np.allclose(mine, theirs, rtol=most, atol=most)
 
 
 def _check_names(arm: Arm) -> None:

@@ -89,7 +89,7 @@ _ROD_CLASSES = (FixedFree, FixedLoaded, RodPolynomial, LinearElements, FreeForm)
 ROD_FAMILIES: dict[str, type[Described]] = {kind.name: kind for kind in _ROD_CLASSES}
 """Families for torsion and stretch, by name."""
 
-DEFAULTS = dict.fromkeys(BENDING, "clamped-mass") | dict.fromkeys(RODS, "polynomial")
+DEFAULTS = dict.fromkeys(BENDING, "clamped-mass") | dict.fromkeys(RODS, "fixed-loaded")
 """The family of a direction of which nothing is said: the most exact with few modes (`benchmarks/families.py`)."""
 
 

@@ -51,7 +51,8 @@ class FixedLoaded(Described):
     ----------
     load : float, optional
         Moment of inertia about the axis [kg m^2] in torsion, mass [kg] in stretch; if nothing is given, that of the
-        links and the payload beyond.
+        links and the payload beyond. In torsion with joints beyond, it is half the trace of their inertia: slender
+        links have that moment about the shaft where the elbow is bent by a right angle.
     load_ratio : float, optional
         mu instead.
     """
