@@ -98,7 +98,7 @@ def taken_by(name: str) -> tuple[str, ...]:
 
 def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
     """Return the chain, and its symbols p if parameters vary."""
-    from flexarm.mechanics.chain import chain  # late: CasADi takes long to import
+    from flexarm.mechanics.chain import chain  # here, since CasADi takes long to import
     from flexarm.mechanics.outside import with_outside
 
     if not varied:

@@ -4,7 +4,7 @@ Both call `batch` (`sincos.batch`) with a job: 8-byte words with the rows to com
 the address of the results. The parts need not be concatenated first, and the same loop checks that they are finite.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 import math
 import os
 import threading

@@ -101,7 +101,7 @@ def _parted(kept: bytes | None) -> tuple[dict[str, int], bytes] | None:
 @cache
 def _circumstances() -> tuple[str, ...]:
     """Return all other things on which machine code depends: flexarm's sources, the libraries, the processor."""
-    from importlib import metadata  # late: it reads mail
+    from importlib import metadata  # here, since it imports the email package
 
     import llvmlite.binding as llvm
     from llvmlite.binding import ffi

@@ -50,7 +50,7 @@ class Lifted:
 
 def lifted(function: "ca.Function") -> Lifted:
     """Separate an SX function from its constants. A divisor is inverted: the constant is its reciprocal."""
-    import casadi as ca  # late: it takes long to import
+    import casadi as ca  # here, since it takes long to import
 
     from flexarm.native.program import steps
 

@@ -4,7 +4,7 @@ The assembler is a program in a package from the registry (`nvidia-cuda-nvcc-cu1
 """
 
 import re
-import subprocess  # noqa: TID251  (NVIDIA's assembler, where pip has put it)
+import subprocess  # noqa: TID251  (NVIDIA's assembler, installed by pip)
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path

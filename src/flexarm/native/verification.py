@@ -145,7 +145,7 @@ def wrong_code(name: str, width: str, difference: float) -> NativeCodeError:
 
 
 def _in_many_digits(function: "ca.Function", x: Array) -> Array:
-    import mpmath  # type: ignore[import-untyped]  # late: seldom needed
+    import mpmath  # type: ignore[import-untyped]  # here, since it is rarely needed
 
     from flexarm.native.precise import precise
     from flexarm.native.program import instructions
