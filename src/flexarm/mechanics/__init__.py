@@ -1,1 +1,2 @@
-"""The mechanics: from a description to the recursions and all that can be asked of them, as CasADi expressions."""
+"""The mechanics of an arm: from a description to the recursions and all quantities of a model, as CasADi
+expressions."""

@@ -20,11 +20,11 @@ from flexarm.mechanics.turning import turning
 
 
 def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
-    """A beam with assumed modes: r(x) = x e_x + sum phi_j(x) eta_j along y, z and x, and torsion about x.
+    """Return a beam with assumed modes: r(x) = x e_x + sum phi_j(x) eta_j along y, z and x, and torsion about x.
 
-    With foreshortening places and turns are those of second order (`second`), r_x less by 1/2 int_0^x (u_y'^2 + u_z'^2)
-    (Mohan & Saha eq. 1b, sign corrected) among them: one more field for each pair of modes, with the amplitude
-    eta_i eta_j, and the tip's angles.
+    With foreshortening, positions and rotations are of second order (`second`). For example, r_x decreases by 1/2
+    int_0^x (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, sign corrected). Each pair of modes adds one field with the
+    amplitude eta_i eta_j, and a term of the tip's angles.
     """
     own = shaped(description, loads)
     length = name("L", "length", description.length, "m", "length")
@@ -32,19 +32,19 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     mass = name("m", "mass", known, "kg", "mass", per_length(description.mass, known, length / whole))
     counts, start, bases, k = own.counts, own.start, own.bases, own.size
 
-    # 1. what moves, what turns, and what strains
+    # 1. motion, rotation and strain
     pairs = pairs_of(own)
     inertia, inert = _inertia(own, pairs, mass, length, name)
     strained = stiffness(own, name, length)
 
-    # 2. where its tip is
+    # 2. position of the tip
     tip = tip_functions(bases, start, length, description.next_joint, name, own.modes)
     at_tip = [pair.at_tip(name) for pair in pairs]
 
     def second_order_tip(eta: Vector) -> Vector:
         return with_pairs(tip(eta), pairs, at_tip, length, eta, description.next_joint == "chord")
 
-    # 3. its damping
+    # 3. damping
     rigid = [
         named_stiffness(description, name, d) / description.stiffness[direction] if counts[d] else 1.0
         for d, direction in enumerate(DIRECTIONS)
@@ -57,7 +57,7 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
     if material is not None:
         damping = [added(row, more) for row, more in zip(damping, material(M, K), strict=True)]
 
-    # 4. what is drawn of it
+    # 4. quantities for drawings
     def curvature(station: float, eta: Vector) -> Vector:
         return [
             1.0 / length**2 * dot(bases[d].turned(station, 1)[0].tolist(), eta[start[d] : start[d + 1]]) for d in (0, 1)
@@ -95,7 +95,7 @@ def beam(description: Beam, loads: Loads, name: Name = value_of) -> Body:
 def _inertia(
     own: Shaped, pairs: list[Pair], mass: Scalar, length: Scalar, name: Name
 ) -> tuple[Callable[[Vector], Matrix], list[Scalar]]:
-    """The inertia over (v, w, r, eta_dot), and by what factor each direction's is the described one."""
+    """Return the inertia over (v, w, r, eta_dot), and each direction's inertia relative to the description."""
     description = own.description
     moved = beam_fields(own, pairs)
     fields = modal_integrals(own, moved, mass, length, name)
@@ -117,19 +117,20 @@ def _inertia(
 
 
 def _at_rest(inertia: Callable[[Vector], Matrix], k: int) -> Matrix:
-    """Over eta_dot, of the link that is not deformed."""
+    """Return the inertia over eta_dot of the undeformed link."""
     return [row[7:] for row in inertia([0.0] * k)[7:]]
 
 
 def _numbers(own: Shaped) -> tuple[Matrix, Matrix]:
-    """Inertia over eta_dot at rest, where pairs of modes do nothing, and stiffness, as described."""
+    """Return the inertia over eta_dot at rest and the stiffness, as described. Pairs of modes do not contribute at
+    rest."""
     length = own.description.length
     inertia, _ = _inertia(own, [], own.description.total_mass, length, value_of)
     return _at_rest(inertia, own.size), stiffness(own, value_of, length)
 
 
 def _root(own: Shaped, length: Scalar, name: Name) -> Callable[[Vector], Vector]:
-    """Slopes in y and z at the hub."""
+    """Return a function for the slopes in y and z at the hub."""
     values = [without_rounding(np.append(basis.turned(0.0)[0], 1.0))[:-1] for basis in own.bases[:2]]
     slopes = [
         name(f"dphi0_{m}", f"root_slope.{m}", float(v), "", f"phi_{m}'(0)")

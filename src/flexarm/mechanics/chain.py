@@ -1,4 +1,4 @@
-"""An arm as the dynamics sees it: a tree of bodies, and the elementary motions that lead from one to the next."""
+"""An arm for the dynamics: a tree of bodies, and the elementary transforms between them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field, replace
@@ -43,7 +43,8 @@ TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1),
 
 @dataclass(frozen=True)
 class Step:
-    """One elementary motion: a constant part, tip functions of the body before, joint coordinates, and their signs."""
+    """An elementary transform: a constant part, tip functions of the previous body, joint coordinates, and their
+    signs."""
 
     motion: type[Motion]
     axis: int
@@ -53,13 +54,13 @@ class Step:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether the step leaves the frame where it is."""
+        """True if the step is the identity."""
         return is_zero(self.offset) and not (self.tips or self.joints)
 
 
 @dataclass(frozen=True)
 class Segment:
-    """The way from one body's base frame to the next one's: `steps`, of which the last is the joint, then `after`."""
+    """The path from one body's base frame to the next: `steps`, which end with the joint, then `after`."""
 
     steps: tuple[Step, ...]
     after: tuple[Step, ...]
@@ -67,8 +68,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame in another one: its origin p, and for each of the other's axes its components in the frame, the rows of
-    R."""
+    """A frame in another frame: its origin p, and the rows of R, the other frame's axes in components of this frame."""
 
     p: Vector
     R: Matrix
@@ -79,32 +79,33 @@ WORLD = Frame([0.0] * 3, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 
 @dataclass(frozen=True)
 class Chain:
-    """A tree of bodies, each behind the one that carries it; segment i leads to body i.
+    """A tree of bodies, each after its parent. Segment i leads to body i.
 
-    The first is the base, if it is free; the last are payloads, of every link that carries one or nothing else, which
-    have no coordinates, and of those the last is the arm's tip.
+    A free base comes first. Payloads come last: every link that carries a payload or nothing else has one, without
+    coordinates. The last payload is the arm's tip.
 
     Attributes
     ----------
-    parents : for each body the number of the one that carries it, -1 for the base's frame
-    places : for each body the stations at which it carries others; six tip functions belong to each
-    own : for each body the positions of (its joint's coordinate or None, *eta) among all rates
+    parents : for each body the index of its parent, -1 for the base's frame
+    places : for each body the stations at which it carries others; each has six tip functions
+    own : for each body the indices of (its joint's coordinate or None, *eta) among all rates
     size : number of rates
     driven : the bodies that have an actuator, in the order of the inputs
     gravity : acceleration in the world
     links : for each link its bodies: one, or the segments of its beam
-    damped : positions of coordinates and a damping matrix over them, of beams of segments
-    nominal : what is a number, or follows from parameters alone
-    seen : (number of a body, tip functions, their rates) -> what stands for them in all that lies beyond: they
-        themselves, or symbols where closed forms are wanted
-    coupled : by the number of a body what its actuator moves, over all coordinates, where that is not its own alone
-    elements : what else acts on the arm, in the order of its states, inputs and exogenous inputs
-    moved : whether the base moves as the last exogenous inputs say
-    base : positions of a free base's rates, which are the first six; none of any other
-    pose : of the base in the world; of a free one a state has its own, see `posed`
+    damped : indices of coordinates and a damping matrix over them, of beams of segments
+    nominal : evaluates entries that are numbers or depend on parameters alone
+    seen : (index of a body, tip functions, their rates) -> their representation in all later bodies: they themselves,
+        or symbols for closed forms
+    coupled : by the index of a body the direction of its actuator over all coordinates, if it includes other bodies'
+    ones
+    elements : further elements that act on the arm, in the order of its states, inputs and exogenous inputs
+    moved : True if the last exogenous inputs move the base
+    base : indices of a free base's rates, which are the first six; empty for a fixed base
+    pose : pose of the base in the world; that of a free base is set per state, see `posed`
     stood : the seven coordinates of that pose
-    thrusters : (force, moment) on a free base of a unit of each of the last inputs
-    outside : (chain) -> its elements, of those that depend on where the base stands
+    thrusters : (force, moment) on a free base per unit of each of the last inputs
+    outside : (chain) -> its elements that depend on the pose of the base
     """
 
     bodies: tuple[Body, ...]
@@ -134,16 +135,17 @@ class Chain:
         return product(transposed(self.pose.R), self.gravity) if self.base else self.gravity
 
     def up_to(self, i: int) -> "Chain":
-        """The chain without the bodies behind number i."""
+        """Return the chain without the bodies after index i."""
         few = {name: getattr(self, name)[: i + 1] for name in ("bodies", "segments", "parents", "places", "own")}
         return replace(self, **few)
 
 
 def posed(chain: Chain, q: Vector) -> tuple[Chain, Vector]:
-    """The chain whose base stands where the first seven of q say, and q over the rates, the base's six zero.
+    """Return the chain with its base at the pose of the first seven of q, and q over the rates, with zeros for the
+    base.
 
-    Those are local coordinates about the pose: slopes in them are generalized forces along the base's axes. Of an arm
-    whose base is not free both are what they were.
+    These zeros are local coordinates about the pose: slopes in them are generalized forces along the base's axes. For a
+    fixed base, both are returned unchanged.
     """
     if not chain.base:
         return chain, q
@@ -154,7 +156,7 @@ def posed(chain: Chain, q: Vector) -> tuple[Chain, Vector]:
 
 
 def rotation(e: Vector, unit: bool = False) -> Matrix:
-    """The matrix of a quaternion, whatever its length, or of one that is known to be a unit."""
+    """Return the matrix of a quaternion of any length, or of a known unit quaternion."""
     w, x, y, z = e
     f = 2.0 if unit else 2.0 / dot(e, e)
     a, b, c = f * x, f * y, f * z
@@ -166,7 +168,7 @@ def rotation(e: Vector, unit: bool = False) -> Matrix:
 
 
 def moved_pose(pose: Vector, twist: Vector) -> Vector:
-    """Rates of a pose (p, e) at a twist (v, w) along its own axes: p' = R v, e' = 1/2 e (0, w)."""
+    """Return the rates of a pose (p, e) at a twist (v, w) along its own axes: p' = R v, e' = 1/2 e (0, w)."""
     w, x, y, z = e = pose[3:]
     a, b, c = scaled(0.5, twist[3:])
     turned = [-(x * a + y * b + z * c), w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a]
@@ -174,9 +176,9 @@ def moved_pose(pose: Vector, twist: Vector) -> Vector:
 
 
 def coordinate_rates(chain: Chain, qd: Vector) -> Vector:
-    """Rates of the coordinates of a `posed` chain: those of a free base's pose first.
+    """Return the rates of the coordinates of a `posed` chain, those of a free base's pose first.
 
-    Its quaternion gets (1 - e . e) e besides, which is zero where e is of length 1, and pulls it there.
+    The quaternion's rate includes (1 - e . e) e, which is zero for length 1 and returns the length to 1.
     """
     if not chain.base:
         return qd
@@ -186,7 +188,8 @@ def coordinate_rates(chain: Chain, qd: Vector) -> Vector:
 
 
 def tangent(chain: Chain, q: Vector) -> Matrix:
-    """dq / d(local coordinates), (nq, nv): what a small shift and turn of a free base along its axes does to q."""
+    """Return dq / d(local coordinates), (nq, nv): the change of q by a small shift and turn of a free base along its
+    axes."""
     unit = [[float(r == c) for c in range(chain.size)] for r in range(chain.size)]
     if not chain.base:
         return unit
@@ -196,24 +199,26 @@ def tangent(chain: Chain, q: Vector) -> Matrix:
 
 
 def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
-    """A body's share of a vector over all coordinates: that of its joint (0 where it has none), then that of eta."""
+    """Return a body's entries of a vector over all coordinates: that of its joint (0 without one), then those of
+    eta."""
     return [0.0 if n is None else values[n] for n in own]
 
 
 def put(values: Vector, own: tuple[int | None, ...], share: Vector) -> None:
-    """The opposite of `taken`."""
+    """Write a body's entries into a vector over all coordinates, the inverse of `taken`."""
     for n, x in zip(own, share, strict=True):
         if n is not None:
             values[n] = x
 
 
 def positions(own: Iterable[int | None]) -> list[int]:
-    """The positions among all coordinates, without those that are not there."""
+    """Return the indices among all coordinates without None."""
     return [n for n in own if n is not None]
 
 
 def chain(arm: Arm) -> Chain:
-    """The chain of a described arm, built from the tips inward: a link's shapes may depend on what it carries."""
+    """Return the chain of a described arm. It is built from the tips inward, as a link's shapes may depend on its
+    load."""
     _, made = _weighed(arm)
     ends = {i: payload(arm.payloads[i]) for i in _ends(arm)}
     base = free_base(arm.base) if isinstance(arm.base, FreeBase) else None
@@ -221,7 +226,7 @@ def chain(arm: Arm) -> Chain:
 
 
 def named_chain(arm: Arm, ledger: Names) -> Chain:
-    """The same chain with what stands for its numbers; shapes are those of the numeric arm."""
+    """Return the chain with named numbers. The shapes are those of the numeric arm."""
     loads, _ = _weighed(arm)
     names = [ledger.of(str(i), link.name) for i, link in enumerate(arm.links, start=1)]
     base = free_base(arm.base, ledger.of("0", BASE)) if isinstance(arm.base, FreeBase) else None
@@ -237,10 +242,10 @@ def named_chain(arm: Arm, ledger: Names) -> Chain:
 
 
 def shapes_of(arm: Arm) -> dict[str, Basis]:
-    """The mode shapes of an arm's links by link and direction, "upper.y", where there are any; a part's are "mode"."""
+    """Return the mode shapes of an arm's links by link and direction, as "upper.y"; a part's are "mode"."""
 
     def still(link: Link) -> Link:
-        """It weighs the same at rest."""
+        """Return the link without modes and damping, which has the same inertia at rest."""
         few = isinstance(link.body, Beam)
         return link.replace(body=link.body.replace(modes={}, damping=0.0)) if few else link
 
@@ -257,18 +262,18 @@ def shapes_of(arm: Arm) -> dict[str, Basis]:
 
 
 Made = tuple[list[Body], Matrix]
-"""A link's bodies, and the damping over all their amplitudes."""
+"""A link's bodies, and the damping matrix over all their amplitudes."""
 
 
 def _ends(arm: Arm) -> list[int]:
-    """The links whose tips have a payload's body, without mass where nothing is carried; that of the arm's tip last."""
+    """Return the links whose tips have a payload's body, possibly without mass. The link of the arm's tip is last."""
     carriers, tip = {*arm.parents}, arm.tip_link
     some = [i for i in arm.outward if i != tip and (i not in carriers or arm.payloads[i] is not None)]
     return [*some, tip]
 
 
 def _weighed(arm: Arm, seen: Callable[[Link], Link] = lambda link: link) -> tuple[list[Loads], list[Made]]:
-    """What each link carries beyond its tip, and its bodies; found from the tips inward."""
+    """Return the load beyond each link's tip, and the link's bodies, computed from the tips inward."""
     count = len(arm.links)
     held = [[row[:6] for row in payload(each).inertia([])[:6]] for each in arm.payloads]
     hung = [[Hanging(1.0, I)] for I in held]
@@ -287,15 +292,15 @@ def _weighed(arm: Arm, seen: Callable[[Link], Link] = lambda link: link) -> tupl
 
 
 class Hanging(NamedTuple):
-    """What hangs on a link: where, and its inertia (6, 6) in the frame there."""
+    """A load on a link: its station or pose, and its inertia (6, 6) in the frame there."""
 
     at: float | Pose
     I: Matrix
 
 
 def _share(at: float | Pose) -> float:
-    """How much what hangs there counts as if it hung at the tip: by the square of how far a cantilever with a force at
-    its tip bends there. Shapes need no better guess; inertia itself is exact wherever it is."""
+    """Return the share of a load at a station that counts as if it were at the tip: the square of the deflection there
+    of a cantilever with a force at its tip. Shapes need no better approximation, and the inertia itself is exact."""
     return 0.0 if isinstance(at, Pose) else (0.5 * at * at * (3.0 - at)) ** 2
 
 
@@ -307,7 +312,7 @@ def _sum(some: list[Matrix]) -> Matrix:
 
 
 def scale(f: float, I: Matrix) -> Matrix:
-    """f I."""
+    """Return f I."""
     return [scaled(f, row) for row in I]
 
 
@@ -332,7 +337,8 @@ def _assembled(
         return len(chained) - 1
 
     def leading(i: int, at: float | Pose) -> tuple[int, list[Step]]:
-        """The body of a link that carries something there, and the steps from its base frame."""
+        """Return the body of a link that carries something at a station or pose, and the steps from its base frame to
+        there."""
         if i < 0:
             return ground, []
         if isinstance(at, Pose):
@@ -392,7 +398,7 @@ def _assembled(
 
 
 def _thrust(thruster: Thruster) -> Vector:
-    """Force and moment on the base of a unit of a thruster's input."""
+    """Return force and moment on the base per unit of a thruster's input."""
     along = list(thruster.direction)
     if thruster.kind == "torque":
         return [0.0, 0.0, 0.0, *along]
@@ -400,16 +406,16 @@ def _thrust(thruster: Thruster) -> Vector:
 
 
 def member_of(count: int, x: float) -> tuple[int, float]:
-    """Which of so many segments, the first being 0, the station x of the whole lies on, and where on it.
+    """Return the index of the segment that contains the station x of the complete beam, and the station on the segment.
 
-    Segments are of equal length; a station between two belongs to the one beyond.
+    Segments have equal lengths. A station between two belongs to the outer one.
     """
     member = min(int(x * count * (1 + 1e-15)), count - 1)
     return member, min(max(x * count - member, 0.0), 1.0)
 
 
 def _transmitted(arm: Arm, driven: list[int], moved: dict[int, Vector]) -> dict[int, Vector]:
-    """What each actuator of coupled joints turns by, where no spring is wound, over all coordinates."""
+    """Return the direction of each actuator of coupled joints over all coordinates, with unstretched springs."""
     return {
         i: [sum((t * moved[j][n] for t, j in zip(row, driven, strict=True) if t), 0.0) for n in range(len(moved[i]))]
         for i, row in zip(driven, arm.transmission.tolist(), strict=True)
@@ -417,7 +423,7 @@ def _transmitted(arm: Arm, driven: list[int], moved: dict[int, Vector]) -> dict[
 
 
 def _named_gravity(arm: Arm, name: Name) -> Vector:
-    """Gravity's components; one of them alone is g, with its sign."""
+    """Return the components of gravity. A single nonzero component has the name g, and a sign."""
     lone = np.count_nonzero(arm.gravity) == 1
     return [
         0.0 if lone and g == 0.0 else (float(np.sign(g)) if lone else 1.0)
@@ -428,7 +434,7 @@ def _named_gravity(arm: Arm, name: Name) -> Vector:
 
 
 def _numbered(arm: Arm, made: list[list[Body]]) -> list[list[tuple[int | None, ...]]]:
-    """Positions of the coordinates of each link's bodies: joints first, then flexible ones, motors last."""
+    """Return the indices of the coordinates of each link's bodies: joints first, then flexible ones, motors last."""
     layout = arm.layout
     own: list[list[tuple[int | None, ...]]] = []
     for i, (link, some) in enumerate(zip(arm.links, made, strict=True)):
@@ -445,7 +451,7 @@ def _numbered(arm: Arm, made: list[list[Body]]) -> list[list[tuple[int | None, .
 
 
 def _flexible(arm: Arm) -> list[tuple[int, ...]]:
-    """Positions of each link's flexible coordinates."""
+    """Return the indices of each link's flexible coordinates."""
     layout = arm.layout
     return [
         tuple(n for n, x in enumerate(layout) if (x.link, x.role) == (i, "flexible")) for i in range(len(arm.links))
@@ -453,24 +459,24 @@ def _flexible(arm: Arm) -> list[tuple[int, ...]]:
 
 
 def _loads(carried: Matrix, moves: bool) -> Loads:
-    """What lies beyond a tip, the arm stretched out (Subudhi & Morris eqs. 47, 48), from its inertia in that frame.
+    """Return the load beyond a tip of the stretched arm (Subudhi & Morris eqs. 47, 48), from its inertia in that frame.
 
-    A load that `moves` on joints off the axis of a shaft has a larger moment of inertia about that axis than the arm
-    that is stretched out. Such a load counts in torsion with half the trace of its inertia, the sum of m r^2. No moment
-    about an axis through the tip is larger, and slender links reach it where the elbow is bent by a right angle.
+    A load that `moves` on joints off the axis of a shaft has a larger moment of inertia about that axis than the
+    stretched arm. Such a load counts in torsion with half the trace of its inertia, the sum of m r^2. No moment about an
+    axis through the tip is larger, and slender links reach it where the elbow is bent by a right angle.
     """
     mass = float(carried[0][0])
     along_y = TipLoad(mass=mass, inertia=float(carried[5][5]), first_moment=float(carried[1][5]))
     along_z = TipLoad(mass=mass, inertia=float(carried[4][4]), first_moment=-float(carried[2][4]))
     if np.allclose(astuple(along_z), astuple(along_y), rtol=1e-12, atol=0.0):
-        along_z = along_y  # else rounding would give the planes shapes, numbers and names of their own
+        along_z = along_y  # otherwise rounding would give the two planes different shapes, numbers and names
     about = [float(carried[k][k]) for k in (3, 4, 5)]
     twisting = TipLoad(inertia=sum(about) / 2 if moves else about[0])
     return {"y": along_y, "z": along_z, "torsion": twisting, "axial": TipLoad(mass=mass)}
 
 
 def _carried(some: list[Body], link: Link, hung: list[Hanging]) -> Matrix:
-    """Inertia of a link and all that hangs on it, at rest, in the frame its placement refers to."""
+    """Return the inertia of a link and its loads, at rest, in the frame in which the link is placed."""
     beyond = _sum([I for at, I in hung if at == 1.0])
     for member, body in reversed(list(enumerate(some))):
         rest = list(body.rest)
@@ -488,11 +494,11 @@ def _carried(some: list[Body], link: Link, hung: list[Hanging]) -> Matrix:
 
 
 Motions = list[tuple[type[Motion], int, Scalar]]
-"""Elementary motions, their axes, and by how much."""
+"""Elementary motions, their axes, and their sizes."""
 
 
 def _turned(section: Vector) -> Motions:
-    """The motions to a section's frame."""
+    """Return the motions to a section's frame."""
     return [(motion, axis, sign * value) for (motion, axis, sign), value in zip(TIP, section, strict=True)]
 
 
@@ -515,7 +521,7 @@ def _placement(link: Link, name: Name) -> Motions:
 
 
 def _to_pose(pose: Pose) -> Motions:
-    """The motions to a pose."""
+    """Return the motions to a pose."""
     return _motions([*pose.xyz], *pose.rpy)
 
 
@@ -525,7 +531,8 @@ def _motions(where: Vector, roll: Scalar, pitch: Scalar, yaw: Scalar) -> Motions
 
 
 def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) -> Segment:
-    """Tip of the body before, placement, and the joint: its axis turned onto a coordinate axis and back."""
+    """Return the segment to a link: tip of the previous body, placement, and joint, whose axis is turned to a
+    coordinate axis."""
     before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link, name))]
     if coordinate is None:
         return Segment((*merged(before), Step(Slide, 0)), ())
@@ -539,9 +546,9 @@ def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) ->
 
 
 def _outlet_steps(body: Body, x: float, places: list[float]) -> list[Step]:
-    """The six motions to a station; those that do not depend on the body's coordinates are constant.
+    """Return the six transforms to a station. Those that do not depend on the body's coordinates are constant.
 
-    Where one does, the station is entered into the body's places.
+    If one depends on them, the station is added to the body's places.
     """
     here, moves = body.outlet(x, list(body.rest)), _dependence(body, x)
     if any(moves) and x not in places:
@@ -554,15 +561,16 @@ def _outlet_steps(body: Body, x: float, places: list[float]) -> list[Step]:
 
 
 def _dependence(body: Body, x: float) -> list[bool]:
-    """Which of the functions of a station depend on the body's coordinates."""
+    """Return which functions of a station depend on the body's coordinates."""
     eta = ca.SX.sym("eta", body.size)
     return [bool(ca.depends_on(ca.SX(t), eta)) for t in body.outlet(x, [eta[i] for i in range(body.size)])]
 
 
 def merged(steps: list[Step]) -> list[Step]:
-    """The same motion with steps that are nothing left out and neighbours about one axis made one.
+    """Return the same path without identity steps, and with adjacent steps about one axis combined.
 
-    A beam's slope followed by a joint about the same axis is then one turn: a rotation less in every pass.
+    For example, a beam's slope followed by a joint about the same axis becomes one turn, which saves a rotation per
+    pass.
     """
     found: list[Step] = []
     for step in steps:

@@ -1,4 +1,4 @@
-"""Combinations of a body's coordinates in which less is to be eliminated."""
+"""Combinations of a body's coordinates that reduce the cost of elimination."""
 
 from typing import NamedTuple
 
@@ -8,18 +8,18 @@ from flexarm.mechanics.body import symmetric, without_rounding
 from flexarm.mechanics.spatial import Matrix, Vector, dot, is_zero, product, square_root, transposed, zeros
 
 CLOSE = 1e3
-"""Condition of the combinations, each scaled to unit energy, up to which they are used: three digits of rounding."""
+"""Largest condition number of combinations scaled to unit energy, which corresponds to three digits of rounding."""
 TIPS = 6
 
 
 def combinations(M: np.ndarray, S: np.ndarray) -> tuple[Matrix, Matrix, Matrix]:
-    """T, (k, k), of eta = T z with z that carry one tip function each or none, S T and T' M T.
+    """Return T, (k, k), of eta = T z such that each z moves one tip function or none, and S T and T' M T.
 
-    Modes all move the tip, so that everything beyond couples all of them. Where there are as many modes as tip
-    functions that they move, z is these functions themselves; where there are more, the other z leave the tip where it
-    is and are orthonormal in M to each other and to the first: each is then eliminated with the frame's six coordinates
-    alone. Those come last, and the tip functions in the order of their motions, the last of which may be about the next
-    joint's axis: it then costs little, too.
+    All modes move the tip, so that everything beyond the tip couples all of them. If there are as many modes as tip
+    functions that they move, z are these functions themselves. If there are more, the remaining z leave the tip where
+    it is, and are orthonormal in M to each other and to the first ones. The elimination of such a z involves only the
+    frame's six coordinates. These z come last, and the tip functions are in the order of their motions. The last motion
+    may be about the next joint's axis, which also reduces the cost.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ def combinations(M: np.ndarray, S: np.ndarray) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def following(M: Matrix, S: Matrix, M0: np.ndarray, S0: np.ndarray) -> tuple[Matrix, Matrix, Matrix]:
-    """The same of expressions in parameters, whose nominal values decide which coordinates are combined."""
+    """Return T, S T and T' M T of expressions in parameters. Their nominal values decide which coordinates are
+    combined."""
     k = len(M)
     T, ST, own = np.eye(k).astype(object), np.array(S, dtype=object), np.array(M, dtype=object)
     place = _places(M0, S0, *(np.array([[not is_zero(x) for x in row] for row in rows]) for rows in (M, S)))
@@ -53,14 +54,14 @@ def following(M: Matrix, S: Matrix, M0: np.ndarray, S0: np.ndarray) -> tuple[Mat
 
 
 class _Places(NamedTuple):
-    """Coordinates that are combined, with the tip functions that they move; the order of all z."""
+    """Blocks of coordinates that are combined, with the tip functions that they move, and the order of all z."""
 
     blocks: list[tuple[np.ndarray, np.ndarray]]
     order: np.ndarray
 
 
 def _places(M: np.ndarray, S: np.ndarray, coupled: np.ndarray, moved: np.ndarray) -> _Places:
-    """For nominal M and S, of which some entries are not zero whatever the parameters are."""
+    """Return the blocks for nominal M and S, where `coupled` and `moved` mark entries that are not identically zero."""
     place, found = np.full(len(M), TIPS), []
     for block in _blocks(coupled | (moved.T @ moved)):
         rows = np.flatnonzero(moved[:, block].any(axis=1))
@@ -71,10 +72,10 @@ def _places(M: np.ndarray, S: np.ndarray, coupled: np.ndarray, moved: np.ndarray
 
 
 def _combined_following(M: Matrix, S: Matrix, S0: np.ndarray) -> tuple[Matrix, Matrix]:
-    """T of expressions, and T' M T.
+    """Return T of expressions, and T' M T.
 
-    With N, S N = 0, from the columns of S that are best to solve for, A = S^+ (what of it N would carry is taken out by
-    M), and N orthonormal in M by Cholesky's factors.
+    With N, S N = 0, from the columns of S with the best pivots, A = S^+ minus its projection on N in the metric M, and
+    N is made orthonormal in M by Cholesky factors.
     """
     r, n = len(S), len(M)
     rows, chosen = _pivots(S0)
@@ -106,13 +107,13 @@ def _combined_following(M: Matrix, S: Matrix, S0: np.ndarray) -> tuple[Matrix, M
 
 
 def _between(N: Matrix, M: Matrix) -> Matrix:
-    """N' M N; only what is below its diagonal is used."""
+    """Return N' M N. Only the part below its diagonal is used."""
     columns = transposed(N)
     return [[dot(a, product(M, b)) for b in columns] for a in columns]
 
 
 def _cholesky(M: Matrix) -> Matrix:
-    """L, M = L L'."""
+    """Return L of M = L L'."""
     n = len(M)
     L = zeros(n, n)
     for c in range(n):
@@ -123,7 +124,7 @@ def _cholesky(M: Matrix) -> Matrix:
 
 
 def _forward(L: Matrix, b: Vector) -> Vector:
-    """L^-1 b."""
+    """Return L^-1 b."""
     x: Vector = []
     for row, value in zip(L, b, strict=True):
         x.append((value - dot(row[: len(x)], x)) / row[len(x)])
@@ -131,7 +132,7 @@ def _forward(L: Matrix, b: Vector) -> Vector:
 
 
 def _pivots(A: np.ndarray) -> tuple[list[int], list[int]]:
-    """The order of A's rows, and as many of its columns, in which elimination meets the largest pivots."""
+    """Return the order of A's rows, and as many of its columns, that gives elimination the largest pivots."""
     A, rows, columns = A.copy(), [], []
     for _ in range(len(A)):
         r, c = np.unravel_index(np.abs(A).argmax(), A.shape)
@@ -143,7 +144,7 @@ def _pivots(A: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 def _solved(rows: Matrix) -> Matrix:
-    """A^-1 B of the rows of (A, B), by elimination in their order."""
+    """Return A^-1 B of the rows of (A, B), by elimination in their order."""
     n = len(rows)
     rows = [list(row) for row in rows]
     for c in range(n):
@@ -155,9 +156,9 @@ def _solved(rows: Matrix) -> Matrix:
 
 
 def _combined(M: np.ndarray, S: np.ndarray) -> np.ndarray | None:
-    """T of coordinates that are coupled with each other, None where they stay: S T = (1, 0).
+    """Return T of coupled coordinates with S T = (1, 0), or None if they stay.
 
-    Coordinates of finite elements stay: but for the last, they leave the tip where it is already, and M is narrow.
+    Coordinates of finite elements stay: all but the last leave the tip where it is, and M is banded.
     """
     r, n = S.shape
     reaching = np.count_nonzero(S.any(axis=0))
@@ -171,7 +172,7 @@ def _combined(M: np.ndarray, S: np.ndarray) -> np.ndarray | None:
 
 
 def _blocks(coupled: np.ndarray) -> list[np.ndarray]:
-    """Coordinates that are coupled, directly or through others, together."""
+    """Return groups of coordinates that are coupled, directly or through others."""
     reached = coupled | np.eye(len(coupled), dtype=bool)
     for _ in range(len(coupled).bit_length()):
         reached = reached @ reached

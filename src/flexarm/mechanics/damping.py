@@ -1,7 +1,7 @@
-"""What a link loses as it deforms: ratios of its modes, a loss factor, Kelvin and Voigt, Rayleigh.
+"""Structural damping of a link: modal damping ratios, a loss factor, Kelvin-Voigt and Rayleigh damping.
 
-All of them add. Modal ratios and the loss factor ask for the modes of the link alone; the time of Kelvin and Voigt and
-Rayleigh's factors do not: D = (tau + b) K + a M, whatever the shapes.
+All of them add. Modal ratios and the loss factor need the modes of the link alone. The retardation time of Kelvin-Voigt
+and Rayleigh's factors do not: D = (tau + b) K + a M, for any shapes.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ Material = Callable[[Matrix, Matrix], Matrix]
 
 
 def material_damping(description: Beam, name: Name) -> Material | None:
-    """(M, K) -> (tau + b) K + a M over eta, of a link's inertia M and stiffness K; None where there is none.
+    """Return (M, K) -> (tau + b) K + a M over eta, of a link's inertia M and stiffness K; None without such damping.
 
-    Kelvin and Voigt's M = EI (kappa + tau kappa_t), and the same of torsion, stretch and shear, gives D = tau K.
+    Kelvin-Voigt's M = EI (kappa + tau kappa_t), and the same for torsion, stretch and shear, gives D = tau K.
     """
     tau = name("tau", "tau", description.tau, "s", "time of the material's damping")
     given = description.rayleigh
@@ -35,11 +35,11 @@ def material_damping(description: Beam, name: Name) -> Material | None:
 
 
 def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[int]) -> np.ndarray:
-    """The damping matrix that gives each mode of the clamped link, alone and without load, its damping ratio.
+    """Return the damping matrix that gives each mode of the clamped link, alone and without load, its damping ratio.
 
-    In each direction (a block of `start`) ratios go with the modes in the order of their frequencies:
-    D = M Phi diag(2 zeta omega) Phi' M with K Phi = M Phi diag(omega^2), Phi' M Phi = 1. Where the link alone has no
-    inertia, torsion without polar inertia, the critical damping 2 sqrt(K M) is zero, and so is D.
+    In each direction (a block of `start`), ratios belong to the modes in the order of their frequencies: D = M Phi
+    diag(2 zeta omega) Phi' M with K Phi = M Phi diag(omega^2), Phi' M Phi = 1. If the link alone has no inertia
+    (torsion without polar inertia), the critical damping 2 sqrt(K M) is zero, and so is D.
     """
     D = np.zeros_like(K)
     for a, b in pairwise(start):
@@ -56,12 +56,14 @@ def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[
 def named_damping(
     M: np.ndarray, K: np.ndarray, description: Beam, start: list[int], name: Name, powers: list[Scalar]
 ) -> Matrix:
-    """The entries of the modal damping matrix, D = sum_j zeta_j D_j, which follow from the modes' damping ratios.
+    """Return the entries of the modal damping matrix, D = sum_j zeta_j D_j, which follow from the modes' damping
+    ratios.
 
-    To a mode's ratio the material's loss factor adds half of itself: in a cycle of its own frequency omega and
-    amplitude A, a mode of stiffness k loses pi d omega A^2, and the material loss_factor times 2 pi times k A^2 / 2, so
-    that d = loss_factor k / omega, a ratio d omega / (2 k) of critical damping.
-    `powers` are for each direction M's and K's factors, multiplied: 1 where both are what the description says.
+    The material's loss factor adds half of itself to a mode's ratio. In a cycle of its frequency omega with amplitude
+    A, a mode of stiffness k loses pi d omega A^2, and the material loses loss_factor times 2 pi times k A^2 / 2.
+    Therefore d = loss_factor k / omega, a ratio d omega / (2 k) of critical damping.
+
+    `powers` are, for each direction, the product of the factors of M and K relative to the description.
     """
     ratios = np.array(description.damping_ratios) + description.loss_factor / 2
     modes = coordinate_labels([b - a for a, b in pairwise(start)])
@@ -91,12 +93,12 @@ def named_damping(
 
 
 def named_ratio(description: Beam, name: Name, modes: list[str], mode: int) -> Scalar:
-    """A mode's ratio of critical damping; one name for all where one number is given for all."""
+    """Return a mode's ratio of critical damping. If one number is given for all modes, it has one name."""
     label = "" if isinstance(description.damping, float) else modes[mode]
     field, value = f"damping_ratio{'.' * bool(label)}{label}", description.damping_ratios[mode]
     return name(f"zeta{'_' * bool(label)}{label}", field, value, "", "ratio of critical damping")
 
 
 def named_loss(description: Beam, name: Name) -> Scalar:
-    """The material's loss factor."""
+    """Return the material's loss factor."""
     return name("lf", "loss_factor", description.loss_factor, "", "loss factor of the material")

@@ -1,8 +1,8 @@
-"""What an arm looks like at a configuration: where its links' sections stand, its deflections as they are or magnified.
+"""Geometry of an arm at a configuration: positions of its links' sections, with actual or magnified deflections.
 
-A deformed arm is the rigid one with the motions that its bodies' tip functions say between the joints. Magnified by s,
-the tip functions' deviations from the undeformed body are multiplied with s, and so is what the springs of elastic
-joints give way; s = 0 is the rigid arm, whose joints stand where the drives are.
+A deformed arm is the rigid arm with its bodies' tip functions inserted between the joints. With magnification s, the
+differences of the tip functions from the undeformed body, and the deflections of elastic joints, are multiplied by s. s
+= 0 is the rigid arm, with its joints at the angles of the drives.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cos_sin, do
 
 
 def magnified(chain: Chain, s: Scalar) -> Chain:
-    """The chain whose bodies deform s times as much; for where its frames stand, not for its dynamics."""
+    """Return the chain whose bodies deform s times as much. It is valid for frames, not for dynamics."""
 
     def larger(body: Body) -> Body:
         if not body.flexible:
@@ -37,7 +37,7 @@ def _between(still: Vector, now: Vector, s: Scalar) -> Vector:
 
 
 def relaxed(q: Vector, springs: Sequence[tuple[int, int]], s: Scalar) -> Vector:
-    """q with joints that are s times as far from where their motors are; springs are (joint, motor) positions."""
+    """Return q with elastic joints at s times their distance from the motors. Springs are (joint, motor) indices."""
     found = list(q)
     for joint, motor in springs:
         found[joint] = q[motor] + s * (q[joint] - q[motor])
@@ -47,10 +47,10 @@ def relaxed(q: Vector, springs: Sequence[tuple[int, int]], s: Scalar) -> Vector:
 def drawing(
     chain: Chain, q: Vector, springs: Sequence[tuple[int, int]], count: int, s: Scalar
 ) -> tuple[list[Matrix], list[Frame]]:
-    """Sections of every link at `count` stations, even along its (free) length; the bodies' frames, the last the tip.
+    """Return the sections of every link at `count` stations, evenly spaced, and the bodies' frames, the last the tip.
 
-    A section's row: its place (3) and its own y axis (3) in the base frame; the bending moments in y and z (2), and the
-    distance from where the undeformed body has it (1), both as they are, not magnified.
+    A section's row contains its position (3) and its y axis (3) in the base frame, the bending moments in y and z (2),
+    and the distance from the section of the undeformed body (1). The last three are not magnified.
     """
     moved = relaxed(q, springs, s)
     placed = frames(magnified(chain, s), moved)
@@ -74,6 +74,6 @@ def drawing(
 
 
 def _across(slope_y: Scalar, slope_z: Scalar, torsion: Scalar) -> Vector:
-    """A section's y axis: Rz(slope_y) Ry(-slope_z) Rx(torsion) e_y."""
+    """Return a section's y axis: Rz(slope_y) Ry(-slope_z) Rx(torsion) e_y."""
     (cy, sy), (cz, sz), (ct, st) = cos_sin(slope_y), cos_sin(slope_z), cos_sin(torsion)
     return [-(cy * sz * st) - sy * ct, cy * ct - sy * sz * st, cz * st]

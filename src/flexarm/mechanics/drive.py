@@ -1,4 +1,4 @@
-"""What a joint adds to its link: hub, bearing, actuator, rotor, and the spring and motor of an elastic joint."""
+"""Contributions of a joint to its link: hub, bearing, actuator, rotor, and the spring and motor of an elastic joint."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,9 +28,9 @@ from flexarm.mechanics.tensors import named_tensor
 
 
 def bodies(link: Link, loads: Loads, name: Name = value_of) -> tuple[list[Body], Matrix]:
-    """The mechanics of a described link: its body, or the segments of its beam, the first with the hub and the drive.
+    """Return the bodies of a described link: one, or the segments of its beam, the first with the hub and the drive.
 
-    With them the damping matrix over the amplitudes of all segments, empty where each body has its own.
+    The second result is the damping matrix over the amplitudes of all segments, empty if each body has its own.
     """
     if not (isinstance(link.body, Beam) and link.body.segments is not None):
         return [body(link, loads, name)], []
@@ -39,12 +39,12 @@ def bodies(link: Link, loads: Loads, name: Name = value_of) -> tuple[list[Body],
 
 
 def body(link: Link, loads: Loads, name: Name = value_of) -> Body:
-    """The mechanics of a described link in one piece: the body, its hub, its drive."""
+    """Return the body of a described link in one piece, with its hub and its drive."""
     return equipped(bare(link.body, link.joint, loads, name), link, name)
 
 
 def equipped(made: Body, link: Link, name: Name = value_of) -> Body:
-    """The body behind a link's joint with its hub and its drive."""
+    """Return the body after a link's joint with its hub and its drive."""
     mass = name("mh", "hub_mass", link.hub_mass, "kg", "mass of the hub")
     inertia = named_tensor(tensor(link.hub_inertia), name, "Ih", "hub_inertia", "moment of inertia of the hub")
     return with_drive(link.joint, _with_hub(made, mass, inertia), link, name)
@@ -52,7 +52,7 @@ def equipped(made: Body, link: Link, name: Name = value_of) -> Body:
 
 @singledispatch
 def bare(description: Any, joint: Joint, loads: Loads, name: Name) -> Body:
-    """The mechanics of a body alone, by the kind of its description; a new kind is registered here."""
+    """Return the mechanics of a body alone, by the kind of its description. New kinds are registered here."""
     raise TypeError(f"nothing is registered for a body of type {type(description).__name__}")
 
 
@@ -79,7 +79,8 @@ def _(description: FiniteElement, joint: Joint, loads: Loads, name: Name) -> Bod
 
 
 def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
-    """The body with a hub: mass at the base frame's origin, inertia that turns with the root of the beam."""
+    """Return the body with a hub: a mass at the base frame's origin, and an inertia that turns with the root of the
+    beam."""
     if is_zero(mass) and all(is_zero(x) for row in inertia for x in row):
         return body
     k = body.size
@@ -106,25 +107,27 @@ def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
 
 @singledispatch
 def with_drive(joint: Joint, body: Body, link: Link, name: Name) -> Body:
-    """The body with what its joint adds, by the kind of the joint; one without an actuator adds nothing.
+    """Return the body with the contributions of its joint, by the kind of the joint. Without an actuator there are
+    none.
 
-    A new drive is registered here: a function of a body that gives a body.
+    A new drive is registered here, as a function from a body to a body.
     """
     return body
 
 
 @with_drive.register
 def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
-    """The body with what its joint adds: bearing, actuator, rotor, and the spring and motor of an elastic joint.
+    """Return the body with the contributions of its joint: bearing, actuator, rotor, and spring and motor of an elastic
+    joint.
 
-    The actuator works on the angle (or length) a . (q, eta): q, and the slopes at a hub that turns with the shapes
+    The actuator works on the angle (or length) a . (q, eta): q, plus the slopes at a hub that turns with the shapes
     (Lin & Lewis: B' = [1, phi_1'(0), ...]); for a telescope the length in eta. A rotor's kinetic energy is 1/2 I_r
-    times the square of G times its rate (relative), plus the turning of what carries it (absolute; DESIGN section 4).
-    An elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, that the actuator works on.
+    times the square of G times its rate (relative), plus the rotation of its carrier (absolute; DESIGN section 4). An
+    elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, on which the actuator works.
     """
     k, turns, straining = body.size, joint.turns, body.straining
     a = list(body.drive)
-    carrier: Vector = [0.0] * (7 + k)  # turning of the frame before the joint, about its axis, by (v, w, r, eta_dot)
+    carrier: Vector = [0.0] * (7 + k)  # rotation of the frame before the joint, about its axis, by (v, w, r, eta_dot)
     axis = named_axis(joint.direction, name) if joint.carries else list(joint.direction)
     carrier[3:6] = axis
     if joint.carries:
@@ -139,7 +142,7 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
     gear_ratio = _gear_ratio(joint, name)
     bearing = name("d", "damping", joint.damping, viscous, "viscous damping of the joint")
     stiffness, spring = 0.0, 0.0
-    if joint.elastic and not _has_play(joint):  # else it stands with the play, in an element
+    if joint.elastic and not _has_play(joint):  # with backlash, an element contains the spring
         stiffness, spring = _linear_spring(joint, name)
 
     elastic = int(joint.elastic)
@@ -185,7 +188,7 @@ def _has_play(joint: Driven) -> bool:
 
 
 def _linear_spring(joint: Driven, name: Name) -> tuple[Scalar, Scalar]:
-    """Stiffness and damping of an elastic joint."""
+    """Return stiffness and damping of an elastic joint."""
     effort, per = ("N m", "rad") if joint.turns else ("N", "m")
     viscous = "viscous damping of the joint's spring"
     return (
@@ -195,12 +198,12 @@ def _linear_spring(joint: Driven, name: Name) -> tuple[Scalar, Scalar]:
 
 
 class Rows(NamedTuple):
-    """What a drive turns, rows over all coordinates (n,).
+    """Directions of a drive, rows over all coordinates (n,).
 
     Attributes
     ----------
     turned : of the actuator
-    through : of its transmission, on the joints' side: apart from that by the spring's stretch
+    through : of its transmission, on the joints' side; it differs from the actuator's by the spring's deflection
     moved : of the joint
     """
 
@@ -210,7 +213,7 @@ class Rows(NamedTuple):
 
 
 def elements(joint: Joint, rows: Rows, place: int, name: Name) -> list[Element]:
-    """What the parts of a joint's drive do, in the order of their states; `place` is that of its input in u."""
+    """Return the elements of a joint's drive, in the order of their states. `place` is the index of its input in u."""
     if not isinstance(joint, Driven) or joint.drive is None:
         return []
     drive, driving, moved = joint.drive, rows.turned, rows.moved
@@ -238,7 +241,8 @@ def elements(joint: Joint, rows: Rows, place: int, name: Name) -> list[Element]:
 
 
 def _transmitted(joint: Driven, driving: Vector, stretch: Vector, winding: list[Element], name: Name) -> Transmitted:
-    """The force through the gear: the springs' where there are some, else the actuator's; 0 where that is away."""
+    """Return the force through the gear: that of the springs if there are any, else the actuator's, or 0 without
+    actuators."""
     if not joint.elastic:
         motor = joint.drive and joint.drive.motor
         if motor is None:
@@ -255,19 +259,19 @@ def _transmitted(joint: Driven, driving: Vector, stretch: Vector, winding: list[
 
 
 def _gear_ratio(joint: Driven, name: Name) -> Scalar:
-    """Of the gear, which a motor's electrical side sees even where the rotor has no inertia."""
+    """Return the gear ratio, which also affects a motor's electrical side if the rotor has no inertia."""
     unit, plain = "" if joint.turns else "rad/m", joint.rotor_inertia == 0.0 and not _electrical(joint)
     return name("G", "gear_ratio", joint.gear_ratio, unit, "gear ratio", plain=plain)
 
 
 def _electrical(joint: Driven) -> bool:
-    """Whether the joint's motor has numbers of the motor's side of the gear."""
+    """Return True if the joint's motor has parameters on the motor's side of the gear."""
     motor = joint.drive and joint.drive.motor
     return motor is not None and motor.torque_constant is not None
 
 
 def named_axis(direction: Sequence[float], name: Name) -> Vector:
-    """The components of a joint's axis, which follow from its azimuth and tilt where these vary."""
+    """Return the components of a joint's axis, which follow from its azimuth and tilt if these vary."""
     k, sign, azimuth, tilt = alignment(np.array(direction))
     i, j = (k + 1) % 3, (k + 2) % 3
 
@@ -282,7 +286,7 @@ def named_axis(direction: Sequence[float], name: Name) -> Vector:
 
 
 def named_turns(azimuth: float, tilt: float, name: Name) -> tuple[Scalar, Scalar]:
-    """The two angles that turn a coordinate axis onto a joint's."""
+    """Return the two angles that turn a coordinate axis to a joint's axis."""
     return (
         named_angle(name, "azimuth", "joint.axis.azimuth", azimuth, "azimuth of the joint's axis"),
         named_angle(name, "tilt", "joint.axis.tilt", tilt, "tilt of the joint's axis"),
@@ -290,6 +294,6 @@ def named_turns(azimuth: float, tilt: float, name: Name) -> tuple[Scalar, Scalar
 
 
 def named_angle(name: Name, letter: str, field: str, value: float, meaning: str) -> Scalar:
-    """A constant angle; quarter turns have no name."""
+    """Return a constant angle. Multiples of a quarter turn have no name."""
     quarters = value / (pi / 2)
     return name(letter, field, value, "rad", meaning, plain=quarters == round(quarters))

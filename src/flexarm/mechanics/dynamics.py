@@ -2,8 +2,8 @@
 
 Every function is pure: a chain and symbolic states in, expressions out. Notation: w angular velocity and x acceleration
 (a, alpha) of a frame, in its own axes; f wrench (force, moment); I inertia; s the six tip functions of a body. Linear
-velocity hardly appears: a is the classical acceleration of a frame's origin, and a frame that moves at a constant
-velocity is as good as one at rest. Gravity is an acceleration of the base.
+velocity hardly appears: a is the classical acceleration of a frame's origin, and the equations are the same in a frame
+that moves at a constant velocity. Gravity is an acceleration of the base.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,9 +37,9 @@ AT_REST = [0.0] * 6
 
 @dataclass(frozen=True)
 class Root:
-    """How a base that is moved moves, along its own axes: acceleration a of its origin, angular velocity w, alpha.
+    """Motion of a moved base, along its own axes: acceleration a of its origin, angular velocity w, alpha.
 
-    Its velocity does not matter: a frame that moves at a constant one is as good as one at rest.
+    Its velocity has no effect, because the equations are the same in a frame that moves at a constant velocity.
     """
 
     a: Vector
@@ -55,31 +55,33 @@ STILL = Root([0.0] * 3, [0.0] * 3, [0.0] * 3)
 
 @dataclass(frozen=True)
 class Hop:
-    """One elementary motion on the way to a body, at a state."""
+    """One elementary transform on the path to a body, at a state."""
 
     motion: Motion
     bias: Vector
-    """Acceleration due to velocities gathered since the segment began; zero but at the joint."""
+    """Acceleration due to velocities accumulated since the segment began; nonzero only at the joint."""
     tips: tuple[tuple[int, int], ...]
     joints: tuple[tuple[int, int], ...]
 
 
 class Way(NamedTuple):
-    """The motions that lead to a body, and the body that they begin at."""
+    """The transforms that lead to a body, and its parent body."""
 
     parent: int
     hops: list[Hop]
 
 
 Passed = tuple[list[Moving], list[Way]]
-"""What the first pass gives."""
+"""Results of the first pass."""
 
 
 def outward(
     chain: Chain, q: Vector, qd: Vector, gravity: Iterable[float] = (0.0, 0.0, 0.0), w: Iterable[Scalar] = (0.0,) * 3
 ) -> Passed:
-    """First pass: velocities; every body at its state, and the motions that lead to it. A base that is moved turns
-    with w."""
+    """Run the first pass, which computes velocities: each body at its state, and the transforms that lead to it.
+
+    A moved base turns with w.
+    """
     known: dict[int, tuple[Vector, ...]] = {
         -1: (twist_of_base(chain, qd, w), [0.0, 0.0, 0.0, *gravity], AT_REST, AT_REST, AT_REST)
     }
@@ -92,7 +94,7 @@ def outward(
         for step in segment.steps:
             motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
             drift = added(drift, motion.drift(twist[3:]))
-            if motion.direction > 2 or step is segment.steps[-1]:  # w is another one from here on
+            if motion.direction > 2 or step is segment.steps[-1]:  # the following steps have another w
                 bias = added(bias, cross(twist[3:], drift[:3]) + cross(twist[3:], drift[3:]))
                 drift = AT_REST
             bias[motion.direction] = bias[motion.direction] + sum(sign * sdd[t] for t, sign in step.tips)
@@ -113,12 +115,13 @@ def outward(
 
 
 def twist_of_base(chain: Chain, qd: Vector, w: Iterable[Scalar]) -> Vector:
-    """(v, w) of the base: of a free one its rates; of any other its velocity does not matter."""
+    """Return (v, w) of the base: the rates of a free base. The velocity of any other base has no effect."""
     return [qd[n] for n in chain.base] or [0.0, 0.0, 0.0, *w]
 
 
 def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
-    """What tip functions (or their derivatives) and joint coordinates (or rates) add to an elementary motion."""
+    """Return the value of an elementary transform that tip functions and joint coordinates (or their rates)
+    contribute."""
     return sum(sign * s[t] for t, sign in step.tips) + sum(sign * q[j] for j, sign in step.joints)
 
 
@@ -128,7 +131,7 @@ def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
 def inertial_force(
     chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: Iterable[float], root: Root = STILL
 ) -> Vector:
-    """Generalized force M qdd + velocity terms + gravity, without springs and dampers: Newton and Euler, out and in.
+    """Return the generalized force M qdd + velocity terms + gravity, without springs and dampers, by Newton and Euler.
 
     gravity is the acceleration in the base's axes.
     """
@@ -147,7 +150,8 @@ def inertial_force(
         demands.append(added(here.h, product(here.M, x[i] + share)))
 
     force: Vector = [0.0] * chain.size
-    wrench: dict[int, Vector] = dict.fromkeys(range(-1, len(bodies)), AT_REST)  # of what a body carries, on its frame
+    # wrench of a body's children, on its base frame
+    wrench: dict[int, Vector] = dict.fromkeys(range(-1, len(bodies)), AT_REST)
     on_tip: dict[int, Vector] = {i: [0.0] * len(here.s) for i, here in enumerate(bodies)} | {-1: AT_REST}
     for i, (here, way, own, demand) in reversed(list(enumerate(zip(bodies, ways, chain.own, demands, strict=True)))):
         f = added(wrench[i], demand[:6])
@@ -166,9 +170,9 @@ def inertial_force(
 
 
 def base_acceleration(chain: Chain, qd: Vector, gravity: Iterable[Scalar], root: Root) -> tuple[Vector, Vector]:
-    """Gravity as it is felt in a base that is moved, and the acceleration (a, alpha) that every mass feels at the base.
+    """Return the apparent gravity in a moved base, and the acceleration (a, alpha) of the base that acts on every mass.
 
-    Of a free base the latter is what it feels where its rates do not change: w x v less gravity.
+    For a free base the latter is its acceleration at constant rates: w x v minus gravity.
     """
     fall = added([*gravity], scaled(-1, root.a))
     twist = twist_of_base(chain, qd, root.w)
@@ -176,7 +180,7 @@ def base_acceleration(chain: Chain, qd: Vector, gravity: Iterable[Scalar], root:
 
 
 def plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector) -> Vector:
-    """x with the hop's own motion added: of some coordinates, each with its sign, along the hop's direction."""
+    """Return x plus the transform's own motion: that of some coordinates, each with its sign, along its direction."""
     x, k = list(x), hop.motion.direction
     for c, sign in parts:
         x[k] = x[k] + sign * values[c]
@@ -187,7 +191,8 @@ def plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector
 
 
 class Pivot(NamedTuple):
-    """An unknown taken out of a symmetric system, x_n = y - l . x[:n]: a column of U and its entry of D, M = U D U'."""
+    """An unknown eliminated from a symmetric system, x_n = y - l . x[:n]: a column of U and its entry of D, M = U D
+    U'."""
 
     l: Vector
     y: Scalar
@@ -197,7 +202,7 @@ class Pivot(NamedTuple):
 def eliminate(G: Matrix, b: Vector, keep: int) -> tuple[Matrix, Vector, list[Pivot]]:
     """Solve the last rows of the symmetric system G x = b for their unknowns, in terms of the first `keep`: U D U'.
 
-    Returns what is left of G and b, and the pivots in the order of elimination, the last unknown first.
+    Returns the remaining G and b, and the pivots in the order of elimination, the last unknown first.
     """
     G, b = [list(row) for row in G], list(b)
     pivots = []
@@ -213,7 +218,7 @@ def eliminate(G: Matrix, b: Vector, keep: int) -> tuple[Matrix, Vector, list[Piv
 
 
 def substitute(pivots: list[Pivot], x: Vector) -> Vector:
-    """The unknowns that `eliminate` took out, appended to those it kept."""
+    """Return the kept unknowns, followed by those that `eliminate` has eliminated."""
     x = list(x)
     for pivot in reversed(pivots):
         x.append(pivot.y - dot(pivot.l, x))
@@ -221,9 +226,9 @@ def substitute(pivots: list[Pivot], x: Vector) -> Vector:
 
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root = STILL) -> Vector:
-    """Accelerations under a generalized force (inputs, springs, dampers): O(n) (Mohan & Saha section 5).
+    """Return the accelerations under a generalized force (inputs, springs, dampers), in O(n) (Mohan & Saha section 5).
 
-    Where the base is free its acceleration is solved for from what is left when all else is eliminated, 6 x 6.
+    The acceleration of a free base follows from the 6 x 6 system that remains after all other eliminations.
     """
     fall, still = base_acceleration(chain, qd, chain.down, root)
     bodies, ways = outward(chain, q, qd, fall, root.w)
@@ -255,9 +260,9 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: R
 
 
 def combined(here: Moving, left: Vector, nominal: Nominal) -> tuple[Moving, Vector, Matrix]:
-    """The body and the wrench left to accelerate it over z in place of eta = T z, and T; see `combinations`.
+    """Return the body and its remaining wrench over z with eta = T z, and T; see `combinations`.
 
-    Where M or the tip functions' slopes change with eta, they stay what they are.
+    If M or the slopes of the tip functions change with eta, they stay as they are.
     """
     k, own = len(here.M) - 7, [row[7:] for row in here.M[7:]]
     M, S = nominal(own), nominal(here.s_eta)
@@ -273,14 +278,14 @@ def combined(here: Moving, left: Vector, nominal: Nominal) -> tuple[Moving, Vect
 
 @dataclass
 class Hung:
-    """What hangs on a body, at its base frame, once all beyond has been eliminated: of all that it carries, the sum.
+    """Accumulated quantities of a body's children at its base frame, after their elimination, summed over all children.
 
     Attributes
     ----------
     I, b : (6, 6), (6,)
         Articulated inertia, and the wrench left to accelerate it (Mohan & Saha eqs. 37 to 39).
     H, D, b_tip : (t, 6), (t, t), (t,)
-        The same over the body's t tip functions: a column of inertia each, theirs among one another, the forces left.
+        The same over the body's t tip functions: a column of inertia each, the block between them, the forces left.
     """
 
     I: Matrix
@@ -291,18 +296,18 @@ class Hung:
 
     @classmethod
     def nothing(cls, tips: int) -> "Hung":
-        """On a body with so many tip functions."""
+        """Return zeros for a body with so many tip functions."""
         return cls(zeros(6, 6), AT_REST, zeros(tips, 6), zeros(tips, tips), [0.0] * tips)
 
 
 def inward(
     bodies: Sequence[Moving], ways: list[Way], left: Sequence[Vector]
 ) -> tuple[list[tuple[list[Pivot], list[Pivot]]], Matrix, Vector]:
-    """Second pass: for each body the pivots of its eta, over (x, r, the eta before), and of its joint, over x there;
-    and the articulated inertia at the base, and the wrench left to accelerate it.
+    """Run the second pass. Return each body's pivots, and the base's articulated inertia and remaining wrench.
 
-    `left` is for each body the wrench over (v, w, r, eta) left to accelerate it alone: forces less velocity terms. At a
-    joint its coordinate is eliminated; at a tip each tip function gets a column H of the inertia, and the body's eta is
+    Each body has pivots of its eta, over (x, r, the eta before), and of its joint, over x there. `left` is, for each
+    body, the wrench over (v, w, r, eta) left to accelerate it alone: forces minus velocity terms. At a joint its
+    coordinate is eliminated. At a tip each tip function gets a column H of the inertia, and the body's eta is
     eliminated with them.
     """
     hung = {i: Hung.nothing(len(here.s)) for i, here in enumerate(bodies)} | {-1: Hung.nothing(6)}
@@ -336,7 +341,7 @@ def inward(
 
 
 def couple(D: Matrix, t: int, H: dict[int, Vector], sign: int, k: int) -> None:
-    """Add what a tip function t, along the direction k, and those met before have of inertia together."""
+    """Add the inertia between a tip function t, along the direction k, and the previous ones."""
     for other, h in H.items():
         D[t][other] = D[t][other] + sign * h[k]
         if other != t:
@@ -344,7 +349,8 @@ def couple(D: Matrix, t: int, H: dict[int, Vector], sign: int, k: int) -> None:
 
 
 def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
-    """Inertia over (x, r, eta): the body's own, and what hangs on its tip (columns H and D of the tip functions)."""
+    """Return the inertia over (x, r, eta): the body's, and that of its children (columns H and D of the tip
+    functions)."""
     s = transposed(here.s_eta)  # (k, 6)
     beside = [[dot(row, h) for h in transposed(H)] for row in s]  # (k, 6)
     below = [[dot(row, product(D, other)) for other in s] for row in s]
@@ -354,11 +360,12 @@ def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
     return [added(mine, theirs) for mine, theirs in zip(here.M, outer, strict=True)]
 
 
-# -- the inertia matrix and the dense path -----------------------------------------------------------------------------
+# -- the inertia matrix and the dense method ---------------------------------------------------------------------------
 
 
 def mass_matrix(chain: Chain, q: Vector) -> Matrix:
-    """M(q) by composite bodies (Mohan & Saha eq. 32): the wrench of each unit acceleration, carried to the base."""
+    """Return M(q) by composite bodies (Mohan & Saha eq. 32): the wrench of each unit acceleration, carried to the
+    base."""
     bodies, ways = outward(chain, q, [0.0] * chain.size)
     M = zeros(chain.size, chain.size)
 
@@ -366,7 +373,7 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
         M[r][c] = M[c][r] = value
 
     hung = {i: Hung.nothing(len(here.s)) for i, here in enumerate(bodies)} | {-1: Hung.nothing(6)}
-    # of a unit acceleration of each coordinate met so far, at the base frame of each body, and on its tip functions
+    # wrench of a unit acceleration of each coordinate so far, at each body's base frame, and on its tip functions
     wrenches: dict[int, dict[int, Vector]] = {i: {} for i in range(-1, len(bodies))}
     on_tips: dict[int, dict[int, Vector]] = {i: {} for i in range(-1, len(bodies))}
     for i, (here, way, own) in reversed(list(enumerate(zip(bodies, ways, chain.own, strict=True)))):
@@ -381,7 +388,7 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
             for j, other in enumerate(eta, start=7):
                 put_in(c, other, G[r][j])
         I, direct, own_inertia = [row[:6] for row in G[:6]], G[6][:6], G[6][6]
-        beside = dict(zip(eta, G[6][7:], strict=True))  # what eta's accelerations exert on the joint directly
+        beside = dict(zip(eta, G[6][7:], strict=True))  # direct forces of eta's accelerations on the joint
         H: dict[int, Vector] = {}
         on_tip: dict[int, Vector] = {}
         for hop in reversed(way.hops):
@@ -413,7 +420,7 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
 
 
 def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root = STILL) -> Vector:
-    """The same accelerations from the whole inertia matrix and its factors: O(n^3) (Mohan & Saha section 7.2)."""
+    """Return the accelerations from the full inertia matrix and its factors, in O(n^3) (Mohan & Saha section 7.2)."""
     rest = inertial_force(chain, q, qd, [0.0] * chain.size, chain.down, root)
     _, _, pivots = eliminate(mass_matrix(chain, q), added(force, scaled(-1, rest)), 0)
     return substitute(pivots, [])
@@ -423,7 +430,7 @@ def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, force: Vector, r
 
 
 def stiffness_force(chain: Chain, q: Vector) -> Vector:
-    """dV/dq of the links' strain and of the joints' springs."""
+    """Return dV/dq of the links' strain and of the joints' springs."""
     force: Vector = [0.0] * chain.size
     for body, own in zip(chain.bodies, chain.own, strict=True):
         z = ca.SX.sym("own", 1 + body.size)
@@ -434,7 +441,7 @@ def stiffness_force(chain: Chain, q: Vector) -> Vector:
 
 
 def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """D qd: bearings, links and the joints' springs."""
+    """Return D qd of bearings, links and the joints' springs."""
     force: Vector = [0.0] * chain.size
     for body, own in zip(chain.bodies, chain.own, strict=True):
         rates = taken(qd, own)
@@ -449,7 +456,7 @@ def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
 
 
 def input_matrix(chain: Chain) -> Matrix:
-    """B, (n, m): generalized force = B u."""
+    """Return B, (n, m): generalized force = B u."""
     columns = []
     for i in chain.driven:
         column = [0.0] * chain.size
@@ -463,12 +470,13 @@ def input_matrix(chain: Chain) -> Matrix:
 
 
 def frames(chain: Chain, q: Vector) -> list[Frame]:
-    """The base frame of every body; the last is the tip."""
+    """Return the base frame of every body. The last is the tip."""
     return placed(outward(chain, q, [0.0] * chain.size)[1], base_frame(chain, q))
 
 
 def base_frame(chain: Chain, q: Vector) -> Frame:
-    """Where the base stands: of a free one its pose, moved by the first six of q, of which slopes alone are asked."""
+    """Return the frame of the base. That of a free base is its pose moved by the first six of q, valid to first
+    order."""
     p, R = chain.pose.p, chain.pose.R
     if not chain.base:
         return Frame(p, R)
@@ -477,7 +485,7 @@ def base_frame(chain: Chain, q: Vector) -> Frame:
 
 
 def placed(ways: list[Way], base: Frame) -> list[Frame]:
-    """The base frames of bodies, of the ways that lead to them."""
+    """Return the base frames of bodies from the paths that lead to them."""
     found = {-1: base}
     for i, way in enumerate(ways):
         p, R = found[way.parent].p, found[way.parent].R
@@ -489,9 +497,9 @@ def placed(ways: list[Way], base: Frame) -> list[Frame]:
 
 
 def potential_energy(chain: Chain, q: Vector, passed: Passed | None = None) -> Scalar:
-    """Gravity, zero where a mass lies at the world's origin, strain, and the joints' springs [J].
+    """Return the energy of gravity (zero for a mass at the world's origin), of strain, and of the joints' springs [J].
 
-    `passed` is what `outward` gives at q, at whatever rates, where it is known; so below.
+    `passed` is the result of `outward` at q and any rates, if known; the same holds below.
     """
     shares = [taken(q, own) for own in chain.own]
     V: Scalar = sum(body.potential(share[0], share[1:]) for body, share in zip(chain.bodies, shares, strict=True))
@@ -499,7 +507,7 @@ def potential_energy(chain: Chain, q: Vector, passed: Passed | None = None) -> S
 
 
 def first_moment(chain: Chain, q: Vector, passed: Passed | None = None) -> Vector:
-    """Sum of the masses times their places in the world, which is the frame of a base that is not free (3,) [kg m]."""
+    """Return the sum of masses times positions in the world, which is the frame of a fixed base (3,) [kg m]."""
     bodies, ways = passed or outward(chain, q, [0.0] * chain.size)
     found: Vector = [0.0] * 3
     for here, frame in zip(bodies, placed(ways, base_frame(chain, q)), strict=True):
@@ -511,7 +519,7 @@ def first_moment(chain: Chain, q: Vector, passed: Passed | None = None) -> Vecto
 def kinetic_energy(
     chain: Chain, q: Vector, qd: Vector, w: Iterable[Scalar] = (0.0,) * 3, passed: Passed | None = None
 ) -> Scalar:
-    """Sum of 1/2 y' M y over the bodies, rotors and motors [J]; a base that is moved turns with w."""
+    """Return the sum of 1/2 y' M y over the bodies, rotors and motors [J]. A moved base turns with w."""
     w = tuple(w)
     bodies, ways = passed or outward(chain, q, qd, w=w)
     T: Scalar = 0.0
@@ -524,7 +532,7 @@ def kinetic_energy(
 def twists(
     chain: Chain, qd: Vector, bodies: list[Moving], ways: list[Way], w: Iterable[Scalar] = (0.0,) * 3
 ) -> list[Vector]:
-    """(v, w) of every body's base frame, in its own axes, of what `outward` gives."""
+    """Return (v, w) of every body's base frame, in its own axes, from the result of `outward`."""
     found: dict[int, tuple[Vector, Vector]] = {-1: (twist_of_base(chain, qd, w), AT_REST)}
     for i, (here, way) in enumerate(zip(bodies, ways, strict=True)):
         twist, sd = found[way.parent]

@@ -1,8 +1,8 @@
-"""What acts on an arm beside inertia, linear springs and linear dampers: friction, motors, stops, contacts, winds.
+"""Further elements that act on an arm: friction, motors, stops, contacts, external forces.
 
-An `Element` acts along some rates of the arm. It may keep states of its own, which follow first-order equations, and be
-acted upon from outside. The audit asks it for what it stores, loses and supplies. No recursion knows of elements: all
-they do is a generalized force, B' f of the rates B qd that a force f works along.
+An `Element` acts along some rates of the arm. It may have states, which follow first-order equations, and exogenous
+inputs. The energy balance uses its stored, lost and supplied energy. The recursions do not contain elements: their only
+effect is a generalized force, B' f of the rates B qd along which a force f works.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,23 +14,23 @@ import casadi as ca
 from flexarm.mechanics.spatial import Scalar, Vector, added, dot, entries
 
 Along = Callable[[Vector, Vector], Vector]
-"""Rates v(q, qd) that an element acts along; linear in qd."""
+"""Rates v(q, qd) along which an element acts; linear in qd."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What an element sees at a moment.
+    """Arguments of an element at a state.
 
     Attributes
     ----------
     q : (n,)
         All coordinates.
     v : (k,)
-        The rates it acts along.
+        The rates along which it acts.
     s, w : (states,), (exogenous,)
-        Its own states, and what is done to it from outside.
+        Its states, and its exogenous inputs.
     u : scalar or None
-        The input that it sees; None where the actuators are away, and do whatever a prescribed motion needs.
+        Its input; None without actuators, when a prescribed motion determines their forces.
     """
 
     q: Vector
@@ -42,12 +42,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Push:
-    """What an element does.
+    """Effect of an element.
 
     Attributes
     ----------
     force : (k,)
-        Along its rates [N m or N], beside that of its potential.
+        Force along its rates [N m or N], in addition to that of its potential.
     s_dot : (states,)
     lost, supplied : scalar
         Powers [W]. force . v + lost + d stored / dt = supplied.
@@ -60,46 +60,46 @@ class Push:
 
 
 def at_rest(seen: Seen) -> Push:
-    """What an element does that has a potential alone."""
+    """Return the effect of an element that has only a potential."""
     return Push([0.0] * len(seen.v))
 
 
 def nowhere(q: Vector, qd: Vector) -> Vector:
-    """The rates of an element that has a potential alone."""
+    """Return the rates of an element that has only a potential."""
     return []
 
 
 def no_contacts(q: Vector, qd: Vector) -> Vector:
-    """Of an element whose force is smooth, or that no solver stops for."""
+    """Return no contacts, for an element whose force is smooth or at which no solver stops."""
     return []
 
 
 @dataclass(frozen=True)
 class Element:
-    """Something that acts on an arm; see the module.
+    """An element that acts on an arm; see the module.
 
     Attributes
     ----------
     along : (q, qd) -> (k,)
     push : Seen -> Push
     potential : q -> scalar
-        Energy that depends on the configuration alone [J]; its slope acts beside `push`.
+        Energy that depends on the configuration alone [J]; its slope acts in addition to `push`.
     stored : s -> scalar
         Energy in the states [J].
     field : (q, s) -> scalar, optional
-        Energy that depends on both [J], of something that changes whatever the arm does. All that it does stands in
-        `push`; neither inverse dynamics nor what holds an arm at rest knows of it.
+        Energy that depends on both [J], of a field that changes independently of the arm. `push` contains its complete
+        effect. Neither inverse dynamics nor the static forces at rest include it.
     steady : Seen -> (states,)
-        The states that stay at these rates, zero where nothing else is said: inverse dynamics has no others.
+        The states that are constant at these rates, by default zero; inverse dynamics uses them.
     states, exogenous : int
     input : int or None
-        The input that it sees.
+        Index of the input on which it depends.
     takes_over : bool
-        Whether that input acts on the arm by this element alone, which supplies its power.
+        True if that input acts on the arm through this element alone, which supplies its power.
     contacts : (q, qd) -> (contacts,)
-        What changes its sign where the solver is to stop.
+        Functions that change sign where the solver must stop.
     reads : Seen -> (torque, current), optional
-        Of a motor, before its gear: what its sensors see.
+        Sensor signals of a motor, before its gear.
     """
 
     along: Along = nowhere
@@ -117,17 +117,17 @@ class Element:
 
 
 def along(*rows: Vector) -> Along:
-    """Rates in a fixed proportion to those of the coordinates: one for each row (n,)."""
+    """Return rates in a fixed proportion to those of the coordinates, one per row (n,)."""
     return lambda q, qd: [dot(row, qd) for row in rows]
 
 
 class Pushed(NamedTuple):
-    """What the elements of an arm do together.
+    """Combined effect of an arm's elements.
 
     Attributes
     ----------
     force : (n,)
-        Generalized, beside that of their potentials.
+        Generalized force, in addition to that of their potentials.
     s_dot : (states,)
     lost, supplied : scalar
         Powers [W].
@@ -140,7 +140,7 @@ class Pushed(NamedTuple):
 
 
 class _Acted(Protocol):
-    """What of a chain is asked for here."""
+    """Part of a chain that this module needs."""
 
     @property
     def elements(self) -> tuple[Element, ...]: ...
@@ -150,7 +150,7 @@ class _Acted(Protocol):
 
 
 def pushed(chain: _Acted, q: Vector, qd: Vector, s: Vector, w: Vector, u: Vector | None) -> Pushed:
-    """What the elements do at a state; without u the actuators are away."""
+    """Return the effect of the elements at a state. u is None without actuators."""
     force: Vector = [0.0] * chain.size
     s_dot: Vector = []
     lost: Scalar = 0.0
@@ -166,7 +166,7 @@ def pushed(chain: _Acted, q: Vector, qd: Vector, s: Vector, w: Vector, u: Vector
 
 
 def steady(chain: _Acted, q: Vector, qd: Vector) -> Vector:
-    """States of the elements that stay at these rates, with nothing from outside, the actuators away."""
+    """Return the elements' states that are constant at these rates, without external loads and actuators."""
     return [
         x
         for e in chain.elements
@@ -175,7 +175,7 @@ def steady(chain: _Acted, q: Vector, qd: Vector) -> Vector:
 
 
 def read(chain: _Acted, q: Vector, qd: Vector, s: Vector, w: Vector, u: Vector) -> list[list[Scalar]]:
-    """Torque and current of the motor of each input; one that is not described gives the torque that it is told."""
+    """Return torque and current of the motor of each input. A motor without a description gives its torque command."""
     found: list[list[Scalar]] = [[x, 0.0] for x in u]
     for element, (mine, outside) in zip(chain.elements, _shares(chain.elements, s, w), strict=True):
         if element.reads is not None and element.input is not None:
@@ -185,7 +185,7 @@ def read(chain: _Acted, q: Vector, qd: Vector, s: Vector, w: Vector, u: Vector) 
 
 
 def _shares(elements: Iterable[Element], s: Vector, w: Vector) -> list[tuple[Vector, Vector]]:
-    """States and exogenous inputs of each."""
+    """Return the states and exogenous inputs of each element."""
     found, i, j = [], 0, 0
     for element in elements:
         found.append((s[i : i + element.states], w[j : j + element.exogenous]))
@@ -194,24 +194,24 @@ def _shares(elements: Iterable[Element], s: Vector, w: Vector) -> list[tuple[Vec
 
 
 def generalized(rates: Along, q: Vector, force: Sequence[Scalar]) -> Vector:
-    """The generalized force (n,) of a force along rates of the arm: its power's slope in qd."""
+    """Return the generalized force (n,) of a force along rates of the arm: the slope of its power in qd."""
     z = ca.SX.sym("qd", len(q))
     power = ca.SX(dot(rates(q, entries(z)), force))
     return entries(ca.densify(ca.gradient(power, z)))
 
 
 def potential(chain: _Acted, q: Vector) -> Scalar:
-    """Energy of all elements that depends on the configuration alone [J]."""
+    """Return the energy of all elements that depends on the configuration alone [J]."""
     return sum((element.potential(q) for element in chain.elements), 0.0)
 
 
 def contacts(chain: _Acted, q: Vector, qd: Vector) -> Vector:
-    """What changes its sign where the solver is to stop, of all elements."""
+    """Return the contact functions of all elements, which change sign where the solver must stop."""
     return [x for element in chain.elements for x in element.contacts(q, qd)]
 
 
 def stored(chain: _Acted, q: Vector, s: Vector) -> Scalar:
-    """Energy in the states of all elements, and in fields [J]."""
+    """Return the energy in the states of all elements, and in fields [J]."""
     found: Scalar = 0.0
     for element, (mine, _) in zip(chain.elements, _shares(chain.elements, s, []), strict=True):
         found = found + element.stored(mine) + (0.0 if element.field is None else element.field(q, mine))
@@ -219,12 +219,12 @@ def stored(chain: _Acted, q: Vector, s: Vector) -> Scalar:
 
 
 def potential_force(chain: _Acted, q: Vector) -> Vector:
-    """dV/dq (n,) of the elements' potentials."""
+    """Return dV/dq (n,) of the elements' potentials."""
     return slope(lambda at: potential(chain, at), q) if chain.elements else [0.0] * chain.size
 
 
 def slope(energy: Callable[[Vector], Scalar], q: Vector) -> Vector:
-    """Of a potential, at q: (n,)."""
+    """Return the gradient (n,) of a potential at q."""
     z = ca.SX.sym("q", len(q))
     found = ca.densify(ca.gradient(ca.SX(energy(entries(z))), z))
     (at_q,) = ca.substitute([found], [z], [ca.SX(ca.vertcat(*q))])

@@ -1,4 +1,4 @@
-"""Polynomials in a beam's amplitudes, cut off beyond a degree, whose coefficients are functions along the beam."""
+"""Polynomials in a beam's amplitudes, truncated at a degree, whose coefficients are functions along the beam."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,19 +11,20 @@ import numpy as np
 from flexarm.mechanics.spatial import Scalar, Vector
 
 DEGREE = 3
-"""Kept: what a segment's kinematics neglects is of fourth degree in its angles (docs/do/large-deflections.md)."""
+"""Largest degree of terms. The kinematics of a segment neglect the fourth degree in its angles
+(docs/do/large-deflections.md)."""
 
 Monomial = tuple[int, ...]
-"""Numbers of the factors, ascending: (0, 0, 2) is xi_0^2 xi_2."""
+"""Indices of the factors, ascending: (0, 0, 2) is xi_0^2 xi_2."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """sum of c_m(x) m(xi) over monomials m up to the degree DEGREE."""
+    """The sum of c_m(x) m(xi) over monomials m up to the degree DEGREE."""
 
     terms: dict[Monomial, np.ndarray] = field(default_factory=dict)
-    """Each coefficient at points x, (points,)."""
+    """Values of each coefficient at points x, (points,)."""
 
     def __add__(self, other: "Expansion") -> "Expansion":
         found = dict(self.terms)
@@ -41,7 +42,7 @@ class Expansion:
         return self.times(other, DEGREE)
 
     def times(self, other: "Expansion", degree: int) -> "Expansion":
-        """The product up to a degree."""
+        """Return the product up to a degree."""
         found: dict[Monomial, np.ndarray] = {}
         for (m, c), (n, d) in pairs_of(self.terms.items(), other.terms.items()):
             if len(m) + len(n) <= degree:
@@ -50,7 +51,7 @@ class Expansion:
         return Expansion(found)
 
     def slope(self, i: int) -> "Expansion":
-        """The derivative to xi_i."""
+        """Return the derivative with respect to xi_i."""
         found = {}
         for m, c in self.terms.items():
             if power := m.count(i):
@@ -59,12 +60,12 @@ class Expansion:
         return Expansion(found)
 
     def through(self, A: np.ndarray) -> "Expansion":
-        """A linear operator on the coefficients' values, (points, points), or a functional, (points,)."""
+        """Apply a linear operator to the coefficients' values, (points, points), or a functional, (points,)."""
         return Expansion({m: A @ c for m, c in self.terms.items()})
 
 
 def total(some: Iterable[Expansion]) -> Expansion:
-    """The sum."""
+    """Return the sum."""
     found = Expansion()
     for each in some:
         found = found + each
@@ -72,17 +73,17 @@ def total(some: Iterable[Expansion]) -> Expansion:
 
 
 def dotted(a: Iterable[Expansion], b: Iterable[Expansion], degree: int = DEGREE) -> Expansion:
-    """a . b up to a degree."""
+    """Return a . b up to a degree."""
     return total(x.times(y, degree) for x, y in zip(a, b, strict=True))
 
 
 def product_of(A: list[list[Expansion]], B: list[list[Expansion]]) -> list[list[Expansion]]:
-    """A B"""
+    """Return A B."""
     return [[dotted(row, column) for column in zip(*B, strict=True)] for row in A]
 
 
 def arc_tangent(y: Expansion, x: Expansion) -> Expansion:
-    """atan(y / x) where y is small and x near 1."""
+    """Return atan(y / x) for small y and x near 1."""
     one = Expansion({(): np.ones_like(x.terms[()])})
     rest, inverse = one - x, one
     for _ in range(DEGREE):
@@ -92,12 +93,12 @@ def arc_tangent(y: Expansion, x: Expansion) -> Expansion:
 
 
 def arc_sine(y: Expansion) -> Expansion:
-    """asin(y) where y is small."""
+    """Return asin(y) for small y."""
     return y + (1.0 / 6.0) * (y * y * y)
 
 
 class Monomials:
-    """The monomials at amplitudes eta, each made once, and what stands before them: xi_i = by_i eta_i."""
+    """The monomials at amplitudes eta, each computed once, and the factors by_i of xi_i = by_i eta_i."""
 
     def __init__(self, eta: Vector, by: Vector):
         self.eta, self.by = eta, by
@@ -112,12 +113,13 @@ class Monomials:
 @final
 @dataclass(frozen=True)
 class Sum:
-    """A polynomial in xi with numbers for coefficients."""
+    """A polynomial in xi with numbers as coefficients."""
 
     terms: tuple[tuple[Monomial, float], ...]
 
     def at(self, monomials: Monomials, factor: Scalar = 1.0) -> Scalar:
-        """Its value, times a factor; what follows from parameters alone stands together, before the amplitudes."""
+        """Return its value, times a factor. Factors that depend on parameters alone are multiplied first, before
+        amplitudes."""
         found: Scalar = 0.0
         for m, c in self.terms:
             before = c * prod((monomials.by[i] for i in m), start=factor)
@@ -126,7 +128,8 @@ class Sum:
 
 
 def summed(some: Any, size: float) -> Any:
-    """An expansion of numbers, or nested lists of them, as `Sum`s; terms that are rounding beside `size` left out."""
+    """Convert an expansion of numbers, or nested lists of them, to `Sum`s without terms that are rounding relative to
+    `size`."""
     if isinstance(some, list):
         return [summed(each, size) for each in some]
     return Sum(tuple((m, float(c)) for m, c in sorted(some.terms.items()) if abs(float(c)) > 1e-13 * size))

@@ -1,7 +1,7 @@
-"""The factors of the inertia matrix and the natural orthogonal complement, as the recursions have them.
+"""Factors of the inertia matrix and the natural orthogonal complement, from the recursions.
 
-M = U D U' (Mohan & Saha eqs. 34 to 38) is what `dynamics.inward` eliminates, t = N_l N_d qd (eqs. 7 to 15) the hops of
-`dynamics.outward`. Coordinates stand in the order in which the chain has them: a joint, then the eta of its body.
+M = U D U' (Mohan & Saha eqs. 34 to 38) is the elimination of `dynamics.inward`. t = N_l N_d qd (eqs. 7 to 15) are the
+transforms of `dynamics.outward`. Coordinates are in the order of the chain: a joint, then the eta of its body.
 """
 
 from itertools import accumulate
@@ -12,23 +12,23 @@ from flexarm.mechanics.spatial import Matrix, Vector, dot, product, transposed, 
 
 
 def order(chain: Chain) -> list[int]:
-    """The positions among all rates, from the base outward; the elimination takes the last one first."""
+    """Return the indices among all rates, from the base outward. The elimination begins with the last one."""
     return [*chain.base, *(n for own in chain.own for n in positions(own))]
 
 
 def udu(chain: Chain, q: Vector) -> Matrix:
-    """U, (n, n), unit upper triangular, and beside it the diagonal of D in a last column.
+    """Return U, (n, n), unit upper triangular, with the diagonal of D as an additional last column.
 
-    A column of U holds a pivot's row l, which asks for the acceleration x of a frame (Psi of eq. 37). Carried inward as
-    a wrench is, it meets what gives rise to x: at a joint its component along the joint, at a tip those along the tip
-    functions (eq. 36, U_ij = P_i' A_ji' Psi_j), at a free base all of them.
+    A column of U contains a pivot's row l, which multiplies the acceleration x of a frame (Psi of eq. 37). It is
+    carried inward like a wrench. Its entries are the components along the causes of x: at a joint along the joint, at a
+    tip along the tip functions (eq. 36, U_ij = P_i' A_ji' Psi_j), at a free base all of them.
     """
     still = [0.0] * chain.size
     bodies, ways = outward(chain, q, still)
     solved, I, _ = inward(bodies, ways, [[0.0] * len(here.h) for here in bodies])
     place = {n: i for i, n in enumerate(order(chain))}
     U, D = [[float(r == c) for c in range(chain.size)] for r in range(chain.size)], [0.0] * chain.size
-    # of each coordinate met so far, l at the base frame of each body, and what it asks of the body's tip functions
+    # of each coordinate so far, l at the base frame of each body, and its components along the body's tip functions
     beyond: dict[int, dict[int, Vector]] = {i: {} for i in range(-1, len(bodies))}
     on_tips: dict[int, dict[int, Vector]] = {i: {} for i in range(-1, len(bodies))}
     for i, (here, way, own, (flexible, joint)) in reversed(
@@ -68,9 +68,9 @@ def udu(chain: Chain, q: Vector) -> Matrix:
 
 
 def propagation(chain: Chain, q: Vector) -> Matrix:
-    """A and N_d (eq. 13) and the bodies' inertia (eq. 26) side by side, over the twists y = (v, w, r, eta_dot).
+    """Return A and N_d (eq. 13) and the bodies' inertia (eq. 26) side by side, over the twists y = (v, w, r, eta_dot).
 
-    Column by column: a unit rate of the body that carries another, or of a coordinate, sent along the hops to it.
+    Each column is a unit rate of a parent body, or of a coordinate, carried along the transforms to the body.
     """
     bodies, ways = outward(chain, q, [0.0] * chain.size)
     ends = [0, *accumulate(len(here.M) for here in bodies)]
@@ -96,7 +96,8 @@ def propagation(chain: Chain, q: Vector) -> Matrix:
 
 
 def sent(hops: list[Hop], twist: Vector, sd: Vector, qd: Vector) -> Vector:
-    """A body's (v, w) from those of the one that carries it, the rates of its tip functions and of the coordinates."""
+    """Return a body's (v, w) from those of its parent, the rates of the parent's tip functions and of the
+    coordinates."""
     for hop in hops:
         twist = plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
         twist = plus(hop, twist, hop.joints, qd)
@@ -104,6 +105,6 @@ def sent(hops: list[Hop], twist: Vector, sd: Vector, qd: Vector) -> Vector:
 
 
 def put_down(M: Matrix, row: int, column: int, values: Vector) -> None:
-    """Values into a column, from a row down."""
+    """Write values into a column, from a row down."""
     for r, value in enumerate(values, start=row):
         M[r][column] = value

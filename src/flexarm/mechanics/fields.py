@@ -1,4 +1,4 @@
-"""The functions of x that a beam's points are sums of: x itself, its shapes, and what two modes do together."""
+"""Functions of x that make up the positions of a beam's points: x itself, its shapes, and products of two modes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class BeamFields:
     Attributes
     ----------
     axis : (fields,)
-        Along which each points: 0, 1 or 2.
+        Axis of each field: 0, 1 or 2.
     label : (fields,)
-        What names each.
+        Name of each field.
     values : x, (points,) -> (points, fields)
-        Each at points from 0 to 1.
+        Values at points from 0 to 1.
     place : (modes of y, z and x,)
         The coordinate of each field of a mode.
     pairs : list of Pair
@@ -37,11 +37,11 @@ class BeamFields:
     pairs: list[Pair]
 
     def sizes(self, length: Scalar) -> Vector:
-        """What each field, without dimension, is multiplied with."""
+        """Return the factor of each dimensionless field."""
         return [length] + [1.0] * len(self.place) + [1.0 / length**pair.power for pair in self.pairs]
 
     def moving(self, eta: Vector) -> tuple[Vector, Matrix]:
-        """Amplitudes of the fields, and their slopes by eta."""
+        """Return the amplitudes of the fields, and their slopes with respect to eta."""
         z: Vector = [1.0] + [eta[p] for p in self.place]
         V = zeros(len(self.axis), len(eta))
         for row, p in enumerate(self.place, start=1):
@@ -54,7 +54,7 @@ class BeamFields:
 
 
 def beam_fields(beam: Shaped, pairs: list[Pair]) -> BeamFields:
-    """x, the modes along y, z and x, and where the pairs move a point."""
+    """Return x, the modes along y, z and x, and the displacements by pairs."""
     axis, label = [0], ["x"]
     place: list[int] = []
     for d, direction in ((1, 0), (2, 1), (0, 3)):
@@ -73,7 +73,7 @@ def beam_fields(beam: Shaped, pairs: list[Pair]) -> BeamFields:
 
 
 def modal_integrals(beam: Shaped, fields: BeamFields, mass: Scalar, length: Scalar, name: Name) -> Fields:
-    """The fields' integrals over the beam's mass."""
+    """Return the fields' integrals over the beam's mass."""
     size = fields.sizes(length)
     share = beam.along.m * beam.weights / (beam.along.m @ beam.weights)
     mean, products = integrals(fields.values(beam.x), share)

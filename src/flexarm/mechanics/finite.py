@@ -1,4 +1,4 @@
-"""Parts from finite element models: a frame that moves with the root, and modes of the part held there.
+"""Parts from finite element models: a frame that moves with the root, and modes of the part clamped there.
 
 Every point of mass is at r = r0 + sum phi_j(r0) eta_j, so the inertia follows from integrals over the mass, which are
 polynomials in eta (Shabana, "Dynamics of Multibody Systems", chapter 5). As means over the mass they are
@@ -23,14 +23,14 @@ from flexarm.shapes import Basis
 from flexarm.shapes.finite import CYCLE, STATIONS, Reduced, loaded
 
 NOISE = 1e-10
-"""Of what an integral may be: what is zero but for the rounding of a solver of eigenvalues."""
+"""Relative size below which an integral is rounding of an eigenvalue solver."""
 
 AXES = "xyz"
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 def finite(description: FiniteElement, loads: Loads, name: Name = value_of) -> Body:
-    """A part in its modes."""
+    """Return a part in its modes."""
     part = shaped(description, loads)
     k = part.size
     mass = name("m", "mass", description.total_mass, "kg", "mass")
@@ -66,7 +66,7 @@ def finite(description: FiniteElement, loads: Loads, name: Name = value_of) -> B
 
 
 def shaped(description: FiniteElement, loads: Loads) -> Reduced:
-    """The part in the modes that it moves in, whatever it carries, the arm stretched out."""
+    """Return the part in its modes, which may depend on its load in the stretched arm."""
     part = description.part
     if description.modes == 0:
         return part.combined(np.zeros((part.size, 0)))
@@ -74,7 +74,7 @@ def shaped(description: FiniteElement, loads: Loads) -> Reduced:
 
 
 def _load(loads: Loads) -> np.ndarray:
-    """Inertia of what is carried over (v, w) of the tip."""
+    """Return the inertia of the load over (v, w) of the tip."""
     y, z = loads["y"], loads["z"]
     L = np.diag([y.mass, y.mass, z.mass, loads["torsion"].inertia, z.inertia, y.inertia])
     L[1, 5] = L[5, 1] = y.first_moment
@@ -88,24 +88,24 @@ def _load(loads: Loads) -> np.ndarray:
 @final
 @dataclass(frozen=True)
 class _Named:
-    """A part's numbers by their names, without those that are rounding."""
+    """Names of a part's numbers, without those that are rounding."""
 
     name: Name
 
     def __call__(self, letter: str, label: str, value: float, size: float, unit: str, meaning: str) -> Scalar:
-        """One of them, which might be as large as `size`."""
+        """Return a number that may be as large as `size`."""
         kept = float(value) if abs(value) > NOISE * size else 0.0
         return self.name(f"{letter}_{label}", f"part.{letter}.{label.replace('_', '.')}", kept, unit, meaning)
 
     def rows(self, letter: str, values: np.ndarray, size: np.ndarray, unit: str, meaning: str) -> Matrix:
-        """(3, k): of each mode its three components."""
+        """Return three components of each mode, (3, k)."""
         return [
             [self(letter, f"{a}_{j}", x, s, unit, f"{meaning} {a}, mode {j}") for j, (x, s) in modes(row, size)]
             for a, row in zip(AXES, values, strict=True)
         ]
 
     def square(self, letter: str, values: np.ndarray, size: np.ndarray, unit: str, meaning: str) -> Matrix:
-        """(k, k), symmetric."""
+        """Return a symmetric matrix (k, k)."""
         k = len(values)
         return [
             [
@@ -116,7 +116,7 @@ class _Named:
         ]
 
     def tensor(self, letter: str, label: str, values: np.ndarray, size: float, unit: str, meaning: str) -> Matrix:
-        """(3, 3), symmetric."""
+        """Return a symmetric tensor (3, 3)."""
         found = zeros(3, 3)
         for a, b in PAIRS:
             axes = AXES[a] + AXES[b]
@@ -125,14 +125,14 @@ class _Named:
 
 
 def modes(*columns: np.ndarray) -> list[tuple[int, tuple[float, ...]]]:
-    """Numbers of each mode behind its own, from 1."""
+    """Return the numbers of each mode after its index from 1."""
     return list(enumerate(zip(*columns, strict=True), start=1))
 
 
 @final
 @dataclass(frozen=True)
 class _Means:
-    """The means at the head of this file: vectors (3), tensors (3, 3), by modes; e and f by pairs i <= j and i < j."""
+    """The means in the module's docstring: vectors (3), tensors (3, 3), by modes; e and f by pairs i <= j and i < j."""
 
     s: Vector
     j: Matrix
@@ -144,7 +144,7 @@ class _Means:
     h: Matrix
 
     def inertia(self, eta: Vector) -> Matrix:
-        """M over (v, w, r, eta_dot) of a part of unit mass."""
+        """Return M over (v, w, r, eta_dot) of a part of unit mass."""
         k = len(eta)
         J = zeros(3, 3)
         for r, c in PAIRS:
@@ -210,7 +210,7 @@ def _means(part: Reduced, name: Name) -> _Means:
 
 
 def _about(Q: np.ndarray) -> np.ndarray:
-    """The inertia of a second moment: trace(Q) 1 - Q."""
+    """Return the inertia of a second moment: trace(Q) 1 - Q."""
     return np.trace(Q) * np.eye(3) - Q
 
 
@@ -218,7 +218,7 @@ def _about(Q: np.ndarray) -> np.ndarray:
 
 
 def _damping(description: FiniteElement, part: Reduced, name: Name, mass: Scalar, stiffness: Scalar) -> Matrix:
-    """What gives each mode of the part alone its ratio of critical damping: 2 zeta sqrt(K M)."""
+    """Return the damping that gives each mode of the part alone its ratio of critical damping: 2 zeta sqrt(K M)."""
     known, factor = description.total_mass, description.stiffness_factor
     share = square_root(mass / known * (stiffness / factor))
     critical = 2 * np.sqrt(np.diag(part.M) * np.diag(part.K) * (known / part.mass[0]) * factor)
@@ -237,7 +237,8 @@ def _product(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
 
 
 def centre_line(description: FiniteElement, loads: Loads) -> Basis:
-    """What moves the centre line along x, y and z, and the tip about them, as shapes: three by three for each mode."""
+    """Return displacements of the centre line along x, y and z, and rotations of the tip, as three shapes for each
+    mode."""
     part = shaped(description, loads)
     turned = np.linspace(0.0, 1.0, STATIONS)[:, None] * part.tip[3:].T[:, None, :]
     lines = np.concatenate([part.line, turned], axis=2).transpose(1, 0, 2).reshape(STATIONS, -1)
@@ -246,17 +247,18 @@ def centre_line(description: FiniteElement, loads: Loads) -> Basis:
 
 
 def _along(lines: np.ndarray, ends: np.ndarray, x: np.ndarray, derivative: int) -> np.ndarray:
-    """Between stations, (STATIONS, ...), with these slopes at the last."""
-    from scipy.interpolate import CubicSpline  # late: most models are never drawn
+    """Interpolate between stations, (STATIONS, ...), with these slopes at the last one."""
+    from scipy.interpolate import CubicSpline  # here, since most models are never drawn
 
     s = np.linspace(0.0, 1.0, STATIONS)
     return CubicSpline(s, lines, bc_type=("not-a-knot", (1, ends)))(x, derivative)
 
 
 def _line(part: Reduced, place: Vector, turned: Matrix, station: float, eta: Vector) -> Vector:
-    """Where the section at a station stands: on the centre line, turned as that is, and about it by its share.
+    """Return the section at a station: on the centre line, with its slope, and with a share of the tip's rotation about
+    it.
 
-    The tip's turn is `turned` times eta; at the tip the section is the distal frame.
+    The tip's rotation is `turned` times eta. At the tip the section is the distal frame.
     """
     lines, at, length = part.line.transpose(1, 2, 0), np.array([station]), float(np.linalg.norm(part.place))
     u, slope = (_along(lines, part.slopes.T, at, n)[0].tolist() for n in (0, 1))

@@ -1,4 +1,4 @@
-"""Friction along a rate: smooth, or with bristles for a state (LuGre); and a brake."""
+"""Friction along a rate: smooth, or with a bristle state (LuGre); and a brake."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ from flexarm.mechanics.parameters import Follows, Name
 from flexarm.mechanics.spatial import Scalar, is_symbolic, is_zero
 
 Pair = tuple[Scalar, Scalar]
-"""Forward and backward; one thing twice where they are the same."""
+"""Values for forward and backward motion, the same object if they are equal."""
 
 Transmitted = Callable[[Seen], Scalar]
 """The force through the gear [N m or N]."""
@@ -27,9 +27,9 @@ def friction(
     transmitted: Transmitted,
     place: int | None,
 ) -> Element:
-    """The element of a friction that acts along one rate; `field` and `mark` name its numbers.
+    """Return the element of friction along one rate. `field` and `mark` name its numbers.
 
-    `transmitted` is what presses on it beside its preload, and may look at the input at this place in u.
+    `transmitted` is the load in addition to its preload, and may depend on the input at index `place` in u.
     """
 
     def number(symbol: str, part: str, unit: str, meaning: str) -> Scalar:
@@ -42,7 +42,8 @@ def friction(
     mu = number("mu", "load", "", "share of the load that rubs")
 
     def resisting(v: Scalar, either: Callable[[Pair], Scalar], seen: Seen) -> Scalar:
-        """Of steady sliding, without the viscous part (Armstrong-Helouvry's form of Stribeck's curve)."""
+        """Return the force of steady sliding without its viscous part (Stribeck curve in the form of
+        Armstrong-Helouvry)."""
         F = either(Fc)
         if Fs is not Fc:
             F = F + (either(Fs) - F) * ca.exp(-((v / vs) ** 2))
@@ -68,9 +69,10 @@ def friction(
     sigma_1 = number("sigma1", "bristle_damping", DAMPING, "damping of the bristles")
 
     def lugre(seen: Seen) -> Push:
-        """Canudas de Wit et al. 1995, eqs. 1 to 3: z' = v - sigma_0 |v| z / g(v), F = sigma_0 z + sigma_1 z' + d v.
+        """Return the effect of LuGre friction: z' = v - sigma_0 |v| z / g(v), F = sigma_0 z + sigma_1 z' + d v.
 
-        The state is b = sigma_0 z: forces are of the size that tolerances of solvers are meant for, z is not.
+        Source: Canudas de Wit et al. 1995, eqs. 1 to 3. The state is b = sigma_0 z, since forces have the size for
+        which solver tolerances are meant, unlike z.
         """
         (v,), (b,) = seen.v, seen.s
         either = partial(_by_sign, v)
@@ -86,16 +88,16 @@ def friction(
 
 
 def brake(description: Brake, rates: Along, name: Name) -> Element:
-    """The element of a brake: bristles that follow e v, where e is 0 to 1 from outside, and pull with e times theirs.
+    """Return the element of a brake: bristles that follow e v and transmit e times their force, with e from 0 to 1.
 
     z' = e v - sigma_0 |e v| z / H - (1 - e) z / T,   F = e (sigma_0 z + sigma_1 z'): the force along e v does the work.
-    As with friction the state is sigma_0 z. An e beyond its range counts as the end of the range: a function or a law
-    from outside may give any number, and beyond 0 and 1 the bristle's deflection would diverge.
+    The exogenous input is e. As with friction the state is sigma_0 z. An e beyond its range counts as the end of the
+    range: a function or a law may give any number, and beyond 0 and 1 the bristle's deflection would diverge.
     """
     H = name("H", "drive.brake.holding", description.holding, EFFORT, "force that the brake holds")
 
     def number(symbol: str, part: str, given: float | None, other: Scalar, unit: str, meaning: str) -> Scalar:
-        """A number that follows another where it is left out."""
+        """Return a number that follows from another if it is not given."""
         left_out = given is None
         value = _nominal(description, part) if given is None else given
         follows: Follows = (lambda: other) if left_out else None
@@ -132,7 +134,7 @@ def _by_sign(v: Scalar, pair: Pair) -> Scalar:
 
 
 def _pair(value: object, name: Name, symbol: str, field: str, unit: str, meaning: str) -> Pair:
-    """What stands for a number that may differ with the direction."""
+    """Return the names of a number that may differ with the direction."""
     if isinstance(value, float):
         both = name(symbol, field, value, unit, meaning)
         return both, both
@@ -144,7 +146,7 @@ def _pair(value: object, name: Name, symbol: str, field: str, unit: str, meaning
 
 
 def _static(description: Friction, Fc: Pair, name: Name, field: str, mark: str) -> Pair:
-    """The force that breaks loose: Coulomb's where it is left out, unless it varies by its own name."""
+    """Return the static friction: Coulomb's if it is not given, unless it varies by its own name."""
     meaning = "force that breaks loose"
     if description.static is not None:
         Fs = _pair(description.static, name, f"Fs{mark}", f"{field}.static", EFFORT, meaning)

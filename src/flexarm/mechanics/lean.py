@@ -1,11 +1,12 @@
-"""The same arm with the frames of its stiff bodies where the way between joints takes the fewest steps.
+"""Reduced frames: the same arm with frames of its rigid bodies that need the fewest steps between joints.
 
-A body that does not deform may be seen from any frame that is fixed to it. From joint to joint its way is a constant
-motion, and what of it is a turn about or a slide along the axis of either joint is done together with that joint. What
-is left is a slide along and a turn about the common normal of both axes (Denavit & Hartenberg), wherever the axes lie;
-between axes of coordinates it is a quarter turn, which costs nothing.
+A rigid body can be described in any frame fixed to it. Between two joints the path is a constant transform. Turns about
+and slides along the axis of either joint are combined with that joint. The remainder is a slide along and a turn about
+the common normal of both axes (Denavit & Hartenberg), for any positions of the axes. Between coordinate axes it is a
+quarter turn, which costs nothing.
 
-Lengths may follow from parameters: places are linear in them, and what is decided does not depend on their values.
+Lengths may follow from parameters. Positions are linear in them, and the choice of frames does not depend on their
+values.
 """
 
 from dataclasses import dataclass, replace
@@ -21,11 +22,11 @@ from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.spatial import Matrix, Scalar, Slide, Turn, dot, entries, is_symbolic, numbers, product
 
 ROUNDING = 1e-12
-"""Of an angle [rad], or of a length over the distance of two joints."""
+"""Tolerance of an angle [rad], or of a length relative to the distance of two joints."""
 EXACT = 1e-14
-"""The same for axes and origins of frames: a rod that does not resist a turn about itself does not in any frame."""
+"""The same for axes and origins of frames: a rod without inertia about itself must have none in any frame."""
 SLANTED = 0.05
-"""Least sine of the angle between two axes that are not parallel: below, their common normal is far away."""
+"""Least sine of the angle between two axes that are not parallel. Below it, their common normal is far away."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,12 @@ class Length:
     lengths: list[Scalar]
 
     def is_zero(self) -> bool:
-        """Whether it is, whatever the lengths are."""
+        """Return True if the offset is zero for any lengths."""
         return not self.row.any()
 
     @property
     def scalar(self) -> Scalar:
-        """A float where it depends on no length."""
+        """The offset as a scalar, a float if it depends on no length."""
         known = [c * x for c, x in zip(self.row[1:].tolist(), self.lengths, strict=True) if c]
         return sum(known, float(self.row[0]))
 
@@ -58,7 +59,7 @@ class Pose(NamedTuple):
     p: np.ndarray
 
     def then(self, *steps: Step) -> "Pose":
-        """Where the frame comes to by the constant part of steps."""
+        """Return the frame after the constant part of steps."""
         R, p = self.R.copy(), self.p
         for step in steps:
             if step.motion is Slide:
@@ -70,7 +71,7 @@ class Pose(NamedTuple):
         return Pose(R, p)
 
     def seen_from(self, other: "Pose") -> "Pose":
-        """The same frame in another one; axes that are parallel but for rounding are parallel."""
+        """Return the same frame in another one. Axes that are parallel up to rounding become parallel."""
         R, p = other.R.T @ self.R, other.R.T @ (self.p - other.p)
         R[np.abs(R) < EXACT] = 0.0
         p[np.abs(p) < EXACT * np.maximum(np.abs(self.p).max(axis=0), np.abs(other.p).max(axis=0))] = 0.0
@@ -78,10 +79,10 @@ class Pose(NamedTuple):
 
 
 def lean(chain: Chain) -> Chain:
-    """The chain with other frames and steps, and the same equations of motion.
+    """Return the chain with reduced frames and steps, and the same equations of motion.
 
-    Where symbols stand for numbers, of a body or on the way to the next joint, both remain what they are, unless these
-    are parameters in a body's inertia, or lengths on the way.
+    Bodies with symbols in their inertia, or on the path to the next joint, stay unchanged. Exceptions are parameters in
+    the inertia, and lengths on the path.
     """
     chain, lengths = _measured(chain)
     base = Pose(np.eye(3), np.zeros((3, 1 + len(lengths))))
@@ -94,7 +95,7 @@ def lean(chain: Chain) -> Chain:
     beyond = _carriers_of_one(chain)
     found = {i: _inertia(bodies[i], chain.nominal) for i, n in beyond.items() if _is_plain(chain, i, n)}
     stiff = {i: M for i, M in found.items() if M is not None}
-    origins = dict.fromkeys(range(len(bodies)), base)  # of joints' frames as they were, in those that stand for them
+    origins = dict.fromkeys(range(len(bodies)), base)  # the original frames of joints, in the frames that replace them
     for i, M in stiff.items():
         n = beyond[i]
         *before, joint = segments[i].steps
@@ -116,7 +117,7 @@ def lean(chain: Chain) -> Chain:
                     following, axis=joint.axis, offset=0.0, joints=tuple((j, 1) for j, _ in following.joints)
                 )
                 origins[n] = end.seen_from(now.then(*between))
-            else:  # the next body's frame stays, and so does the joint's: what is left is done with the joint
+            else:  # the next body's frame and its joint's axis stay: the remainder is combined with the joint
                 moving = replace(following, offset=0.0)
                 slide = replace(between[-1], axis=moving.axis)
                 between = [*between[:-1], *_quarter(joint.axis, moving.axis)]
@@ -131,7 +132,8 @@ def lean(chain: Chain) -> Chain:
 
 
 def _measured(chain: Chain) -> tuple[Chain, list[Scalar]]:
-    """The chain with a `Length` for each offset along an axis that is known or follows from parameters; the latter."""
+    """Return the chain with a `Length` for each offset that is known or follows from parameters, and those
+    parameters."""
     lengths: list[Scalar] = []
 
     def measured(step: Step) -> Step:
@@ -154,7 +156,7 @@ def _measured(chain: Chain) -> tuple[Chain, list[Scalar]]:
 
 
 def _written(segment: Segment) -> Segment:
-    """The segment with scalars for its offsets."""
+    """Return the segment with scalars as its offsets."""
 
     def written(step: Step) -> Step:
         return replace(step, offset=step.offset.scalar) if isinstance(step.offset, Length) else step
@@ -163,7 +165,7 @@ def _written(segment: Segment) -> Segment:
 
 
 def _carriers_of_one(chain: Chain) -> dict[int, int]:
-    """For each body that carries a single other one the number of that."""
+    """Return, for each body with a single child, the index of the child."""
     carried: dict[int, list[int]] = {}
     for n, parent in enumerate(chain.parents):
         carried.setdefault(parent, []).append(n)
@@ -171,7 +173,7 @@ def _carriers_of_one(chain: Chain) -> dict[int, int]:
 
 
 def _is_plain(chain: Chain, i: int, n: int) -> bool:
-    """Whether a body stands behind a joint, and the way from it to the next one, n, is constant, of numbers."""
+    """Return True if a body follows a joint, and the path from it to the next one, n, consists of constant numbers."""
     *way, following = chain.segments[n].steps
     after = [*chain.segments[i].after, *way, replace(following, joints=())]
     return bool(chain.segments[i].steps[-1].joints) and _are_constant(after)
@@ -182,13 +184,13 @@ def _are_constant(steps: list[Step]) -> bool:
 
 
 def _inertia(body: Body, nominal: Nominal) -> Matrix | None:
-    """M where it is the same whatever the state is, else None."""
+    """Return M if it does not depend on the state, else None."""
     M = body.inertia(entries(ca.SX.sym("eta", body.size)))
     return None if nominal(M) is None else M
 
 
 def _seen(body: Body, inertia: Matrix, old: Pose, lengths: list[Scalar], nominal: Nominal) -> Body:
-    """A stiff body from a frame in which its own one is `old`."""
+    """Return a rigid body in a frame in which its original frame is `old`."""
     twists = []  # for each length, from (v, w, ...) of the new frame to those of the old one
     for x, y, z in old.p.T:
         twist = np.zeros((7 + body.size, 7 + body.size))
@@ -208,10 +210,10 @@ def _seen(body: Body, inertia: Matrix, old: Pose, lengths: list[Scalar], nominal
 
 
 def _normal(k: int, end: Pose, second: np.ndarray, lengths: list[Scalar]) -> tuple[list[Step], list[Step]] | None:
-    """The way from one joint, about the axis k of its frame, to the axis `second` through `end`.
+    """Return the path from a joint, about the axis k of its frame, to the axis `second` through `end`, in two parts.
 
-    What of it is done with the joint, and the rest, to a frame whose axis k is `second`, the last step along it. None
-    where both are nearly parallel, or are parallel with a normal whose direction depends on lengths.
+    The first part is combined with the joint. The second leads to a frame whose axis k is `second`, and its last step
+    is along that axis. Return None if both axes are nearly parallel, or parallel with a normal that depends on lengths.
     """
     i, j = (k + 1) % 3, (k + 2) % 3
     first, p = np.eye(3)[k], end.p
@@ -240,7 +242,7 @@ def _normal(k: int, end: Pose, second: np.ndarray, lengths: list[Scalar]) -> tup
 
 
 def _quarter(k: int, axis: int) -> list[Step]:
-    """The turn after which what was the axis k is another one."""
+    """Return the quarter turn that moves axis k to another axis."""
     if k == axis:
         return []
     about = 3 - k - axis
@@ -248,13 +250,13 @@ def _quarter(k: int, axis: int) -> list[Step]:
 
 
 def _about(pose: Pose, k: int) -> float:
-    """The angle by which a frame is turned about its axis k, and about no other."""
+    """Return the angle by which a frame is turned about its axis k alone."""
     i, j = (k + 1) % 3, (k + 2) % 3
     return _angle(atan2(pose.R[j, i], pose.R[i, i]))
 
 
 def _steps(pose: Pose, lengths: list[Scalar]) -> list[Step]:
-    """Slides and turns, about z, y, x, that lead to a frame."""
+    """Return slides and turns, about z, y, x, that lead to a frame."""
     R, p = pose
     level = float(np.hypot(R[0, 0], R[1, 0]))
     upright = level < ROUNDING
@@ -265,16 +267,16 @@ def _steps(pose: Pose, lengths: list[Scalar]) -> list[Step]:
 
 
 def _last(steps: list[Step], motion: type[Slide] | type[Turn]) -> list[Step]:
-    """Steps about one axis in such an order that a joint of this motion can take up the last."""
+    """Return steps about one axis in the order in which a joint of this motion can absorb the last."""
     return sorted(steps, key=lambda step: step.motion is motion)
 
 
 def _angle(x: float) -> float:
-    """The angle, quarters of a turn exact."""
+    """Return the angle, with exact quarter turns."""
     quarters = round(x / (pi / 2)) * (pi / 2)
     return quarters if abs(x - quarters) < ROUNDING else float(x)
 
 
 def _length(row: np.ndarray, p: np.ndarray, lengths: list[Scalar]) -> Length:
-    """The length, zero where it is rounding beside p."""
+    """Return the length, or zero if it is rounding relative to p."""
     return Length(np.where(np.abs(row) < ROUNDING * np.linalg.norm(p, axis=0), 0.0, row), lengths)

@@ -1,4 +1,4 @@
-"""Links as a whole, be they one body or the segments of a beam: where sections stand, curvatures, moments."""
+"""Complete links, which are one body or the segments of a beam: positions of sections, curvatures, moments."""
 
 import casadi as ca
 
@@ -8,40 +8,42 @@ from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cos_sin, do
 
 
 def tip(chain: Chain, link: int, q: Vector) -> Vector:
-    """The six tip functions of a link, in its base frame."""
+    """Return the six tip functions of a link, in its base frame."""
     return _placed(chain, link, len(chain.links[link]) - 1, 1.0, q, True)
 
 
 def section(chain: Chain, link: int, x: float, q: Vector, deformed: bool = True) -> Vector:
-    """Place and angles of the section at a station of a link, in its base frame, as `Body.tip` gives them."""
+    """Return position and angles of the section at a station of a link, in its base frame, in the form of
+    `Body.tip`."""
     member, station = located(chain, link, x)
     return _placed(chain, link, member, station, q, deformed)
 
 
 def curvature(chain: Chain, link: int, x: float, q: Vector) -> Vector:
-    """In y and z at a station of a link [1/m]."""
+    """Return the curvature in y and z at a station of a link [1/m]."""
     member, station = located(chain, link, x)
     i = chain.links[link][member]
     return chain.bodies[i].curvature(station, taken(q, chain.own[i])[1:])
 
 
 def bending_moment(chain: Chain, link: int, x: float, q: Vector) -> Vector:
-    """In y and z at a station of a link [N m]."""
+    """Return the bending moment in y and z at a station of a link [N m]."""
     member, station = located(chain, link, x)
     i = chain.links[link][member]
     return chain.bodies[i].bending_moment(station, taken(q, chain.own[i])[1:])
 
 
 def located(chain: Chain, link: int, x: float) -> tuple[int, float]:
-    """Which body of a link, the first being 0, the station x of the whole lies on, and where on it."""
+    """Return the index of the link's body that contains the station x of the complete link, and the station on the
+    body."""
     return member_of(len(chain.links[link]), x)
 
 
 def _placed(chain: Chain, link: int, member: int, station: float, q: Vector, deformed: bool) -> Vector:
-    """Place and angles of a section of one of the link's bodies.
+    """Return position and angles of a section of one of the link's bodies.
 
-    Of several bodies they are composed; angles are those near the sums of the bodies' own, so that a link may bend
-    through more than a half turn.
+    For several bodies they are composed. The angles are those near the sums of the bodies' angles, so that a link may
+    bend by more than half a turn.
     """
     before = []
     for i in chain.links[link][: member + 1]:
@@ -62,7 +64,7 @@ def _placed(chain: Chain, link: int, member: int, station: float, q: Vector, def
 
 
 def turned(slope_y: Scalar, slope_z: Scalar, torsion: Scalar) -> Matrix:
-    """Rz(slope_y) Ry(-slope_z) Rx(torsion)."""
+    """Return Rz(slope_y) Ry(-slope_z) Rx(torsion)."""
     (cy, sy), (cz, sz), (ct, st) = cos_sin(slope_y), cos_sin(slope_z), cos_sin(torsion)
     return [
         [cy * cz, -(cy * sz * st) - sy * ct, sy * st - cy * sz * ct],
@@ -72,9 +74,9 @@ def turned(slope_y: Scalar, slope_z: Scalar, torsion: Scalar) -> Matrix:
 
 
 def turn_of(R: Matrix) -> Vector:
-    """The turn of a rotation matrix, its axis times its angle; smooth but at half a turn.
+    """Return the rotation vector of a matrix, its axis times its angle, which is smooth except at half a turn.
 
-    Its slope at no turn is right: there the size is 1e-30, not 0.
+    Its slope at zero rotation is exact, because the size there is 1e-30 instead of 0.
     """
     sine = [0.5 * (R[2][1] - R[1][2]), 0.5 * (R[0][2] - R[2][0]), 0.5 * (R[1][0] - R[0][1])]
     size = ca.sqrt(dot(sine, sine) + 1e-60)
@@ -82,7 +84,7 @@ def turn_of(R: Matrix) -> Vector:
 
 
 def _angles(R: Matrix, about_z: Scalar, about_y: Scalar, about_x: Scalar) -> Vector:
-    """The angles of `turned`, of the two sets that there are the one near three others, whole turns added."""
+    """Return the angles of `turned`: of the two possible sets the one near three others, with complete turns added."""
     way = ca.if_else(ca.cos(about_y) < 0.0, -1.0, 1.0)
     level = ca.sqrt(R[0][0] * R[0][0] + R[1][0] * R[1][0])
     return [
@@ -93,6 +95,6 @@ def _angles(R: Matrix, about_z: Scalar, about_y: Scalar, about_x: Scalar) -> Vec
 
 
 def _near(angle: Scalar, y: Scalar, x: Scalar) -> Scalar:
-    """atan2(y, x), whole turns added so that it is near an angle."""
+    """Return atan2(y, x) with complete turns added so that it is near an angle."""
     c, s = cos_sin(angle)
     return angle + ca.atan2(y * c - x * s, x * c + y * s)

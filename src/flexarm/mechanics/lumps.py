@@ -1,4 +1,4 @@
-"""Bodies that ride on a link: what their inertia adds to it."""
+"""Lumped bodies on a link, and their inertia."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from flexarm.mechanics.tensors import about_origin, named_tensor
 
 @dataclass(frozen=True)
 class Riding:
-    """A lump's numbers: mass, inertia about its centre, offset of that from the section's."""
+    """A lump's numbers: mass, inertia about its centre, and the centre's offset from the section."""
 
     at: float
     m: Scalar
@@ -40,12 +40,12 @@ class Riding:
 
     @property
     def is_point(self) -> bool:
-        """Whether it is a mass on the axis and no more."""
+        """True if the lump is a point mass on the axis."""
         return all(is_zero(x) for x in (*self.offset, *(x for row in self.I for x in row)))
 
 
 def riding(lumps: tuple[Lump, ...], name: Name) -> list[Riding]:
-    """The lumps of a link, their numbers named."""
+    """Return the lumps of a link with named numbers."""
     found = []
     for i, lump in enumerate(lumps, start=1):
         m = name(f"ml_{i}", f"lumps.{i}.mass", lump.mass, "kg", f"mass of lump {i}")
@@ -59,7 +59,7 @@ def riding(lumps: tuple[Lump, ...], name: Name) -> list[Riding]:
 
 
 def with_points(integrals: Fields, fields: BeamFields, lumps: list[Riding], length: Scalar) -> Fields:
-    """The fields' integrals with point masses: a density that is theirs at their stations, and costs nothing."""
+    """Return the fields' integrals with point masses added, which costs no operations at run time."""
     for lump in lumps:
         f = [s * float(v) for s, v in zip(fields.sizes(length), fields.values(np.array([lump.at]))[0], strict=True)]
         integrals = replace(
@@ -74,10 +74,10 @@ def with_points(integrals: Fields, fields: BeamFields, lumps: list[Riding], leng
 def carried(
     beam: Shaped, fields: BeamFields, pairs: list[Pair], lump: Riding, length: Scalar
 ) -> Callable[[Matrix, Vector, Vector, Matrix], None]:
-    """(M, eta, z, V) -> None, which adds a body fixed to a section to an inertia M over (v, w, r, eta_dot).
+    """Return (M, eta, z, V) -> None, which adds a body fixed to a section to an inertia M over (v, w, r, eta_dot).
 
-    z and V are those of `BeamFields.moving`. The section stands at p = sum f_i z_i, turned by R = Rz(alpha) Ry(-beta)
-    Rx(theta); the body's centre is at c = p + R o, its inertia R I R', and with the rate of the turn E eta_dot
+    z and V are those of `BeamFields.moving`. The section is at p = sum f_i z_i, turned by R = Rz(alpha) Ry(-beta)
+    Rx(theta). The body's centre is at c = p + R o, its inertia is R I R', and with the rate of rotation E eta_dot
 
         v_c = v + w x c + (p_eta + E x R o) eta_dot        w_c = w + E eta_dot
     """
@@ -87,14 +87,14 @@ def carried(
     twist = beam.bases[2].values(station)[0].tolist()
 
     def row(values: Vector, direction: int) -> Vector:
-        """An angle's slopes by eta."""
+        """Return an angle's slopes with respect to eta."""
         return [0.0] * beam.start[direction] + values + [0.0] * (k - beam.start[direction + 1])
 
     linear = [row(slope[0], 0), row(slope[1], 1), row(twist, 2)]
     turns = [(p, p.sign * float(p.g(station)[0]) / length**p.power) for p in pairs if p.of > 2]
 
     def angles(eta: Vector) -> tuple[Vector, Matrix]:
-        """alpha, beta and theta, and their slopes by eta."""
+        """Return alpha, beta and theta, and their slopes with respect to eta."""
         values, slopes = [dot(r, eta) for r in linear], [list(r) for r in linear]
         for p, c in turns:
             values[p.of - 3] = values[p.of - 3] + c * (eta[p.i] * eta[p.j])
@@ -105,7 +105,7 @@ def carried(
     def add(M: Matrix, eta: Vector, z: Vector, V: Matrix) -> None:
         values, slopes = angles(eta)
         (ca, sa), (cb, sb), (ct, st) = (cos_sin(angle) for angle in values)
-        # 1. the section's axes, Rz(alpha) Ry(-beta) Rx(theta), and the rate of their turn
+        # 1. the section's axes, Rz(alpha) Ry(-beta) Rx(theta), and the rate of their rotation
         e_x = [ca * cb, sa * cb, sb]
         y, up = [-sa, ca, 0.0], [-(ca * sb), -(sa * sb), cb]
         e_y, e_z = added(scaled(ct, y), scaled(st, up)), added(scaled(-st, y), scaled(ct, up))
@@ -120,7 +120,7 @@ def carried(
         for r in range(6):
             for s in range(6):
                 M[r][s] = M[r][s] + rigid[r][s]
-        # 3. what its own motion adds
+        # 3. contributions of its own motion
         moving = [
             added([dot([f[i] for i in some], [V[i][n] for i in some]) for some in along], cross(E[n], o))
             for n in range(k)
@@ -139,7 +139,7 @@ def carried(
 
 
 def on_rigid(lumps: list[Riding], length: Scalar) -> tuple[Scalar, Vector, Matrix]:
-    """Mass, first and second moment of the lumps of a rigid link, about its origin."""
+    """Return mass, first and second moment of the lumps of a rigid link, about its origin."""
     mass, first, second = 0.0, [0.0] * 3, zeros(3, 3)
     for lump in lumps:
         c = added([lump.at * length, 0.0, 0.0], lump.offset)

@@ -1,4 +1,4 @@
-"""Modal integrals, each by its name, and what bodies with assumed modes have in common: beams and telescopes."""
+"""Named modal integrals, and common functions of bodies with assumed modes: beams and telescopes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Fields:
     axis : (fields,)
         0, 1 or 2.
     first, second : (fields,), (fields, fields)
-        Modal integrals int m f_i and int m f_i f_j; products of fields along different axes too.
+        Modal integrals int m f_i and int m f_i f_j, including products of fields along different axes.
     mass : float
         int m.
     """
@@ -34,7 +34,7 @@ class Fields:
     mass: Scalar
 
     def inertia(self, z: Vector, V: Matrix, scale: Scalar = 1.0) -> Matrix:
-        """M over (v, w, r, eta_dot), all integrals multiplied by `scale`; V has a row for each field."""
+        """Return M over (v, w, r, eta_dot), with all integrals multiplied by `scale`. V has a row for each field."""
         z = list(z)
         S = self._along(self.first, z)  # int m r
         G = [self._along(row, z) for row in self.second]  # int m f_i r
@@ -53,18 +53,18 @@ class Fields:
         return M if isinstance(scale, float) and scale == 1.0 else [[scale * x for x in row] for row in M]
 
     def _along(self, numbers: Vector, amplitudes: Vector) -> Vector:
-        """The vector sum of numbers_i amplitudes_i, each along its field's axis."""
+        """Return the vector sum of numbers_i amplitudes_i, each along its field's axis."""
         chosen = [[i for i, a in enumerate(self.axis) if a == c] for c in range(3)]
         return [dot([numbers[i] for i in some], [amplitudes[i] for i in some]) for some in chosen]
 
 
 def integrals(f: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means of fields sampled at quadrature points (points, fields), and of their products."""
+    """Return weighted means of fields sampled at quadrature points (points, fields), and of their products."""
     return without_rounding(weights @ f), without_rounding(symmetric((f.T * weights) @ f))
 
 
 def labels(counts: list[int], bases: list[Basis], uniform: bool) -> list[str]:
-    """What names the shape of each mode: its number, behind y or z where the planes' shapes or sections differ."""
+    """Return the label of each mode's shape: its index, after y or z if the planes' shapes or sections differ."""
     x = np.linspace(0.0, 1.0, 7)
     n = min(counts[:2])
     alike = n == 0 or (uniform and np.array_equal(bases[0].values(x)[:, :n], bases[1].values(x)[:, :n]))
@@ -72,14 +72,14 @@ def labels(counts: list[int], bases: list[Basis], uniform: bool) -> list[str]:
 
 
 def named_mean(name: Name, field: str, value: float, uniform: bool = False) -> Scalar:
-    """The mean of a field; of x and of 1, where the beam is uniform, it is known."""
+    """Return the mean of a field. Those of x and of 1 are known for a uniform beam."""
     if uniform and field in ("x", "one"):
         return 0.5 if field == "x" else 1.0
     return name(f"a_{field}", f"mean.{field}", float(value), "", f"mean of {spelled(field)}")
 
 
 def named_product(name: Name, one: str, other: str, value: float, uniform: bool = False) -> Scalar:
-    """The mean of a product of two fields; with x itself a first moment, with 1 a mean."""
+    """Return the mean of a product of two fields: a first moment if one is x, a mean if one is 1."""
     if other == "one" or (other == "x" and one != "one"):
         one, other = other, one
     if one == "one":
@@ -94,7 +94,7 @@ def named_product(name: Name, one: str, other: str, value: float, uniform: bool 
 
 
 def _order(label: str) -> tuple[str, int]:
-    """Labels in the order of their modes."""
+    """Return a sort key that orders labels by their modes."""
     digits = "".join(filter(str.isdigit, label))
     return label.rstrip("0123456789_"), int(digits or 0)
 
@@ -106,7 +106,7 @@ def spelled(field: str) -> str:
 
 
 def named_curvature(name: Name, one: str, other: str, value: float, order: int = 2) -> Scalar:
-    """The integral of a product of the shapes' second derivatives (of first ones, for torsion and stretch)."""
+    """Return the integral of a product of the shapes' second derivatives (first ones for torsion and stretch)."""
     one, other = sorted((one, other), key=_order)
     prime = "'" * order
     meaning = f"int phi_{one}{prime} phi_{other}{prime}"
@@ -114,7 +114,7 @@ def named_curvature(name: Name, one: str, other: str, value: float, order: int =
 
 
 def named_stiffness(description: Beam, name: Name, direction: int) -> Scalar:
-    """EI, GJ or EA; one name for EI that is the same in both planes."""
+    """Return EI, GJ or EA. EI has one name if it is the same in both planes."""
     known = description.stiffness
     symbol, field, unit, meaning = (
         ("EIy", "EI.y", "N m^2", "bending stiffness along y"),
@@ -130,13 +130,13 @@ def named_stiffness(description: Beam, name: Name, direction: int) -> Scalar:
 
 
 def shear_at_base(description: Beam, direction: int) -> float:
-    """kappa G A against shear along y or z."""
+    """Return kappa G A for shear along y or z."""
     base = description.profile(0.0)
     return float((base.kGA_y, base.kGA_z)[direction][0])
 
 
 def named_shear(description: Beam, name: Name, direction: int) -> Scalar:
-    """kappa G A; one name for what is the same in both planes."""
+    """Return kappa G A. It has one name if it is the same in both planes."""
     bent = [shear_at_base(description, d) for d in (0, 1) if description.counts[DIRECTIONS[d]]]
     value = shear_at_base(description, direction)
     if bent.count(value) == len(bent):
@@ -146,25 +146,25 @@ def named_shear(description: Beam, name: Name, direction: int) -> Scalar:
 
 
 def named_shearing(name: Name, one: str, other: str, value: float) -> Scalar:
-    """The integral of a product of the shapes' shear strains, phi' - psi."""
+    """Return the integral of a product of the shapes' shear strains, phi' - psi."""
     one, other = sorted((one, other), key=_order)
     meaning = f"int gamma_{one} gamma_{other}"
     return name(f"ss_{one}_{other}", f"shearing.{one}.{other}", float(value), "", meaning)
 
 
 def named_turning(name: Name, mode: str, value: float) -> Scalar:
-    """The mean of a shape's rotation."""
+    """Return the mean of a shape's rotation."""
     return name(f"pm_{mode}", f"turning.{mode}", float(value), "", f"mean of psi_{mode}")
 
 
 def named_turnings(name: Name, one: str, other: str, value: float) -> Scalar:
-    """The mean of a product of the shapes' rotations."""
+    """Return the mean of a product of the shapes' rotations."""
     one, other = sorted((one, other), key=_order)
     return name(f"pp_{one}_{other}", f"turnings.{one}.{other}", float(value), "", f"mean of psi_{one} psi_{other}")
 
 
 def bases_of(description: Beam, loads: Loads) -> tuple[list[int], list[int], list[Basis]]:
-    """Number of modes in each direction, where each direction starts in eta, and its shapes."""
+    """Return the number of modes in each direction, the start of each direction in eta, and its shapes."""
     counts = [description.counts[d] for d in DIRECTIONS]
     families = [fitted(shapes, description, d, loads[d]) for d, shapes in description.families.items()]
     bases = [f.basis(n) for f, n in zip(families, counts, strict=True)]
@@ -174,7 +174,7 @@ def bases_of(description: Beam, loads: Loads) -> tuple[list[int], list[int], lis
 def tip_functions(
     bases: list[Basis], start: list[int], length: Scalar, next_joint: str, name: Name, modes: list[str]
 ) -> Callable[[Vector], Vector]:
-    """The six tip functions; the next joint's angle is measured from the slope at the tip, or from the chord."""
+    """Return the six tip functions. The next joint's angle is relative to the slope at the tip, or to the chord."""
     ends = tip_deflections(name, modes, np.concatenate([basis.values(1.0)[0] for basis in bases]))
     slopes = tip_slopes(name, modes[: start[2]], np.concatenate([basis.turned(1.0)[0] for basis in bases[:2]]))
     if next_joint == "chord":
@@ -190,17 +190,17 @@ def tip_functions(
 
 
 def tip_deflections(name: Name, modes: list[str], values: np.ndarray) -> Vector:
-    """phi(1) of the modes."""
+    """Return phi(1) of the modes."""
     return [name(f"phi_{m}", f"tip.{m}", float(v), "", f"phi_{m}(1)") for m, v in zip(modes, values, strict=True)]
 
 
 def tip_slopes(name: Name, modes: list[str], values: np.ndarray) -> Vector:
-    """phi'(1) of the modes."""
+    """Return phi'(1) of the modes."""
     return [
         name(f"dphi_{m}", f"tip_slope.{m}", float(v), "", f"phi_{m}'(1)") for m, v in zip(modes, values, strict=True)
     ]
 
 
 def per_length(given: float | None, value: float, stretched: Scalar) -> Follows:
-    """What follows for a beam's number, given per length where it is not given whole, from how much longer it is."""
+    """Return a function for a beam's number that is given per length, from the beam's relative length; else None."""
     return None if given is not None else lambda: value * stretched

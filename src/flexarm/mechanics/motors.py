@@ -1,4 +1,4 @@
-"""Motors: torque or voltage in, current, limits, and the loss of a gear, along the rate that an actuator works on."""
+"""Motors: torque or voltage input, current, limits, and gear losses, along the rate on which an actuator works."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from flexarm.mechanics.spatial import Scalar
 
 @dataclass(frozen=True)
 class Effort:
-    """What a motor does at a moment, on the joint's side of the gear.
+    """Output of a motor at a state, on the joint's side of the gear.
 
     Attributes
     ----------
     torque : scalar
-        Of the motor, before the gear has lost any of it [N m or N].
+        Torque of the motor, before gear losses [N m or N].
     output : scalar
-        Behind the gear.
+        Torque after the gear.
     current : scalar
-        [A]; 0 where the motor's electrical side is not described.
+        [A]; 0 if the motor's electrical side is not described.
     current_rate : scalar
-        [A/s]; 0 but where the current is a state.
+        [A/s]; nonzero only if the current is a state.
     supplied, lost : scalar
         Powers [W].
     """
@@ -40,15 +40,15 @@ class Effort:
 
 
 Drawn = Callable[[Scalar, Scalar, Scalar], Effort]
-"""Of the input, the current where it is a state (else anything), and the rate that the actuator works on."""
+"""A function of the input, the current if it is a state (else any value), and the actuator's rate."""
 
 
 def motor(description: Motor, rates: Along, gear_ratio: Scalar, place: int, name: Name) -> Element:
-    """The element of a motor that acts along one rate in place of the input u[place]."""
+    """Return the element of a motor that acts along one rate in place of the input u[place]."""
     draws, states = drawn(description, gear_ratio, name), len(description.states)
 
     def push(seen: Seen) -> Push:
-        if seen.u is None:  # the actuators are away; a current stays as it is
+        if seen.u is None:  # without actuators, a current is constant
             return Push([0.0], [0.0] * states)
         done = draws(seen.u, seen.s[0] if states else 0.0, seen.v[0])
         return Push([done.output], [done.current_rate] * states, done.lost, done.supplied)
@@ -70,7 +70,7 @@ def motor(description: Motor, rates: Along, gear_ratio: Scalar, place: int, name
 
 
 def drawn(description: Motor, gear_ratio: Scalar, name: Name) -> Drawn:
-    """What the motor does, as a function of input, current and rate."""
+    """Return the motor's output as a function of input, current and rate."""
     efficient = _gear(description, name)
     if description.input == "torque":
         limited = _limited(description, name)
@@ -96,7 +96,7 @@ def drawn(description: Motor, gear_ratio: Scalar, name: Name) -> Drawn:
     most = _optional(description.torque_limit, "taumax", "torque_limit", EFFORT, "limit of the torque", name)
 
     def by_voltage(u: Scalar, current: Scalar, v: Scalar) -> Effort:
-        """V = R i + L di/dt + k_e G v; the torque k_t G i."""
+        """Return the output of V = R i + L di/dt + k_e G v, with the torque k_t G i."""
         V = u if top is None else clipped(u, -top, top, width * top)
         emf, rate = ke * gear_ratio * v, 0.0
         if description.inductance is not None:
@@ -115,12 +115,13 @@ def drawn(description: Motor, gear_ratio: Scalar, name: Name) -> Drawn:
 
 
 def clipped(x: Scalar, low: Scalar, high: Scalar, width: Scalar) -> Scalar:
-    """x between two limits, which set in over a width; with none, sharply. Nowhere farther off than width / 2."""
+    """Return x limited to a range, with a transition width at the limits (0: sharp). It deviates by at most width /
+    2."""
     return low + _beyond(x - low, width) - _beyond(x - high, width)
 
 
 def _beyond(x: Scalar, width: Scalar) -> Scalar:
-    """max(x, 0), rounded over a width: (x + sqrt(x^2 + width^2)) / 2."""
+    """Return max(x, 0), rounded over a width: (x + sqrt(x^2 + width^2)) / 2."""
     sharp = isinstance(width, float) and width == 0.0
     return ca.fmax(x, 0.0) if sharp else 0.5 * (x + ca.sqrt(x**2 + width**2))
 
@@ -144,7 +145,7 @@ def _optional(value: float | None, symbol: str, field: str, unit: str, meaning: 
 
 
 def _limited(description: Motor, name: Name) -> Callable[[Scalar, Scalar], Scalar]:
-    """The torque that a motor gives of that which is asked for, at a rate."""
+    """Return a function for the torque that a motor gives for a commanded one, at a rate."""
     most = _optional(description.torque_limit, "taumax", "torque_limit", EFFORT, "limit of the torque", name)
     share = _width(description)
     if description.torque_speed is not None:
@@ -173,7 +174,7 @@ def _stall(description: Motor, name: Name) -> Scalar:
 def _within(
     u: Scalar, v: Scalar, available: Callable[[Scalar], Scalar], most: Scalar | None, share: float, top: Scalar
 ) -> Scalar:
-    """Between -T(-v) and T(v), and the limit that does not know the rate."""
+    """Limit u to the range from -T(-v) to T(v), and to a limit that does not depend on the rate."""
     width = share * top
     high, low = available(v), available(-v)
     if most is not None:
@@ -182,7 +183,7 @@ def _within(
 
 
 def _along(curve: TorqueSpeed, speed: Scalar) -> Scalar:
-    """Straight lines through the points, constant beyond: a sum of ramps."""
+    """Interpolate linearly between the points, constant beyond, as a sum of ramps."""
     points = list(zip(curve.speed, curve.torque, strict=True))
     slopes = [0.0, *((b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)), 0.0]
     value: Scalar = points[0][1]
@@ -193,10 +194,10 @@ def _along(curve: TorqueSpeed, speed: Scalar) -> Scalar:
 
 
 def _gear(description: Motor, name: Name) -> Callable[[Scalar, Scalar], tuple[Scalar, Scalar]]:
-    """What a gear leaves of a torque at a rate, and the power that it loses.
+    """Return a function for the torque after a gear, at a rate, and the power that the gear loses.
 
-    Driving it leaves e tau, driven tau / e', so that (1 - e) |tau| or (1 / e' - 1) |tau| is lost against the motion:
-    sigma |tau| (c + d sign(tau) sigma) is both, with sigma = tanh(v / v_e) for the sign of the rate.
+    A driving torque becomes e tau and a driven one tau / e', so that (1 - e) |tau| or (1 / e' - 1) |tau| acts against
+    the motion. Both are sigma |tau| (c + d sign(tau) sigma), with sigma = tanh(v / v_e) for the sign of the rate.
     """
     eta = description.efficiency
     back = eta if description.back_efficiency is None else description.back_efficiency

@@ -1,4 +1,4 @@
-"""A body at a state: its inertia, and what its velocities add to the equations of motion."""
+"""A body at a state: its inertia, and the contributions of its velocities to the equations of motion."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ class Moving:
 def moving(
     body: Body, places: tuple[float, ...], own: Vector, own_rate: Vector, twist: Vector, gravity: Vector
 ) -> Moving:
-    """The body's terms in the equations of motion at a state, own = (q, eta); none of them is derived by hand.
+    """Return the body's terms in the equations of motion at a state, own = (q, eta), by automatic differentiation.
 
-    Its tip functions are six for each of the places, stations from 0 to 1, at which it carries something.
+    It has six tip functions for each of the places, stations from 0 to 1, at which it carries something.
 
     With y = (v, w, r, eta_dot) held fixed while differentiating and p = M y, the velocity wrench h is
 
@@ -51,8 +51,8 @@ def moving(
         joint     (dp_r/deta) eta_dot
         flexible  (dp_eta/deta) eta_dot - 1/2 d(y' M y)/deta
 
-    for v = 0, which is no restriction where M_v,eta is the slope of the first moment S: the body then looks the same to
-    an observer in uniform motion. For one that `convects` it does not, and there is more (`_convected`).
+    for v = 0. This is no restriction if M_v,eta is the slope of the first moment S, because the body's equations are
+    then the same for an observer in uniform motion. A body that `convects` has further terms (`_convected`).
     """
     arguments = (own[1:], own_rate[1:], twist[3:], own_rate[:1])
     M, h, s, sd, sdd, s_eta = body.once(("moving", places), lambda: _over_symbols(body, places))(arguments)
@@ -63,7 +63,7 @@ def moving(
 
 
 def _over_symbols(body: Body, places: tuple[float, ...]) -> "Terms":
-    """M, h, s, sd, sdd and s_eta of `moving`, over (eta, eta_dot, w, r)."""
+    """Return M, h, s, sd, sdd and s_eta of `moving`, over (eta, eta_dot, w, r)."""
     k = body.size
     z, zd, omega, rate = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("w", 3), ("r", 1)))
     M = body.inertia(entries(z))
@@ -77,12 +77,12 @@ def _over_symbols(body: Body, places: tuple[float, ...]) -> "Terms":
 
 
 def _velocity_wrench(M: Matrix, slopes: list[Matrix], turning: Vector, etad: Vector) -> Vector:
-    """The wrench h of `moving`, turning = (w, r), from the slopes of M to each of eta.
+    """Return the wrench h of `moving`, with turning = (w, r), from the slopes of M with respect to each of eta.
 
-    Its terms are put together so that what cancels is seen to. With J_a,ij = dM_a,i/deta_j over the columns of eta,
+    The terms are arranged such that cancelling terms vanish. With J_a,ij = dM_a,i/deta_j over the columns of eta,
     products of rates of eta enter as 1/2 eta_dot' (J_a + J_a') eta_dot, those with `turning` as (J_a - J_a') eta_dot.
-    Where points move in proportion to eta, J_a is constant and antisymmetric for a row a of the frame, and zero for
-    one of eta.
+    If points move in proportion to eta, J_a is constant and antisymmetric for a row a of the frame, and zero for a row
+    of eta.
     """
     w, eta = turning[:3], range(len(slopes))
     J = [[[slope[a][7 + i] for slope in slopes] for i in eta] for a in range(7 + len(slopes))]
@@ -103,7 +103,7 @@ def _velocity_wrench(M: Matrix, slopes: list[Matrix], turning: Vector, etad: Vec
 
 
 def _half_square(A: Matrix, x: Vector) -> Scalar:
-    """1/2 x' A x for a symmetric A; entries of A that are the same share a product."""
+    """Return 1/2 x' A x for a symmetric A. Equal entries of A share a product."""
     terms: list[list[Scalar]] = []
     for r, row in enumerate(A):
         for c, entry in list(enumerate(row))[r:]:
@@ -119,16 +119,15 @@ def _half_square(A: Matrix, x: Vector) -> Scalar:
 
 
 def _convected(body: Body) -> "Terms":
-    """What v and gravity add to h where the points' velocities are not the rates of their positions, over
-    (eta, eta_dot, v, w, gravity).
+    """Return the contributions of v and gravity to h if the points' velocities are not the rates of their positions.
 
-    With c = M_v,eta eta_dot - dS/dt: moment v x c; flexible d/dt (M_eta,v v) - M_eta,v (a - w x v) - d/deta of
-    v . (M_v,eta eta_dot + w x S), whatever is left of it; and since gravity, an acceleration of the base, acts by
-    M_eta,v where it should by dS/deta, (M_eta,v - dS/deta)' gravity.
+    They are functions of (eta, eta_dot, v, w, gravity). With c = M_v,eta eta_dot - dS/dt: moment v x c; flexible d/dt
+    (M_eta,v v) - M_eta,v (a - w x v) - d/deta of v . (M_v,eta eta_dot + w x S). Gravity, an acceleration of the base,
+    acts by M_eta,v instead of dS/deta, which requires the correction (M_eta,v - dS/deta)' gravity.
 
     The acceleration a of a moved base is part of gravity here. A base with the velocity V adds V . (M_v,eta eta_dot) to
-    the energy, which is d/dt (V . S) - a . S where M_v,eta = dS/deta. Here it would make the equations depend on V,
-    which is no input. So these velocities are those seen from the base, and only - a . S is left.
+    the energy, which is d/dt (V . S) - a . S if M_v,eta = dS/deta. Here it would make the equations depend on V, which
+    is not an input. Therefore these velocities are relative to the base, and only - a . S remains.
     """
     k = body.size
     z, zd, v, w, g = (ca.SX.sym(name, n) for name, n in (("eta", k), ("etad", k), ("v", 3), ("w", 3), ("g", 3)))
@@ -145,11 +144,11 @@ def _convected(body: Body) -> "Terms":
 
 @final
 class Terms:
-    """Expressions over symbols, in place of which values are put as often as there are states to look at."""
+    """Expressions over symbols that are replaced by values, for any number of states."""
 
     def __init__(self, symbols: list[ca.SX], expressions: list[ca.SX]):
         dense = [ca.densify(x) for x in expressions]
-        self._function = ca.Function("terms", symbols, dense, {"allow_free": True})  # a chain's parameters stay
+        self._function = ca.Function("terms", symbols, dense, {"allow_free": True})  # a chain's parameters stay free
 
     def __call__(self, values: Iterable[Vector]) -> list[ca.SX]:
         found = self._function.call([ca.SX(ca.vertcat(*x)) for x in values], True, False)
@@ -157,7 +156,7 @@ class Terms:
 
 
 def at(symbols: list[ca.SX], values: Iterable[Vector], terms: list[ca.SX]) -> list[ca.SX]:
-    """The terms with values in place of the symbols."""
+    """Return the terms with values in place of the symbols."""
     return Terms(symbols, terms)(values)
 
 

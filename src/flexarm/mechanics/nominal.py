@@ -1,4 +1,4 @@
-"""What of an arm's equations is a number, or follows from its parameters alone, and what it is at nominal values."""
+"""Entries of an arm's equations that are numbers or follow from parameters alone, and their nominal values."""
 
 from typing import Any, final
 
@@ -9,12 +9,13 @@ from flexarm.mechanics.body import without_rounding
 from flexarm.mechanics.spatial import Matrix, matrix, numbers
 
 OTHERS = 2
-"""Random values of the parameters at which an expression that is zero must be zero, too."""
+"""Number of random parameter sets at which an expression must be zero, in addition to the nominal one, to count as
+zero."""
 
 
 @final
 class Nominal:
-    """Numbers of rows of scalars, at nominal parameters and near them.
+    """Evaluates rows of scalars at nominal parameters and near them.
 
     Parameters
     ----------
@@ -29,14 +30,15 @@ class Nominal:
         self._values = [values, *(spread * np.where(values == 0.0, 1.0, values))]
 
     def __call__(self, rows: Matrix) -> np.ndarray | None:
-        """(r, c) at nominal values; None where an entry follows from anything else, or is not finite."""
+        """Return the values (r, c) at nominal parameters, or None if an entry depends on anything else or is not
+        finite."""
         if not self._known:
             return numbers(rows)
         found = self._at(rows)
         return None if found is None or not np.isfinite(found[0]).all() else found[0]
 
     def without_rounding(self, rows: Matrix) -> Matrix:
-        """The rows, which follow from parameters alone, with zeros where they are zero but for rounding."""
+        """Return rows that follow from parameters alone, with zeros for entries that are zero up to rounding."""
         found = self._at(rows)
         if found is None:
             return rows
@@ -56,4 +58,4 @@ def _identity(symbol: Any) -> int:
 
 
 NUMBERS = Nominal(ca.SX(0, 1), np.empty(0))
-"""Of an arm none of whose numbers varies."""
+"""Evaluates rows of an arm whose numbers do not vary."""

@@ -1,12 +1,12 @@
-"""The gradient of gravity on an orbit: a field that turns, as an element beside the recursions.
+"""Gravity gradient on an orbit: a rotating field, as an element in addition to the recursions.
 
-With G = n^2 (3 r r' - 1) a mass at x in the world has the energy -1/2 x' G x, and feels G x. Of a body whose frame
-stands at p with the axes R, of mass m, first moment S and inertia I about its frame's origin, that is
+With G = n^2 (3 r r' - 1) a mass at x in the world has the energy -1/2 x' G x, and the acceleration G x. For a body with
+its frame at p with the axes R, of mass m, first moment S and inertia I about its frame's origin, the energy is
 
     V = -1/2 p' m G p - p' G R S + n^2/2 (3 r' R I R' r - tr I),
 
-for the trace of G is zero, so that I may stand where the second moment tr I / 2 - I should. All three are parts of the
-body's own inertia M(eta): whatever deforms or moves is in it.
+because the trace of G is zero, so that I may replace the second moment tr I / 2 - I. All three are parts of the body's
+inertia M(eta), which includes all deformations and motions.
 """
 
 import casadi as ca
@@ -19,7 +19,7 @@ from flexarm.mechanics.spatial import Scalar, Vector, added, cross, dot, entries
 
 
 def gravity_gradient(chain: Chain, orbit: Orbit) -> Element:
-    """The element of an orbit's field; its state is the angle gone through since `radial`."""
+    """Return the element of an orbit's field. Its state is the angle since `radial`."""
     n = orbit.rate
 
     def energy(q: Vector, s: Vector) -> Scalar:
@@ -35,13 +35,13 @@ def gravity_gradient(chain: Chain, orbit: Orbit) -> Element:
 
 
 def vertical(orbit: Orbit, angle: Scalar) -> Vector:
-    """The unit vector away from the centre of attraction, in the world."""
+    """Return the unit vector away from the centre of attraction, in the world."""
     first, second = list(orbit.radial), cross(list(orbit.normal), list(orbit.radial))
     return added(scaled(ca.cos(angle), first), scaled(ca.sin(angle), second))
 
 
 def potential(chain: Chain, n: float, r: Vector, q: Vector) -> Scalar:
-    """Energy of all bodies in the field whose vertical is r [J]."""
+    """Return the energy of all bodies in the field with the vertical r [J]."""
     bodies, ways = outward(chain, q, [0.0] * chain.size)
     V: Scalar = 0.0
     for here, frame in zip(bodies, placed(ways, base_frame(chain, q)), strict=True):

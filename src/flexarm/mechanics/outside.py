@@ -1,7 +1,7 @@
-"""What acts on an arm from outside: forces at stations, contacts with planes, and the motion of its base.
+"""External loads on an arm: forces at stations, contacts with planes, and the motion of its base.
 
-A station is carried along by the same outward pass as everything else: from the base frame of its link by the section's
-own place and angles, which are elementary motions as those of a tip are.
+The outward pass of the recursions also moves stations: from the base frame of a link by the section's position and
+angles, which are elementary motions like those of a tip.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ from flexarm.mechanics.spatial import Scalar, Vector, added, cross, dot, entries
 
 
 class Station(NamedTuple):
-    """A section of a link at a state: where it stands in the base frame, and its (v, w) along its own axes."""
+    """A section of a link at a state: its frame in the base frame, and its (v, w) along its own axes."""
 
     frame: Frame
     twist: Vector
 
 
 def station(chain: Chain, link: int, x: float, q: Vector, qd: Vector) -> Station:
-    """The section of a link at x in [0, 1] of its length; of the link -1 the base's frame."""
+    """Return the section of a link at x in [0, 1] of its length. The link -1 means the base's frame."""
     if link < 0:
         return Station(base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3))
     member, x = located(chain, link, x)
@@ -59,9 +59,9 @@ def station(chain: Chain, link: int, x: float, q: Vector, qd: Vector) -> Station
 
 
 def acceleration(chain: Chain, link: int, x: float, q: Vector, qd: Vector, qdd: Vector) -> tuple[Frame, Vector]:
-    """Where a section stands, and the acceleration of its origin along its own axes, dv/dt + w x v.
+    """Return the frame of a section, and the acceleration of its origin along its own axes, dv/dt + w x v.
 
-    The twist depends on the rates and on the inner coordinates, and on no pose.
+    The twist depends on the rates and on the inner coordinates, but not on the pose of the base.
     """
     z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
     frame, (*v, a, b, c) = station(chain, link, x, q, qd)
@@ -72,7 +72,7 @@ def acceleration(chain: Chain, link: int, x: float, q: Vector, qd: Vector, qdd: 
 
 
 def _section(chain: Chain, i: int, x: float, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
-    """Place and angles of a section in its body's base frame, and their rates."""
+    """Return position and angles of a section in its body's base frame, and their rates."""
     body, own = chain.bodies[i], chain.own[i]
     z, zd = ca.SX.sym("eta", body.size), ca.SX.sym("etad", body.size)
     here = ca.SX(ca.vertcat(*body.section(x, entries(z))))
@@ -81,7 +81,7 @@ def _section(chain: Chain, i: int, x: float, q: Vector, qd: Vector) -> tuple[Vec
 
 
 def velocity(chain: Chain, link: int, x: float, in_base: bool = True) -> Along:
-    """(v, w) of a section, along the base's axes or its own."""
+    """Return a function for (v, w) of a section, along the base's axes or its own."""
 
     def rates(q: Vector, qd: Vector) -> Vector:
         frame, twist = station(chain, link, x, q, qd)
@@ -91,7 +91,8 @@ def velocity(chain: Chain, link: int, x: float, in_base: bool = True) -> Along:
 
 
 def with_outside(chain: Chain, arm: Arm) -> Chain:
-    """The chain of an arm with what acts on it from outside; where its base is free, that waits for a pose."""
+    """Return the chain of an arm with its external loads. If its base is free, they are added once its pose is
+    known."""
     if not arm.outside:
         return chain
 
@@ -113,7 +114,7 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
 
 
 def force(chain: Chain, description: Force, link: int) -> Element:
-    """The element of a force or a moment, of which w are the components."""
+    """Return the element of a force or a moment, whose components are w."""
     given = len(description.exogenous)
     first = 3 if description.kind == "moment" else 0
     both = velocity(chain, link, description.at, description.axes == "base")
@@ -125,7 +126,7 @@ def force(chain: Chain, description: Force, link: int) -> Element:
 
 
 def drive(chain: Chain, description: Force, link: int) -> Element:
-    """The element of a force at a drive, of which w is what it adds to the actuator's: along the rate B' qd."""
+    """Return the element of a force at a drive. w is added to the actuator's force, along the rate B' qd."""
     place = chain.driven.index(chain.links[link][0])
     turned = [row[place] for row in input_matrix(chain)]
 
@@ -142,7 +143,7 @@ TOGETHER = 1e-9
 
 
 def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Element:
-    """The element of a spring between a station and a point, or two stations: a potential alone."""
+    """Return the element of a spring between a station and a point, or two stations. It has only a potential."""
 
     def place(name: str, x: float, q: Vector) -> Vector:
         return station(chain, number(name), x, q, [0.0] * len(q)).frame.p
@@ -164,14 +165,14 @@ def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Ele
 
 @dataclass(frozen=True)
 class Pressed:
-    """How a contact is pressed: by d [m], and the spring's force k d^n [N]; both are zero where it is open."""
+    """Compression of a contact: d [m], and the spring's force k d^n [N]; both are zero if the contact is open."""
 
     d: Scalar
     spring: Scalar
 
 
 def pressed(chain: Chain, description: Contact, link: int, q: Vector) -> Pressed:
-    """Of a contact at a configuration."""
+    """Return the compression of a contact at a configuration."""
     p = station(chain, link, description.at, q, [0.0] * len(q)).frame.p
     away = dot(description.normal, added(p, scaled(-1.0, description.point)))
     d, n = ca.fmax(description.radius - away, 0.0), description.exponent
@@ -189,12 +190,13 @@ def power(d: Scalar, n: float) -> Scalar:
 
 
 def normal_force(description: Contact, now: Pressed, v: Vector) -> Scalar:
-    """Of the wall on what presses into it [N]; it never pulls. v is the velocity of the station."""
+    """Return the force of the wall on a station [N], which never pulls. v is the velocity of the station."""
     return ca.fmax(now.spring * (1.0 - description.damping * dot(description.normal, v)), 0.0)
 
 
 def contact(chain: Chain, description: Contact, link: int) -> Element:
-    """The element of a contact: the spring is a potential, the damper is what is left of the normal force."""
+    """Return the element of a contact. The spring is a potential, and the damper is the remainder of the normal
+    force."""
     both = velocity(chain, link, description.at)
     n, mu = list(description.normal), description.friction
     tangents = in_plane(n)
@@ -225,14 +227,15 @@ def contact(chain: Chain, description: Contact, link: int) -> Element:
 
 
 STANDING = 1e-12
-"""Rate below which a contact stands still [m/s]: the root of its square has no slope at zero."""
+"""Rate below which a contact sticks [m/s], since the root of the squared rate has no slope at zero."""
 
 
 def _bristles(description: Contact, N: Scalar, v: Vector, z: Vector) -> tuple[Vector, Vector]:
-    """Friction along the plane, and the bristles' rates: LuGre with isotropic bristles that N stiffens.
+    """Return friction along the plane, and the bristles' rates: LuGre with isotropic bristles whose stiffness grows
+    with N.
 
-    z' = v - sigma_0 |v| z / mu, F = N (sigma_0 z + sigma_1 z'); steady sliding has F = mu N v / |v|. What the bristles
-    hold depends on N, which others change: it counts as lost until it comes back.
+    z' = v - sigma_0 |v| z / mu, F = N (sigma_0 z + sigma_1 z'); steady sliding has F = mu N v / |v|. The bristles'
+    energy depends on N, which other forces change. It therefore counts as lost until it is returned.
     """
     sigma_0, sigma_1 = description.bristle_stiffness or 0.0, description.bristle_damping
     z_dot = [a - sigma_0 * _speed(v) * b / description.friction for a, b in zip(v, z, strict=True)]
@@ -240,7 +243,7 @@ def _bristles(description: Contact, N: Scalar, v: Vector, z: Vector) -> tuple[Ve
 
 
 def _bent(description: Contact, v: Vector) -> Vector:
-    """The bristles in steady sliding: along v by mu / sigma_0; of a contact that stands, straight."""
+    """Return the bristles in steady sliding: along v by mu / sigma_0. In a contact at rest they are straight."""
     far = description.friction / (description.bristle_stiffness or 0.0)
     return [ca.if_else(dot(v, v) > 0.0, far * x / _speed(v), 0.0) for x in v]
 
@@ -250,7 +253,7 @@ def _speed(v: Vector) -> Scalar:
 
 
 def in_plane(normal: list[float]) -> tuple[list[float], list[float]]:
-    """Two unit vectors along a plane, that with its normal are right-handed: along coordinate axes where it can be."""
+    """Return two unit vectors in a plane, right-handed with its normal, along coordinate axes if possible."""
     k = min(range(3), key=lambda i: (abs(normal[i]), i))
     first = [float(i == k) - normal[k] * normal[i] for i in range(3)]
     size = sum(x * x for x in first) ** 0.5
@@ -262,7 +265,7 @@ def in_plane(normal: list[float]) -> tuple[list[float], list[float]]:
 
 
 def root(chain: Chain, w: Vector) -> Root:
-    """How the base moves, of all exogenous inputs."""
+    """Return the motion of the base, from all exogenous inputs."""
     if not chain.moved:
         return STILL
     given = w[-len(MovingBase.exogenous) :]
@@ -270,7 +273,8 @@ def root(chain: Chain, w: Vector) -> Root:
 
 
 def moving_base(chain: Chain) -> Element:
-    """The element that supplies the inertial forces' work; they themselves stand in the recursions, see `Root`."""
+    """Return the element that supplies the work of the inertial forces. The recursions contain the forces, see
+    `Root`."""
 
     def push(seen: Seen) -> Push:
         return Push(
@@ -281,10 +285,10 @@ def moving_base(chain: Chain) -> Element:
 
 
 def base_power(chain: Chain, q: Vector, qd: Vector, moved: Root) -> Scalar:
-    """Power of the inertial forces of a base that moves, as seen from it [W].
+    """Return the power of the inertial forces of a moved base, relative to the base [W].
 
-    -a . dS/dt of its acceleration, as gravity's; d/dt of T(q, 0, w) at constant w of its turning, centrifugal (what
-    Coriolis forces do is no work); and -alpha . L with the moment of momentum L = dT/dw at w = 0.
+    The terms are -a . dS/dt of its acceleration, like gravity's; d/dt of T(q, 0, w) at constant w of its rotation,
+    centrifugal (Coriolis forces do no work); and -alpha . L with the angular momentum L = dT/dw at w = 0.
     """
     z, turn = ca.SX.sym("q", chain.size), ca.SX.sym("w", 3)
     rate, a, w, alpha = (ca.vertcat(*x) for x in (qd, moved.a, moved.w, moved.alpha))

@@ -1,8 +1,8 @@
-"""An arm's numbers by name: what stays a symbol in a closed form, and what it is.
+"""Names of an arm's numbers: which are symbols in a closed form, and their values.
 
-The mechanics of a link is built from numbers that each pass through a `Name` once: for a numeric model it hands back
-the value, for closed forms a symbol. Zero stays zero, so what is absent costs nothing and is not seen. Numbers that
-change with a telescope's length pass through it too, as values at the length or as functions with a name.
+Each number of a link's mechanics passes once through a `Name`. A numeric model gets the value, and a closed form gets a
+symbol. Zero stays zero, so that absent features cost nothing and do not appear. Numbers that change with a telescope's
+length also pass through it, as values at the length or as named functions.
 """
 
 from abc import ABC, abstractmethod
@@ -28,18 +28,18 @@ class Parameter:
     Attributes
     ----------
     symbol : str
-        In equations and in code, e.g. "m_1": a letter, the link's number, and labels of modes, joined by "_".
+        Symbol in equations and in code, as "m_1": a letter, the link's number, and labels of modes, joined by "_".
     name : str
-        As a user types it, e.g. "upper.mass".
+        Name that a user types, as "upper.mass".
     value : float
     unit : str
-        Empty where it has none.
+        Empty for a dimensionless number.
     meaning : str
-        In words.
+        A phrase in words.
     link : int
-        Number of its link, from 1; 0 where it belongs to none.
+        Number of its link, from 1; 0 if it belongs to none.
     shapes : tuple of str
-        Of a number that varies: where a model keeps mode shapes that an arm rebuilt with another value would not have,
+        For a number that varies: mode shapes that a model keeps but an arm rebuilt with another value would change, as
         "upper.y" for link and direction.
     """
 
@@ -53,25 +53,25 @@ class Parameter:
 
     @property
     def modal(self) -> bool:
-        """Whether it is a number of the mode shapes alone: an integral of theirs, or a value at an end."""
+        """True if the number depends on the mode shapes alone: an integral of theirs, or a value at an end."""
         return not self.unit and self.symbol.partition("_")[0] in MODAL
 
 
 MODAL = ("a", "b", "c", "k", "phi", "dphi", "dphi0", "g", "e", "h", "dh", "r", "ss", "pm", "pp")
 """Letters of mean, first moment, product, curvature product, tip deflection and slope, root slope; of pairs, of shear,
-of what sections turn."""
+and of section rotation."""
 
 
 AtLength = Callable[[Scalar], Vector]
-"""Numbers at a length."""
+"""A function from a length to numbers."""
 
 
 Follows = Callable[[], Scalar] | None
-"""A number by others, computed when it is asked for."""
+"""A function that computes a number from others, or None."""
 
 
 class Label(NamedTuple):
-    """What a number without unit is called: letter and labels, field, meaning."""
+    """Names of a dimensionless number: letter and labels, field, meaning."""
 
     symbol: str
     name: str
@@ -88,9 +88,9 @@ class Given(NamedTuple):
     name : str
         The field.
     follows : () -> scalar, optional
-        Gives it by other numbers, where the description leaves it to them.
+        Computes the number from others, if the description does not give it.
     plain : bool
-        Whether it has no name in equations (a quarter turn), as zero has none.
+        True if it has no name in equations (a quarter turn), like zero.
     """
 
     symbol: str
@@ -103,12 +103,12 @@ class Given(NamedTuple):
 
     @property
     def unseen(self) -> bool:
-        """Whether equations show it as a number."""
+        """True if equations show it as a number."""
         return self.plain or self.value == 0.0
 
 
 class Name(ABC):
-    """What the numbers of one link become on their way into its mechanics: values, or symbols."""
+    """Converts the numbers of one link on their way into its mechanics to values or symbols."""
 
     def __call__(
         self,
@@ -120,16 +120,17 @@ class Name(ABC):
         follows: Follows = None,
         plain: bool = False,
     ) -> Scalar:
-        """What stands for a number; see `Given`."""
+        """Return the value or symbol of a number; see `Given`."""
         return self.stands_for(Given(symbol, name, value, unit, meaning, follows, plain))
 
     @abstractmethod
     def stands_for(self, given: Given) -> Scalar:
-        """What stands for a number."""
+        """Return the value or symbol of a number."""
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
-        """What stands, at a length, for numbers that change with it; one that is known at any length has no label."""
-        column = {x: i for i, x in enumerate(labels) if not isinstance(x, float)}  # what has one label is one number
+        """Return a function from a length to numbers that change with it. A number that is known at any length has no
+        label."""
+        column = {x: i for i, x in enumerate(labels) if not isinstance(x, float)}  # equal labels mean equal numbers
         once = Series(series.low, series.high, series.coefficients[:, list(column.values())])
 
         def numbers(length: Scalar) -> Vector:
@@ -146,7 +147,7 @@ class _Value(Name):
 
 
 value_of: Name = _Value()
-"""The `Name` of a numeric model: every number is itself."""
+"""The `Name` of a numeric model, which returns every number unchanged."""
 
 
 @final
@@ -159,24 +160,24 @@ class _Label(Name):
 
 
 label: Name = _Label()
-"""The `Name` that gives what a number is called."""
+"""The `Name` that returns the names of a number."""
 
 
 @final
 @dataclass(frozen=True)
 class LengthFunction:
-    """A modal integral of shapes that follow their load, as a function of a telescope's free length, or a derivative.
+    """A modal integral of load-dependent shapes as a function of a telescope's free length, or a derivative of it.
 
     Attributes
     ----------
     letters : str
-        As the symbol of a `Parameter`, e.g. "a_2_1".
+        Like the symbol of a `Parameter`, as "a_2_1".
     name, meaning : str
-        As those of a `Parameter`.
+        Like those of a `Parameter`.
     link : int
         Number of the telescope among the links, from 1.
     order : int
-        How often it is differentiated by the length.
+        Order of the derivative with respect to the length.
     """
 
     letters: str
@@ -188,39 +189,39 @@ class LengthFunction:
 
     @property
     def symbol(self) -> str:
-        """In equations: "a_2_1", its derivatives "a_2_1_l" and "a_2_1_ll"."""
+        """Symbol in equations: "a_2_1", its derivatives "a_2_1_l" and "a_2_1_ll"."""
         return f"{self.letters}_{self.order * 'l'}" if self.order else self.letters
 
     def __call__(self, length: ArrayLike) -> np.ndarray:
-        """Values at a free length, or at many [m]."""
+        """Return values at one or many free lengths [m]."""
         return self.series.values(length)[..., 0]
 
     @cached_property
     def slope(self) -> "LengthFunction":
-        """The derivative by the free length."""
+        """The derivative with respect to the free length."""
         return replace(self, series=self.series.slope, order=self.order + 1)
 
     @property
     def orders(self) -> tuple["LengthFunction", ...]:
-        """Itself, its first and its second derivative."""
+        """The function, its first and its second derivative."""
         return self, self.slope, self.slope.slope
 
 
 class Names(Protocol):
-    """A `Name` for each link."""
+    """A source of a `Name` for each link."""
 
     def of(self, mark: str, owner: str) -> Name:
-        """The `Name` of a link: its number goes behind the letter, its name before the field's."""
+        """Return the `Name` of a link. The link's number follows the letter, and its name precedes the field's."""
 
 
 @final
 @dataclass(frozen=True)
 class Ledger:
-    """Symbols given to numbers so far.
+    """Symbols that numbers have got so far.
 
-    A function f of a length l enters an expression as f(p) + f'(p) (l - p) + f''(p) (l - p)^2 / 2 about a place p, a
-    symbol of its own. Differentiated in l as often as needed, up to twice, it has the right derivatives once l is put
-    in for p: then f, f', f'' are left, each a symbol, though CasADi knows no functions that have a name only.
+    A function f of a length l enters an expression as f(p) + f'(p) (l - p) + f''(p) (l - p)^2 / 2 about a place p,
+    which has its own symbol. Up to the second order, its derivatives with respect to l are correct once l replaces p.
+    Then f, f', f'' remain, each a symbol. This avoids named functions, which CasADi does not have.
     """
 
     parameters: dict[str, Parameter] = field(default_factory=dict)
@@ -232,7 +233,7 @@ class Ledger:
     """The place p of each telescope, by its link's number."""
 
     def of(self, mark: str, owner: str) -> Name:
-        """The `Name` of a link: its number goes behind the letter, its name before the field's."""
+        """Return the `Name` of a link. The link's number follows the letter, and its name precedes the field's."""
         return _Named(self, mark, owner)
 
 
@@ -281,19 +282,19 @@ class _Named(Name):
 
 
 def parameter_of(given: Given, mark: str, owner: str) -> Parameter:
-    """A link's number as one of the arm's."""
+    """Return a link's number as a parameter of the arm."""
     symbol, name = full_symbol(given.symbol, mark), full_name(given.name, owner)
     return Parameter(symbol, name, float(given.value), given.unit, given.meaning, int(mark or 0))
 
 
 def full_symbol(symbol: str, mark: str) -> str:
-    """A letter and its labels with the link's number between them."""
+    """Return a letter and its labels with the link's number between them."""
     letter, _, labels = symbol.partition("_")
     return "_".join(part for part in (letter, mark, labels) if part)
 
 
 def full_name(name: str, owner: str) -> str:
-    """The field's name behind that of its link."""
+    """Return the field's name after the name of its link."""
     return f"{owner}.{name}" if owner else name
 
 
@@ -302,7 +303,8 @@ def _constant(value: Scalar) -> Callable[[Scalar], Scalar]:
 
 
 def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
-    """Those whose symbol or name a pattern fits; raises `DescriptionError`, which lists them all, if there is none."""
+    """Return the parameters whose symbol or name matches a pattern. Raise `DescriptionError`, which lists all, if none
+    does."""
     known = list(parameters)
     if not isinstance(pattern, str):
         raise DescriptionError(f"parameter {shown(pattern)}: it must be a name, a symbol or a pattern of them")

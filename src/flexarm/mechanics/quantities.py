@@ -1,7 +1,8 @@
-"""What can be asked of a model at a state, as expressions: one function a quantity, named as `Model` names it.
+"""Quantities of a model at a state, as expressions: one function per quantity, with the name that `Model` uses.
 
-Each takes the chain, `posed` where its base is free, and lists of scalars, and returns a list of scalars, or a list of
-rows. s are the states of drives, w the exogenous inputs; an arm that has none is asked without them (`model.tracing`).
+Each function takes the chain, `posed` if its base is free, and lists of scalars. It returns a list of scalars, or a
+list of rows. s are the states of drives and w the exogenous inputs, which are absent for an arm that has none
+(`model.tracing`).
 """
 
 from dataclasses import replace
@@ -19,55 +20,55 @@ from flexarm.mechanics.spatial import Matrix, Vector, added, cross, dot, product
 
 
 def mass_matrix(chain: Chain, q: Vector) -> Matrix:
-    """M(q)."""
+    """Return M(q)."""
     return dy.mass_matrix(lean(chain), q)
 
 
 def bias(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Coriolis and centrifugal force."""
+    """Return the Coriolis and centrifugal force."""
     return dy.inertial_force(lean(chain), q, qd, _none(chain), (0.0, 0.0, 0.0))
 
 
 def gravity_force(chain: Chain, q: Vector) -> Vector:
-    """dV/dq of gravity."""
+    """Return dV/dq of gravity."""
     less = lean(chain)
     return dy.inertial_force(less, q, _none(chain), _none(chain), less.down)
 
 
 def stiffness_force(chain: Chain, q: Vector) -> Vector:
-    """dV/dq of strain and springs."""
+    """Return dV/dq of strain and springs."""
     return added(dy.stiffness_force(chain, q), potential_force(chain, q))
 
 
 def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Force of bearings, springs and links, and of drives at steady rates; motors are away."""
+    """Return the force of bearings, springs and links, and of drives at steady rates, without motors."""
     return added(dy.damping_force(chain, q, qd), scaled(-1, _idle(chain, q, qd)))
 
 
 def input_matrix(chain: Chain, q: Vector) -> Matrix:
-    """B: generalized force = B u."""
+    """Return B: generalized force = B u."""
     return dy.input_matrix(chain)
 
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """Acceleration, by recursion."""
+    """Return the acceleration by recursion."""
     return dy.forward_dynamics(lean(chain), q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))
 
 
 def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """Acceleration, from the whole inertia matrix."""
+    """Return the acceleration from the full inertia matrix."""
     return dy.forward_dynamics_dense(lean(chain), q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))
 
 
 def inverse_dynamics(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """Generalized force that gives the acceleration qdd; motors are away, drives as at steady rates."""
+    """Return the generalized force of the acceleration qdd, without motors and with drives at steady rates."""
     less = lean(chain)
     passive = added(stiffness_force(chain, q), damping_force(chain, q, qd))
     return added(dy.inertial_force(less, q, qd, qdd, less.down), passive)
 
 
 def energy(chain: Chain, q: Vector, qd: Vector, s: Vector) -> Vector:
-    """Kinetic and potential energy; the latter with what the states of drives hold."""
+    """Return kinetic and potential energy, the latter including energy in the states of drives."""
     return _energy(chain, q, qd, s, dy.outward(chain, q, qd))
 
 
@@ -80,7 +81,7 @@ def _energy(chain: Chain, q: Vector, qd: Vector, s: Vector, passed: dy.Passed) -
 
 
 def momentum(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Momentum, and moment of momentum about the world's origin, in the world's axes."""
+    """Return momentum, and angular momentum about the world's origin, in the world's axes."""
     bodies, ways = dy.outward(chain, q, qd)
     twists = dy.twists(chain, qd, bodies, ways)
     linear, angular = [0.0] * 3, [0.0] * 3
@@ -94,43 +95,45 @@ def momentum(chain: Chain, q: Vector, qd: Vector) -> Vector:
 
 
 def power(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """Power of the inputs."""
+    """Return the power of the inputs."""
     return [acted(chain, q, qd, s, u, w).supplied]
 
 
 def motors(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Matrix:
-    """Torque on the joint's side, before the gear has lost any of it, and current of the motor of each input."""
+    """Return torque on the joint's side, before gear losses, and current of the motor of each input."""
     return read(chain, q, qd, s, w, u)
 
 
 def frames(chain: Chain, q: Vector) -> Matrix:
-    """Poses (4, 4) of the bodies' base frames side by side; the last is the tip."""
+    """Return the poses (4, 4) of the bodies' base frames side by side. The last is the tip."""
     found = dy.frames(chain, q)
     return _side_by_side([*(found[members[0]] for members in chain.links), found[-1]])
 
 
 def tip(chain: Chain, q: Vector) -> Matrix:
-    """Pose (4, 4) of the payload frame."""
+    """Return the pose (4, 4) of the payload frame."""
     return _side_by_side(dy.frames(chain, q)[-1:])
 
 
 def deflections(chain: Chain, q: Vector) -> Matrix:
-    """For each link its six tip functions, less their values where it is not deformed."""
+    """Return each link's six tip functions minus their values in the undeformed link."""
     straight = [whole.section(chain, i, 1.0, q, deformed=False) for i in range(len(chain.links))]
     return [added(whole.tip(chain, i, q), scaled(-1.0, still)) for i, still in enumerate(straight)]
 
 
 def state_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """What a simulation integrates: rates of the coordinates, qdd, rates of the drives' states, power of the inputs,
-    power lost."""
+    """Return the rates that a simulation integrates: of coordinates, qd and drives' states, and input and lost
+    power."""
     done = acted(chain, q, qd, s, u, w)
     qdd = dy.forward_dynamics(lean(chain), q, qd, done.force, root(chain, w))
     return _guarded(chain, q, [*coordinate_rates(chain, qd), *qdd, *done.s_dot, done.supplied, done.lost])
 
 
 def state_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector, qdd: Vector) -> Vector:
-    """What is left of the equation of motion for accelerations qdd that are not those of the motion; rates of the
-    drives' states and of a free base's coordinates; powers as above."""
+    """Return the residual of the equation of motion for accelerations qdd, and the rates that do not depend on qdd.
+
+    These are the rates of the drives' states and of a free base's coordinates, and the powers as above.
+    """
     done, less = acted(chain, q, qd, s, u, w), lean(chain)
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
     left = added(done.force, scaled(-1, inertial))
@@ -138,7 +141,7 @@ def state_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w:
 
 
 def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector, qdd: Vector) -> Vector:
-    """The same with the driven coordinates' accelerations u given in place of the inputs."""
+    """Return the residual with given accelerations u of the driven coordinates in place of the inputs."""
     done, less = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u), lean(chain)
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
     force = added(inertial, scaled(-1, done.force))
@@ -150,10 +153,10 @@ def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vecto
 
 
 def prescribed_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """The same with the driven coordinates' accelerations u given in place of the inputs.
+    """Return the rates with given accelerations u of the driven coordinates in place of the inputs.
 
-    Each drive must move one coordinate, not a sum of several. The others follow from their part of the equations,
-    M_ff qdd_f = -(everything else)_f, and the inputs' power from what the driven part then demands.
+    Each drive must move one coordinate, not a sum of several. The other coordinates follow from their part of the
+    equations, M_ff qdd_f = -(everything else)_f, and the inputs' power follows from the driven part.
     """
     done = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u)
     qdd, force = _prescribed(chain, q, qd, u, done.force, root(chain, w))
@@ -163,7 +166,7 @@ def prescribed_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w
 
 
 def prescribed_force(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """The inputs that give the driven coordinates the accelerations u, the others moving as they must."""
+    """Return the inputs that give the driven coordinates the accelerations u, while the others move freely."""
     acting = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u).force
     _, force = _prescribed(chain, q, qd, u, acting, root(chain, w))
     driven = _driven(chain)
@@ -171,27 +174,29 @@ def prescribed_force(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, 
 
 
 def _driven(chain: Chain) -> list[int]:
-    """The coordinate that each joint's input moves; each must move one, not a sum of several."""
+    """Return the coordinate that each joint's input moves. Each input must move one, not a sum of several."""
     columns = transposed(dy.input_matrix(chain))
     return [next(row for row in range(chain.size) if B[row]) for B in columns[: len(chain.driven)]]
 
 
 def _thrust(chain: Chain, qd: Vector, done: Pushed, u: Vector) -> Pushed:
-    """What acts with a free base's thrusters: their inputs are what they are where joints' motions are prescribed."""
+    """Return the loads including a free base's thrusters, whose inputs remain inputs if the joints' motion is
+    prescribed."""
     given = [*[0.0] * len(chain.driven), *u[len(chain.driven) :]]
     thrust = product(dy.input_matrix(chain), given)
     return done._replace(force=added(done.force, thrust), supplied=done.supplied + dot(thrust, qd))
 
 
 def _pose_rates(chain: Chain, qd: Vector) -> Vector:
-    """Rates of a free base's seven coordinates; none of any other."""
+    """Return the rates of a free base's seven coordinates, or an empty list."""
     return coordinate_rates(chain, qd)[: len(chain.stood)]
 
 
 def _prescribed(
     chain: Chain, q: Vector, qd: Vector, u: Vector, acting: Vector, moved: dy.Root
 ) -> tuple[Vector, Vector]:
-    """Accelerations, and generalized forces beside those that act, when the driven coordinates accelerate by u."""
+    """Return accelerations, and generalized forces in addition to the acting ones, for accelerations u of driven
+    coordinates."""
     driven = _driven(chain)
     free = [n for n in range(chain.size) if n not in driven]
     qdd = _none(chain)
@@ -209,7 +214,7 @@ def _prescribed(
 
 
 def _guarded(chain: Chain, q: Vector, rates: Vector) -> Vector:
-    """The rates, or NaN where a telescope's length has left its range: no solver gets past that."""
+    """Return the rates, or NaN if a telescope's length is out of its range, at which any solver stops."""
     for body, own in zip(chain.bodies, chain.own, strict=True):
         eta = positions(own[1:])
         for position, low, high in body.limits:
@@ -220,8 +225,11 @@ def _guarded(chain: Chain, q: Vector, rates: Vector) -> Vector:
 
 
 def observed(chain: Chain, q: Vector, qd: Vector, s: Vector) -> Vector:
-    """What a result is made from beside the state: tip position, kinetic and potential energy, each link's deflections,
-    and the rate B' qd at which each input works."""
+    """Return a result's quantities in addition to the state.
+
+    They are tip position, kinetic and potential energy, each link's deflections, and the rate B' qd at which each input
+    does work.
+    """
     passed = dy.outward(chain, q, qd)
     place = dy.placed(passed[1], dy.base_frame(chain, q))[-1].p
     rates = product(transposed(dy.input_matrix(chain)), qd)
@@ -229,7 +237,7 @@ def observed(chain: Chain, q: Vector, qd: Vector, s: Vector) -> Vector:
 
 
 def restoring_force(chain: Chain, q: Vector) -> Vector:
-    """dV/dq of everything: springs, strain, gravity."""
+    """Return dV/dq of springs, strain and gravity."""
     return added(stiffness_force(chain, q), gravity_force(chain, q))
 
 
@@ -238,7 +246,7 @@ def _none(chain: Chain) -> Vector:
 
 
 def acted(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector | None, w: Vector) -> Pushed:
-    """All that acts beside inertia and gravity, and what is supplied and lost; without u the actuators are away."""
+    """Return all loads except inertia and gravity, and the supplied and lost power. u is None without actuators."""
     done = pushed(chain, q, qd, s, w, u)
     lost = dy.damping_force(chain, q, qd)
     passive = added(stiffness_force(chain, q), lost)
@@ -248,7 +256,7 @@ def acted(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector | None, w: V
 
 
 def _plain(chain: Chain, u: Vector | None) -> Vector:
-    """Force of the inputs that no element has taken over."""
+    """Return the force of the inputs that no element has taken over."""
     if u is None:
         return _none(chain)
     taken_over = {element.input for element in chain.elements if element.takes_over}
@@ -256,7 +264,7 @@ def _plain(chain: Chain, u: Vector | None) -> Vector:
 
 
 def _idle(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Force of the elements at steady rates, with nothing from outside, the actuators away, without fields."""
+    """Return the force of the elements at steady rates, without external loads, actuators and fields."""
     few = replace(chain, elements=tuple(e for e in chain.elements if e.field is None))
     outside = sum(e.exogenous for e in few.elements)
     return pushed(few, q, qd, steady(few, q, qd), [0.0] * outside, None).force

@@ -1,4 +1,4 @@
-"""Bodies without coordinates of their own: rigid links and the payload."""
+"""Bodies without local coordinates: rigid links and the payload."""
 
 from flexarm.description.arm import Payload, Rigid, tensor
 from flexarm.description.bodies import Frame
@@ -11,7 +11,7 @@ from flexarm.mechanics.tensors import about_origin, named_tensor
 
 
 def rigid(description: Rigid, name: Name = value_of) -> Body:
-    """A rigid link; its tip lies at (length, 0, 0)."""
+    """Return a rigid link; its tip is at (length, 0, 0)."""
     m = name("m", "mass", description.mass, "kg", "mass")
     length = name("L", "length", description.length, "m", "length")
     x, y, z = description.center
@@ -32,12 +32,12 @@ def rigid(description: Rigid, name: Name = value_of) -> Body:
 
 
 def frame(description: Frame, name: Name = value_of) -> Body:
-    """A place without mass; its tip lies at (length, 0, 0)."""
+    """Return a body without mass; its tip is at (length, 0, 0)."""
     return _lump(0.0, [0.0] * 3, zeros(3, 3), name("L", "length", description.length, "m", "length"))
 
 
 def free_base(description: FreeBase, name: Name = value_of) -> Body:
-    """The body of a base that nothing holds; its frame is the base's."""
+    """Return the body of a free base; its frame is the base's."""
     m = name("m", "mass", description.mass, "kg", "mass of the base")
     c = [
         name(f"c{axis}", f"com.{axis}", value, "m", f"centre of mass of the base along {axis}")
@@ -49,7 +49,8 @@ def free_base(description: FreeBase, name: Name = value_of) -> Body:
 
 
 def payload(description: Payload | None, name: Name = value_of, field: str = "") -> Body:
-    """The body held by a tip; without mass where there is no payload. Its fields have names behind `field`."""
+    """Return the body of a payload at a tip, without mass if there is no payload. Its fields have the prefix
+    `field`."""
     mass, inertia = (0.0, 0.0) if description is None else (description.mass, description.inertia)
     m = name("mP", f"{field}mass", mass, "kg", "mass of the payload")
     I = named_tensor(tensor(inertia), name, "IP", f"{field}inertia", "moment of inertia of the payload")
@@ -57,7 +58,7 @@ def payload(description: Payload | None, name: Name = value_of, field: str = "")
 
 
 def _lump(m: Scalar, S: Vector, J: Matrix, length: Scalar) -> Body:
-    """A body without coordinates of its own: mass, first moment and second moment about its base."""
+    """Return a body without local coordinates, from mass, first moment and second moment about its base."""
     M = frame_inertia(m, S, J, 0)
     tip = [length, 0.0, 0.0, 0.0, 0.0, 0.0]
     return Body(0, lambda eta: M, lambda q, eta: 0.0, zeros(1, 1), [0.0], lambda eta: tip)

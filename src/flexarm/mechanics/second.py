@@ -1,8 +1,8 @@
-"""What two coordinates of a beam do together: where its points and sections are to second order.
+"""Second-order kinematics: products of two coordinates in the positions of a beam's points and sections.
 
-The modes say how a beam is strained: by curvatures V'' and -W'' about its sections' own axes, by the twist theta', by
-the stretch A'. The strain energy is then quadratic in the coordinates, however far the sections turn. With
-R = Rz(a) Ry(-b) Rx(phi) for the turn of a section and r for its place,
+The modes define the strain of a beam: curvatures V'' and -W'' about its sections' own axes, the twist theta', and the
+stretch A'. The strain energy is then quadratic in the coordinates, for any rotation of the sections. With R = Rz(a)
+Ry(-b) Rx(phi) for the rotation of a section and r for its position,
 
     R' = R [theta', -W'', V'']x     r' = (1 + A') R e_x
 
@@ -12,8 +12,8 @@ give to second order in the amplitudes
     a   = V' - int theta W''            v = V + int A' V' - int int theta W''
     b   = W' + int theta V''            w = W + int A' W' + int int theta V''
 
-Where the beam shears, r' = R (1 + A', gamma_y, gamma_z), and sections turn by psi = V' - gamma_y, chi = W' - gamma_z:
-psi and chi stand for V' and W' in all but the first terms of v and w, and
+With shear, r' = R (1 + A', gamma_y, gamma_z), and sections turn by psi = V' - gamma_y, chi = W' - gamma_z: psi and chi
+replace V' and W' in all but the first terms of v and w, and
 
     u = A - 1/2 int (psi^2 + chi^2) - int (psi gamma_y + chi gamma_z)
     v = V + ... - int theta gamma_z     w = W + ... + int theta gamma_y
@@ -32,11 +32,11 @@ from flexarm.mechanics.spatial import Scalar, Vector
 from flexarm.shapes.basis import gauss
 
 Along = Callable[[np.ndarray], np.ndarray]
-"""A function of x in [0, 1], by points."""
+"""A function of x in [0, 1], evaluated at points."""
 
 
 class Kind(NamedTuple):
-    """What the function of a pair is: a letter, what its value at the tip is called, and its formula."""
+    """Names of the function of a pair: a letter, the name of its value at the tip, and its formula."""
 
     letter: str
     field: str
@@ -52,12 +52,12 @@ TWIST = Kind("r", "tip_twist", "int_0^x phi'' phi'")
 
 @dataclass(frozen=True)
 class Pair:
-    """sign g(x) eta_i eta_j / L^power, a part of one of the six functions that place and turn a section.
+    """A term sign g(x) eta_i eta_j / L^power of one of the six functions that place and turn a section.
 
     Attributes
     ----------
     of : int
-        Which of the six: a displacement along x, y or z, the slope in y or z, the torsion.
+        Index of the function: a displacement along x, y or z, the slope in y or z, the torsion.
     marks : str
         The names of both modes.
     """
@@ -73,11 +73,11 @@ class Pair:
 
     @property
     def label(self) -> str:
-        """What names g."""
+        """Name of g."""
         return self.kind.letter + self.marks
 
     def at_tip(self, name: Name) -> Scalar:
-        """g(1)."""
+        """Return g(1)."""
         letter, field, meaning = self.kind
         value = float(self.g(np.ones(1))[0])
         return name(
@@ -86,7 +86,7 @@ class Pair:
 
 
 def pairs_of(beam: Shaped) -> list[Pair]:
-    """Those of a beam with foreshortening, displacements before turns; none of another."""
+    """Return the pairs of a beam with foreshortening, displacements before rotations. Other beams have none."""
     if not beam.description.foreshortening:
         return []
     y, z, torsion, axial = (range(a, b) for a, b in pairwise(beam.start))
@@ -98,7 +98,7 @@ def pairs_of(beam: Shaped) -> list[Pair]:
     for along, across, plane, sign in ((1, 2, y, 1.0), (2, 1, z, -1.0)):
         for i, j in product(axial, plane):
             moves.append(_pair(beam, along, (i, 1), (j, 1), 1.0, 1, STRETCH))
-        for i, j in product(torsion, plane):  # what bends one way is turned into the other
+        for i, j in product(torsion, plane):  # torsion turns bending in one direction into the other
             moves.append(_pair(beam, across, (i, 0), (j, 2), sign, 0, SWING))
             turns.append(_pair(beam, 2 + across, (i, 0), (j, 2), sign, 1, SWING_SLOPE))
     for i, j in product(y, z):
@@ -109,7 +109,10 @@ def pairs_of(beam: Shaped) -> list[Pair]:
 def with_pairs(
     section: Vector, pairs: list[Pair], g: Vector, length: Scalar, eta: Vector, chord: bool = False
 ) -> Vector:
-    """A section's place and angles with what the pairs add, of their functions there; angles may be the chord's."""
+    """Return a section's position and angles plus the pairs' terms, from their functions there.
+
+    The angles may be those of the chord.
+    """
     found = list(section)
     for pair, value in zip(pairs, g, strict=True):
         amount = pair.sign * (value / length**pair.power * (eta[pair.i] * eta[pair.j]))
@@ -123,14 +126,14 @@ def with_pairs(
 def _pair(
     beam: Shaped, of: int, one: tuple[int, int], other: tuple[int, int], sign: float, power: int, kind: Kind
 ) -> Pair:
-    """The pair of two coordinates, each given with the derivative of its shape that enters."""
+    """Return the pair of two coordinates, each given with the order of its shape's derivative."""
     i, j = one[0], other[0]
     g = _running(beam, one, other, 0.5 if i == j else 1.0, kind)
     return Pair(of, i, j, sign, power, kind, f"{beam.modes[i]}_{beam.modes[j]}", g)
 
 
 def _running(beam: Shaped, one: tuple[int, int], other: tuple[int, int], factor: float, kind: Kind) -> Along:
-    """g(x): `factor` times the integral of a product of two shapes' derivatives from 0 to x, or that integral's own."""
+    """Return g(x): `factor` times the integral from 0 to x of a product of two shapes' derivatives, or its integral."""
     bases = [beam.bases[beam.direction(mode)] for mode, _ in (one, other)]
     bends = [beam.direction(mode) < 2 for mode, _ in (one, other)]
     columns = [mode - beam.start[beam.direction(mode)] for mode, _ in (one, other)]
@@ -140,7 +143,7 @@ def _running(beam: Shaped, one: tuple[int, int], other: tuple[int, int], factor:
     shears = bases[1].rotation is not None
 
     def integrals(edges: np.ndarray) -> np.ndarray:
-        """Of the product, of s times it, and of what shear adds, from each edge to the next: (3, len(edges) - 1)."""
+        """Return integrals between edges of the product, of s times it, and of the shear terms: (3, len(edges) - 1)."""
         half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
         s, ds = (middle + half * t).ravel(), half * w
         f, g = (

@@ -1,13 +1,13 @@
-"""A segment of a beam that bends far: its amplitudes say how it curves, twists and stretches.
+"""A segment of a beam with large bending: its amplitudes define curvature, twist and stretch.
 
 With xi the amplitudes over the segment's length (those of torsion as they are) and x from 0 to 1 along it,
 
     kappa = (sum tau_t' xi_t, -sum phi_z'' xi_z, sum phi_y'' xi_y)       curvature in the section's own axes
     R' = R [kappa x],    r' = (1 + sum psi_a' xi_a) R e_x,    R(0) = 1, r(0) = 0
 
-so that the energy of strain is quadratic, as in the linear beam. R and r are solved for as polynomials in xi (Picard's
-iteration), cut off beyond the third degree, and so is the inertia that follows. In a plane R turns by
-theta = sum phi' xi, and r = (x - 1/2 int theta^2, int theta - 1/6 int theta^3).
+so that the strain energy is quadratic, as in the linear beam. R and r are solved for as polynomials in xi (Picard's
+iteration), truncated at the third degree, and so is the resulting inertia. In a plane R turns by theta = sum phi' xi,
+and r = (x - 1/2 int theta^2, int theta - 1/6 int theta^3).
 """
 
 from dataclasses import fields
@@ -34,14 +34,14 @@ from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, dot, produc
 from flexarm.shapes import Basis, family, quadrature
 
 POINTS = 24
-"""Of Gauss: exact for polynomials of degree 47; integrands reach 3 (modes + 1) and a taper's four."""
+"""Number of Gauss points: exact for polynomials of degree 47; integrands reach 3 (modes + 1) and a taper's four."""
 
 INERTIA = 2
-"""Degree of the inertia, of each torsion coordinate one more: else it would not stay positive where beams are thin."""
+"""Degree of the inertia, one more per torsion coordinate. Otherwise it would not stay positive for thin beams."""
 
 
 class Numbers(NamedTuple):
-    """What stands for the numbers of a segment: of a whole beam, its share."""
+    """Values or symbols of a segment's numbers: its share of those of the complete beam."""
 
     length: Scalar
     mass: Scalar
@@ -50,23 +50,23 @@ class Numbers(NamedTuple):
     lumps: list[Scalar]
     """Masses [kg]."""
     stiffness: list[Scalar]
-    """EI y, EI z, GJ, EA at the base of the whole beam, 1 where nothing deforms."""
+    """EI y, EI z, GJ, EA at the base of the complete beam, 1 in directions without modes."""
     known: list[float]
-    """The same of the description."""
+    """The same values in the description."""
 
 
 class Line(NamedTuple):
-    """Gauss points, and then the tip, x = 1: what is a polynomial is known by its values there."""
+    """Gauss points followed by the tip, x = 1. A polynomial is represented by its values there."""
 
     x: np.ndarray
     weights: np.ndarray
-    """Of the integral from 0 to 1; 0 at the tip."""
+    """Weights of the integral from 0 to 1; 0 at the tip."""
     integral: np.ndarray
-    """Takes values to those of the integral from 0 to x: (points, points)."""
+    """Matrix from values to the integral from 0 to x: (points, points)."""
 
 
 def segment(part: Beam, numbers: Numbers) -> Body:
-    """The mechanics of one segment, described as a beam of its own."""
+    """Return the mechanics of one segment, described as a beam."""
     counts = [part.counts[d] for d in DIRECTIONS]
     start = np.cumsum([0, *counts]).tolist()
     k = start[-1]
@@ -79,7 +79,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
     R, r = _solved(bases, start, line)
     angles = [arc_tangent(R[1][0], R[0][0]), arc_sine(R[2][0]), arc_tangent(R[2][1], R[2][2])]
 
-    # modal integrals without dimension, of the mass along it and of each lump
+    # dimensionless modal integrals, of the mass along the segment and of each lump
     rates = [[c.slope(i) for c in r] for i in range(k)]
     masses = [(numbers.mass, _moments(r, rates, along.m / along.m.sum(), start))]
     for lump, m in zip(part.lumps, numbers.lumps, strict=True):
@@ -108,7 +108,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
         return M
 
     def section(values: np.ndarray) -> list:
-        """Place and angles where a functional of the points is."""
+        """Return position and angles at the point of a functional."""
         return [summed(c.through(values), 1.0) for c in (*r, *angles)]
 
     def placed(sums: list, eta: Vector) -> Vector:
@@ -146,7 +146,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
 
 
 def _solved(bases: list[Basis], start: list[int], line: Line) -> tuple[list[list[Expansion]], list[Expansion]]:
-    """R and r, by Picard's iteration: each round is exact to one degree more."""
+    """Return R and r by Picard's iteration. Each iteration is exact to one further degree."""
     ones = np.ones_like(line.x)
     y, z, twist, stretch = (
         Expansion({(a + i,): column for i, column in enumerate(basis.values(line.x, order).T)})
@@ -164,7 +164,7 @@ def _solved(bases: list[Basis], start: list[int], line: Line) -> tuple[list[list
 
 
 def _crossed(a: list[Expansion], b: list[Expansion], degree: int) -> list[Expansion]:
-    """a x b up to a degree."""
+    """Return a x b up to a degree."""
     pairs = ((1, 2), (2, 0), (0, 1))
     return [a[i].times(b[j], degree) - a[j].times(b[i], degree) for i, j in pairs]
 
@@ -179,7 +179,7 @@ class Moments(NamedTuple):
     E: list
 
     def inertia(self, at: Monomials, m: Scalar, length: Scalar) -> Matrix:
-        """Over (v, w, r, eta_dot)."""
+        """Return the inertia over (v, w, r, eta_dot)."""
         k, by, square = len(self.E), at.by, m * length * length
         first = [c.at(at, m * length) for c in self.S]
         q = [[self.Q[min(a, b)][max(a, b)].at(at, square) for b in range(3)] for a in range(3)]
@@ -195,9 +195,9 @@ class Moments(NamedTuple):
 
 
 def _moments(r: list[Expansion], rates: list[list[Expansion]], mass: np.ndarray, start: list[int]) -> Moments:
-    """Of a mass of 1, whose share at each point is given."""
+    """Return the moments of a mass of 1, given its share at each point."""
     k = len(rates)
-    late = [start[2] <= i < start[3] for i in range(k)]  # twist moves the axis by products alone
+    late = [start[2] <= i < start[3] for i in range(k)]  # twist moves the axis only by products
     S = [c.through(mass) for c in r]
     Q = [[a.times(b, INERTIA).through(mass) for b in r] for a in r]
     V = [[c.through(mass) for c in rate] for rate in rates]
@@ -207,9 +207,10 @@ def _moments(r: list[Expansion], rates: list[list[Expansion]], mass: np.ndarray,
 
 
 def _turning(R: list[list[Expansion]], k: int, axis: int, share: np.ndarray) -> list:
-    """What turning about one of the sections' own axes adds to the inertia over (w, eta), per moment of inertia.
+    """Return the contribution of rotation about one of the sections' axes to the inertia over (w, eta), per moment of
+    inertia.
 
-    A section turns about its axis e = R e_a by e . w + sum (R' dR/dxi_i)_cb xi_i_dot, a, b, c in a circle.
+    A section turns about its axis e = R e_a by e . w + sum (R' dR/dxi_i)_cb xi_i_dot, with a, b, c in cyclic order.
     """
     b, c = (axis + 1) % 3, (axis + 2) % 3
     own = [total(R[n][c] * R[n][b].slope(i) for n in range(3)) for i in range(k)]
@@ -218,7 +219,7 @@ def _turning(R: list[list[Expansion]], k: int, axis: int, share: np.ndarray) -> 
 
 
 def _stiffness(along: Profile, numbers: Numbers, bases: list[Basis], start: list[int], line: Line) -> Matrix:
-    """Energy of strain over eta: bending by curvature, torsion and stretch by slope."""
+    """Return the matrix of the strain energy over eta: bending by curvature, torsion and stretch by slope."""
     K = zeros(start[-1], start[-1])
     for d, (weights, order) in enumerate(zip((along.EI_y, along.EI_z, along.GJ, along.EA), (2, 2, 1, 1), strict=True)):
         s = bases[d].values(line.x, order)
@@ -231,7 +232,7 @@ def _stiffness(along: Profile, numbers: Numbers, bases: list[Basis], start: list
 
 
 def _weighted(part: Beam, line: Line) -> Profile:
-    """For each property p along it the w_i by which int p f is sum w_i f(x_i): p may have steps, f has none."""
+    """Return weights w_i of each property p such that int p f is sum w_i f(x_i), for p with steps and smooth f."""
     x, dx = quadrature(breaks=part.breaks)  # exact to x^31: a polynomial of degree 23 times a taper's four
     between = np.array([_interpolated(station, line) for station in x])
     here = part.profile(x)
@@ -254,19 +255,19 @@ def _line() -> Line:
 
 @cache
 def _coefficients() -> np.ndarray:
-    """Takes values at Gauss points to coefficients of Legendre's polynomials."""
+    """Return the matrix from values at Gauss points to coefficients of Legendre polynomials."""
     t, w = np.polynomial.legendre.leggauss(POINTS)
     return (np.arange(POINTS)[:, None] + 0.5) * (np.polynomial.legendre.legvander(t, POINTS - 1) * w[:, None]).T
 
 
 def _interpolated(station: float, line: Line) -> np.ndarray:
-    """The functional that takes values at the points to the one at a station."""
+    """Return the functional from values at the points to the value at a station."""
     row = np.polynomial.legendre.legvander(np.array([2.0 * station - 1.0]), POINTS - 1)[0] @ _coefficients()
     return np.append(row, 0.0)
 
 
 def _size(some: object) -> float:
-    """The largest coefficient."""
+    """Return the largest coefficient."""
     if isinstance(some, list):
         return max((_size(each) for each in some), default=0.0)
     assert isinstance(some, Expansion)

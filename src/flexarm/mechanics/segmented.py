@@ -1,4 +1,4 @@
-"""A beam of segments: its bodies from root to tip, and the modal damping of the whole."""
+"""A beam of segments: its bodies from root to tip, and the modal damping of the complete beam."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,9 +18,9 @@ from flexarm.shapes import quadrature
 
 
 def segments(beam: Beam, name: Name = value_of) -> tuple[list[Body], Matrix]:
-    """The bodies, each of which stands at the tip of the one before, and the damping matrix over all their amplitudes.
+    """Return the bodies, each at the tip of the previous one, and the damping matrix over all their amplitudes.
 
-    Numbers are those of the whole beam: its length and mass, and EI, GJ, EA at its base.
+    Numbers are those of the complete beam: its length and mass, and EI, GJ, EA at its base.
     """
     whole, known = beam.length, beam.total_mass
     length = name("L", "length", whole, "m", "length")
@@ -38,7 +38,7 @@ def segments(beam: Beam, name: Name = value_of) -> tuple[list[Body], Matrix]:
     def made(
         length: Scalar, mass: Scalar, about: list[Scalar], lumps: list[Scalar], rigidity: list[Scalar]
     ) -> list[Body]:
-        """The bodies with these numbers of the whole."""
+        """Return the bodies with these numbers of the complete beam."""
         found, first = [], 0
         for part, own in zip(beam.parts, turning, strict=True):
             share = [x / y * J if y else 0.0 for x, y, J in zip(own, whole_turning, about, strict=True)]
@@ -72,18 +72,18 @@ TURNING = (
     ("Jrz", "rotary_inertia.z", "moment of inertia of all sections against turning along z"),
     ("Jry", "rotary_inertia.y", "moment of inertia of all sections against turning along y"),
 )
-"""Of the sections' axes x, y (about which it turns as it bends along z), z: symbols, fields, meanings."""
+"""Symbols, fields and meanings of the sections' axes x, y (about which it turns as it bends along z), z."""
 
 
 def _turning(part: Beam) -> list[float]:
-    """Moments of inertia of all sections about their own axes x, y and z [kg m^2]."""
+    """Return the moments of inertia of all sections about their own axes x, y and z [kg m^2]."""
     x, weights = quadrature(breaks=part.breaks)
     here = part.profile(x)
     return [float(weights @ along) * part.length for along in (here.rho_Ip, here.rho_I_z, here.rho_I_y)]
 
 
 def _modal_damping(beam: Beam, M: np.ndarray, K: np.ndarray, powers: list[Scalar], ratio: Scalar, name: Name) -> Matrix:
-    """D = M Phi diag(2 zeta omega) Phi' M of the whole beam, clamped, straight, alone: each mode has the same ratio."""
+    """Return D = M Phi diag(2 zeta omega) Phi' M of the straight, clamped beam alone, with one ratio for all modes."""
     amplitudes = beam.amplitudes
     order = np.argsort([DIRECTIONS.index(a.direction) for a in amplitudes], kind="stable")  # planes do not couple
     start = np.cumsum([0, *(sum(a.direction == d for a in amplitudes) for d in DIRECTIONS)]).tolist()
@@ -108,9 +108,10 @@ def _modal_damping(beam: Beam, M: np.ndarray, K: np.ndarray, powers: list[Scalar
 
 
 def at_rest(bodies: Sequence[Body]) -> tuple[ca.SX, ca.SX]:
-    """Inertia and stiffness over all amplitudes of straight bodies, one at the other's tip; of numbers or symbols."""
+    """Return inertia and stiffness over all amplitudes of straight bodies, each at the previous tip; numbers or
+    symbols."""
     n, first = sum(body.size for body in bodies), 0
-    M, K, twist = ca.SX(n, n), ca.SX(n, n), ca.SX(6, n)  # of the frame at hand, over all rates
+    M, K, twist = ca.SX(n, n), ca.SX(n, n), ca.SX(6, n)  # twist of the current frame, over all rates
     for body in bodies:
         k, rest = body.size, [0.0] * body.size
         z, own = ca.SX.sym("z", k), slice(first, first + k)
@@ -132,5 +133,5 @@ def at_rest(bodies: Sequence[Body]) -> tuple[ca.SX, ca.SX]:
 
 
 def _rows(A: ca.SX) -> Matrix:
-    """Its entries; numbers as floats."""
+    """Return the entries as rows, numbers as floats."""
     return [[float(x) if x.is_constant() else x for x in ca.horzsplit(row)] for row in ca.vertsplit(ca.densify(A))]

@@ -1,4 +1,4 @@
-"""A beam with its shapes, and the points at which their integrals are taken."""
+"""A beam with its shapes, and the quadrature points of their integrals."""
 
 from dataclasses import dataclass
 
@@ -20,11 +20,11 @@ class Shaped:
     counts : (4,)
         Number of modes along y and z, in torsion and along x.
     start : (5,)
-        Where each direction starts in eta.
+        Start of each direction in eta.
     bases : (4,)
         The shapes of each direction.
     modes : (size,)
-        What names the shape of each coordinate.
+        Name of each coordinate's shape.
     x, weights : (points,)
         Quadrature over (0, 1), exact for products of the shapes.
     along : Profile
@@ -46,17 +46,17 @@ class Shaped:
         return self.start[-1]
 
     def direction(self, coordinate: int) -> int:
-        """The number of a coordinate's direction: 0 to 3 for y, z, torsion and x."""
+        """Return the index of a coordinate's direction: 0 to 3 for y, z, torsion and x."""
         return int(np.searchsorted(self.start, coordinate, side="right")) - 1
 
     @property
     def uniform(self) -> bool:
-        """Whether mass and stiffness are the same all along."""
+        """True if mass and stiffness are constant along the beam."""
         return self.description.uniform
 
 
 def shaped(description: Beam, loads: Loads) -> Shaped:
-    """The shapes of a beam that carries these loads."""
+    """Return the shapes of a beam that carries these loads."""
     counts, start, bases = bases_of(description, loads)
     modes = labels(counts, bases, description.uniform)
     x, weights = quadrature(*bases, breaks=description.breaks)

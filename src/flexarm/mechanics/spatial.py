@@ -1,10 +1,10 @@
-"""Elementary motions: what a turn about, or a slide along, a coordinate axis does to accelerations, wrenches, inertias.
+"""Elementary motions: effect of a turn about, or a slide along, a coordinate axis on accelerations, wrenches, inertias.
 
-Every step between two bodies of an arm (a tip's deflection and slope, a placement, a joint) is a sequence of these.
-Quantities are lists of scalars (CasADi SX or float): a vector has 3, an acceleration (a, alpha) and a wrench (f, n)
-have 6; an inertia is a symmetric 6 x 6 list of rows that maps an acceleration to a wrench. Symmetric entries are
-computed once and stand twice. Working scalar by scalar on coordinate axes is what makes the operation count small: a
-turn costs 28 multiplications where the product X' I X of full 6 x 6 matrices costs 432.
+Every step between two bodies of an arm (a tip's deflection and slope, a placement, a joint) is a sequence of these
+motions. Quantities are lists of scalars (CasADi SX or float): a vector has 3, an acceleration (a, alpha) and a wrench
+(f, n) have 6. An inertia is a symmetric 6 x 6 list of rows that maps an acceleration to a wrench. Symmetric entries are
+computed once and used twice. Scalar operations on coordinate axes keep the operation count small: a turn takes 28
+multiplications, and the product X' I X of full 6 x 6 matrices would take 432.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,53 +24,54 @@ Matrix = list
 
 
 def zeros(rows: int, columns: int) -> Matrix:
-    """Rows of float zeros."""
+    """Return rows of float zeros."""
     return [[0.0] * columns for _ in range(rows)]
 
 
 def dot(a: Iterable, b: Iterable) -> Scalar:
-    """Sum of a_i b_i; terms that are zero cost nothing."""
+    """Return the sum of a_i b_i, without operations for zero terms."""
     return sum((x * y for x, y in zip(a, b, strict=True) if not (is_zero(x) or is_zero(y))), 0.0)
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """a x b."""
+    """Return a x b."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
 def added(a: Iterable, b: Iterable) -> Vector:
-    """a + b."""
+    """Return a + b."""
     return [y if is_zero(x) else x if is_zero(y) else x + y for x, y in zip(a, b, strict=True)]
 
 
 def scaled(factor: Scalar, a: Iterable) -> Vector:
-    """factor a."""
+    """Return factor a."""
     return [factor * x for x in a]
 
 
 def product(M: Matrix, x: Vector) -> Vector:
-    """M x."""
+    """Return M x."""
     return [dot(row, x) for row in M]
 
 
 def transposed(M: Matrix) -> Matrix:
-    """M'."""
+    """Return M'."""
     return [list(column) for column in zip(*M, strict=True)]
 
 
 def is_zero(x: Scalar) -> bool:
-    """Whether x is the constant zero."""
+    """Return True if x is the constant zero."""
     return x == 0.0 if isinstance(x, int | float) else x.is_zero()
 
 
 @lru_cache(maxsize=4096)
 def _number(y: float) -> ca.SX:
-    """The constant; it is only read."""
+    """Return the constant, which must not be modified."""
     return ca.SX(y)
 
 
 def _operator(name: str, code: int) -> Callable[[ca.SX, Any], ca.SX]:
-    """The operator of `Quick` called `name`; what is neither an SX nor a number is left to CasADi's own."""
+    """Return the operator of `Quick` with this name. Operands that are neither an SX nor a number use CasADi's
+    operator."""
     general, turned = getattr(ca.SX, name), name.startswith("__r")
 
     def operator(x: ca.SX, y: Any) -> ca.SX:
@@ -85,10 +86,10 @@ def _operator(name: str, code: int) -> Callable[[ca.SX, Any], ca.SX]:
 
 @final
 class Quick(ca.SX):
-    """An SX of size 1 whose operators go straight to those of SX.
+    """An SX of size 1 whose operators call those of SX directly.
 
-    CasADi's `*` first tries both sides as floats, arrays and DM, in Python, and takes ten times as long as the
-    multiplication; tracing an arm is little else. The expressions are the same.
+    CasADi's `*` first tries to convert both sides to floats, arrays and DM, in Python, which takes ten times as long as
+    the multiplication. Such operations dominate the time to trace an arm. The expressions are the same.
     """
 
     __add__, __radd__ = _operator("__add__", ca.OP_ADD), _operator("__radd__", ca.OP_ADD)
@@ -101,41 +102,41 @@ class Quick(ca.SX):
 
 
 def _quick(x: Any) -> ca.SX:
-    """The same x, which is of size 1, as a `Quick`: only its Python class changes."""
+    """Return the same x, which is of size 1, as a `Quick`. Only its Python class changes."""
     x.__class__ = Quick
     return x
 
 
 def entries(x: ca.SX) -> Vector:
-    """The scalars of a column (or row); of a DM too, which is what CasADi makes of numbers alone."""
+    """Return the scalars of a column (or row), also of a DM, which CasADi creates from numbers alone."""
     return [_quick(entry) for entry in (x if isinstance(x, ca.SX) else ca.SX(x)).elements()]
 
 
 def matrix(M: Matrix) -> ca.SX:
-    """An SX of the same rows."""
+    """Return an SX of the same rows."""
     columns = transposed(M)
     return ca.reshape(ca.vertcat(*(x for column in columns for x in column)), len(M), len(columns))
 
 
 def numbers(M: Matrix) -> np.ndarray | None:
-    """The same rows as numbers; None where an entry is none, or not finite."""
+    """Return the same rows as numbers, or None if an entry is not a finite number."""
     rows = ca.SX(matrix(M))
     found = np.array(ca.DM(rows)) if rows.is_constant() else None
     return None if found is None or not np.isfinite(found).all() else found
 
 
 def is_symbolic(x: Scalar) -> bool:
-    """Whether x is an expression, and no number."""
+    """Return True if x is an expression instead of a number."""
     return isinstance(x, ca.SX) and not x.is_constant()
 
 
 def square_root(x: Scalar) -> Scalar:
-    """The root of a scalar."""
+    """Return the square root of a scalar."""
     return _quick(ca.SX.unary(ca.OP_SQRT, x)) if isinstance(x, ca.SX) else float(x) ** 0.5
 
 
 def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of an angle."""
+    """Return cosine and sine of an angle."""
     if isinstance(angle, ca.SX):
         return _quick(ca.SX.unary(ca.OP_COS, angle)), _quick(ca.SX.unary(ca.OP_SIN, angle))
     return ca.cos(angle), ca.sin(angle)
@@ -144,7 +145,7 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
 @final
 @dataclass(frozen=True)
 class Slide:
-    """The frame moves by `value` along its axis `axis` (0, 1 or 2) at `rate`."""
+    """A slide of the frame by `value` along its axis `axis` (0, 1 or 2) at `rate`."""
 
     axis: int
     value: Scalar
@@ -152,16 +153,17 @@ class Slide:
 
     @property
     def direction(self) -> int:
-        """The component of an acceleration or a wrench that belongs to this motion's own coordinate."""
+        """Index of the component of an acceleration or a wrench that belongs to this motion's own coordinate."""
         return self.axis
 
     @property
     def shift(self) -> Vector:
-        """Where the moved frame's origin lies in the frame before."""
+        """Origin of the moved frame in the previous frame."""
         return [self.value if c == self.axis else 0.0 for c in range(3)]
 
     def acceleration(self, x: Vector) -> Vector:
-        """Acceleration (or twist) of the moved frame, from that of the frame before, at rest: a + alpha x d."""
+        """Return the acceleration (or twist) of the moved frame, from that of the previous frame, at rest: a + alpha x
+        d."""
         k, i, j = _axes(self.axis)
         y = list(x)
         y[i] = x[i] + x[3 + j] * self.value
@@ -169,14 +171,14 @@ class Slide:
         return y
 
     def drift(self, w: Vector) -> Vector:
-        """What w crosses, in linear and angular part, to give the acceleration due to velocities: w x d + 2 d_dot."""
+        """Return u of the acceleration w x u due to velocities, in linear and angular part: w x d + 2 d_dot."""
         k, i, j = _axes(self.axis)
         u = [0.0] * 6
         u[i], u[j], u[k] = w[j] * self.value, -(w[i] * self.value), 2 * self.rate
         return u
 
     def wrench(self, f: Vector) -> Vector:
-        """A wrench carried back to the frame before: n + d x f."""
+        """Return a wrench carried back to the previous frame: n + d x f."""
         k, i, j = _axes(self.axis)
         g = list(f)
         g[3 + i] = f[3 + i] - self.value * f[j]
@@ -184,7 +186,7 @@ class Slide:
         return g
 
     def inertia(self, I: Matrix) -> Matrix:
-        """An inertia carried back to the frame before: X' I X, 11 multiplications."""
+        """Return an inertia carried back to the previous frame: X' I X, 11 multiplications."""
         k, i, j = _axes(self.axis)
         d = self.value
         B = [row[3:] for row in I[:3]]
@@ -203,7 +205,7 @@ class Slide:
 @final
 @dataclass(frozen=True)
 class Turn:
-    """The frame turns by the angle `value` about its axis `axis` (0, 1 or 2) at `rate`."""
+    """A turn of the frame by the angle `value` about its axis `axis` (0, 1 or 2) at `rate`."""
 
     axis: int
     value: Scalar
@@ -218,12 +220,12 @@ class Turn:
 
     @property
     def direction(self) -> int:
-        """The component of an acceleration or a wrench that belongs to this motion's own coordinate."""
+        """Index of the component of an acceleration or a wrench that belongs to this motion's own coordinate."""
         return 3 + self.axis
 
     @property
     def shift(self) -> Vector:
-        """Where the turned frame's origin lies in the frame before."""
+        """Origin of the turned frame in the previous frame."""
         return [0.0, 0.0, 0.0]
 
     def _out(self, v: Vector) -> Vector:
@@ -241,24 +243,24 @@ class Turn:
         return r
 
     def acceleration(self, x: Vector) -> Vector:
-        """Acceleration (or twist) of the turned frame, from that of the frame before, at rest."""
+        """Return the acceleration (or twist) of the turned frame, from that of the previous frame, at rest."""
         return self._out(x[:3]) + self._out(x[3:])
 
     def drift(self, w: Vector) -> Vector:
-        """What w crosses, in linear and angular part, to give the acceleration due to velocities: the rate."""
+        """Return u of the acceleration w x u due to velocities, in linear and angular part: the rate."""
         return [0.0] * self.direction + [self.rate] + [0.0] * (5 - self.direction)
 
     def wrench(self, f: Vector) -> Vector:
-        """A wrench carried back to the frame before."""
+        """Return a wrench carried back to the previous frame."""
         return self._back(f[:3]) + self._back(f[3:])
 
     def inertia(self, I: Matrix) -> Matrix:
-        """An inertia carried back to the frame before: 28 multiplications."""
+        """Return an inertia carried back to the previous frame: 28 multiplications."""
         A, B, C = [row[:3] for row in I[:3]], [row[3:] for row in I[:3]], [row[3:] for row in I[3:]]
         return assembled(self._tensor(A), self._tensor(B, symmetric=False), self._tensor(C))
 
     def _tensor(self, S: Matrix, symmetric: bool = True) -> Matrix:
-        """R S R'."""
+        """Return R S R'."""
         k, i, j = _axes(self.axis)
         T = [list(row) for row in S]
         h = self.sin * (S[i][i] - S[j][j]) + self.cos * (S[i][j] + S[j][i])  # uses cos^2 + sin^2 = 1
@@ -276,12 +278,12 @@ class Turn:
 
 
 def assembled(A: Matrix, B: Matrix, C: Matrix) -> Matrix:
-    """The 6 x 6 inertia of its blocks: force from a, force from alpha, moment from alpha."""
+    """Return the 6 x 6 inertia from its blocks: force from a, force from alpha, moment from alpha."""
     return [[*A[r], *B[r]] for r in range(3)] + [[B[0][r], B[1][r], B[2][r], *C[r]] for r in range(3)]
 
 
 def _quarter(angle: Scalar) -> tuple[float, float] | None:
-    """Cosine and sine of a constant number of quarter turns, without rounding."""
+    """Return cosine and sine of a constant multiple of a quarter turn, without rounding, or None for another angle."""
     if not isinstance(angle, int | float) or (quarters := round(angle / (pi / 2))) * (pi / 2) != angle:
         return None
     return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]

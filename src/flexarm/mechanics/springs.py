@@ -1,7 +1,7 @@
-"""Springs between an actuator and its joint, with play or without; end stops; springs beside an actuator.
+"""Springs between an actuator and its joint, with or without backlash; end stops; springs parallel to an actuator.
 
-All act on a deflection p of a coordinate y: p = y, or what lies beyond a play. A force F of p pushes along y by
-F dp/dy, and works on p' = dp/dy y'; so the account is the same with play and without.
+All act on a deflection p of a coordinate y: p = y, or the part of y beyond the backlash. A force F of p acts along y as
+F dp/dy, and its rate is p' = dp/dy y'. The energy balance is therefore the same with and without backlash.
 """
 
 from dataclasses import dataclass
@@ -19,53 +19,54 @@ from flexarm.mechanics.spatial import Scalar, Vector, dot, is_zero
 
 
 class Deflection(NamedTuple):
-    """What a spring is wound by, and its slope."""
+    """Deflection of a spring, and its slope with respect to the coordinate."""
 
     p: Scalar
     slope: Scalar
 
 
 def beyond(y: Scalar, transition: Scalar) -> Deflection:
-    """How far y lies beyond 0, the slope going from 0 to 1 over the transition as x^2 (3 - 2 x) does; 0 for none."""
+    """Return the part of y beyond 0. Its slope rises from 0 to 1 as x^2 (3 - 2 x) over the transition, or jumps if it
+    is 0."""
     if isinstance(transition, float) and transition == 0.0:
         return Deflection(ca.fmax(y, 0.0), y > 0.0)
     x = ca.fmax(y / transition + 0.5, 0.0)
-    within = x < 1.0  # both sides of a branch agree there, so that its slope does
+    within = x < 1.0  # both sides of a branch agree in value and slope there
     p = ca.if_else(within, transition * x**3 * (1 - 0.5 * x), y)
     return Deflection(p, ca.if_else(within, x**2 * (3 - 2 * x), 1.0))
 
 
 class Straight:
-    """No play: what is stretched winds the spring."""
+    """No backlash: the complete stretch deflects the spring."""
 
     def __call__(self, y: Scalar) -> Deflection:
-        """The stretch."""
+        """Return the stretch."""
         return Deflection(y, 1.0)
 
     def beyond(self, y: Scalar) -> Vector:
-        """No side."""
+        """Return no contact functions."""
         return []
 
 
 @dataclass(frozen=True)
 class Play:
-    """A backlash: what of a stretch winds the spring, and where contact is made."""
+    """A backlash: the part of a stretch that deflects the spring, and the contact functions."""
 
     width: Scalar
     transition: Scalar
 
     def __call__(self, y: Scalar) -> Deflection:
-        """The deflection behind the play."""
+        """Return the deflection beyond the backlash."""
         above, below = (beyond(x, self.transition) for x in self.beyond(y))
         return Deflection(above.p - below.p, above.slope + below.slope)
 
     def beyond(self, y: Scalar) -> Vector:
-        """How far beyond each side."""
+        """Return the distance beyond each side."""
         return [y - 0.5 * self.width, -y - 0.5 * self.width]
 
 
 def play(description: Described, name: Name) -> Play:
-    """The play of a backlash."""
+    """Return the `Play` of a described backlash."""
     field = "drive.backlash"
     width = name("bw", f"{field}.width", description.width, PLACE, "width of the backlash")
     given = 0.1 * description.width if description.transition is None else description.transition
@@ -76,13 +77,13 @@ def play(description: Described, name: Name) -> Play:
 
 
 def table_force(points: tuple[tuple[float, float], ...], d: Scalar) -> Scalar:
-    """Linear between the points, and beyond them as between the last two."""
+    """Interpolate linearly between the points. Extrapolate from the last two."""
     (x0, F0), kinks = points[0], _kinks(points)
     return F0 + sum(k * (d - x0 if i == 0 else ca.fmax(d - x, 0.0)) for i, (x, k) in enumerate(kinks))
 
 
 def table_energy(points: tuple[tuple[float, float], ...], d: Scalar) -> Scalar:
-    """Its integral from 0."""
+    """Return the integral of `table_force` from 0."""
 
     def integral(d: Scalar) -> Scalar:
         (x0, F0), kinks = points[0], _kinks(points)
@@ -94,7 +95,7 @@ def table_energy(points: tuple[tuple[float, float], ...], d: Scalar) -> Scalar:
 
 
 def _kinks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
-    """Where the slope changes, and by how much; the first is the slope there is."""
+    """Return the positions and sizes of changes of slope. The first is the initial slope."""
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)]
     return [
         (points[0][0], slopes[0]),
@@ -103,13 +104,15 @@ def _kinks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]
 
 
 def touching(beyond: Vector, pressing: Vector, damping: Scalar) -> Vector:
-    """What changes its sign where sides are touched, and, with a damper, where the force that presses there ends."""
+    """Return functions that change sign where sides touch and, with a damper, where the force that presses there
+    ends."""
     ends = [] if is_zero(damping) else [ca.if_else(y > 0.0, F, -1.0) for y, F in zip(beyond, pressing, strict=True)]
     return [*beyond, *ends]
 
 
 def never_pulling(drag: Scalar, force: Scalar) -> Scalar:
-    """What a damper does beside a spring's force where the two can push alone; it loses what it does then as well."""
+    """Return a damper's force in addition to a spring's if the two can only push. The damper dissipates then as
+    well."""
     pushing, pulling = ca.fmax(drag, ca.fmin(-force, 0.0)), ca.fmin(drag, ca.fmax(-force, 0.0))
     return ca.if_else(force > 0.0, pushing, pulling)
 
@@ -117,7 +120,8 @@ def never_pulling(drag: Scalar, force: Scalar) -> Scalar:
 def transmission(
     spring: Spring | None, backlash: Described | None, linear: tuple[Scalar, Scalar], row: Vector, name: Name
 ) -> Element:
-    """The spring between a motor and its joint, whose stretch is `row` . q, beside a `linear` stiffness and damping."""
+    """Return the spring between a motor and its joint, with the stretch `row` . q, including a `linear` stiffness and
+    damping."""
     k, d = linear
     cubic: Scalar = 0.0
     points = None
@@ -138,7 +142,7 @@ def transmission(
         return 0.5 * k * p**2 + 0.25 * cubic * p**4 + (0.0 if points is None else table_energy(points, p))
 
     def contacts(q: Vector, qd: Vector) -> Vector:
-        """Where a side is touched, and, with a damper, where the force on it comes to nothing."""
+        """Return functions that change sign where a side touches and, with a damper, where the force on it vanishes."""
         y = dot(row, q)
         p, slope = wound(y)
         force = elastic(p) + d * slope * dot(row, qd)
@@ -169,7 +173,7 @@ def transmission(
 
 
 class Yields:
-    """Bouc and Wen's hysteresis (Bouc 1967, Wen 1976), of which k z z' is stored and what is left is lost."""
+    """Hysteresis of Bouc and Wen (Bouc 1967, Wen 1976). It stores the power k z z' and loses the remainder."""
 
     def __init__(self, description: Hysteresis, name: Name):
         field = "drive.spring.hysteresis"
@@ -179,19 +183,19 @@ class Yields:
         self._yield, self._n = force / self._k, description.exponent
 
     def __call__(self, z: Scalar, rate: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """Force, z' and the power lost, at a rate of the deflection."""
+        """Return the force, z' and the power lost, at a rate of the deflection."""
         size = ca.fabs(z / self._yield)
-        signed = z / self._yield if self._n == 1.0 else ca.sign(z) * size**self._n  # both have a slope at zero
+        signed = z / self._yield if self._n == 1.0 else ca.sign(z) * size**self._n  # both forms have a slope at zero
         slip = self._shape * ca.fabs(rate) * signed + (1.0 - self._shape) * rate * size**self._n
         return self._k * z, rate - slip, self._k * z * slip
 
     def stored(self, z: Scalar) -> Scalar:
-        """Energy of the elastic deflection."""
+        """Return the energy of the elastic deflection."""
         return 0.5 * self._k * z**2
 
 
 def stops(description: Stops, row: Vector, name: Name) -> Element:
-    """End stops of a coordinate `row` . q."""
+    """Return the end stops of a coordinate `row` . q."""
     field = "drive.stops"
     k = name("kstop", f"{field}.stiffness", description.stiffness, STIFFNESS, "stiffness of the end stops")
     d = name("dstop", f"{field}.damping", description.damping, DAMPING, "viscous damping of the end stops")
@@ -204,7 +208,7 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
     ]
 
     def over(q: Vector) -> Vector:
-        """How far beyond each end."""
+        """Return the distance beyond each end."""
         return [sign * (dot(row, q) - end) for end, sign in ends]
 
     def energy(q: Vector) -> Scalar:
@@ -220,7 +224,7 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
         return Push([force], lost=lost)
 
     def contacts(q: Vector, qd: Vector) -> Vector:
-        """Where an end is touched, and, with a damper, where the force on it comes to nothing."""
+        """Return functions that change sign where an end touches and, with a damper, where the force on it vanishes."""
         found = [beyond(y, soft) for y in over(q)]
         forces = [k * p + d * sign * slope * dot(row, qd) for (p, slope), (_, sign) in zip(found, ends, strict=True)]
         return touching(over(q), forces, d)
@@ -229,7 +233,7 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
 
 
 def parallel(description: Parallel, row: Vector, name: Name) -> Element:
-    """A spring beside the actuator, on the coordinate `row` . q."""
+    """Return a spring parallel to the actuator, on the coordinate `row` . q."""
     field = "drive.parallel"
     k = name("kp", f"{field}.stiffness", description.stiffness, STIFFNESS, "stiffness of the parallel spring")
     rest = name("rp", f"{field}.rest", description.rest, PLACE, "where the parallel spring is not wound")

@@ -1,4 +1,4 @@
-"""The energy that a beam's strain stores, as a matrix over its coordinates."""
+"""Strain energy of a beam, as a matrix over its coordinates."""
 
 from flexarm.description.arm import DIRECTIONS
 from flexarm.mechanics.body import symmetric, without_rounding
@@ -9,9 +9,9 @@ from flexarm.mechanics.spatial import Matrix, Scalar, zeros
 
 
 def stiffness(beam: Shaped, name: Name, length: Scalar) -> Matrix:
-    """Strain energy's matrix over eta: bending strains by curvature, torsion and stretch by slope.
+    """Return the matrix of the strain energy over eta: bending by curvature, torsion and stretch by slope.
 
-    Of a beam that shears the curvature is psi', and the shear strain phi' - psi.
+    With shear, the curvature is psi', and the shear strain is phi' - psi.
     """
     K = zeros(beam.size, beam.size)
     along, description = beam.along, beam.description

@@ -1,4 +1,4 @@
-"""Beams that slide out of a hub (Theodore & Ghosal 1997); their shapes may follow the load as the length changes."""
+"""Beams that slide out of a hub (Theodore & Ghosal 1997). Their shapes may follow the load as the length changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from flexarm.shapes.loaded import loaded_sensitivity, roots_along
 
 
 def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
-    """A beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, amplitudes xi).
+    """Return a beam that slides out of a hub along its own axis (Theodore & Ghosal 1997); eta = (l, amplitudes xi).
 
     The base frame stays at the hub's mouth. The free part is s = l x, x in (0, 1): r = s e_x + sum psi_j(x, l) xi_j. A
     particle keeps its distance from the tip, so its velocity is
@@ -40,16 +40,16 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         l_dot e_x + sum psi_j xi_dot_j + (psi_j' (1 - x) / l + d psi_j / dl) l_dot xi_j
 
     The paper's eq. 24 differentiates at fixed s instead: -x psi_j' for (1 - x) psi_j' (convection = "paper"). The part
-    still in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28). So it is for
+    in the hub, s in (l - l0, 0), moves with l_dot along the axis and turns with the hub (eq. 28). The same holds for
     stretch, psi_j along x, and for torsion: a particle's section turns about x at the rate
 
         w_x + sum psi_j xi_dot_j + (psi_j' (1 - x) / l) l_dot xi_j
 
-    and that of a particle in the hub at w_x. The hub holds what is in it: it is neither bent, twisted nor stretched.
+    and that of a particle in the hub at w_x. The part in the hub is neither bent, twisted nor stretched.
 
-    Shapes depend on l where `wave_numbers` follow the ratio of load and beam (eqs. 9, 11); modal integrals are then
-    functions of l, Chebyshev series from `SHORTEST` of the total length on, each with a name. Such a shape is scaled to
-    a largest deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
+    Shapes depend on l if `wave_numbers` follow the ratio of load and beam (eqs. 9, 11). Modal integrals are then named
+    functions of l, Chebyshev series from `SHORTEST` of the total length on. Such a shape is scaled to a largest
+    deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
     """
     known = description.total_mass
     mass = name("m", "mass", known, "kg", "mass")
@@ -64,7 +64,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     bends, twists = slice(0, starts[2]), range(starts[2], starts[3])
     moves = [j for j in range(n) if j not in twists]
 
-    # 1. fields at the quadrature points: x, 1, psi_j, and what of psi_j the sliding carries along, over xi_j l_dot / l;
+    # 1. fields at the quadrature points: x, 1, psi_j, and the convective term of psi_j, over xi_j l_dot / l;
     #    those that move points, and those that turn sections
     x = at.x
     carried = (1.0 - x if joint.convection == "material" else -x)[:, None]
@@ -72,7 +72,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     field = ["x", "one", *(mode[j] for j in moves), *(f"s{mode[j]}" for j in moves)]
     turned = ["one", *(mode[j] for j in twists), *(f"s{mode[j]}" for j in twists)]
     sampled = (
-        s.reshape(len(lengths), len(x), n)  # -1 cannot tell where there is no mode
+        s.reshape(len(lengths), len(x), n)  # -1 would be ambiguous without modes
         for s in (
             at.values.values(lengths),
             at.slopes.values(lengths),
@@ -95,7 +95,8 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     rigidity = [named_stiffness(description, name, d) for d in direction]
 
     def modal(length: Scalar) -> tuple[Fields, Matrix, Matrix]:
-        """Integrals at a length, before they are scaled with it: of what moves, of strain energy, of what turns."""
+        """Return integrals at a length, before scaling with it: of moving points, of strain energy, of turning
+        sections."""
         numbers = integrals_at(length)
         first, second, strained, spun = (numbers[a:b] for a, b in pairwise([0, *ends_of]))
         K = [scaled(EI, strained[r * n : (r + 1) * n]) for r, EI in enumerate(rigidity)]
@@ -124,7 +125,8 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         return M
 
     def turn(M: Matrix, spun: Matrix, xi: Vector, length: Scalar) -> None:
-        """Adds what torsion turns of the free part's sections, beside the frame: rates V (l_dot, xi_dot)."""
+        """Add the inertia of the free part's sections that turn by torsion, in addition to the frame: rates V (l_dot,
+        xi_dot)."""
         V = zeros(len(spun), k)
         for row, j in enumerate(twists, start=1):
             V[row][1 + j] = 1.0
@@ -150,7 +152,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     ends_at = name.along(ends, at.ends_at(1.0))
 
     def placed(station: float, deflection: Vector, slope: Vector, eta: Vector) -> Vector:
-        """Place and angles of a section, of the shapes' values and slopes there."""
+        """Return position and angles of a section, from the shapes' values and slopes there."""
         y, z, torsion, axial = (dot(deflection[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts))
         angle = [dot(slope[a:b], eta[1 + a : 1 + b]) / eta[0] for a, b in pairwise(starts[:3])]
         return [station * eta[0] + axial, y, z, *angle, torsion]
@@ -186,10 +188,11 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     material = material_damping(description, name)
 
     def straining(eta: Vector) -> Matrix:
-        """Of the free part as it is, over the rates of l and xi: strain is what changes at a place, not at a particle.
+        """Return the damping of the current free part, over the rates of l and xi. It uses the strain rate at a fixed
+        place.
 
-        A particle that leaves the hub is bent at once, at the curvature of the mouth; a material after Kelvin and Voigt
-        would lose without bound then. What l_dot alone does to the strain is therefore left out.
+        A particle that leaves the hub is bent at once to the curvature at the mouth. A Kelvin-Voigt material would then
+        dissipate without bound. The contribution of l_dot alone to the strain rate is therefore omitted.
         """
         length = eta[0]
         fields, K, spun = modal(length)
@@ -221,16 +224,16 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
 
 
 AXIS = {0: 1, 1: 2, 3: 0}
-"""Along which each direction moves points: torsion moves none."""
+"""Axis along which each direction moves points. Torsion moves none."""
 
 
 def _rows(numbers: Vector, size: int) -> Matrix:
-    """A square matrix of its entries."""
+    """Return a square matrix from its entries."""
     return [numbers[r * size : (r + 1) * size] for r in range(size)]
 
 
 def _labels(fields: list[str], turned: list[str], modes: list[str], directions: list[int]) -> list[Label | float]:
-    """What the integrals of the tables are called, in their order; those that are known whatever the shapes."""
+    """Return the labels of the tables' integrals, in their order, or values that do not depend on the shapes."""
     found = [named_mean(label, f, 0.0, True) for f in fields]
     found += [named_product(label, one, other, 0.0, True) for one in fields for other in fields]
     both = list(zip(modes, directions, strict=True))
@@ -263,7 +266,7 @@ class Along:
 
 
 def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float) -> tuple[Along, np.ndarray, float]:
-    """The shapes, the lengths at which they are known, and the shortest of the range."""
+    """Return the shapes, the lengths at which they are computed, and the shortest length of the range."""
     total = description.length
     low = SHORTEST * total
     used = [d for d in DIRECTIONS if d in BENDING or description.counts[d]]
@@ -285,7 +288,7 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
     ]
 
     def series(points: np.ndarray | float, orders: dict[str, int]) -> Series:
-        """Derivatives of the shapes, of the directions that have an order."""
+        """Return derivatives of the shapes, for the directions that have an order."""
         rows = [
             np.column_stack(
                 [
@@ -315,14 +318,15 @@ def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float
 
 
 def _family(description: Beam, direction: str, load: TipLoad, length: float) -> Any:
-    """The family of a plane for the beam with this free length."""
+    """Return the family of a plane for the beam with this free length."""
     per_length = {} if description.mass is None else {"mass": None, "mass_per_length": description.m}
     free = description.replace(length=length, **per_length)
     return fitted(description.families[direction], free, direction, load)
 
 
 def _following(description: Beam, joint: Telescope) -> list[bool]:
-    """Whether the shapes of each plane change with the ratio of a load in SI units to the free part of the beam."""
+    """Return, for each plane, True if its shapes change with the ratio of a load in SI units to the beam's free
+    part."""
     families = [family(description.families[direction], direction) for direction in ("y", "z")]
     return [
         joint.wave_numbers != "fixed" and description.counts[d] > 0 and isinstance(f, ClampedMass) and not f.in_ratios
@@ -331,7 +335,7 @@ def _following(description: Beam, joint: Telescope) -> list[bool]:
 
 
 def _scale(values: np.ndarray, known: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Factors that give shapes the integral of the square, and the sign, of known ones."""
+    """Return factors that give shapes the integral of the square, and the sign, of known ones."""
     size = np.sqrt((weights @ known**2) / (weights @ values**2))
     return size * np.where(weights @ (values * known) < 0, -1.0, 1.0)
 
@@ -339,7 +343,7 @@ def _scale(values: np.ndarray, known: np.ndarray, weights: np.ndarray) -> np.nda
 def _bases(
     description: Beam, joint: Telescope, direction: str, count: int, load: TipLoad, rest: float, lengths: np.ndarray
 ) -> list[Basis]:
-    """The shapes at each length, their wave numbers from the frequency equation or integrated from `rest`."""
+    """Return the shapes at each length, with wave numbers from the frequency equation or integrated from `rest`."""
     if not _following(description, joint)["yz".index(direction)]:
         return [_family(description, direction, load, rest).basis(count)] * len(lengths)
     if joint.wave_numbers == "solved":
@@ -352,7 +356,7 @@ def _bases(
 
 
 def _ratios(description: Beam, direction: str, load: TipLoad, rest: float, lengths: np.ndarray) -> np.ndarray:
-    """M / (m l), I / (m l^3) and M_D / (m l^2) at each length, (lengths, 3)."""
+    """Return M / (m l), I / (m l^3) and M_D / (m l^2) at each length, (lengths, 3)."""
     known = np.array(_family(description, direction, load, rest).ratios)
     return known * (rest / lengths)[:, None] ** np.array([1, 3, 2])
 
@@ -360,10 +364,10 @@ def _ratios(description: Beam, direction: str, load: TipLoad, rest: float, lengt
 def integrated_wave_numbers(
     description: Beam, direction: str, load: TipLoad, count: int, rest: float, lengths: np.ndarray
 ) -> np.ndarray:
-    """beta at each length (lengths, count) by the differential form of the frequency equation (eq. 11), from `rest` on.
+    """Return beta at each length (lengths, count) from the differential form of the frequency equation (eq. 11).
 
-    In time it reads d beta / dt = (f1 / f2) l_dot; since nothing but l enters, it is integrated over l once and for all
-    instead of being carried as a state of every run.
+    The integration begins at `rest`. In time the equation is d beta / dt = (f1 / f2) l_dot. Only l enters, so that it
+    is integrated over l once, instead of adding states to every run.
     """
     from scipy.integrate import solve_ivp
 

@@ -1,4 +1,4 @@
-"""Inertia tensors by name, and about another point."""
+"""Named inertia tensors, and inertia about another point."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,9 +18,9 @@ def named_tensor(
     meaning: str,
     follows: Callable[[int, int], Scalar] | None = None,
 ) -> Matrix:
-    """The entries of a tensor, each named once; one name for principal values that are the same.
+    """Return the entries of a tensor, each named once. Equal principal values have one name.
 
-    `follows` gives an entry by other numbers, where the description leaves it to them.
+    `follows` computes an entry from other numbers, if the description does not give it.
     """
 
     def entry(r: int, c: int) -> Scalar:
@@ -33,6 +33,6 @@ def named_tensor(
 
 
 def about_origin(I: Matrix, m: Scalar, c: Vector) -> Matrix:
-    """The inertia about the origin of a mass whose centre is at c and which has I about that (Steiner)."""
+    """Return the inertia about the origin of a mass with its centre at c and inertia I about the centre (Steiner)."""
     far = dot(c, c)
     return [[I[r][s] + m * ((far if r == s else 0.0) - c[r] * c[s]) for s in range(3)] for r in range(3)]

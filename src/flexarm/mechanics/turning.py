@@ -1,4 +1,4 @@
-"""The inertia of a beam's sections about their own axes: what turns without moving."""
+"""Inertia of a beam's sections about their own axes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Turning:
     added : M -> None
         Adds it to an inertia over (v, w, r, eta_dot).
     factor : scalar
-        How many times the described inertia about x it is, where it varies.
+        Ratio of the inertia about x to the described one, if it varies.
     """
 
     added: Callable[[Matrix], None]
@@ -35,7 +35,7 @@ class Turning:
 
 
 def turning(beam: Shaped, name: Name, length: Scalar) -> Turning:
-    """The turning of the sections: about x the base frame's and torsion's, about y and z that of bending."""
+    """Return the inertia of turning sections: about x by the base frame and torsion, about y and z by bending."""
     whole = beam.description.length
     rho_Ip = beam.along.rho_Ip @ beam.weights
     polar = rho_Ip * whole
@@ -64,10 +64,10 @@ def turning(beam: Shaped, name: Name, length: Scalar) -> Turning:
 
 
 def _rotary(beam: Shaped, d: int, name: Name, length: Scalar) -> Callable[[Matrix], None]:
-    """What bending along y (about z), or along z (about -y), adds as sections turn by psi eta / L.
+    """Return a function that adds the inertia of sections that turn by psi eta / L, as bending along y or z turns them.
 
-    The axes are those of the beam that is not bent: what a section's other axes see of the turning of the base is of
-    second order in its slopes, times an inertia that is small already.
+    Bending along y turns sections about z, and bending along z about -y. The axes are those of the straight beam. The
+    effect of the sections' other axes on rotation of the base is of second order in the slopes, times a small inertia.
     """
     whole, plane = beam.description.length, "yz"[d]
     rho_I = (beam.along.rho_I_y, beam.along.rho_I_z)[d]

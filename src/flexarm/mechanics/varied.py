@@ -1,7 +1,7 @@
-"""Some of an arm's numbers as inputs of its equations, and what an arm has of numbers.
+"""Numbers of an arm as inputs of its equations, and a list of all its numbers.
 
-What stands for a number that varies is a symbol; every other number is what it was, but one that the description leaves
-to those that vary (the mass of a beam that is given per length, as its length varies) follows them.
+Numbers that vary are symbols. Other numbers keep their values, except those that the description derives from varying
+ones (as the mass of a beam that is given per length, if its length varies).
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,14 +21,14 @@ from flexarm.mechanics.spatial import Scalar, Vector, entries, is_symbolic
 @final
 @dataclass(frozen=True)
 class Listing:
-    """All numbers that an arm's equations are made of, zeros among them, by their names."""
+    """All numbers of an arm's equations, including zeros, by their names."""
 
     found: dict[str, Parameter] = field(default_factory=dict)
     plain: set[str] = field(default_factory=set)
-    """Names of those that stand as numbers in equations."""
+    """Names of those that equations show as numbers."""
 
     def of(self, mark: str, owner: str) -> Name:
-        """The `Name` of a link."""
+        """Return the `Name` of a link."""
         return _Listed(self, mark, owner)
 
 
@@ -45,12 +45,12 @@ class _Listed(Name):
         if given.unseen:
             self.listing.plain.add(parameter.name)
         if given.follows is not None:
-            given.follows()  # what it rests upon is a number too
+            given.follows()  # lists the numbers on which it depends
         return given.value
 
 
 def listed(arm: Arm) -> Listing:
-    """The numbers of an arm."""
+    """Return the numbers of an arm."""
     listing = Listing()
     named_chain(arm, listing)
     return listing
@@ -59,7 +59,7 @@ def listed(arm: Arm) -> Listing:
 @final
 @dataclass(frozen=True)
 class _Chosen(Name):
-    """A `Name` by which some numbers are symbols."""
+    """A `Name` that replaces some numbers by symbols."""
 
     symbols: dict[str, Scalar]
     owner: str
@@ -75,18 +75,18 @@ class _Chosen(Name):
 @final
 @dataclass(frozen=True)
 class Choice:
-    """Numbers of an arm that are inputs: their symbols p and nominal values; a `Name` for each link."""
+    """Numbers of an arm that are inputs: their symbols p and nominal values, and a `Name` for each link."""
 
     p: Vector
     parameters: tuple[Parameter, ...]
 
     def of(self, mark: str, owner: str) -> Name:
-        """The `Name` of a link."""
+        """Return the `Name` of a link."""
         return _Chosen(dict(zip((x.name for x in self.parameters), self.p, strict=True)), owner)
 
 
 def varied_chain(arm: Arm, parameters: tuple[Parameter, ...]) -> tuple[Chain, ca.SX]:
-    """The chain with symbols for these numbers, and the symbols (k,)."""
+    """Return the chain with symbols for these numbers, and the symbols (k,)."""
     p = ca.SX.sym("p", len(parameters))
     nominal = Nominal(p, np.array([x.value for x in parameters]))
     chain = with_outside(named_chain(arm, Choice(entries(p), parameters)), arm)

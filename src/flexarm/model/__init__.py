@@ -1,4 +1,4 @@
-"""The model of an arm: traced once, compiled on demand, called with arrays; its outputs, its modes and linear form."""
+"""The model of an arm, its outputs, its modes and its linear form. It is traced once and compiled on demand."""
 
 from flexarm.model.core import Model
 from flexarm.model.linear import signal

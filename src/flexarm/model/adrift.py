@@ -1,6 +1,6 @@
-"""An arm that does not bend on a free base: what its joints ask for where the base moves as they make it move.
+"""Inverse dynamics of a rigid arm on a free base, whose base reacts to the motion of the joints.
 
-Of an arm whose base is not free it is the usual inverse dynamics.
+For an arm with a fixed base, these are the usual inverse dynamics.
 """
 
 from collections.abc import Callable
@@ -10,17 +10,17 @@ from flexarm.description.free import TWIST
 from flexarm.model.core import Model
 
 Column = Any
-"""Of CasADi's expressions."""
+"""A column of CasADi expressions."""
 
 BASE = len(TWIST)
-"""Rates of a free base, and as many local coordinates: they stand first."""
+"""Number of rates of a free base, and of its local coordinates. Both come first."""
 
 TURN = slice(3, BASE)
-"""Its angular velocity among them, and its turn."""
+"""Slice of the base's angular velocity among its rates, and of its rotation among its local coordinates."""
 
 
 def solved(A: Column, b: Column) -> Column:
-    """x of A x = b, A symmetric, by L D L'."""
+    """Return x of A x = b, A symmetric, by L D L' elimination."""
     import casadi as ca
 
     from flexarm.mechanics.dynamics import eliminate, substitute
@@ -31,14 +31,14 @@ def solved(A: Column, b: Column) -> Column:
 
 
 def joint_forces(model: Model) -> Callable[[Column, Column, Column], Column]:
-    """Forces of the joints (m,), of q, qd and the joints' accelerations v, of an arm that does not bend.
+    """Return a function for the forces of the joints (m,) of a rigid arm, of q, qd and the joints' accelerations v.
 
-    A free base moves as it must:
+    The motion of a free base follows from the joints' motion:
 
         u = (M_qq - M_qb M_bb^-1 M_bq) v + h_q - M_qb M_bb^-1 h_b
 
-    with b its six rates, and h all that is not inertia. Uniform gravity falls out: base and arm fall alike. The first
-    matrix is the generalised inertia of Umetani and Yoshida.
+    with b its six rates, and h all terms without accelerations. Uniform gravity cancels, because base and arm fall
+    alike. The first matrix is the generalised inertia of Umetani and Yoshida.
     """
     import casadi as ca
 
@@ -56,8 +56,10 @@ def joint_forces(model: Model) -> Callable[[Column, Column, Column], Column]:
 
 
 def without_momentum(model: Model) -> Callable[[Column, Column], Column]:
-    """qd (n,) of q and the joints' rates (m,), of an arm that does not bend: a free base's such that no momentum is
-    left, -M_bb^-1 M_bq times those."""
+    """Return a function for qd (n,) of a rigid arm without momentum, of q and the joints' rates (m,).
+
+    The rates of a free base are -M_bb^-1 M_bq times those of the joints.
+    """
     import casadi as ca
 
     M = model.fixed("mass_matrix")
@@ -72,7 +74,7 @@ def without_momentum(model: Model) -> Callable[[Column, Column], Column]:
 
 
 def with_pose(model: Model, q: Column) -> Column:
-    """Coordinates of those without a free base's, which stands at rest."""
+    """Return coordinates with a free base's rest pose in front of the joints' coordinates."""
     import casadi as ca
 
     return ca.vertcat(ca.DM(model.arm.rest[: BASE + 1]), q) if model.arm.free else q

@@ -1,4 +1,4 @@
-"""Attitudes of a free base that somebody gives: whether a quaternion is one, and how long it may be."""
+"""Checks of a free base's quaternion, and of its length."""
 
 import math
 
@@ -11,16 +11,17 @@ from flexarm.errors import DescriptionError
 Array = np.ndarray
 
 SHORTEST, LONGEST = 1e-100, 1e100
-"""Length of a quaternion, or the largest of its numbers: with less, or more, its attitude is lost to rounding."""
+"""Bounds of a quaternion's length, or of its largest entry, beyond which rounding destroys the attitude."""
 
 OFF = 1e-3
-"""By how much the length of a quaternion that somebody has typed may differ from 1."""
+"""Largest difference from 1 of the length of a quaternion that a user gives."""
 
 
 def checked_attitude(q: Array) -> None:
-    """Refuse coordinates (..., nq) of an arm on a free base whose quaternion is none; its length need not be 1."""
+    """Raise an error for coordinates (..., nq) of a free base whose quaternion is zero or infinite. Its length need not
+    be 1."""
     e = q[..., 3 : len(POSE)]
-    if q.ndim == 1:  # a tenth of the time of what stands below
+    if q.ndim == 1:  # takes a tenth of the time of the general case
         least = most = math.hypot(*e.tolist())
     else:
         sizes = np.abs(e).max(axis=-1)
@@ -30,7 +31,7 @@ def checked_attitude(q: Array) -> None:
 
 
 def checked_unit(name: str, q: Array, arm: Arm) -> None:
-    """Refuse coordinates (..., nq) of an arm on a free base whose quaternion is not nearly of length 1."""
+    """Raise an error for coordinates (..., nq) of a free base whose quaternion does not have a length close to 1."""
     if arm.free:
         lengths = np.hypot.reduce(q[..., 3 : len(POSE)], axis=-1)  # squares may overflow
         worst = max(lengths.ravel().tolist(), key=lambda each: abs(each - 1.0), default=1.0)
@@ -39,9 +40,9 @@ def checked_unit(name: str, q: Array, arm: Arm) -> None:
 
 
 def unit_pose(name: str, q: Array, arm: Arm) -> Array:
-    """Coordinates (..., nq) with the quaternion of a free base made a unit one; those of another arm as they are.
+    """Return coordinates (..., nq) with a normalized quaternion. Those of a fixed base are returned unchanged.
 
-    Raises `DescriptionError` where it is not close to one.
+    Raises `DescriptionError` if the length is not close to 1.
     """
     checked_unit(name, q, arm)
     if not arm.free:

@@ -1,4 +1,4 @@
-"""The model of an arm: its equations traced once, compiled when first called, evaluated with arrays."""
+"""The model of an arm: its equations, traced once, compiled on first call, and evaluated with arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
@@ -26,30 +26,33 @@ Array = np.ndarray
 class Model(Traced):
     """An arm's equations of motion, M(q) qdd + bias + damping + stiffness + gravity = B(q) u.
 
-    The last axis of q has nq numbers, in the order of `coordinates`, that of qd and qdd n, in the order of
-    `velocities`: the same but where the base is free, which has seven coordinates and six rates. That of u has m, in
-    the order of `inputs`. Axes before the last mean many states at once and appear in the result; arguments with fewer
-    are used for all of them. Nothing is traced or compiled before it is called.
+    The last axis of q has nq numbers, in the order of `coordinates`. The last axis of qd and qdd has n numbers, in the
+    order of `velocities`. Both orders are the same unless the base is free, which has seven coordinates and six rates.
+    The last axis of u has m numbers, in the order of `inputs`. Axes before the last mean many states at once and appear
+    in the result. Arguments with fewer axes are broadcast. Quantities are traced and compiled on first use.
 
     Parameters
     ----------
     arm : Arm
     vary : list of str, optional
-        Numbers of the arm that are inputs of the equations, p, and not constants: names ("payload.mass"), symbols
-        ("EI_1") or patterns of them ("fore.*": those that are not zero), as in `fa.equations`. The methods take values
-        of them: (k,) or, where there are many states, (..., k), in the order of `parameters`, or a dict of some by name
-        with the others nominal. Mode shapes stay those of `arm`.
+        Numbers of the arm that become inputs of the equations, p, instead of constants: names ("payload.mass"), symbols
+        ("EI_1") or patterns ("fore.*": those that are not zero), as in `fa.equations`. The methods take their values:
+        (k,) or, for many states, (..., k), in the order of `parameters`, or a dict of some by name with the others
+        nominal. Mode shapes stay those of `arm`.
 
     Raises
     ------
     DescriptionError
-        When an argument has the wrong length or is not finite, or the arm has nothing that moves. When a quantity is
-        first evaluated: where the arm gives none that is finite at rest; the message says which number is likely at
-        fault. When a name of `vary` fits nothing, or a number that cannot vary, or p is not allowed.
+        An argument has the wrong length or is not finite, or the arm has nothing that moves. At the first evaluation of
+        a
+        quantity: its value is not finite at rest; the message names the number that is the likely cause. A name of
+        `vary`
+        is unknown or cannot vary, or p is not allowed.
     """
 
     def __reduce__(self) -> tuple[Callable[..., "Model"], tuple[Arm, list[str], Array]]:
-        return _again, (self.arm, [x.name for x in self.varied], self.p)  # traced anew, or found on disk
+        # another process traces the model again, or finds it in the cache
+        return _again, (self.arm, [x.name for x in self.varied], self.p)
 
     def __repr__(self) -> str:
         varied = f", {len(self.p)} parameters" * bool(len(self.p))
@@ -59,17 +62,17 @@ class Model(Traced):
 
     @property
     def parameters(self) -> tuple["Parameter", ...]:
-        """What varies, in the order of p: name, symbol, unit, nominal value, meaning.
+        """Parameters that vary, in the order of p: name, symbol, unit, nominal value, meaning.
 
-        `shapes` says whose mode shapes an arm rebuilt with another value would have otherwise; this model keeps those
-        of the nominal arm.
+        `shapes` names the mode shapes that would change in an arm rebuilt with another value. This model keeps the
+        shapes of the nominal arm.
         """
         return self._shared.varied.described
 
     def arm_at(self, p: Any = None) -> Arm:
-        """The description with these parameters, (k,) or a dict, default this model's: the arm rebuilt.
+        """Return the description of an arm with these parameters, (k,) or a dict, default this model's.
 
-        Raises `DescriptionError` where a description has no place for a number.
+        Raises `DescriptionError` if a description has no field for a parameter.
         """
         return self._shared.varied.arm_at(self._with(p).p)
 
@@ -79,88 +82,90 @@ class Model(Traced):
     # -- the equations of motion
 
     def mass_matrix(self, q: Array, p: Any = None) -> Array:
-        """M(q), (n, n), symmetric and positive definite."""
+        """Return M(q), (n, n), symmetric and positive definite."""
         return self.evaluate("mass_matrix", q, p=p)
 
     def bias(self, q: Array, qd: Array, p: Any = None) -> Array:
-        """Coriolis and centrifugal force, (n,)."""
+        """Return the Coriolis and centrifugal force, (n,)."""
         return self.evaluate("bias", q, qd, p=p)
 
     def gravity_force(self, q: Array, p: Any = None) -> Array:
-        """dV/dq of gravity, (n,)."""
+        """Return dV/dq of gravity, (n,)."""
         return self.evaluate("gravity_force", q, p=p)
 
     def stiffness_force(self, q: Array, p: Any = None) -> Array:
-        """dV/dq of the links' strain and the joints' springs, (n,)."""
+        """Return dV/dq of the links' strain and the joints' springs, (n,)."""
         return self.evaluate("stiffness_force", q, p=p)
 
     def damping_force(self, q: Array, qd: Array, p: Any = None) -> Array:
-        """Force of bearings, springs, links' damping, and friction whose states are zero, (n,); motors are away."""
+        """Return the force of bearings, springs, links' damping, and friction with zero states, (n,), without
+        motors."""
         return self.evaluate("damping_force", q, qd, p=p)
 
     def input_matrix(self, q: Array, p: Any = None) -> Array:
-        """B(q), (n, m): generalized force = B u."""
+        """Return B(q), (n, m): generalized force = B u."""
         return self.evaluate("input_matrix", q, p=p)
 
     def forward_dynamics(self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None) -> Array:
-        """Acceleration qdd, (n,), by recursion in O(number of links) (Mohan & Saha section 5).
+        """Return the acceleration qdd, (n,), by recursion in O(number of links) (Mohan & Saha section 5).
 
-        s are the states of drives, w exogenous inputs, where the arm has some: zero by default.
+        s are the states of drives and w the exogenous inputs, if the arm has some. Both are zero by default.
         """
         return self.evaluate("forward_dynamics", q, qd, u, p=p, s=s, w=w)
 
     def forward_dynamics_dense(
         self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None
     ) -> Array:
-        """The same acceleration from the factors of the whole inertia matrix (Mohan & Saha section 7.2), to compare."""
+        """Return the acceleration from the factors of the full inertia matrix (Mohan & Saha section 7.2), for
+        comparison."""
         return self.evaluate("forward_dynamics_dense", q, qd, u, p=p, s=s, w=w)
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, p: Any = None) -> Array:
-        """Generalized force, (n,), that gives the acceleration qdd."""
+        """Return the generalized force, (n,), of the acceleration qdd."""
         return self.evaluate("inverse_dynamics", q, qd, qdd, p=p)
 
-    # -- energies and places
+    # -- energies and poses
 
     def energy(self, q: Array, qd: Array, p: Any = None, s: Any = None) -> tuple[Array, Array]:
-        """Kinetic and potential energy [J]; potential: gravity (zero at the base's height), strain and springs.
+        """Return kinetic and potential energy [J]; potential: gravity (zero at the base's height), strain and springs.
 
-        What the states s of drives hold counts as potential; they are zero by default.
+        Energy stored in the states s of drives counts as potential. The states are zero by default.
         """
         both = self.evaluate("energy", q, qd, p=p, s=s)
         return both[..., 0], both[..., 1]
 
     def momentum(self, q: Array, qd: Array, p: Any = None) -> Array:
-        """Momentum [kg m/s] and moment of momentum about the world's origin [N m s], (6,), along the world's axes.
+        """Return momentum [kg m/s] and angular momentum about the world's origin [N m s], (6,), along the world's axes.
 
-        A base that is not free holds the arm, and gives and takes both; its frame is the world.
+        A fixed base can change both. Its frame is the world.
         """
         return self.evaluate("momentum", q, qd, p=p)
 
     def tip(self, q: Array, p: Any = None) -> Array:
-        """Pose of the arm's tip, (4, 4), in the world, which is the frame of a base that is not free."""
+        """Return the pose of the arm's tip, (4, 4), in the world. The frame of a fixed base is the world."""
         return self.evaluate("tip", q, p=p)
 
     def frames(self, q: Array, p: Any = None) -> Array:
-        """Poses of the links' base frames and of the arm's tip, (links + 1, 4, 4), in the same frame as `tip`."""
+        """Return the poses of the links' base frames and of the arm's tip, (links + 1, 4, 4), in the world."""
         return self.evaluate("frames", q, p=p)
 
     def deflections(self, q: Array, p: Any = None) -> Array:
-        """For each link its tip's displacement along x, y, z [m], slopes in y and z, and torsion [rad], (links, 6)."""
+        """Return each link's tip displacement along x, y, z [m], slopes in y and z, and torsion [rad], (links, 6)."""
         return self.evaluate("deflections", q, p=p)
 
     # -- analysis
 
     def frequencies(self, q: Array, locked: bool = True, p: Any = None) -> Array:
-        """Natural frequencies about the configuration q, ascending [rad/s].
+        """Return the natural frequencies about the configuration q, ascending [rad/s].
 
-        Locked: the drives are held (an elastic joint by its motor, a hub that turns with its shapes by the hub). Else
-        all is free; an arm without gravity then has a frequency 0 for each drive. A direction in which the arm would
-        fall, omega^2 < 0, comes as -sqrt(-omega^2).
+        If locked, the drives are held: an elastic joint by its motor, and a hub that turns with its shapes by the hub.
+        Else all coordinates are free, and an arm without gravity has a frequency 0 for each drive. A direction in which
+        the arm would fall, omega^2 < 0, gives -sqrt(-omega^2).
         """
         return self.modes(q, locked, p)[0]
 
     def modes(self, q: Array, locked: bool = True, p: Any = None) -> tuple[Array, Array]:
-        """Natural frequencies (k,) as `frequencies` gives them, and the modes (n, k): coordinates, with M-norm 1."""
+        """Return natural frequencies (k,) as `frequencies` does, and the modes (n, k): coordinates, with M-norm 1."""
         return linear.modes(self._with(p), q, locked)
 
     def linearize(
@@ -173,59 +178,62 @@ class Model(Traced):
         w: Any = None,
         s: Any = None,
     ) -> "StateSpace":
-        """The arm near a state, as a `control.StateSpace`: states (q, qd), inputs u, outputs y, all deviations.
+        """Return the arm near a state as a `control.StateSpace`: states (q, qd), inputs u, outputs y, all deviations.
 
-        The matrices are exact derivatives of the equations of motion and of the outputs. Where qdd is not zero at the
-        state, the deviation is from the motion through it. Signals have the coordinates' names with `_` for `.`:
-        `upper_joint`, `upper_joint_rate`; inputs those of the actuators with `u_` before them: `u_upper_joint`.
+        The matrices are exact derivatives of the equations of motion and of the outputs. If qdd is not zero at the
+        state, the deviation is from the motion through it. State signals have the coordinates' names with `_` for `.`:
+        `upper_joint`, `upper_joint_rate`. Inputs have the actuators' names with the prefix `u_`: `u_upper_joint`.
 
         Parameters
         ----------
         q, qd, u : (nq,), (n,), (m,)
             The state and the inputs there.
         outputs : list of Sensor, optional
-            What is measured, see the module `sensors`; default all of q, then all of qd.
+            Measured quantities, see the module `sensors`; default all of q, then all of qd.
         p : (k,) or dict, optional
             Parameters.
         s : (states,), optional
-            States of drives there; default zero. They stand behind q and qd among the states.
+            States of drives there; default zero. They follow q and qd among the states.
         w : (exogenous,), optional
-            Exogenous inputs at the state. Where they are given the linear model has them as further inputs, with `w_`
-            before their names: `w_push_fx`; else they are zero and stay so.
+            Exogenous inputs at the state. If given, they become further inputs of the linear model, with the prefix
+            `w_`:
+            `w_push_fx`. Otherwise they are constantly zero.
 
         Raises
         ------
         DescriptionError
-            Also where a sensor does not fit the arm, or two signals have one name.
+            Also if a sensor does not fit the arm, or two signals have one name.
         """
         return linear.linearize(self._with(p), q, qd, u, outputs, w, s)
 
     # -- outputs
 
     def output_names(self, outputs: Sequence[Sensor]) -> tuple[str, ...]:
-        """Names of the outputs' signals in order; raises `DescriptionError` where two are the same."""
+        """Return the names of the outputs' signals in order. Raise `DescriptionError` if two are the same."""
         return outputs_.names(self.arm, outputs)
 
     def output_function(self, outputs: Sequence[Sensor]) -> "ca.Function":
-        """The CasADi Function y(q, qd, qdd) of outputs; nothing is eliminated, so qdd may be that of any motion.
+        """Return the CasADi Function y(q, qd, qdd) of outputs. The acceleration qdd is an argument, and may be that of
+        any motion.
 
-        That of a model that varies has p as its last argument.
+        If the model varies, p is the last argument.
         """
         return outputs_.function(self, outputs)
 
     def output_slopes(
         self, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array, p: Any = None
     ) -> tuple[Array, ...]:
-        """dy/dq, dy/dqd and dy/dqdd of outputs, (p, n) each: exact derivatives at a state and an acceleration."""
+        """Return dy/dq, dy/dqd and dy/dqdd of outputs, (p, n) each: exact derivatives at a state and an
+        acceleration."""
         state = [self.single("output_slopes", name, x) for name, x in (("q", q), ("qd", qd), ("qdd", qdd))]
         return outputs_.slopes(self._with(p), outputs, *state)
 
     def output_kernel(self, outputs: Sequence[Sensor]) -> Kernel | At:
-        """The compiled form of `output_function`: q, qd, qdd laid end to end in, y out."""
+        """Return the compiled form of `output_function`, from the concatenated q, qd, qdd to y."""
         return outputs_.kernel(self, outputs)
 
 
 def _again(arm: Arm, vary: list[str], p: Array) -> Model:
-    """A model in another process."""
+    """Create a model in another process."""
     model = Model(arm, vary)
     return model.at(p) if vary else model

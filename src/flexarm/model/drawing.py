@@ -1,4 +1,4 @@
-"""Where the sections of an arm's links stand at a configuration, for whatever draws it."""
+"""Positions of the sections of an arm's links at a configuration, for visualization."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 STATIONS = 21
-"""Sections of each link, evenly along its (free) length, both ends among them."""
+"""Number of sections of each link, evenly spaced along its (free) length, including both ends."""
 
 SECTION = 9
-"""Numbers of a section: place (3), own y axis (3), bending moments in y and z (2), distance from the undeformed (1)."""
+"""Numbers of a section: position (3), its y axis (3), bending moments in y and z (2), distance from undeformed (1)."""
 
 LARGEST = 1e12
-"""Of a coordinate that can be drawn, in SI units."""
+"""Largest size of a coordinate that can be drawn, in SI units."""
 
 
 def drawing(model: Traced) -> "ca.Function":
-    """The CasADi Function (q, s) -> (stations, frames) that draws an arm; with p at last where the model varies.
+    """Return the CasADi Function (q, s) -> (stations, frames) that draws an arm; p is last if the model varies.
 
-    s magnifies the deflections: 1 as they are, 0 the rigid arm. The values lie in a column each, the last axis of
+    s magnifies the deflections: 1 as they are, 0 the rigid arm. Each result is a column, with the last axis of
     `drawn`'s arrays fastest.
     """
 
@@ -47,26 +47,26 @@ def drawing(model: Traced) -> "ca.Function":
 
 
 def drawn(model: Traced, q: Any, magnified: float = 1.0) -> tuple[Array, Array]:
-    """An arm at one configuration or many, to be drawn.
+    """Return the geometry of an arm at one configuration or many, for a drawing.
 
     Parameters
     ----------
     q : (..., n)
     magnified : float
-        By what deflections are multiplied: 1 as they are, 0 the rigid arm, elastic joints where their motors are.
+        Factor of the deflections: 1 as they are, 0 the rigid arm with elastic joints at their motors' angles.
 
     Returns
     -------
     stations : (..., links, STATIONS, SECTION)
-        Of each section its place [m] and its own y axis, in the base frame; bending moments in y and z [N m]; how far
-        it is from where the undeformed link has it [m].
+        For each section its position [m] and its y axis, in the base frame; bending moments in y and z [N m]; and its
+        distance from the section of the undeformed link [m].
     frames : (..., links + 1, 3, 4)
         Axes, as columns, and origins of the links' base frames and of the payload's, in the base frame.
 
     Raises
     ------
     DescriptionError
-        For a q that does not fit the arm.
+        q does not fit the arm.
     """
     q = model.argument("q", q)
     if np.abs(q).max(initial=0.0) > LARGEST:

@@ -1,4 +1,4 @@
-"""Compiled functions called with arrays: what is checked at the door, and many states along axes before the last."""
+"""Compiled functions called with arrays: checks of the arguments, and many states along axes before the last."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ DOUBLE = np.dtype(float)
 
 
 def argument(name: str, signals: Sequence[str], value: Any) -> Array:
-    """An argument (..., number of signals) as an array of floats; raises `DescriptionError`."""
+    """Return an argument (..., number of signals) as an array of floats. Raises `DescriptionError`."""
     try:
         x = np.asarray(value)
         if x.dtype.kind not in "biuf":
@@ -40,23 +40,23 @@ def argument(name: str, signals: Sequence[str], value: Any) -> Array:
 class Evaluation:
     """A kernel called with arrays: one state, or many along axes before the last.
 
-    Arrays of doubles with the right last axis go to machine code as they are, which also sees whether all is finite.
-    What does not pass so is looked at one by one: it is made such an array, or refused.
+    Arrays of doubles with the right last axis go directly to machine code, which also checks that all is finite. Other
+    arguments are checked one by one: each is converted to such an array, or raises an error.
 
     Parameters
     ----------
     name : str
-        What messages call it.
+        Name of the function in messages.
     kernel : Kernel
-        The arguments laid end to end in, the value, its last axis fastest, out.
+        Kernel from the concatenated arguments to the value, its last axis fastest.
     arguments : dict
         The signals of each argument by its name.
     shape : tuple of int
-        Of the value at one state.
+        Shape of the value at one state.
     place : int
-        How many arguments stand before the constants of a model that varies.
+        Number of arguments before the constants of a model that varies.
     pose : int, optional
-        Which argument has the pose of a free base.
+        Index of the argument with the pose of a free base.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Evaluation:
         raise TypeError("an evaluation belongs to its process; pickle the model")
 
     def __call__(self, values: Sequence[Any], p: Array | None = None) -> Array:
-        """The value, (..., *shape), a new array; raises `DescriptionError` for what does not fit.
+        """Return the value, (..., *shape), a new array. Raise `DescriptionError` for arguments that do not fit.
 
         p are parameters (..., k) in place of the model's own.
         """
@@ -104,7 +104,7 @@ class Evaluation:
         return found
 
     def _misfit(self, values: Sequence[Array], w: Array, p: Array | None) -> DescriptionError:
-        """Why there is no value."""
+        """Return the error for arguments without a value."""
         if not np.isfinite(w).all():
             return DescriptionError(f"{self._name}: its parameters lead to numbers that are not finite")
         given = ", ".join(f"{name} is {x.shape}" for name, x in zip(self._arguments, values, strict=True))
@@ -113,8 +113,9 @@ class Evaluation:
         return DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
 
     def _plain(self, values: Sequence[Any], w: Array) -> Array | None:
-        """The value for arrays of doubles; None for anything else, or what is not finite or does not fit together."""
-        for value, shape in zip(values, self._shapes):  # noqa: B905  (strict takes a tenth of all the time)
+        """Return the value for arrays of doubles, or None if they are not such arrays, not finite or do not fit
+        together."""
+        for value, shape in zip(values, self._shapes):  # noqa: B905  (strict would take a tenth of the time)
             if type(value) is not Array or value.dtype != DOUBLE or value.shape != shape:
                 return self._batch(values, w)
         if w.ndim > 1:
@@ -123,11 +124,11 @@ class Evaluation:
         return found if finite else None
 
     def _with(self, values: Sequence[Any], w: Array) -> Sequence[Any]:
-        """All that the kernel takes."""
+        """Return all arguments of the kernel."""
         return (*values[: self._place], w, *values[self._place :])
 
     def _batch(self, values: Sequence[Any], w: Array) -> Array | None:
-        """The same for axes before the last."""
+        """Return the value for axes before the last, or None as `_plain` does."""
         for value, shape in zip(values, self._shapes, strict=True):
             if type(value) is not Array or value.dtype != DOUBLE or value.shape[-1:] != shape:
                 return None
@@ -139,11 +140,11 @@ class Evaluation:
         rows = math.prod(batch)
         parts = [_spread(x, batch).reshape(rows, x.shape[-1]) for x in values]
         found, finite = self._kernel.many_states(parts)
-        if not rows:  # nothing was read
+        if not rows:  # the kernel has read nothing
             finite = all(np.isfinite(x).all() for x in values)
         return found.reshape(*batch, *self._shape) if finite else None
 
 
 def _spread(x: Array, batch: tuple[int, ...]) -> Array:
-    """The same numbers for every state of a batch, as if they stood there."""
+    """Broadcast the numbers to every state of a batch."""
     return x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, x.shape[-1]))

@@ -1,4 +1,4 @@
-"""Why an arm's equations give no numbers."""
+"""Reasons why an arm's equations give no finite numbers."""
 
 import json
 import math
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 EXTREME = 1e15
-"""A number beyond this, or below its inverse, in SI units, is no arm's."""
+"""Size of a number, or of its inverse, in SI units, beyond which it is not plausible for an arm."""
 
 
 def without_inertia(model: "Traced", q: Array) -> str:
-    """What to say of an arm with a coordinate that nothing resists, or "" if there is none."""
+    """Return a message about a coordinate without inertia, or "" if there is none."""
     M = model.evaluate("mass_matrix", q)
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     omega, V = np.linalg.eigh(M / np.outer(scale, scale))
@@ -32,13 +32,13 @@ def without_inertia(model: "Traced", q: Array) -> str:
 
 
 def no_mode(arm: Arm, locked: bool) -> DescriptionError:
-    """What to raise of an arm of which modes are to be shown, and none vibrates."""
+    """Return the error for an arm without a vibration mode to show."""
     held = " with the drives held" if locked else ""
     return DescriptionError(f"arm {arm.name!r}: no mode vibrates{held}")
 
 
 def not_finite(model: "Traced", quantity: str) -> DescriptionError:
-    """What to raise of a quantity that is not finite at rest, with the likely reason."""
+    """Return the error for a quantity that is not finite at rest, with the likely reason."""
     where, number = most_extreme(model.arm)
     fault = f"its {quantity} is not finite at rest; its most extreme number is {where}, {number:g}"
     if 1 / EXTREME < abs(number) < EXTREME and quantity != "mass_matrix":
@@ -48,7 +48,7 @@ def not_finite(model: "Traced", quantity: str) -> DescriptionError:
 
 
 def most_extreme(arm: Arm) -> tuple[str, float]:
-    """Where the number of a description stands that is farthest from 1 in SI units, large or small; and that number."""
+    """Return the name and value of the number of a description that is farthest from 1 in SI units, large or small."""
     table = json.loads(arm.canonical())
     links = {f"link {link['name']!r}: ": link for link in table.pop("links")}
     found = [(where + name, x) for where, part in {"": table, **links}.items() for name, x in _numbers(part, "") if x]

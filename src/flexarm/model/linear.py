@@ -1,4 +1,4 @@
-"""A model near a configuration or a state: natural modes, and the linear model that control engineering works with."""
+"""A model near a configuration or a state: natural modes, and the linear model for control design."""
 
 import re
 import warnings
@@ -29,11 +29,11 @@ UNKNOWN = 1e-3
 
 
 PUNCTUATION = r"\W"
-"""Characters that no identifier has."""
+"""Pattern of characters that no identifier has."""
 
 
 def signal(name: str) -> str:
-    """A coordinate's name, or any other, as that of a signal: a valid identifier."""
+    """Return a name as a valid identifier, for a signal."""
     plain = re.sub(PUNCTUATION, "_", name)
     return plain if plain.isidentifier() else f"_{plain}"
 
@@ -57,10 +57,10 @@ def input_signals(model: Traced, exogenous: bool = False) -> list[str]:
 
 
 def held(B: Array) -> Array:
-    """The deviations (n, n - m) that leave alone what the drives turn, B' dq = 0, in terms of the other coordinates.
+    """Return the deviations (n, n - m) that do not move the drives, B' dq = 0, in terms of the other coordinates.
 
-    Each drive holds the coordinate that it moves most when those before it hold theirs; where the hub turns with the
-    shapes, that coordinate undoes the others' slopes there.
+    Each drive fixes the coordinate that it moves most while the previous drives fix theirs. If the hub turns with the
+    shapes, that coordinate compensates the other coordinates' slopes there.
     """
     n, m = B.shape
     taken, left = [], B.copy()
@@ -76,7 +76,7 @@ def held(B: Array) -> Array:
 
 
 def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
-    """Natural frequencies (k,) and modes (n, k), of M-norm 1, about a configuration; see `Model.modes`."""
+    """Return natural frequencies (k,) and modes (n, k), of M-norm 1, about a configuration; see `Model.modes`."""
     q = model.single("modes", "q", q)
     with refused("modes"):
         checked_flag(locked, "locked")
@@ -84,13 +84,14 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     N = held(drives) if locked else np.eye(model.nv)
     if not N.shape[1]:
         return np.empty(0), N
-    restoring = "stiffness_force" if model.arm.free else "restoring_force"  # what falls freely weighs nothing
+    # gravity has no effect on an arm in free fall
+    restoring = "stiffness_force" if model.arm.free else "restoring_force"
     M, K = model.evaluate("mass_matrix", q), np.array(model.slope(restoring, 0)(q))
     if not (np.isfinite(M).all() and np.isfinite(K).all()):
         raise DescriptionError(f"arm {model.arm.name!r}: inertia or stiffness is not finite at this q")
     M, K = N.T @ M @ N, N.T @ K @ N
     whole = np.empty((model.nv, 0))
-    if model.arm.free and not K[:6].any():  # the arm as a whole moves freely, and all else beside it
+    if model.arm.free and not K[:6].any():  # rigid motions of the complete arm are decoupled from the other modes
         N, M, K, whole = _beside_the_whole(N, M, K)
     try:
         omega2, V, error = symmetric_modes(M, (K + K.T) / 2, len(M) * ROUNDED * _pendulum(model))
@@ -104,7 +105,7 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
 
 
 def _pendulum(model: Traced) -> float:
-    """omega^2 of a pendulum as long as the shortest link [1/s^2]: the size of the terms of gravity that may cancel."""
+    """Return omega^2 of a pendulum of the shortest link's length [1/s^2], the size of gravity terms that may cancel."""
     lengths = [x for link in model.arm.links if (x := getattr(link.body, "length", 0.0)) > 0.0]
     return float(np.linalg.norm(model.arm.gravity)) / min(lengths, default=1.0)
 
@@ -112,13 +113,11 @@ def _pendulum(model: Traced) -> float:
 def symmetric_modes(M: Array, K: Array, floor: float = 0.0) -> tuple[Array, Array, Array]:
     """Return omega^2 (n,), V (n, n) with K V = M V omega^2 and V' M V = 1, and bounds (n,) of the errors of omega^2.
 
-    The bounds follow from the rounding of the numbers of K. `floor` is the error by terms that cancelled in K.
-
-    An omega^2 that is not above its error is 0. The eigenvalues of L^-1 K L^-T, M = L L', have errors of rounding of
+    The bounds follow from the rounding of the numbers of K. `floor` is the error by terms that cancelled in K. An
+    omega^2 that is not above its error is 0. The eigenvalues of L^-1 K L^-T, M = L L', have rounding errors relative to
     the largest. Modes far below it are therefore computed again in the space that they span, where K has only small
-    numbers, by the
-    Rayleigh-Ritz method, whose errors are of second order in those of the space (B. N. Parlett, The symmetric
-    eigenvalue problem, SIAM 1998, chapter 11). Raises `LinAlgError` where M is not positive definite.
+    numbers, by the Rayleigh-Ritz method, whose errors are of second order in those of the space (B. N. Parlett, The
+    symmetric eigenvalue problem, SIAM 1998, chapter 11). Raises `LinAlgError` if M is not positive definite.
     """
     n = len(M)
     if not n:
@@ -127,7 +126,7 @@ def symmetric_modes(M: Array, K: Array, floor: float = 0.0) -> tuple[Array, Arra
     omega2, V = np.linalg.eigh(C @ K @ C.T)
     V = C.T @ V
     size = np.abs(omega2)
-    shared = n * (ROUNDED**2 / LOW) * size.max()  # by what is left of fast modes in the space of the slow ones
+    shared = n * (ROUNDED**2 / LOW) * size.max()  # from the remaining parts of fast modes in the space of the slow ones
     slow = size < LOW * size.max()
     within = np.zeros(n)
     if slow.any():
@@ -154,14 +153,17 @@ def _check_known(model: Traced, omega2: Array, error: Array) -> None:
 
 
 def _beside_the_whole(N: Array, M: Array, K: Array) -> tuple[Array, Array, Array, Array]:
-    """Deviations that have no momentum, their inertia and stiffness; and the six motions of the whole, of M-norm 1."""
+    """Return deviations without momentum, their inertia and stiffness, and the six rigid motions of M-norm 1."""
     base = np.linalg.cholesky(M[:6, :6])
     Y = np.vstack([-np.linalg.solve(M[:6, :6], M[:6, 6:]), np.eye(len(M) - 6)])
     return N @ Y, Y.T @ M @ Y, K[6:, 6:], N[:, :6] @ np.linalg.inv(base).T
 
 
 def _turning(model: Traced, qd: Array) -> Array:
-    """Rates of local coordinates by themselves (n, n): see `Traced.rates_in_tangent`; zero but for a free base's."""
+    """Return the rates of local coordinates by their own motion (n, n), nonzero only for a free base.
+
+    See `Traced.rates_in_tangent`.
+    """
     A = np.zeros((model.nv, model.nv))
     if model.arm.free:
         A[:3, :3] = A[3:6, 3:6] = -crossed(qd[3:6])
@@ -170,7 +172,8 @@ def _turning(model: Traced, qd: Array) -> Array:
 
 
 def state_names(model: Traced) -> list[str]:
-    """Of a linear model, for q, qd and states of drives: a free base's are of its shift, turn and twist."""
+    """Return the names of a linear model's states: q, qd and states of drives. A free base has a shift, a turn and a
+    twist."""
     twist = 6 * model.arm.free
     rates = [*model.velocities[:twist], *(f"{name}_rate" for name in model.velocities[twist:])]
     return signals([*local_names(model.arm), *rates, *model.states])
@@ -179,9 +182,9 @@ def state_names(model: Traced) -> list[str]:
 def slopes(
     model: Traced, q: Array, qd: Array, u: Array, w: Array | None = None, s: Array | None = None
 ) -> tuple[Array, Array]:
-    """A (k, k) and B (k, m) of deviations from a motion through a state, for (q, qd, s), q in local coordinates.
+    """Return A (k, k) and B (k, m) of deviations from a motion through a state, for (q, qd, s), q in local coordinates.
 
-    Where w is given B has columns for the exogenous inputs too, behind those of u.
+    If w is given, B also has columns for the exogenous inputs, after those of u.
     """
     n, k = model.nv, len(model.states)
     exogenous = np.zeros(len(model.exogenous)) if w is None else w
@@ -207,7 +210,7 @@ def linearize(
     w: Array | None = None,
     s: Array | None = None,
 ) -> "StateSpace":
-    """The arm near a state; see `Model.linearize`."""
+    """Return the linear model near a state; see `Model.linearize`."""
     import control
 
     arguments = [model.single("linearize", name, x) for name, x in (("q", q), ("qd", qd), ("u", u))]

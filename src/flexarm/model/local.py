@@ -1,4 +1,4 @@
-"""Local coordinates as expressions, what laws see in the place of q; and q of them."""
+"""Local coordinates as expressions, which laws get in place of q, and q as expressions of them."""
 
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     import casadi as ca
 
 NONE = 1e-60
-"""Under the root of a turn's size: its slope is a number where there is no turn."""
+"""Number added under the root of a rotation's size, so that the slope is finite without a rotation."""
 
 
 def localized(arm: Arm, q: "ca.SX") -> "ca.SX":
-    """`attitude.local` about the rest of the arm, of a column of symbols; of an arm on no free base q itself.
+    """Return `attitude.local` about the rest of the arm, of a column of symbols. Without a free base, return q.
 
-    At rest a free base stands along the world's axes, at its origin. The turn from there is smooth but at half a turn,
-    where it jumps to the other side; where there is none it has its slope, but no second one.
+    At rest a free base is at the world's origin, along its axes. The rotation from there is smooth except at half a
+    turn, where it jumps to the other side. At zero rotation its first derivative is exact, but the second one is not.
     """
     if not arm.free:
         return q
@@ -30,7 +30,7 @@ def localized(arm: Arm, q: "ca.SX") -> "ca.SX":
 
 
 def configured(arm: Arm, x: "ca.SX") -> "ca.SX":
-    """`attitude.configuration` about the rest of the arm: what `localized` takes apart."""
+    """Return `attitude.configuration` about the rest of the arm, the inverse of `localized`."""
     if not arm.free:
         return x
     import casadi as ca
@@ -40,7 +40,8 @@ def configured(arm: Arm, x: "ca.SX") -> "ca.SX":
 
 
 def moved_by_joints(arm: Arm) -> np.ndarray:
-    """How the local coordinates go along with the joints, (n, m), nothing being bent: 1 for a joint and its motor."""
+    """Return the rates of local coordinates per joint rate, (n, m), without deformation: 1 for a joint and its
+    motor."""
     T = np.zeros((len(arm.layout), len(arm.joints)))
     T[list(arm.joints), range(len(arm.joints))] = 1.0
     place, transmission = {joint: i for i, joint in enumerate(arm.joints)}, arm.transmission
@@ -50,7 +51,7 @@ def moved_by_joints(arm: Arm) -> np.ndarray:
 
 
 def multiplying(e: np.ndarray) -> "ca.DM":
-    """The matrix (4, 4) by which a quaternion multiplies others, from the left."""
+    """Return the matrix (4, 4) of a quaternion's multiplication of others from the left."""
     import casadi as ca
 
     w, x, y, z = e

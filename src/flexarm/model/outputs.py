@@ -1,4 +1,4 @@
-"""What sensors see of a model, as functions y(q, qd, qdd)."""
+"""Sensor signals of a model, as functions y(q, qd, qdd)."""
 
 import json
 from collections.abc import Sequence
@@ -21,24 +21,24 @@ Array = np.ndarray
 
 
 class Sensor(Protocol):
-    """What the model asks of an output; the module `sensors` has the usual ones."""
+    """Interface of an output. The module `sensors` has the usual ones."""
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """Names of its signals; raises `DescriptionError` where the arm has not what it measures."""
+        """Return the names of the sensor's signals. Raise `DescriptionError` if the arm lacks the measured quantity."""
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """Its signals at a state, from lists of scalars, each over the rates: see `mechanics.chain.posed`."""
+        """Return the signals at a state, from lists of scalars, each over the rates: see `mechanics.chain.posed`."""
 
     def described(self) -> str:
-        """Everything the expression depends on, beside the arm."""
+        """Return a text with everything that the expression depends on, except the arm."""
 
 
 ASKED = ("names", "expression", "described")
-"""Methods of a `Sensor`."""
+"""Required methods of a `Sensor`."""
 
 
 def names(arm: Arm, outputs: Sequence[Sensor]) -> tuple[str, ...]:
-    """Names of the outputs' signals in order; raises `DescriptionError` where two are the same."""
+    """Return the names of the outputs' signals in order. Raise `DescriptionError` if two are the same."""
     if not isinstance(outputs, list | tuple) or not outputs:
         raise DescriptionError(f"outputs is {shown(outputs)}; it must be a list of sensors")
     for each in outputs:
@@ -52,7 +52,7 @@ def names(arm: Arm, outputs: Sequence[Sensor]) -> tuple[str, ...]:
 
 
 def function(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
-    """The CasADi Function y(q, qd, qdd)."""
+    """Return the CasADi Function y(q, qd, qdd)."""
     return model.traced(key(model, outputs), lambda: _traced(model, outputs))
 
 
@@ -71,7 +71,8 @@ def _traced(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
 
 
 def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
-    """dy/dq, dy/dqd and dy/dqdd, (p, n) each; dy/dq is that to local coordinates, as `Traced.slope` has them."""
+    """Return dy/dq, dy/dqd and dy/dqdd, (p, n) each. dy/dq is with respect to local coordinates, as in
+    `Traced.slope`."""
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -87,12 +88,13 @@ def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: A
 
 
 def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel | At:
-    """The compiled form of `function`: q, qd, qdd laid end to end in, y out."""
+    """Return the compiled form of `function`, from the concatenated q, qd, qdd to y."""
     return model.compiled(key(model, outputs), lambda: function(model, outputs))
 
 
 def key(model: Traced, outputs: Sequence[Any]) -> str:
-    """Return the key of a function of outputs, beside the model's. User-defined sensors enter by their expressions."""
+    """Return the key of a function of outputs, in addition to the model's. User-defined sensors enter by their
+    expressions."""
     names(model.arm, outputs)
     said = [[type(each).__qualname__, each.described()] for each in outputs]
     return json.dumps(["outputs", *said, *([digest(_traced(model, outputs))] if is_foreign(outputs) else [])])

@@ -1,4 +1,4 @@
-"""What makes an arm's description a model: tracing, compiling, and calls with arrays."""
+"""Tracing and compilation of an arm's equations, and calls with arrays."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ T = TypeVar("T")
 STATE = ("q", "qd")
 MOVED = ("q", "qd", "s", "u", "w")
 ABSENT = {"s": "no drive with states", "w": "no exogenous input"}
-"""What an arm has where these arguments are none of its quantities'."""
+"""Features that an arm lacks if its quantities do not have these arguments."""
 
 QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "mass_matrix": (("q",), ("n", "n")),
@@ -62,25 +62,25 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "prescribed_force": (MOVED, ("m",)),
     "observed": ((*STATE, "s"), ("5 + 6 links + m",)),
 }
-"""Arguments and shape of every quantity in the module `quantities`; s and w are no arguments of an arm without them."""
+"""Arguments and shape of every quantity in the module `quantities`. s and w are absent for an arm without them."""
 RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
-"""What an implicit method solves in place of what is integrated."""
+"""Residuals that an implicit method solves, by the rates that an explicit method integrates."""
 WHOLE = ("state_rate", "observed", "frames")
 """Quantities that together depend on all methods of a joint or a body."""
 PARTNERS = RESIDUALS | {residual: rate for rate, residual in RESIDUALS.items()}
-"""What a run may change to from a quantity: both have the same constants."""
+"""Quantities between which a run may switch. Both have the same constants."""
 
 
 def description_digest(arm: Arm) -> str:
     """Return everything on which an arm's equations depend, except user-defined classes.
 
-    A family object of the user's own counts by its shapes.
+    A user-defined shape family enters by its shapes.
     """
     digest = hashlib.sha256(arm.canonical().encode())
     beams = [link.body for link in arm.links if isinstance(link.body, Beam)]
     for beam, direction, shapes in ((each, *family) for each in beams for family in each.families.items()):
         if not isinstance(shapes, str | Described):
-            load = TipLoad(mass=beam.total_mass)  # any: what is carried stands in the description
+            load = TipLoad(mass=beam.total_mass)  # any load will do, since the payload is part of the description
             basis = fitted(shapes, beam, direction, load).basis(beam.counts[direction])
             x, w = quadrature(basis)
             for derivative in range(3):
@@ -89,16 +89,16 @@ def description_digest(arm: Arm) -> str:
 
 
 def taken_by(name: str) -> tuple[str, ...]:
-    """The arguments of a quantity; raises `DescriptionError` where there is none of this name."""
+    """Return the arguments of a quantity. Raise `DescriptionError` for an unknown name."""
     try:
         return QUANTITIES[name][0]
-    except (KeyError, TypeError):  # what is no text may not be hashable
+    except (KeyError, TypeError):  # a name that is not a text may not be hashable
         raise DescriptionError(f"unknown quantity {shown(name)}; known are {', '.join(QUANTITIES)}") from None
 
 
 def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
-    """The chain, and the symbols p in it, if any."""
-    from flexarm.mechanics.chain import chain  # late: CasADi takes long to import
+    """Return the chain, and its symbols p if parameters vary."""
+    from flexarm.mechanics.chain import chain  # here, since CasADi takes long to import
     from flexarm.mechanics.outside import with_outside
 
     if not varied:
@@ -109,7 +109,7 @@ def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
 
 
 def _kept(known: dict[str, Any], key: str, trace: Callable[[], Any]) -> Any:
-    """What is known by a key, traced if it is not."""
+    """Return the cached value of a key, or trace and cache it."""
     if key not in known:
         with BUILDING, progress.said(f"tracing {key}"):
             if key not in known:
@@ -119,7 +119,7 @@ def _kept(known: dict[str, Any], key: str, trace: Callable[[], Any]) -> Any:
 
 @final
 class Shared:
-    """What models of one arm have in common, whatever their parameters are."""
+    """Data that models of one arm share for all parameters."""
 
     def __init__(self, arm: Arm, varied: Varied):
         self.varied = varied
@@ -134,7 +134,7 @@ class Shared:
 
 
 class Traced:
-    """An arm's functions, each traced when first asked for, compiled when first called, and kept by its key.
+    """An arm's functions, each traced on first use, compiled on first call, and cached by its key.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Traced:
     coordinates, velocities, inputs, states, exogenous : tuple of str
         Names in the order of q, of qd, of u, of the states s of drives, and of the exogenous inputs w.
     nq, nv : int
-        Numbers of coordinates and of rates: the same but where the base is free, which has seven and six.
+        Numbers of coordinates and of rates: equal unless the base is free, which has seven and six.
     p : (k,)
         Values of the parameters that vary, see `Model`.
     """
@@ -175,15 +175,15 @@ class Traced:
         self._begin(self._shared.varied.nominal)
 
     def _begin(self, p: Array) -> None:
-        """With these parameters, nothing yet known of them."""
+        """Set the parameters, and clear the caches that depend on them."""
         self.p = p.copy()
-        self.p.flags.writeable = False  # constants that follow from it are kept
+        self.p.flags.writeable = False  # cached constants depend on it
         self._kernels: dict[str, Kernel | At] = {}
         self._evaluations: dict[str, Evaluation] = {}
         self._derived: dict[str, Any] = {}
 
     def at(self, p: Any) -> Self:
-        """The same model with other values of its parameters; nothing is traced or compiled for it.
+        """Return the same model with other values of its parameters, without tracing or compiling.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Traced:
         Raises
         ------
         DescriptionError
-            Where a value is out of range, or the model has no such parameter.
+            A value is out of range, or the model has no such parameter.
         """
         values = self.parameter_values(p)
         if values.ndim != 1:
@@ -204,10 +204,10 @@ class Traced:
         return other
 
     def function(self, name: str) -> "ca.Function":
-        """The CasADi Function of a quantity, e.g. "forward_dynamics", for optimisation and export.
+        """Return the CasADi Function of a quantity, as "forward_dynamics", for optimisation and export.
 
-        Its arguments have the names of the method's, its result the name of the quantity. That of a model that varies
-        has p as its last argument.
+        Its arguments have the names of the method's, and its result has the name of the quantity. If the model varies,
+        p is the last argument.
         """
         names = taken_by(name)
 
@@ -223,7 +223,7 @@ class Traced:
             chain, scalars[0] = self.posed(scalars[0])
             try:
                 value = getattr(quantities, name)(chain, *scalars)
-            except ArithmeticError:  # of numbers that are no symbols, a constant inertia of zero
+            except ArithmeticError:  # with numbers instead of symbols, such as a constant inertia of zero
                 raise not_finite(self, name) from None
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
             expression = ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))
@@ -232,11 +232,11 @@ class Traced:
         return self.traced(name, trace)
 
     def arguments(self, name: str) -> tuple[str, ...]:
-        """Those of a quantity of this arm: s and w where it has some."""
+        """Return the arguments of a quantity of this arm, including s and w if it has some."""
         return tuple(a for a in taken_by(name) if a not in ("s", "w") or self._signals[a])
 
     def _filled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of a quantity's arguments; s and w, which are zero then, may be left out."""
+        """Return a function of a quantity's arguments in which s and w may be omitted. They are then zero."""
         names = self.arguments(name)
         few = [a for a in names if a not in ("s", "w")]
         if few == list(names):
@@ -251,13 +251,14 @@ class Traced:
         return filled
 
     def posed(self, q: list) -> "tuple[Chain, list]":
-        """The chain at the pose that coordinates (nq) give a free base, and the coordinates over the rates (nv)."""
+        """Return the chain at the pose that coordinates (nq) give a free base, and the coordinates over the rates
+        (nv)."""
         from flexarm.mechanics.chain import posed
 
         return posed(self.chain, q)
 
     def to_tangent(self, slope: "ca.SX", x: "Sequence[ca.SX]", argument: str) -> "ca.SX":
-        """A derivative to an argument, of all arguments x, with that to q in local coordinates."""
+        """Convert a derivative with respect to q, one of all arguments x, to local coordinates."""
         if argument != "q" or not self.arm.free:
             return slope
         import casadi as ca
@@ -268,10 +269,10 @@ class Traced:
         return ca.mtimes(slope, matrix(tangent(self.chain, entries(x[0]))))
 
     def rates_in_tangent(self, name: str, slope: "ca.SX", x: "Sequence[ca.SX]", argument: str) -> "ca.SX":
-        """A derivative of what a simulation integrates with the rates of q in local coordinates.
+        """Convert the derivative of a rate that a simulation integrates to the rates of q in local coordinates.
 
-        Near a motion with the twist (v, w) a shift d and a turn t of a free base have the rates d' = dv - w x d - v x t
-        and t' = dw - w x t.
+        Near a motion with the twist (v, w), a shift d and a rotation t of a free base have the rates d' = dv - w x d -
+        v x t and t' = dw - w x t.
         """
         if name not in RESIDUALS or not self.arm.free:
             return slope
@@ -287,7 +288,7 @@ class Traced:
         return ca.vertcat(rows, slope[self.nq :, :])
 
     def over_parameters(self, name: str, arguments: dict[str, "ca.SX"], results: dict[str, "ca.SX"]) -> "ca.Function":
-        """The Function of expressions over the chain: of these arguments and, where the model varies, of p."""
+        """Return the Function of expressions over the chain, of these arguments and, if the model varies, of p."""
         import casadi as ca
 
         p = {} if self.symbols is None else {"p": self.symbols}
@@ -296,30 +297,31 @@ class Traced:
 
     @property
     def symbols(self) -> "ca.SX | None":
-        """The parameters as they stand in the chain, (k,); None where nothing varies."""
+        """Symbols of the parameters in the chain, (k,); None if nothing varies."""
         return self._shared.chain()[1]
 
     def with_numbers(self, function: "ca.Function") -> Callable[..., Any]:
-        """A function of `over_parameters` with this model's parameters put in."""
+        """Return a function of `over_parameters` with this model's parameters inserted."""
         if not self._shared.varied:
             return function
         return lambda *x: function(*x, self.p)
 
     def fixed(self, name: str) -> Callable[..., Any]:
-        """`function` with this model's parameters put in: of the other arguments alone, numbers or expressions."""
+        """Return `function` with this model's parameters inserted, so that it takes the other arguments alone."""
         return self._filled(name, self.with_numbers(self.function(name)))
 
     def slope(self, name: str, argument: int | str) -> Callable[..., Any]:
-        """The derivative of a quantity to one of its arguments, by number or name, "p" among them.
+        """Return the derivative of a quantity with respect to one of its arguments, by index or name, including "p".
 
-        It takes all arguments but p, which is this model's; states of drives and exogenous inputs may be left out. Of
-        an arm with a free base the derivative to q is that to its local coordinates (nv): those of the base are a shift
-        and a turn along its axes; and what is derived of rates of coordinates are those of local ones.
+        The function takes all arguments except p, which is this model's. States of drives and exogenous inputs may be
+        omitted. On a free base the derivative is with respect to local coordinates (nv): those of the base are a shift
+        and a rotation along its axes. Derivatives of coordinates' rates are those of local coordinates.
         """
         return self._filled(name, self.with_numbers(self.slope_function(name, argument)))
 
     def slope_function(self, name: str, argument: int | str) -> "ca.Function":
-        """The CasADi Function of a `slope`, of all arguments of the quantity: of a model that varies p is the last."""
+        """Return the CasADi Function of a `slope`, of all arguments of the quantity. If the model varies, p is the
+        last."""
         names = (*self.arguments(name), *(["p"] if self._shared.varied else []))
         with refused(f"slope of {name}"):
             if isinstance(argument, str):
@@ -338,24 +340,24 @@ class Traced:
         return self.traced(f"{name} to {argument}", trace)
 
     def traced(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
-        """A function, of p at last where the model varies; traced when first asked for and kept by its key."""
+        """Return a cached function, traced on first use. Its last argument is p if the model varies."""
         return _kept(self._shared.functions, key, trace)
 
     def derived(self, key: str, trace: Callable[[], Any]) -> Any:
-        """A function that follows from the model with its parameters put in, traced when first asked for and kept."""
+        """Return a cached function of the model with its parameters inserted, traced on first use."""
         return _kept(self._derived if self._shared.varied else self._shared.functions, key, trace)
 
     def of_arm(self, make: Callable[[Arm], T]) -> T:
-        """What follows from the arm alone, `make(arm)`: found once, for all models of it."""
+        """Return `make(arm)`, computed once for all models of the arm."""
         facts = self._shared.facts
         if make not in facts:
             facts.setdefault(make, make(self.arm))
         return facts[make]  # type: ignore[no-any-return]
 
     def kernel(self, name: str) -> Kernel | At:
-        """The compiled form of a quantity: its arguments laid end to end in, its value out, the last axis fastest.
+        """Return the compiled form of a quantity, from its concatenated arguments to its value, the last axis fastest.
 
-        When it is first called it raises `DescriptionError` if its value is not finite at rest.
+        The first call raises `DescriptionError` if the value is not finite at rest.
         """
         names = self.arguments(name)
         partners: Traces = {other: partial(self.laid_out, other) for rate, other in PARTNERS.items() if rate == name}
@@ -370,14 +372,14 @@ class Traced:
         return self.compiled(name, partial(self.laid_out, name), check, partners, behind)
 
     def laid_out(self, name: str) -> "ca.Function":
-        """`function` with its result in a row, the last axis fastest."""
+        """Return `function` with its result in a column, the last axis fastest."""
         import casadi as ca
 
         function, shape = self.function(name), self._shape(QUANTITIES[name][1])
         if len(shape) == 1:
             return function
         *stack, rows, columns = shape
-        places = np.arange(math.prod(shape)).reshape(*stack, columns, rows)  # CasADi counts down columns
+        places = np.arange(math.prod(shape)).reshape(*stack, columns, rows)  # CasADi stores matrices by columns
         x = function.sx_in()
         y = ca.densify(ca.vec(function(*x)))[places.swapaxes(-1, -2).ravel().tolist()]
         return ca.Function(name, x, [y], function.name_in(), [name])
@@ -390,11 +392,11 @@ class Traced:
         partners: Traces | None = None,
         behind: int = 0,
     ) -> Kernel | At:
-        """The compiled form of a function that follows from the model and the key alone; kept by the key.
+        """Return the compiled form of a function that the model and the key determine, from the cache if possible.
 
-        The last argument of the function is p where the model varies. What of it follows from p alone is computed once
-        and becomes constants, an input before the last `behind` numbers of the others; `partners`, other functions by
-        their keys, have the same constants.
+        If the model varies, p is the last argument of the function. Values that depend on p alone are computed once and
+        become constants, an input before the last `behind` numbers of the others. `partners` are other functions by
+        their keys that share the constants.
         """
         if not self._shared.varied:
             known = self._shared.kernels
@@ -418,41 +420,41 @@ class Traced:
 
     @property
     def varied(self) -> tuple["Parameter", ...]:
-        """The parameters that are inputs."""
+        """Parameters that are inputs."""
         return self._shared.varied.parameters
 
     @property
     def chain(self) -> "Chain":
-        """The arm as the recursions see it; of a model that varies, over symbols of its parameters."""
+        """The arm in the form of the recursions. If the model varies, the chain contains symbols of its parameters."""
         return self._shared.chain()[0]
 
     @property
     def fingerprint(self) -> str:
-        """Return everything on which the equations depend: the description, and expressions of user-defined parts."""
+        """Everything on which the equations depend: the description, and expressions of user-defined parts."""
         functions = [partial(self.laid_out, name) for name in WHOLE]
         text = "\n".join(self._known(*functions))
         return f"{text}\n{self.p.tolist()}" if self.varied else text
 
     def number(self, name: str, nominal: float) -> float:
-        """What a number of the arm is in this model, nominal where it does not vary."""
+        """Return a number of the arm in this model. A number that does not vary is nominal."""
         return next((float(x) for each, x in zip(self.varied, self.p, strict=True) if each.name == name), nominal)
 
     @property
     def gravity(self) -> tuple[float, ...]:
-        """Acceleration of gravity in the world, which is the frame of a base that is not free [m/s^2]."""
+        """Acceleration of gravity in the world, which is the frame of a fixed base [m/s^2]."""
         lone = self.number("gravity", 1.0) if any(x.name == "gravity" for x in self.varied) else None
         given = [float(np.sign(g)) * lone if lone is not None else g for g in self.arm.gravity]
         return tuple(self.number(f"gravity.{axis}", g) for axis, g in zip("xyz", given, strict=True))
 
     def evaluate(self, name: str, *values: Any, p: Any = None, s: Any = None, w: Any = None) -> Array:
-        """The value of any quantity at one state or many, for arguments as its method takes them.
+        """Return the value of any quantity at one state or many, with the arguments of its method.
 
-        p are parameters (k,) or (..., k) in place of this model's; s and w states of drives and exogenous inputs, for
-        an arm that has some, by default zero.
+        p are parameters (k,) or (..., k) in place of this model's. s and w are states of drives and exogenous inputs,
+        for an arm that has some, by default zero.
         """
         try:
             found = self._evaluations[name]
-        except (KeyError, TypeError):  # not asked before, or no name
+        except (KeyError, TypeError):  # not evaluated before, or not a name
             kernel = self.kernel(name)
             shape = QUANTITIES[name][1]
             found = self._evaluations.setdefault(name, self.evaluation(name, kernel, self.arguments(name), shape))
@@ -461,7 +463,7 @@ class Traced:
         return found(values) if p is None else found(values, self.parameter_values(p))
 
     def _with_states(self, name: str, values: Sequence[Any], more: dict[str, Any]) -> Sequence[Any]:
-        """The values of all arguments of a quantity."""
+        """Return the values of all arguments of a quantity."""
         names = self.arguments(name)
         for each, value in more.items():
             if value is not None and each not in names:
@@ -474,16 +476,16 @@ class Traced:
         return [np.zeros(len(self._signals[a])) if given[a] is None else given[a] for a in names]
 
     def parameter_values(self, p: Any) -> Array:
-        """Parameters (..., k) of an array, or of a dict by name with the others as in this model.
+        """Return parameters (..., k) from an array, or from a dict by name with the others as in this model.
 
-        Raises `DescriptionError` for what is out of range, or not there.
+        Raises `DescriptionError` for a value out of range or an unknown name.
         """
         return self._shared.varied.values(p, self.p)
 
     def evaluation(
         self, name: str, kernel: Kernel | At, names: tuple[str, ...], sizes: tuple[str | int, ...]
     ) -> Evaluation:
-        """A kernel as a function of arguments of these names, with a value in the shape of `sizes`."""
+        """Return a kernel as a function of arguments of these names, with a value in the shape of `sizes`."""
         signals, pose = (
             {a: self._signals[a] for a in names},
             names.index("q") if self.arm.free and "q" in names else None,
@@ -494,11 +496,11 @@ class Traced:
         return tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)
 
     def argument(self, name: str, value: Any) -> Array:
-        """An argument q, qd, qdd (..., n) or u (..., m) as an array of floats; raises `DescriptionError`."""
+        """Return an argument q, qd, qdd (..., n) or u (..., m) as an array of floats. Raises `DescriptionError`."""
         there = {a: signals for a, signals in self._signals.items() if signals or a not in ("s", "w")}
         try:
             signals = there[name]
-        except (KeyError, TypeError):  # what is no text may not be hashable
+        except (KeyError, TypeError):  # a name that is not a text may not be hashable
             raise DescriptionError(f"name is {shown(name)}; it must be {choices(*there)}") from None
         x = argument(name, signals, value)
         if self.arm.free and name == "q":
@@ -506,7 +508,7 @@ class Traced:
         return x
 
     def single(self, where: str, name: str, value: Any) -> Array:
-        """An `argument` of one state: (n,) or (m,)."""
+        """Return an `argument` of one state: (n,) or (m,)."""
         if name in ABSENT and not self._signals[name]:
             raise DescriptionError(f"{where}: {name} is given; arm {self.arm.name!r} has {ABSENT[name]}")
         x = self.argument(name, value)

@@ -29,7 +29,7 @@ MOST = 100_000
 def is_foreign(*things: Any) -> bool:
     """Return whether these objects or their parts have a class or a function from outside the package."""
     waiting = [*things]
-    known: dict[int, Any] = {}  # with the things, so that no other gets the number of one that is gone
+    known: dict[int, Any] = {}  # stores the objects too, so that no new object reuses the id of an old one
     while waiting:
         thing = waiting.pop()
         if isinstance(thing, PLAIN) or id(thing) in known:
@@ -68,7 +68,8 @@ def _fields(thing: Any) -> list[Any]:
         return [value for _, value in thing]
     if dataclasses.is_dataclass(thing):
         return [getattr(thing, each.name) for each in dataclasses.fields(thing)]
-    if hasattr(thing, "arm") and hasattr(thing, "fingerprint"):  # a model, which is made from its arm and its numbers
+    # a model, which is determined by its arm and its parameters
+    if hasattr(thing, "arm") and hasattr(thing, "fingerprint"):
         return [thing.arm]
     return [*vars(thing).values()] if hasattr(thing, "__dict__") else []
 

@@ -1,4 +1,4 @@
-"""Numbers of an arm that vary: which they are, which values they may have, and code that takes them."""
+"""Parameters of an arm that vary: their selection, their allowed values, and code that takes them as inputs."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -27,15 +27,16 @@ Traces = dict[str, Callable[[], "ca.Function"]]
 """Functions by their keys."""
 
 STEPS = 0.03, 1e-3, 1e-5
-"""Of a number, or in its unit if it is zero: by how much it is larger where shapes are compared, the first allowed."""
+"""Relative increases of a number (absolute if it is zero) at which shapes are compared. The first allowed one is
+used."""
 ROUNDING = dict.fromkeys(BENDING, 1e-9) | dict.fromkeys(RODS, 1e-12)
-"""How far apart shapes of a direction may be that differ by rounding alone.
+"""Largest difference of two shapes of a direction that differ by rounding alone.
 
-Shapes in bending may come from eigenvalue problems. Those of rods are closed forms, so that the search also finds a
-number of which they depend weakly: a hub's inertia may move the shapes of the shaft before it by less than 1e-9.
+Shapes in bending may come from eigenvalue problems. Shapes of rods are closed forms, so the search also finds a number
+with a weak effect: a hub's inertia may move the shapes of the shaft before it by less than 1e-9.
 """
 SMALL, LARGE = 1e-15, 1e15
-"""Numbers between them, and zero, are looked at together, others one by one."""
+"""Sizes between which numbers are checked together. Numbers outside, except zero, are checked one by one."""
 
 
 @final
@@ -46,7 +47,7 @@ class Varied:
     ----------
     arm : Arm
     vary : list of str
-        Names, symbols, or patterns of them; a pattern means those that vary and are not zero.
+        Names, symbols, or patterns of them; a pattern matches those that vary and are not zero.
     """
 
     def __init__(self, arm: Arm, vary: Any):
@@ -67,7 +68,10 @@ class Varied:
         return bool(self.parameters)
 
     def values(self, p: Any, otherwise: Array) -> Array:
-        """Parameters (..., k) as given, or by name with the others from elsewhere; raises `DescriptionError`."""
+        """Return parameters (..., k), given as an array, or by name with the others from `otherwise`.
+
+        Raises `DescriptionError`.
+        """
         if isinstance(p, Mapping):
             p = self._by_name(p, otherwise)
         x = p
@@ -102,7 +106,7 @@ class Varied:
         return x
 
     def _refuse(self, x: Array) -> None:
-        """Raise for the first number that is not allowed, if any."""
+        """Raise an error for the first number that is not allowed, if any."""
         for index in np.ndindex(x.shape[:-1]):
             where = "p" + "".join(f"[{i}]" for i in index)
             for each, rule, value in zip(self.parameters, self._rules, x[index], strict=True):
@@ -110,7 +114,7 @@ class Varied:
                     checked_number(float(value), each.unit, rule, each.name)
 
     def _check_tensors(self, x: Array) -> None:
-        """Raise where a principal moment of inertia would be negative."""
+        """Raise an error if a principal moment of inertia would be negative."""
         for name, (I, entries) in self._tensors.items():
             full = np.broadcast_to(I, (*x.shape[:-1], 3, 3)).copy()
             for r, c, place in entries:
@@ -133,7 +137,8 @@ class Varied:
                 )
 
     def _varied_tensors(self) -> dict[str, tuple[Array, list[tuple[int, int, int]]]]:
-        """Tensors some of whose entries vary, and for each of these its row, its column and which parameter it is."""
+        """Return the tensors with entries that vary, and for each such entry its row, its column and its parameter's
+        index."""
         place = {each.name: i for i, each in enumerate(self.parameters)}
         found = {}
         for name, I in numbers.tensors(self.arm).items():
@@ -143,7 +148,7 @@ class Varied:
         return found
 
     def arm_at(self, x: Array, of_tapered: str = numbers.REFUSED) -> Arm:
-        """The description with these values, see `numbers.changed`; raises `DescriptionError`."""
+        """Return the description with these values, see `numbers.changed`. Raises `DescriptionError`."""
         values = {each.name: float(value) for each, value in zip(self.parameters, x, strict=True)}
         with refused(f"arm {self.arm.name!r}"):
             return numbers.changed(
@@ -152,13 +157,13 @@ class Varied:
 
     @cached_property
     def described(self) -> tuple["Parameter", ...]:
-        """The parameters, each with the shapes that an arm rebuilt with another value would have otherwise."""
+        """The parameters, each with the shapes that would change in an arm rebuilt with another value."""
         return tuple(replace(each, shapes=self._shapes(i)) for i, each in enumerate(self.parameters))
 
     def _shapes(self, i: int) -> tuple[str, ...]:
-        """Which shapes follow a number: those that differ where it is larger, near nominal values or away from them.
+        """Return the shapes that change if a number is increased, near nominal values or away from them.
 
-        Away from them, because an angle may count only where another is not zero.
+        Values away from the nominal ones are needed because an angle may matter only if another is not zero.
         """
         follows: dict[str, None] = {}
         if self._beside[i]:
@@ -175,21 +180,21 @@ class Varied:
 
     @cached_property
     def _beside(self) -> Array:
-        """Which numbers no shape follows."""
+        """True for each number on which no shape depends."""
         return np.array([numbers.beside_shapes(self.arm, x.name) for x in self.parameters])
 
     @cached_property
     def _compared(self) -> list[tuple[Array, dict[str, Array]]]:
-        """Nominal values, and others none of which is zero but for products of inertia; the shapes at each."""
+        """Nominal values, other values (nonzero except for products of inertia), and the shapes at each."""
         scatter = 1.0 + 0.1 * np.random.default_rng(1).random(len(self.nominal))
         crossed = np.array([numbers.is_product(self.arm, x.name) for x in self.parameters])
         others = np.where(self.nominal == 0.0, 0.1, self.nominal) * scatter
-        others = np.where(self._beside, self.nominal, others)  # their parts allow no numbers but some together
+        others = np.where(self._beside, self.nominal, others)  # parts of these numbers allow only consistent values
         straight = np.where(crossed, self.nominal, others)
         return [(x, self._bases(x)) for x in (self.nominal, straight, np.where(crossed, 1e-3 * others, others))]
 
     def _bases(self, x: Array) -> dict[str, Array]:
-        """The shapes of an arm with these values, {} where there is none."""
+        """Return the shapes of an arm with these values, or {} if there is no such arm."""
         from flexarm.mechanics.chain import shapes_of
 
         try:
@@ -201,27 +206,30 @@ class Varied:
 
 
 def _same(name: str, mine: Array, theirs: Array) -> bool:
-    """Whether two shapes called "link.direction" differ by rounding alone; a part's, "link.mode", count as bending."""
+    """Return True if two shapes called "link.direction" differ by rounding alone.
+
+    The shapes of a part, "link.mode", count as bending.
+    """
     most = ROUNDING.get(name.rpartition(".")[2], ROUNDING["y"])
     return np.allclose(mine, theirs, rtol=most, atol=most)
 
 
 def _check_names(arm: Arm) -> None:
-    """Raise where a name would mean two numbers."""
+    """Raise an error if a name would mean two numbers."""
     for link in arm.links:
         if link.name in numbers.OWNERS:
             raise DescriptionError(f"vary: link {link.name!r} has the name of the arm's {link.name}; give it another")
 
 
 def variable(arm: Arm) -> tuple["Parameter", ...]:
-    """The numbers of an arm that may vary, zeros among them."""
+    """Return the numbers of an arm that may vary, including zeros."""
     from flexarm.mechanics.varied import listed
 
     return tuple(x for x in listed(arm).found.values() if not numbers.fixed_reason(arm, x.name))
 
 
 def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
-    """What names, symbols and patterns mean; raises `DescriptionError`."""
+    """Return the parameters that names, symbols and patterns select. Raises `DescriptionError`."""
     from flexarm.mechanics.varied import listed
 
     listing = listed(arm)
@@ -254,21 +262,21 @@ def _names(parameter: "Parameter") -> tuple[str, str]:
 
 
 def place(names: Sequence[str]) -> int:
-    """Where constants stand among arguments of these names: before qdd where there is u, else behind all."""
+    """Return the position of constants among arguments of these names: before qdd if there is u, else last."""
     return names.index("qdd") if "u" in names and "qdd" in names else len(names)
 
 
 @final
 class Group:
-    """Functions whose last argument is p, compiled: the constants that follow from p, and the rest of each.
+    """Compiled functions whose last argument is p: the constants that follow from p, and the remainder of each.
 
     Parameters
     ----------
     key : str
-        What the functions are made from.
+        Definition of the functions.
     nominal : (k,)
     traces : dict
-        The functions, by keys of their own.
+        The functions, by their own keys.
     """
 
     def __init__(self, key: str, nominal: Array, traces: Traces):
@@ -278,7 +286,8 @@ class Group:
         self.prologue = Kernel(json.dumps(["prologue", *self._key]), lambda: self._split()[0].function())
 
     def kernel(self, key: str, behind: int, check: Check | None) -> Kernel:
-        """One of the functions, over its arguments and the constants, which stand before the last `behind` numbers."""
+        """Return one of the functions, over its arguments and the constants, which precede the last `behind`
+        numbers."""
 
         def trace() -> "ca.Function":
             import casadi as ca

@@ -1,1 +1,1 @@
-"""From a CasADi program to machine code, kept on disk."""
+"""Compilation of CasADi programs to machine code, which is cached on disk."""

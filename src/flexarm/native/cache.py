@@ -1,8 +1,8 @@
-"""Machine code on disk, from which it is run without another look: so nobody but the user may have written it.
+"""Cache of machine code on disk. Cached code runs without further checks, so only the user may be able to write it.
 
-The folder is the user's alone, and each file is signed with a secret that lies beside it and that only the user can
-read. What another account has put there, what is damaged and what belongs under another name has no valid signature
-and counts as not there. Whatever goes wrong here costs the time to build again, and nothing else.
+The folder belongs to the user alone. Each file is signed with a secret key beside it that only the user can read. A
+file that another account wrote, that is damaged, or that belongs under another name has no valid signature and is
+ignored. Any failure of the cache only costs the time of another compilation.
 """
 
 import hashlib
@@ -22,17 +22,17 @@ if sys.platform != "win32":
 
 KEY_FILE = "secret"
 SIZE = 32
-"""Bytes of the secret, and of a signature."""
+"""Length of the secret, and of a signature [bytes]."""
 
 LARGEST = 2**28
-"""Bytes of a file; the code of an arm of a hundred links has a tenth of it."""
+"""Largest size of a file [bytes]; the code of an arm of a hundred links takes a tenth of it."""
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def cache_folder() -> Path | None:
-    """Where machine code is kept: $FLEXARM_CACHE, or the system's place for such things, if it names one."""
+    """Return the folder of the cache: $FLEXARM_CACHE, or the system's cache folder, or None if there is none."""
     if chosen := os.environ.get("FLEXARM_CACHE"):
         return Path(chosen)
     try:
@@ -48,7 +48,7 @@ def cache_folder() -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """What `write` has kept by this name, or None: nothing, or nothing that can be trusted."""
+    """Return the content that `write` stored under this name, or None if it is missing or not valid."""
     folder = cache_folder()
     try:
         if folder is None or not _is_private(folder):
@@ -64,7 +64,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, content: bytes) -> None:
-    """Keep something by a name. Where that cannot be done nothing is kept."""
+    """Store content under a name. A failure leaves the cache unchanged."""
     folder = cache_folder()
     try:
         if folder is None:
@@ -72,9 +72,9 @@ def write(name: str, content: bytes) -> None:
         folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
         if _is_private(folder):
             if (folder / name).exists() and not (folder / name).is_file():
-                (folder / name).unlink()  # a pipe, which nobody but the user has put there
+                (folder / name).unlink()  # a pipe, which only the user can have created
             write_whole(folder / name, _signature(_secret(folder), name, content), content)
-    except (OSError, DescriptionError):  # no such place, not writable, or full
+    except (OSError, DescriptionError):  # no such folder, not writable, or full
         pass
 
 
@@ -86,7 +86,7 @@ def signature(name: str, content: bytes) -> bytes:
             folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
             if _is_private(folder):
                 return _signature(_secret(folder), name, content)
-    except OSError:  # no such place, not writable, or full
+    except OSError:  # no such folder, not writable, or full
         pass
     return bytes(SIZE)
 
@@ -101,7 +101,7 @@ def _signature(key: bytes, name: str, content: bytes) -> bytes:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether only the user can write into a folder; else it is said, once, that nothing is kept there."""
+    """Return True if only the user can write into a folder. Otherwise warn once that the folder is not used."""
     status = folder.stat()
     if not _belongs_to_others(status, OTHERS_WRITE):
         return True
@@ -117,12 +117,12 @@ _refused: set[Path] = set()
 
 
 def _secret(folder: Path) -> bytes:
-    """The key of a folder's signatures; made when first asked for, by one of those who ask at once."""
+    """Return the key of a folder's signatures. The first caller creates the key, also if several call at once."""
     path = folder / KEY_FILE
     with _opened(path) as file:
         status = os.fstat(file.fileno())
         if not _is_file(status) or _belongs_to_others(status, OTHERS):
-            path.unlink()  # who has seen it may sign; there is a new one next time
+            path.unlink()  # another user may have read it and could sign; the next call creates a new one
             raise PermissionError(f"{path} is no secret")
         found = file.read(SIZE)
         if len(found) == SIZE:
@@ -131,7 +131,7 @@ def _secret(folder: Path) -> bytes:
             fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         found = file.read(SIZE)
-        if len(found) != SIZE:  # nobody else has made it meanwhile
+        if len(found) != SIZE:  # no other process has created it meanwhile
             found = os.urandom(SIZE)
             file.seek(0)
             file.write(found)
@@ -139,19 +139,19 @@ def _secret(folder: Path) -> bytes:
 
 
 def _opened(path: Path) -> io.FileIO:
-    """A file that only the user can read, a new and empty one if there is none; unbuffered."""
+    """Open a file that only the user can read, without a buffer. Create an empty one if it is missing."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), stat.S_IRUSR | stat.S_IWUSR)
-    except OSError:  # a folder that may only be read
+    except OSError:  # a read-only folder
         return open(path, "rb", buffering=0)
     return open(handle, "r+b", buffering=0)
 
 
 def _is_file(status: os.stat_result) -> bool:
-    """Whether something can be read to its end, in a reasonable time."""
+    """Return True for a regular file of a reasonable size."""
     return stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST
 
 
 def _belongs_to_others(status: os.stat_result, rights: int) -> bool:
-    """Whether another user owns something, or others have one of the rights to it. (Windows has no such marks.)"""
+    """Return True if another user owns a file, or if others have one of the rights. (Windows has no such rights.)"""
     return sys.platform != "win32" and (status.st_uid != os.geteuid() or bool(status.st_mode & rights))

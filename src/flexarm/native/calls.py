@@ -1,10 +1,10 @@
-"""Machine code called with arrays: one state at a place that is kept, or many in blocks that threads share.
+"""Calls of machine code with arrays: one state in preallocated memory, or many states in blocks that threads share.
 
-Both call `batch` (`sincos.batch`) with a job: words of 8 bytes that say which rows to do, where their parts lie and
-where the results go. So nothing is laid end to end first, and whether all is finite is seen where it is read.
+Both call `batch` (`sincos.batch`) with a job: 8-byte words with the rows to compute, the addresses of their parts, and
+the address of the results. The parts need not be concatenated first, and the same loop checks that they are finite.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 import math
 import os
 import threading
@@ -23,24 +23,26 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 BATCH = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
-"""`batch`, while other threads may run Python."""
+"""Type of `batch` that lets other threads run Python meanwhile."""
 BATCH_ALONE = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
-"""`batch`, while they may not: a busy one, once it runs, goes on for 5 ms."""
+"""Type of `batch` that keeps the interpreter lock. A busy thread that gets the lock would hold it for 5 ms."""
 LONG = 30_000
-"""Operations of one state, about 10 us, from which other threads may run."""
+"""Operations of one state, about 10 us, above which other threads may run."""
 
 LANES = 8
-"""States that one instruction handles in a batch: 8 doubles fill the widest registers there are."""
+"""Number of states that one instruction processes in a batch: 8 doubles fill the widest registers."""
 OPERATION, NUMBER = 0.05, 0.25
-"""What an operation, and a number that goes in or out, cost in a batch [ns]; memory apart, within a factor of 2."""
+"""Time of an operation and of an input or output number in a batch [ns], within a factor of 2, without memory
+access."""
 SHARE = 0.5e6
-"""Work for which another thread pays [ns]; to begin and end one takes up to 0.1 ms."""
+"""Work that justifies another thread [ns]; a thread takes up to 0.1 ms to start and end."""
 PATIENCE = 30e6
-"""Work in one go [ns]: Ctrl-C is heard after it."""
+"""Work of one call [ns]. Ctrl-C takes effect after the call."""
 
 
 def job(parts: Sequence[Array], y: Array) -> Array:
-    """What `batch` reads: parts (rows, any width) that give the rows of y (rows, n_out), which is contiguous."""
+    """Return the job of `batch`: parts (rows, any width) that form the rows of x, and contiguous results y (rows,
+    n_out)."""
     parts = [part for part in parts if part.shape[1]]
     words = [0, len(y), y.ctypes.data, len(parts)]
     for part in parts:
@@ -50,7 +52,8 @@ def job(parts: Sequence[Array], y: Array) -> Array:
 
 @final
 class Place:
-    """Where a state lies, in parts of some lengths, and its value y; `run` computes this and tells if all is finite."""
+    """Memory for a state, in parts of some lengths, and its value y. `run` computes y and returns True if all is
+    finite."""
 
     def __init__(self, batch: Any, lengths: Sequence[int], shape: tuple[int, ...]):
         x, self.y = np.zeros((1, sum(lengths))), np.zeros(shape)
@@ -61,10 +64,10 @@ class Place:
 
 @final
 class OneState:
-    """Machine code for one state, that comes in parts of some lengths; its value has a shape.
+    """Machine code for one state, with arguments in parts of some lengths and a value of some shape.
 
-    Whoever calls takes a place of his own from those that are free: so threads do not meet there, nor does the handler
-    of a signal meet the call that it interrupts.
+    Each call takes its own memory from a list of free ones. Threads therefore do not share memory, nor does a signal
+    handler share it with the call that it interrupts.
     """
 
     def __init__(self, code: "Code", lengths: Sequence[int], shape: tuple[int, ...]):
@@ -73,12 +76,12 @@ class OneState:
         self._free: list[Place] = []
 
     def __call__(self, parts: Sequence[Array]) -> tuple[Array, bool]:
-        """The value, a new array, and whether all numbers of the parts are finite."""
+        """Return the value, a new array, and True if all numbers of the parts are finite."""
         try:
             place = self._free.pop()
         except IndexError:
             place = Place(self._batch, self._lengths, self._shape)
-        for inside, part in zip(place.parts, parts):  # noqa: B905  (strict takes a fifth of all the time)
+        for inside, part in zip(place.parts, parts):  # noqa: B905  (strict would take a fifth of the time)
             inside[...] = part
         finite = place.run()
         y = place.y.copy()
@@ -88,16 +91,18 @@ class OneState:
 
 @final
 class ManyStates:
-    """Machine code for many states, `LANES` at a time, by as many threads as pay and the process has cores."""
+    """Machine code for many states, `LANES` at a time, in as many threads as useful and as the process has cores."""
 
     def __init__(self, code: "Code"):
         self.code, self._batch = code, BATCH(code.addresses["batch"])
         self._row = OPERATION * code.operations + NUMBER * (code.facts["n_in"] + code.facts["n_out"])
 
     def __call__(self, parts: Sequence[Array]) -> tuple[Array, bool]:
-        """Parts (rows, any width) of n_in numbers a row -> (rows, n_out), and whether all numbers are finite."""
+        """Return the values (rows, n_out) of parts (rows, any width) with n_in numbers per row, and True if all are
+        finite."""
         rows, width = len(parts[0]), sum(part.shape[1] for part in parts)
-        assert width == self.code.facts["n_in"] and all(part.dtype == float for part in parts)  # machine code is blind
+        # machine code does not check
+        assert width == self.code.facts["n_in"] and all(part.dtype == float for part in parts)
         y = np.empty((rows, self.code.facts["n_out"]))
         work = self._row * rows
         threads = max(1, min(int(work / SHARE), cores()))
@@ -109,7 +114,7 @@ class ManyStates:
         def run() -> None:
             own = job(parts, y)
             batch = partial(self._batch, own.ctypes.data)
-            with suppress(IndexError):  # none is left
+            with suppress(IndexError):  # no block is left
                 while True:
                     first = left.popleft()
                     own[:2] = first, min(first + size, rows)
@@ -117,26 +122,26 @@ class ManyStates:
 
         started = []
         try:
-            with suppress(RuntimeError):  # there are no more threads
+            with suppress(RuntimeError):  # the system has no more threads
                 for _ in range(threads - 1):
                     helper = threading.Thread(target=run)
                     helper.start()
                     started.append(helper)
             run()
         finally:
-            left.clear()  # where this thread is interrupted, the others stop too
+            left.clear()  # after an interruption of this thread, the others stop too
             for helper in started:
                 helper.join()
-        assert len(finite) == len(blocks)  # none was lost with its thread
+        assert len(finite) == len(blocks)  # no block was lost in a failed thread
         return y, all(finite)
 
 
 ALLOWED: ContextVar[int | None] = ContextVar("ALLOWED", default=None)
-"""How many cores whoever calls is to use, beside others that are at work; None: all of the process."""
+"""Number of cores for the calls of a thread, if others work beside it; None for all of the process."""
 
 
 def cores() -> int:
-    """How many may be used here."""
+    """Return the number of cores that this call may use."""
     if (allowed := ALLOWED.get()) is not None:
         return allowed
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

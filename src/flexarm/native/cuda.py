@@ -1,8 +1,7 @@
-"""Kernels on a graphics processor, through the driver's own interface: `cuda-core`, NVIDIA's package (extra `gpu`).
+"""Kernels on a graphics processor, through the driver's interface `cuda-core`, NVIDIA's package (extra `gpu`).
 
-The driver compiles PTX when it is loaded and keeps what it made. Whatever is launched or copied stands in one stream,
-and is waited for before anything is read. Which processor, where there are several, the environment says
-(CUDA_VISIBLE_DEVICES).
+The driver compiles PTX when it is loaded, and caches the result. All launches and copies are in one stream, and finish
+before results are read. The environment variable CUDA_VISIBLE_DEVICES selects one of several processors.
 """
 
 import json
@@ -22,66 +21,68 @@ from flexarm.native.sincos import Real
 Array = np.ndarray
 
 GENERATION = (8, 0)
-"""The oldest, as PTX is written for it."""
+"""Oldest supported compute capability, the target of the generated PTX."""
 
 LEAST = 8
-"""Bytes that stand for none."""
+"""Size that replaces an allocation of zero bytes."""
 
 LOADED = 20
-"""Programs kept loaded."""
+"""Number of programs that stay loaded."""
 
 _loaded: "Recent[Any]" = Recent(LOADED)
 
 
 class Memory(Protocol):
-    """Where numbers lie on a device."""
+    """An array in a device's memory."""
 
     @property
     def address(self) -> int:
-        """As a kernel sees it."""
+        """Address on the device."""
 
 
 class Launch(Protocol):
-    """A kernel: called, it begins; `Device.get` waits for it."""
+    """A kernel. A call starts it, and `Device.get` waits for its end."""
 
     def __call__(self, threads: int, memories: Sequence[Memory], integers: Sequence[int]) -> None:
-        """For so many threads."""
+        """Start the kernel with so many threads."""
 
 
 class Device(Protocol):
-    """What runs kernels."""
+    """A device that runs kernels."""
 
     name: str
 
     def kernel(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> Launch:
-        """The kernel of an entry, of parts in LLVM IR; `key` must determine them, given this version of flexarm."""
+        """Return the kernel of an entry, from parts in LLVM IR. `key` must determine the parts for this version of
+        flexarm."""
 
     def put(self, values: Array) -> Memory:
-        """A copy of an array there."""
+        """Return a copy of an array on the device."""
 
     def room(self, values: Array) -> Memory:
-        """As much room as an array has, with nothing in it."""
+        """Return uninitialized memory of the size of an array."""
 
     def get(self, memory: Memory, values: Array) -> None:
-        """What lies there, into a contiguous array of that size, once all that was begun has ended."""
+        """Copy from the device into a contiguous array of the same size, after all work has ended."""
 
     def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
-        """Of a kernel as it was compiled there: registers, bytes of local memory, threads a multiprocessor holds."""
+        """Return the resources of a compiled kernel: registers, bytes of local memory, and threads per
+        multiprocessor."""
 
 
 def device() -> Device:
-    """The graphics processor, for the thread that asks.
+    """Return the graphics processor for the calling thread.
 
     Raises
     ------
     DescriptionError
-        Where there is none, or something is missing to use it.
+        There is none, or software for it is missing.
     """
     return Cuda()
 
 
 def text(key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> str:
-    """PTX of an entry, from disk if it is there, else written and put there."""
+    """Return the PTX of an entry from the cache, or generate and cache it."""
     name = file_name(json.dumps(["ptx", key, entry.ir(real), real, ARCH]))
     kept = read(name)
     if kept is None:
@@ -92,13 +93,13 @@ def text(key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real)
 
 @contextmanager
 def _told(doing: str) -> Iterator[None]:
-    """Say in one line what the driver says in many."""
+    """Convert an error of the driver to a DescriptionError with one line of text."""
     try:
         yield
     except Exception as error:
         if (
             not isinstance(error, RuntimeError | MemoryError) and type(error).__name__ != "CUDAError"
-        ):  # of no base class
+        ):  # CUDAError has no base class
             raise
         why = " ".join(str(error).split()) or type(error).__name__
         raise DescriptionError(f"device is 'gpu'; {doing}: {why}") from error
@@ -106,20 +107,20 @@ def _told(doing: str) -> Iterator[None]:
 
 @final
 class _Memory:
-    """Memory of the driver's."""
+    """Memory that the driver allocated."""
 
     def __init__(self, buffer: Any):
         self.buffer = buffer
 
     @property
     def address(self) -> int:
-        """Of its first byte."""
+        """Address of the first byte."""
         return int(self.buffer.handle)
 
 
 @final
 class Cuda:
-    """The graphics processor as one thread uses it."""
+    """The graphics processor, for one thread."""
 
     def __init__(self) -> None:
         try:
@@ -160,7 +161,8 @@ class Cuda:
     def _kernel(self, written: str, entry: Entry) -> Any:
         def load() -> Any:
             with _told("the driver could not compile the program"):
-                return self._core.ObjectCode.from_ptx(written.encode()).get_kernel(entry.name)  # of str: a file's name
+                # a str would be a file's name
+                return self._core.ObjectCode.from_ptx(written.encode()).get_kernel(entry.name)
 
         return _loaded(f"{self._device.device_id}\n{written}", load)
 
@@ -171,7 +173,7 @@ class Cuda:
         if values.nbytes:
             with _told("numbers could not be copied there"):
                 memory.buffer.copy_from(self._here(values), stream=self._stream)
-                self._stream.sync()  # the array may be gone later
+                self._stream.sync()  # the array may not exist later
         return memory
 
     def room(self, values: Array) -> _Memory:
@@ -187,5 +189,5 @@ class Cuda:
             self._stream.sync()
 
     def _here(self, values: Array) -> Any:
-        """An array as the driver sees it."""
+        """Return an array in the form that the driver takes."""
         return self._core.Buffer.from_handle(values.ctypes.data, values.nbytes, owner=values)

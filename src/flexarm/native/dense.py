@@ -1,16 +1,16 @@
-"""Dense linear algebra of small matrices, to be translated: inverses, real and complex, and products with vectors.
+"""Dense linear algebra of small matrices, to be translated: real and complex inverses, and products with vectors.
 
-Newton's matrix is inverted now and then and multiplied with many times. A product is a sum of columns, several of whose
-numbers are handled at once, while each number of a solution by factors has to wait for the one before.
+Newton's matrix is inverted rarely and multiplied often. A product is a sum of columns, in which SIMD processes several
+numbers at once. In a solution by factors, each number would have to wait for the previous one.
 
-A matrix stands column by column. A complex one stands as its real parts followed by its imaginary parts.
+Matrices are stored column by column. A complex matrix is stored as its real parts followed by its imaginary parts.
 """
 
 from flexarm.native.language import Floats, Words, lanes
 
 
 def inverted(A: Floats, pivots: Words, n: int) -> int:
-    """The inverse of A (n, n) in its place, by Gauss and Jordan; 0 where it is singular, or not a number."""
+    """Invert A (n, n) in place by Gauss-Jordan elimination. Return 0 if A is singular or not finite."""
     for c in range(n):
         p = c
         for r in range(c + 1, n):
@@ -44,7 +44,7 @@ def inverted(A: Floats, pivots: Words, n: int) -> int:
 
 
 def multiplied(A: Floats, n: int, x: Floats, y: Floats) -> None:
-    """y = A x."""
+    """Compute y = A x."""
     for j in lanes(n):
         y[j] = 0.0
     for c in range(n):
@@ -54,7 +54,7 @@ def multiplied(A: Floats, n: int, x: Floats, y: Floats) -> None:
 
 
 def inverted_complex(A: Floats, pivots: Words, n: int) -> int:
-    """As `inverted`; a pivot is the largest by the sum of its parts' sizes."""
+    """Invert a complex matrix like `inverted`. The pivot has the largest sum of the sizes of its parts."""
     B = A[n * n :]
     for c in range(n):
         p = c
@@ -96,7 +96,7 @@ def inverted_complex(A: Floats, pivots: Words, n: int) -> int:
 
 
 def multiplied_complex(A: Floats, n: int, x: Floats, y: Floats) -> None:
-    """y = A x; the vectors stand as real parts followed by imaginary parts."""
+    """Compute y = A x. The vectors are real parts followed by imaginary parts."""
     B, u, v = A[n * n :], y, y[n:]
     for j in lanes(2 * n):
         y[j] = 0.0

@@ -1,4 +1,4 @@
-"""LLVM IR of exp and tanh, for where there is neither an instruction nor a library: friction has both."""
+"""LLVM IR of exp and tanh, which friction uses, for devices with neither an instruction nor a library."""
 
 from math import factorial
 
@@ -10,16 +10,16 @@ ROUND, SHORT_ROUND = 6755399441055744.0, 12582912.0  # adding it leaves the near
 
 
 def exponential(numbers: Numbers) -> str:
-    """IR of `exp_(x)` and `tanh_(x)`.
+    """Return the IR of `exp_(x)` and `tanh_(x)`.
 
-    x = n ln 2 + r, and exp(r) - 1 by its series, to 4e-18 of 13 terms for doubles and 5e-9 of 7 for floats. tanh is
-    d/(d + 2), d = exp(2 x) - 1, so that small arguments keep their digits. NaN stays NaN.
+    x = n ln 2 + r, with a series of exp(r) - 1: 13 terms with an error of 4e-18 for doubles, 7 terms with 5e-9 for
+    floats. tanh is d/(d + 2), d = exp(2 x) - 1, which is accurate for small arguments. NaN stays NaN.
     """
     T, N, B, suffix, c = numbers.T, numbers.N, numbers.B, numbers.suffix, numbers.constant
     long = numbers.real == "double"
     terms, ln2, rounding = (13, LN2, ROUND) if long else (7, SHORT_LN2, SHORT_ROUND)
     least, most, bias, mantissa = (-745.2, 709.8, 1023, 52) if long else (-104.0, 88.8, 127, 23)
-    far = 40.0 if long else 20.0  # tanh is 1 from a half of it on
+    far = 40.0 if long else 20.0  # tanh rounds to 1 above half of it
     series, last = [], c(1.0 / factorial(terms))
     for i in range(terms - 1, 0, -1):
         series += [
@@ -37,7 +37,7 @@ def exponential(numbers: Numbers) -> str:
         ]
 
     def power(name: str, of: str) -> list[str]:
-        """2 to the power of an integer."""
+        """Return the IR of 2 to the power of an integer."""
         return [
             f"  %{name}b = add {N} {of}, {numbers.integer(bias)}",
             f"  %{name}s = shl {N} %{name}b, {numbers.integer(mantissa)}",
@@ -46,7 +46,7 @@ def exponential(numbers: Numbers) -> str:
 
     lines = [
         f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})",
-        f"define internal {{{N}, {T}}} @parted_({T} %y) alwaysinline {{",  # n, exp(r) - 1
+        f"define internal {{{N}, {T}}} @parted_({T} %y) alwaysinline {{",  # returns n, exp(r) - 1
         f"  %turns = fmul {T} %y, {c(1.4426950408889634)}",
         f"  %shifted = fadd {T} %turns, {c(rounding)}",
         f"  %n = fsub {T} %shifted, {c(rounding)}",
@@ -67,7 +67,7 @@ def exponential(numbers: Numbers) -> str:
         f"  %pair = call {{{N}, {T}}} @parted_({T} %y)",
         f"  %n = extractvalue {{{N}, {T}}} %pair, 0",
         f"  %p = extractvalue {{{N}, {T}}} %pair, 1",
-        f"  %n1 = ashr {N} %n, {numbers.integer(1)}",  # in halves: 2^n may be no number where exp(x) is one
+        f"  %n1 = ashr {N} %n, {numbers.integer(1)}",  # in two halves, since 2^n may overflow where exp(x) does not
         f"  %n2 = sub {N} %n, %n1",
         *power("s1", "%n1"),
         *power("s2", "%n2"),

@@ -1,4 +1,4 @@
-"""Machine code of functions that are written in the language of `language`."""
+"""Machine code of functions in the language of `language`."""
 
 import inspect
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from flexarm.native.kernel import Code, Source, code
 
 
 def translated(*functions: Callable[..., Any]) -> Code:
-    """Machine code of functions, each under its name; kept on disk."""
+    """Return the machine code of functions, each under its own name, from the cache or compiled."""
     key = "\n".join(["translated", *(f"{f.__qualname__}\n{inspect.getsource(f)}" for f in functions)])
     names = tuple(f.__name__ for f in functions)
 

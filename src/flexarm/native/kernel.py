@@ -1,6 +1,6 @@
-"""Machine code: LLVM IR compiled in the process, without a system compiler, and kept on disk.
+"""Machine code: LLVM IR that is compiled within the process, without a system compiler, and cached on disk.
 
-A kernel is found on disk by what it is made from, so nothing is compiled twice.
+The cache's key of a kernel is the kernel's definition, so nothing is compiled twice.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ class Source:
 @final
 @dataclass(frozen=True)
 class Code:
-    """Loaded machine code: the address of each symbol, and the facts kept with it.
+    """Loaded machine code: the address of each symbol, and the facts stored with the code.
 
-    It stays in memory as long as this object does.
+    The code stays in memory as long as this object exists.
     """
 
     addresses: dict[str, Address]
@@ -49,7 +49,7 @@ class Code:
 
     @property
     def operations(self) -> int:
-        """Of a kernel: multiplications and additions."""
+        """Number of multiplications and additions of a kernel."""
         return self.facts["multiplications"] + self.facts["additions"]
 
     def __deepcopy__(self, _: Any) -> "Code":
@@ -60,10 +60,10 @@ class Code:
 
 
 def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Callable[[], Source]) -> Code:
-    """The machine code made from `key`, from disk if it is there, else built and put there.
+    """Return the machine code of `key` from the cache, or build and cache it.
 
-    `key` must determine what `build` returns, given this version of flexarm's sources. `symbols` and `facts` are the
-    names that the caller needs; something kept that has others is built again.
+    `key` must determine the result of `build`, for this version of flexarm's sources. `symbols` and `facts` are the
+    names that the caller needs. Cached code with other names is built again.
     """
     name = file_name(key)
     if (kept := _parted(read(name))) is not None and set(kept[0]) == set(facts):
@@ -81,12 +81,12 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
 
 
 def file_name(key: str) -> str:
-    """What is kept under a key by this version of flexarm, of its libraries, on this processor."""
+    """Return the cache's file name of a key for this version of flexarm, of its libraries, and this processor."""
     return hashlib.sha256("\n".join([key, *_circumstances()]).encode()).hexdigest() + ".bin"
 
 
 def _parted(kept: bytes | None) -> tuple[dict[str, int], bytes] | None:
-    """The facts and the machine code, or None if that is not what it is."""
+    """Return the facts and the machine code, or None if the content is not valid."""
     if kept is None:
         return None
     head, _, machine_code = kept.partition(b"\n")
@@ -100,21 +100,22 @@ def _parted(kept: bytes | None) -> tuple[dict[str, int], bytes] | None:
 
 @cache
 def _circumstances() -> tuple[str, ...]:
-    """What else machine code depends on: our own sources, the libraries, the processor."""
-    from importlib import metadata  # late: it reads mail
+    """Return all other things on which machine code depends: flexarm's sources, the libraries, the processor."""
+    from importlib import metadata  # here, since it imports the email package
 
     import llvmlite.binding as llvm
     from llvmlite.binding import ffi
 
-    hold_at_forks(ffi.lib._lock)  # noqa: SLF001  (threads that free machine code hold it, beside those that build)
-    sources = sources_digest(Path(__file__).parents[1])  # the whole package
+    # threads that free machine code hold it, in addition to those that build
+    hold_at_forks(ffi.lib._lock)  # noqa: SLF001
+    sources = sources_digest(Path(__file__).parents[1])  # the complete package
     features = llvm.get_host_cpu_features().flatten()
     versions = (metadata.version("casadi"), metadata.version("llvmlite"))
     return (sources, *versions, llvm.get_host_cpu_name(), features)
 
 
 def sources_digest(folder: Path) -> str:
-    """Of every source file below a folder, with its place: whichever of them changes, nothing kept fits any more."""
+    """Return a digest of all source files below a folder with their paths. Any change invalidates the cache."""
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):
         digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
@@ -126,7 +127,7 @@ def sources_digest(folder: Path) -> str:
 
 @cache
 def target_machine(effort: int = 2) -> Any:
-    """Of this processor, for compiling."""
+    """Return a compiler for this processor."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -138,9 +139,9 @@ def target_machine(effort: int = 2) -> Any:
 
 
 def _compile(ir: str, effort: int = 2) -> bytes:
-    """Object files, one a module, each behind its length in 8 bytes.
+    """Return object files, one per module, each preceded by its length in 8 bytes.
 
-    No passes beside those of the code generator: they cost as much again and gain a twentieth.
+    There are no passes except those of the code generator: others would double the time and gain 5 %.
     """
     import llvmlite.binding as llvm
 
@@ -150,7 +151,7 @@ def _compile(ir: str, effort: int = 2) -> bytes:
 
 
 def _objects(machine_code: bytes) -> list[bytes]:
-    """The object files that `_compile` has put together."""
+    """Return the object files that `_compile` has concatenated."""
     found = []
     while machine_code:
         end = 8 + int.from_bytes(machine_code[:8], "little")
@@ -166,7 +167,7 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
     features = llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True
-    )  # an engine takes its machine for itself
+    )  # an engine takes ownership of its machine
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     for each in _objects(machine_code):
         engine.add_object_file(llvm.ObjectFileRef.from_data(each))
@@ -180,8 +181,8 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
 Check = Callable[[Callable[[np.ndarray], np.ndarray]], None]
 
 EFFORT = 1
-"""With which code for one state is made: that takes a tenth less time than with 2, and the code as long, within a
-percent. Code for eight states would be slower by up to 4 percent."""
+"""Optimization level of code for one state. Compared with level 2, compiling takes a tenth less time, and the code is
+equally fast within a percent. Code for eight states would be up to 4 percent slower."""
 
 ENTRIES = ("evaluate", "batch")
 FACTS = ("n_in", "n_out", "multiplications", "additions")
@@ -189,23 +190,23 @@ FACTS = ("n_in", "n_out", "multiplications", "additions")
 
 @final
 class Kernel:
-    """A function of n_in numbers that gives n_out numbers, compiled for one state and, when first asked, for many.
+    """A function from n_in to n_out numbers, compiled for one state and, on first use, for many.
 
-    Any number of threads may ask and call at once.
+    Any number of threads may use a kernel at once.
 
     Parameters
     ----------
     key : str
-        What the function is made from; see `code`.
+        Definition of the function; see `code`.
     trace : () -> casadi.Function
-        The function itself, called only when no machine code is kept.
-    check : (function of (n_in,) that gives (n_out,)) -> None, optional
-        Called with the compiled function before anybody else can; raises what speaks against it.
+        Returns the function itself, and is called only if no machine code is cached.
+    check : (function of (n_in,) that returns (n_out,)) -> None, optional
+        Checks the compiled function before its first use, and raises an error if it is wrong.
 
     Attributes
     ----------
     key, trace
-        As given: other machines are written for from them.
+        As given; code for other devices is generated from them.
     """
 
     def __init__(self, key: str, trace: Callable[[], Any], check: Check | None = None):
@@ -226,10 +227,10 @@ class Kernel:
         self._one, self._many = Once(one), Once(many)
 
     constants = np.empty(0)
-    """None of its inputs follows from parameters, see `varying.At`."""
+    """Constants that follow from parameters, see `varying.At`. A kernel has none."""
 
     def constants_of(self, p: np.ndarray) -> np.ndarray:
-        """None, whatever the parameters are: (..., k) -> (..., 0)."""
+        """Return no constants, for any parameters: (..., k) -> (..., 0)."""
         return np.empty((*p.shape[:-1], 0))
 
     def __deepcopy__(self, _: Any) -> "Kernel":
@@ -249,20 +250,20 @@ class Kernel:
         return self._many().code
 
     def one(self, x: np.ndarray) -> np.ndarray:
-        """(n_in,) -> (n_out,)."""
+        """Evaluate one state: (n_in,) -> (n_out,)."""
         return self._one()([x])[0]
 
     def many(self, x: np.ndarray) -> np.ndarray:
-        """(N, n_in) -> (N, n_out); x of doubles."""
+        """Evaluate many states: (N, n_in) -> (N, n_out); x of doubles."""
         return self._many()([x])[0]
 
     def one_state(self, lengths: Sequence[int], shape: tuple[int, ...]) -> OneState:
-        """For one state in parts of these lengths, n_in together, and a value of this shape."""
+        """Return code for one state in parts of these lengths, n_in together, and a value of this shape."""
         return OneState(self.code, lengths, shape)
 
     @property
     def many_states(self) -> ManyStates:
-        """For many states in parts."""
+        """Code for many states in parts."""
         return self._many()
 
 

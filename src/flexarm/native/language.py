@@ -1,14 +1,19 @@
-"""Loops in machine code, written as Python functions: the part of the language that is translated to LLVM IR.
+"""Loops in machine code, written as Python functions in a subset of Python that is translated to LLVM IR.
 
-A function that is to be translated has annotated arguments: `int` (64 bits), `float`, `Floats` and `Words` (where
-numbers, or integers and addresses of 8 bytes, lie), records, which are dataclasses of such and of other records, and
-`Sequence[SomeRecord]`, where the address of one lies. It may use assignments, arithmetic, comparisons, `if`, `while`,
-`for i in range(...)`, `for i in lanes(n)`, `break`, `continue`, `return`, `x[i]`, `x[i:]` (what lies from there on),
-`record.name`, `min`, `max`, `abs`, `sqrt`, `float`, `int`, `call`, the numbers of its module, and other functions of
-the kind. Integers are divided as those that are not negative.
+A function to be translated has annotated arguments of these types:
 
-The same function runs in Python, with arrays, a view in the place of `x[i:]` and functions in the place of addresses:
-so it can be tested without a compiler, and what was translated compared with what was meant.
+- `int` (64 bits) and `float`
+- `Floats` and `Words`, addresses of arrays of numbers, or of integers and addresses of 8 bytes
+- records, dataclasses of these types and of other records
+- `Sequence[SomeRecord]`, the address of a word with a record's address
+
+The function may use assignments, arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `for i in lanes(n)`,
+`break`, `continue`, `return`, `x[i]`, `x[i:]` (the address of x[i]), `record.name`, `min`, `max`, `abs`, `sqrt`,
+`float`, `int`, `call`, the constants of its module, and other such functions. Division of integers is correct for
+non-negative ones only.
+
+The same function runs in Python, with arrays, views in place of `x[i:]` and functions in place of addresses. It can
+therefore be tested without a compiler, and compared with its translation.
 """
 
 import math
@@ -18,36 +23,36 @@ from typing import Annotated, Any, TypeAlias, final
 import numpy as np
 
 Floats: TypeAlias = Annotated[np.ndarray, "double"]
-"""Where numbers lie."""
+"""Address of an array of numbers."""
 Words: TypeAlias = Annotated[np.ndarray, "i64"]
-"""Where integers of 8 bytes lie, or addresses."""
+"""Address of an array of 8-byte integers or addresses."""
 
 
 def call(function: Any, *arguments: Any) -> None:
-    """Call what stands at an address: `void function(...)`."""
+    """Call the function at an address: `void function(...)`."""
     function(*arguments)
 
 
 def lanes(count: int) -> range:
-    """For rounds that do not depend on each other, so that several are made at once.
+    """Return a range for iterations that do not depend on each other, so that several are executed at once.
 
-    In the loop the counter stands alone between brackets, x[i], and such elements alone are assigned. What one round
-    takes and another does not is said as `a if x[i] < y[i] else b`, of which both values are computed. Anything else
-    is refused when it is translated.
+    Within the loop, the counter may only appear alone as an index, x[i], and only such elements may be assigned. A
+    condition on an element has the form `a if x[i] < y[i] else b`, which computes both values. The translation raises
+    an error for anything else.
     """
     return range(count)
 
 
 def sqrt(x: float) -> float:
-    """Square root."""
+    """Return the square root."""
     return math.sqrt(x)
 
 
 @final
 class Placed:
-    """A record where translated functions see it, a word a field; its fields are read and written like its own.
+    """A record in memory for translated functions, one word per field. Its fields are read and written as attributes.
 
-    Arrays and other records are fixed, and stay alive with it.
+    Arrays and other records cannot be replaced, and stay alive with the record.
     """
 
     address: int

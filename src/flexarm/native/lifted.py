@@ -1,7 +1,7 @@
-"""A program apart from its numbers, which become its last inputs: what differs in them alone shares machine code.
+"""Programs with their constants moved to an input, so that programs with different constants share machine code.
 
-A controller's gains, the times of a reference and the inertias in a law stand in a traced program as constants. Its
-structure is what is left without them, and by that it is compiled and kept.
+A controller's gains, the times of a reference and the inertias in a law are constants of a traced program. The
+structure is the program without them, and it is the key of the compiled code.
 """
 
 import hashlib
@@ -27,19 +27,20 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True)
 class Lifted:
-    """A program apart from its numbers.
+    """A program with its constants separated.
 
     Attributes
     ----------
     structure : str
-        A digest: that of two programs is the same where they differ in `constants` alone.
+        A digest, which is the same for two programs that differ only in `constants`.
     constants : (k,)
-        All numbers but zero, which comparisons are made with (as a factor or a term it is simplified away), infinities,
-        NaN, and exponents, for which powers are compiled. 1, 2 and 1/2 too may be somebody's gain or limit, and in the
-        code itself would have to be loaded as well. A number that is used several times is there as often: equal gains
-        are no other structure than different ones, and links that are alike remain so (`program.repeats`).
+        All constants except zero (in comparisons; as a factor or a term it is simplified away), infinities, NaN, and
+        exponents, for which powers are compiled. 1, 2 and 1/2 are included, because they may be a gain or a limit, and
+        in
+        the code they would also have to be loaded. A constant that is used several times appears as often. Equal gains
+        therefore have the same structure as different ones, and equal links stay equal (`program.repeats`).
     function : () -> casadi.Function
-        Of the same arguments and, last, of the constants.
+        The program with the constants as its last argument.
     """
 
     structure: str
@@ -48,19 +49,19 @@ class Lifted:
 
 
 def lifted(function: "ca.Function") -> Lifted:
-    """An SX function apart from its numbers. A divisor is inverted: the constant is what is multiplied with."""
-    import casadi as ca  # late: it takes long to import
+    """Separate an SX function from its constants. A divisor is inverted: the constant is its reciprocal."""
+    import casadi as ca  # here, since it takes long to import
 
     from flexarm.native.program import steps
 
-    powers = (ca.OP_POW, ca.OP_CONSTPOW)  # compiled according to their exponent
+    powers = (ca.OP_POW, ca.OP_CONSTPOW)  # compiled for their exponent
     constants: list[float] = []
     form: list[float] = []
     rows: list[tuple] = []
-    register: dict[int, int | float] = {}  # what stands there: the number of an operation, or a constant
+    register: dict[int, int | float] = {}  # value of a place: the index of an operation, or a constant
 
     def number(value: float, lifts: bool = True) -> int:
-        """-2, -4, ... for one of the constants; -1, -3, ... for one of the form."""
+        """Return -2, -4, ... for one of the constants; -1, -3, ... for a number that stays in the structure."""
         lifts = lifts and isfinite(value) and value != 0
         kept = constants if lifts else form
         kept.append(value)
@@ -71,12 +72,12 @@ def lifted(function: "ca.Function") -> Lifted:
             register[target[0]] = value
             continue
         args: list[int | float] = [] if op == ca.OP_INPUT else [register[w] for w in where]
-        if op == ca.OP_TWICE:  # by somebody's gain of 2, perhaps
+        if op == ca.OP_TWICE:  # the factor 2 may be a user's gain
             op, args = ca.OP_MUL, [*args, 2.0]
         if float in map(type, args):
             if op == ca.OP_DIV and isinstance(args[1], float):
                 op, args[1] = ca.OP_MUL, 1.0 / args[1]
-            if op == ca.OP_MUL:  # 2 x, x 2 and x / 0.5 are one
+            if op == ca.OP_MUL:  # 2 x, x 2 and x / 0.5 are equal
                 args.sort(key=lambda a: isinstance(a, float))
             args = [number(a, not (j and op in powers)) if isinstance(a, float) else a for j, a in enumerate(args)]
         row = (op, *where) if op == ca.OP_INPUT else (op, *args, *target) if op == ca.OP_OUTPUT else (op, *args)
@@ -91,7 +92,7 @@ def lifted(function: "ca.Function") -> Lifted:
 
 
 def _written(function: "ca.Function", rows: list[tuple], form: list[float], count: int) -> "ca.Function":
-    """The function from its operations."""
+    """Return the function of a list of operations."""
     import casadi as ca
 
     x, numbers = function.sx_in(), ca.SX.sym("constants", count)
@@ -121,7 +122,7 @@ def _written(function: "ca.Function", rows: list[tuple], form: list[float], coun
 
 @final
 class LiftedKernel:
-    """A function compiled by its structure; `one` and `many` put its own numbers in."""
+    """A function compiled by its structure. `one` and `many` insert its constants."""
 
     def __init__(self, kernel: Kernel, constants: Array):
         def one() -> OneState:
@@ -138,57 +139,57 @@ class LiftedKernel:
 
     @property
     def key(self) -> str:
-        """What the kernel of x and the constants is made from."""
+        """Definition of the kernel of x and the constants."""
         return self._kernel.key
 
     @property
     def trace(self) -> Callable[[], Any]:
-        """Its function."""
+        """Function that returns the kernel's CasADi function."""
         return self._kernel.trace
 
     @property
     def code(self) -> Code:
-        """Machine code for one state, behind which the constants stand."""
+        """Machine code for one state, which takes the constants last."""
         return self._kernel.code
 
     @property
     def vector_code(self) -> Code:
-        """Machine code for `LANES` states at a time, each with constants of its own."""
+        """Machine code for `LANES` states at a time, each with its own constants."""
         return self._kernel.vector_code
 
     def one_state(self, lengths: Sequence[int], shape: tuple[int, ...]) -> OneState:
-        """For one state in parts of these lengths, the constants last."""
+        """Return code for one state in parts of these lengths, the constants last."""
         return self._kernel.one_state(lengths, shape)
 
     @property
     def many_states(self) -> ManyStates:
-        """For many states in parts, the constants of each last."""
+        """Code for many states in parts, the constants of each last."""
         return self._kernel.many_states
 
     def one(self, x: Array) -> Array:
-        """(n_in,) without the constants -> (n_out,)."""
+        """Evaluate one state: (n_in,) without the constants -> (n_out,)."""
         return self._one()([x, self.constants])[0]
 
     def many(self, x: Array) -> Array:
-        """(N, n_in) without the constants -> (N, n_out); x of doubles."""
+        """Evaluate many states: (N, n_in) without the constants -> (N, n_out); x of doubles."""
         constants = np.broadcast_to(self.constants, (len(x), len(self.constants)))
         return self._kernel.many_states([x, constants])[0]
 
 
 KEPT = 64
-"""Of each kind that stay loaded for the next run."""
+"""Number of kernels of each kind that stay loaded for the next run."""
 
 _BY_STRUCTURE: Recent[Kernel] = Recent(KEPT)
 _BY_KEY: Recent[LiftedKernel] = Recent(KEPT)
 
 
 def kernel(function: "ca.Function") -> LiftedKernel:
-    """An SX function compiled by its structure: what differs in numbers alone is found on disk, or loaded already."""
+    """Compile an SX function by its structure. Functions that differ only in constants share cached or loaded code."""
     return _compiled(lifted(function))
 
 
 def kernel_of(key: str, trace: Callable[[], "ca.Function"]) -> LiftedKernel:
-    """The same for a function that follows from its key. Its structure and numbers are kept: it is traced once."""
+    """Compile a function that its key defines. Its structure and constants are cached, so that it is traced once."""
     return _BY_KEY(key, lambda: _compiled(_known(key, trace)))
 
 
@@ -198,7 +199,7 @@ def _compiled(found: Lifted) -> LiftedKernel:
 
 
 DIGEST = hashlib.sha256().digest_size * 2
-"""Characters of a structure."""
+"""Number of characters of a structure."""
 
 
 def _known(key: str, trace: Callable[[], "ca.Function"]) -> Lifted:

@@ -1,10 +1,11 @@
-"""A straight-line program as LLVM IR, split in pieces, for one state or several lanes at once.
+"""LLVM IR of a straight-line program, split into pieces, for one state or a SIMD batch of several.
 
-Register allocation is quadratic in the length of a block, so the program is cut into functions of `PIECE` instructions,
-a long one of `SHORT`; values that outlive their piece pass through memory. What repeats itself becomes a loop of such
-functions. A long program becomes several modules that LLVM compiles one by one, so that Ctrl-C need not wait for the
-last.
-Sines and cosines come in pairs and are computed in line, without a call, so that lanes stay lanes.
+Register allocation is quadratic in the length of a block. The program is therefore split into functions of `PIECE`
+instructions, a long program into functions of `SHORT`. Values that other pieces need pass through memory. Repeated
+parts become loops of such functions. A long program becomes several modules that LLVM compiles one by one, so that
+Ctrl-C need not wait for all of them.
+
+Sines and cosines are computed in pairs and inline, without a call, so that they too use SIMD.
 """
 
 from dataclasses import dataclass
@@ -20,22 +21,24 @@ PIECE = 2000
 """Instructions in one function."""
 
 LONG, SHORT = 10_000, 500
-"""Instructions of a program from which on its functions are short, and theirs. There most numbers wait in memory
-anyway: where the allocator sees fewer of them it is quicker by a quarter, and so is what it makes, by 3 percent for one
-state and by 18 for eight; of a program of 3000 instructions the code would be slower by 4 to 6."""
+"""Number of instructions above which a program has short functions, and their length. Most numbers of a long program
+pass through memory anyway. With short functions the allocator is faster by a quarter, and the code by 3 percent for one
+state and by 18 for eight. The code of a program of 3000 instructions would be 4 to 6 percent slower."""
 
 SHARE = 300_000
-"""Characters of functions in one module, about 4000 instructions; the last function goes beyond."""
+"""Characters of functions in one module, about 4000 instructions. The last function may exceed them."""
 
 FAST = "nsz contract arcp"
-"""Freedoms given to the compiler. NaN and infinity keep their meaning, so that a diverged state can be recognized.
+"""Fast-math flags. NaN and infinity keep their meaning, so that a diverged state can be recognized.
 
-`reassoc` must never stand beside `contract`. With both, LLVM's instruction selection (up to 22.1 at least) rewrites
+`reassoc` must never be combined with `contract`. With both, LLVM's instruction selection (up to 22.1 at least) rewrites
 a b + c d + e in place as fma(a, b, fma(c, d, e)). Where the same sum occurs twice, with factors in another order, the
-two are merged after the first has been rewritten, and e is added twice. `reassoc` gains nothing measurable."""
+two are merged after the first has been rewritten, and e is added twice. `reassoc` gains nothing measurable.
+"""
 
 QUICK = {"double": "", "float": " afn"}
-"""More of them for an inverse: a float is taken from the instruction that there is for it, 1 in the last place off."""
+"""Further flags of an inverse. A float is inverted by the approximate instruction, with an error of 1 in the last
+place."""
 
 BINARY = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul"}
 COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
@@ -65,7 +68,7 @@ INTRINSICS = {
 
 @dataclass(frozen=True)
 class Piece:
-    """The instructions of one function; of a loop, those of its first round, `period` before those of the second."""
+    """The instructions of one function. Those of a loop are its first round, `period` before those of the second."""
 
     span: range
     rounds: int = 1
@@ -73,9 +76,9 @@ class Piece:
 
 
 def ir(code: list[Instruction], lanes: int) -> str:
-    """LLVM IR of `void evaluate(ptr in, ptr out)`: in and out hold `lanes` doubles for each number of the program.
+    """Return the LLVM IR of `void evaluate(ptr in, ptr out)`, with `lanes` doubles in `in` and `out` per number.
 
-    One text of one or several modules, `BORDER` between them; `evaluate` stands in the last.
+    The text has one or several modules, with `BORDER` between them. `evaluate` is in the last one.
     """
     numbers = Numbers(lanes)
     T = numbers.T
@@ -111,10 +114,10 @@ def ir(code: list[Instruction], lanes: int) -> str:
 
 
 def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int], int]:
-    """Pieces in the order in which they run, those of a loop together; a slot of `work` for each value that leaves its
-    piece; the number of slots.
+    """Return pieces in the order of execution, grouped by loop; slots of `work` for values that leave their piece; and
+    size.
 
-    A loop's values lie round after round, so that another loop that reads them finds them at equal distances.
+    The values of a loop are stored round after round, so that another loop reads them at equal distances.
     """
     groups: list[list[Piece]] = []
     done = 0
@@ -130,7 +133,7 @@ def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int],
         for r in range(pieces[0].rounds):
             for i, piece in enumerate(pieces):
                 home += [(g, r, i)] * len(piece.span)
-    leaving: list[set[int]] = [set() for _ in groups]  # as they are called in the first round
+    leaving: list[set[int]] = [set() for _ in groups]  # by the groups as they are called in the first round
     for k, instruction in enumerate(code):
         for a in instruction.args:
             if isinstance(a, int) and code[a].op != INPUT and home[a] != home[k]:
@@ -147,13 +150,14 @@ def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int],
 def _cut(code: list[Instruction], span: range) -> list[range]:
     cuts, piece = [span.start], PIECE if len(code) < LONG else min(SHORT, PIECE)
     for k in span:
-        if k - cuts[-1] >= piece and code[k].op != PART:  # the halves of a pair stay with it
+        if k - cuts[-1] >= piece and code[k].op != PART:  # the halves of a pair stay together
             cuts.append(k)
     return [range(a, b) for a, b in pairwise([*cuts, span.stop]) if b > a]
 
 
 def _even(code: list[Instruction], pieces: list[Piece], slot: dict[int, int]) -> list[list[Piece]]:
-    """A loop over the longest stretch of rounds in which every address grows by equal steps, the others written out."""
+    """Return a loop over the longest sequence of rounds in which every address grows by equal steps, and the other
+    rounds."""
     rounds, period = pieces[0].rounds, pieces[0].period
     if rounds == 1:
         return [pieces]
@@ -166,7 +170,7 @@ def _even(code: list[Instruction], pieces: list[Piece], slot: dict[int, int]) ->
             for j, a in enumerate(code[k].args):
                 if isinstance(a, int) and (code[a].op == INPUT or a not in piece.span):
                     addresses.append([_place(code, slot, code[k + shift].args[j]) for shift in shifts])
-    uneven = (np.diff(np.array(addresses), 2, axis=1) != 0).any(axis=0)  # at three rounds in a row
+    uneven = (np.diff(np.array(addresses), 2, axis=1) != 0).any(axis=0)  # for three rounds in a row
     edges = np.flatnonzero(np.concatenate([[True], uneven, [True]]))
     longest = int(np.argmax(np.diff(edges)))
     low, high = int(edges[longest]), int(edges[longest + 1]) + 1
@@ -179,13 +183,13 @@ def _even(code: list[Instruction], pieces: list[Piece], slot: dict[int, int]) ->
 
 
 def _place(code: list[Instruction], slot: dict[int, int], a: int | float) -> int:
-    """Where an argument from outside its piece lies, in `in` or in `work`."""
+    """Return the index, in `in` or in `work`, of an argument from outside its piece."""
     assert isinstance(a, int)
     return code[a].index if code[a].op == INPUT else slot[a]
 
 
 def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers: Numbers, number: int) -> str:
-    """IR of one function, and of the table of those of its constants that differ between rounds."""
+    """Return the IR of one function, and of a table of its constants that differ between rounds."""
     lines: list[str] = []
     bases: dict[tuple[str, int], str] = {}
     loaded: dict[tuple[int, int], str] = {}
@@ -195,7 +199,7 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers:
     shifts = [r * piece.period for r in range(piece.rounds)]
 
     def address(label: str, base: str, first: int, second: int) -> str:
-        """Pointer to a number that is the `first` of its array in the first round, the `second` in the second."""
+        """Return a pointer to a number with the index `first` in the first round and `second` in the second."""
         step = second - first
         if step and (base, step) not in bases:
             moving = f"%b{len(bases)}"
@@ -206,7 +210,7 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers:
         return label
 
     def literal(values: list[float]) -> str:
-        """A constant, or the round's one from the table."""
+        """Return a constant, or the load of the round's constant from the table."""
         if len(set(map(repr, values))) == 1:
             return numbers.constant(values[0])
         label = f"%t{len(columns)}"
@@ -257,7 +261,7 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers:
 
 
 def operation(k: int, op: int | str, index: int, x: list[str], numbers: Numbers) -> str:
-    """IR of %v<k>, the value of one operation of these arguments; raises `NotImplementedError` where there is none."""
+    """Return the IR of %v<k>, the value of one operation. Raise `NotImplementedError` for an unknown operation."""
     v, T, bits, zero = f"  %v{k}", numbers.T, numbers.B, numbers.constant(0.0)
     if op in BINARY:
         return f"{v} = {BINARY[op]} {FAST} {T} {x[0]}, {x[1]}"
@@ -282,7 +286,7 @@ def operation(k: int, op: int | str, index: int, x: list[str], numbers: Numbers)
     if op == ca.OP_NOT:
         return f"  %c{k} = fcmp oeq {T} {x[0]}, {zero}\n{v} = uitofp {bits} %c{k} to {T}"
     if op == ca.OP_AND:
-        return f"{v} = fmul {T} {x[0]}, {x[1]}"  # truth is 1.0 or 0.0
+        return f"{v} = fmul {T} {x[0]}, {x[1]}"  # true is 1.0 and false is 0.0
     if op == ca.OP_IF_ELSE_ZERO:
         return f"  %c{k} = fcmp une {T} {x[0]}, {zero}\n{v} = select {bits} %c{k}, {T} {x[1]}, {T} {zero}"
     if op in INTRINSICS:

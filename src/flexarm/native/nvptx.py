@@ -1,13 +1,13 @@
-"""Programs and loops as PTX, the assembler that the drivers of NVIDIA's graphics processors compile.
+"""Programs and loops as PTX, the assembler language that the drivers of NVIDIA's graphics processors compile.
 
-The same instructions as on the processor, by the same emitter, in one function without a call: every thread has a state
-of its own. Sines, exp and tanh are our own. What else CasADi has and PTX has not (powers, tangents) is refused by its
-name before LLVM, which would end the process, sees it. Sums and products round as on the processor and are fused where
-they may be; the inverse of a float is the approximate instruction's, 1 in the last place off, that of a double is
-rounded.
+The same emitter generates the same instructions as on the CPU, in one function without calls. Every thread has its own
+state. Sines, exp and tanh are flexarm's own functions. Other CasADi operations without a PTX instruction (powers,
+tangents) raise an error before LLVM sees them, because LLVM would end the process. Sums and products round as on the
+CPU and are fused where possible. The inverse of a float uses the approximate instruction, with an error of 1 in the
+last place; that of a double is correctly rounded.
 
-Arrays lie number by number, the same number of all states side by side: threads that stand together then read and write
-what lies together.
+Arrays are stored number by number: the same number of all states is contiguous. Neighbouring threads therefore access
+neighbouring memory.
 """
 
 import re
@@ -25,18 +25,20 @@ from flexarm.native.program import INPUT, OUTPUT, Instruction, operation_name
 from flexarm.native.sincos import Numbers, Real, sincos
 
 ARCH = "sm_80"
-"""The oldest generation that what is written runs on (A100); drivers compile it for what is there."""
+"""Oldest generation that runs the generated code (A100). Drivers compile the code for the actual device."""
 
 THREADS, BLOCKS = 128, 2
-"""In a block, and how many blocks of a multiprocessor there are to be at once: so many leave 255 registers to a thread.
-Without the second number, which changes nothing else, ptxas gives up on programs of 5000 operations with doubles and
-assembles them for 32 registers, with five times the spills."""
+"""Threads per block, and blocks per multiprocessor, which leave 255 registers to each thread.
+
+Without the second number, which changes nothing else, ptxas fails on programs of 5000 operations with doubles: it
+assembles them for 32 registers, with five times the spills.
+"""
 
 THERE = (ca.OP_SQRT, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_OR, ca.OP_COPYSIGN)
-"""What PTX has instructions for of what LLVM knows by name."""
+"""Operations with a PTX instruction that LLVM knows by name."""
 
 OWN = {ca.OP_EXP: "exp_", ca.OP_TANH: "tanh_"}
-"""What is computed by a function of our own."""
+"""Operations with a function of flexarm."""
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
@@ -56,22 +58,22 @@ define i64 @thread() alwaysinline {
   ret i64 %thread
 }
 """
-"""Which of all threads this is."""
+"""LLVM IR of a function that returns the index of the thread."""
 
 
 @final
 @dataclass(frozen=True)
 class Entry:
-    """What is launched: one call of a function for each of `count` threads.
+    """An entry point: one call of a function for each of `count` threads.
 
     Attributes
     ----------
     function : str
         `void function(<pointers>, i64 thread, <integers>, ptr work)`.
     pointers, integers : int
-        How many of each it takes from whoever launches.
+        Numbers of arguments that the launch passes.
     work : int
-        Numbers that each thread has for itself.
+        Length of each thread's own memory.
     """
 
     name: str
@@ -81,7 +83,7 @@ class Entry:
     work: int
 
     def ir(self, real: Real, kind: str = "ptx_kernel ") -> str:
-        """IR of `void name(<pointers>, <integers>, i64 count)`, with a calling convention."""
+        """Return the IR of `void name(<pointers>, <integers>, i64 count)`, with a calling convention."""
         pointers = [f"ptr %p{i}" for i in range(self.pointers)]
         integers = [f"i64 %n{i}" for i in range(self.integers)]
         taken = [*pointers, "i64 %thread", *integers, "ptr %work"]
@@ -105,10 +107,10 @@ done:
 
 
 def straight(code: Sequence[Instruction], known: int, real: Real, called: str = "evaluate") -> str:
-    """IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`, or as it is to be called.
+    """Return the IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`, or of another name.
 
-    The program's first `known` inputs come from `in`, the others from `own`; numbers lie so many apart. Raises
-    `NotImplementedError` for an operation that there is no instruction for.
+    The program's first `known` inputs come from `in`, the others from `own`. `apart` is the distance between two
+    numbers. Raises `NotImplementedError` for an operation without an instruction.
     """
     numbers = Numbers(1, real)
     T, lines, loaded = numbers.T, [], dict[int, str]()
@@ -144,17 +146,17 @@ def straight(code: Sequence[Instruction], known: int, real: Real, called: str = 
             lines.append(operation(k, op, instruction.index, x, numbers))
     arguments = ", ".join(f"ptr noalias %{base}, i64 %{base}_apart" for base in ("in", "own", "out"))
     head = f"define void @{called}({arguments}) alwaysinline {{"
-    fma, exponentials = exponential(numbers).split("\n", 1)  # what both declare is declared once
+    fma, exponentials = exponential(numbers).split("\n", 1)  # a function that both declare is declared once
     return "\n".join([sincos(numbers), exponentials, head, *lines, "  ret void", "}"])
 
 
 def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:
-    """One module of parts in LLVM IR, in which the entries alone are left, everything that they call inside them."""
+    """Return one module of parts in LLVM IR, in which only the entries remain, with all called functions inlined."""
     import llvmlite.binding as llvm
 
     head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
     module = llvm.parse_assembly(head)
-    for part in parts:  # where a part says of itself what it is for, that is nothing, and numbers lie anywhere
+    for part in parts:  # remove each part's own target
         module.link_in(llvm.parse_assembly(head + re.sub("^target .*$", "", part, flags=re.MULTILINE)))
     for function in module.functions:
         if not function.is_declaration and function.name not in entries:
@@ -174,7 +176,7 @@ def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:
 
 @cache
 def target_machine(arch: str = ARCH) -> Any:
-    """Of a generation of graphics processors."""
+    """Return a compiler for a generation of graphics processors."""
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()
@@ -183,7 +185,7 @@ def target_machine(arch: str = ARCH) -> Any:
 
 
 def ptx(parts: Sequence[str], entries: Sequence[Entry], real: Real, arch: str = ARCH) -> str:
-    """The PTX of these parts, which define what the entries call."""
+    """Return the PTX of these parts, which define the functions that the entries call."""
     machine = target_machine(arch)
     texts = [*parts, THREAD, *(entry.ir(real) for entry in entries)]
     return str(machine.emit_assembly(joined(texts, [entry.name for entry in entries], machine)))
@@ -193,12 +195,12 @@ def ptx(parts: Sequence[str], entries: Sequence[Entry], real: Real, arch: str = 
 
 
 def evaluate(x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int) -> None:
-    """The program: it stands in a part of its own, see `straight`."""
+    """Evaluate the program, which is compiled separately, see `straight`."""
     raise NotImplementedError
 
 
 def each(x: Floats, own: Floats, y: Floats, thread: int, apart: int, work: Floats) -> None:
-    """The program for one of many states, number by number: x (known, apart), own (others, apart), y (n_out, apart)."""
+    """Evaluate the program for one of many states: x (known, apart), own (others, apart), y (n_out, apart)."""
     evaluate(x[thread:], apart, own[thread:], apart, y[thread:], apart)
 
 

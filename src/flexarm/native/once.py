@@ -1,7 +1,7 @@
-"""What is built once, by whichever thread asks first.
+"""Values that are built once, by whichever thread needs them first.
 
-One lock serves all: tracing and compiling are serial anyway, by Python's lock and by LLVM's, and with one nobody can
-wait for somebody who waits for him. What has been built is read without it.
+One lock serves all values. Tracing and compiling are serial anyway, because of Python's lock and LLVM's, and a single
+lock excludes deadlocks. Reading a finished value needs no lock.
 """
 
 import os
@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar, final
 T = TypeVar("T")
 
 BUILDING = threading.RLock()
-"""Held while something is traced, compiled or loaded."""
+"""Lock that a thread holds while it traces, compiles or loads."""
 
 _inner: list[Any] = []
-"""Locks of libraries that a thread may take while it holds `BUILDING`, and never in the other order."""
+"""Locks of libraries that a thread may acquire while it holds `BUILDING`, and never in the other order."""
 
 
 def hold_at_forks(lock: Any) -> None:
@@ -36,20 +36,20 @@ def _after_fork() -> None:
     BUILDING.release()
 
 
-if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find them held for ever
+if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find them locked for ever
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @final
 class Recent(Generic[T]):
-    """Things by their keys, of which those used last are kept."""
+    """A cache of objects by key, which keeps the most recently used ones."""
 
     def __init__(self, most: int):
         self._most = most
         self._kept: dict[str, T] = {}
 
     def __call__(self, key: str, make: Callable[[], T]) -> T:
-        """The one kept by this key, or one that is made and kept from now on."""
+        """Return the cached object of this key, or make and cache it."""
         with BUILDING:
             found = self._kept.pop(key, None) or make()
             self._kept[key] = found
@@ -60,14 +60,14 @@ class Recent(Generic[T]):
 
 @final
 class Once(Generic[T]):
-    """The value of a function without arguments: called when first asked for, and never again unless it raised."""
+    """The value of a function without arguments, which is called on first use, and again only if it raised."""
 
     def __init__(self, build: Callable[[], T]):
         self._build: Callable[[], T] | None = build
         self._value: T
 
     def __call__(self) -> T:
-        """The value, the same object for every thread."""
+        """Return the value, the same object for every thread."""
         if self._build is not None:
             with BUILDING:
                 if self._build is not None:

@@ -1,4 +1,4 @@
-"""Evaluation of a straight-line program with the digits that are set in mpmath."""
+"""Evaluation of a straight-line program with the precision that is set in mpmath."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -47,7 +47,7 @@ OPERATIONS: dict[int | str, Callable[..., Any]] = {
     ca.OP_OR: max,
     ca.OP_IF_ELSE_ZERO: lambda a, b: b if a != 0 else mp.mpf(0),
 }
-"""CasADi's operations on numbers of many digits; the truth of a comparison is 1 or 0."""
+"""CasADi's operations on multi-precision numbers. A true comparison is 1, a false one 0."""
 
 
 def precise(code: Iterable[Instruction], *arguments: Iterable[float]) -> np.ndarray:

@@ -1,11 +1,11 @@
-"""A CasADi function as a straight-line program, a list of instructions, and where in it the same work comes again.
+"""A CasADi function as a straight-line program, a list of instructions, and its repeated parts.
 
-This is the one reader of CasADi's own instructions: machine code (`llvm`), source code (`closed_forms.formats`) and
-closed forms (`closed_forms.ring`) are all written from the list.
+No other module reads CasADi's own instructions: machine code (`llvm`), source code (`closed_forms.formats`) and closed
+forms (`closed_forms.ring`) are all generated from this list.
 
-An arm's links are alike, so that a chain repeats one stretch of operations link after link. Written out, the code of a
-long chain does not fit in the caches of instructions and is fetched anew at each evaluation, which takes longer than
-the arithmetic; as loops, the cost grows linearly with the number of links, and compiling hardly at all.
+An arm's links are alike, so a chain repeats one sequence of operations link after link. Without loops, the code of a
+long chain would exceed the instruction caches, and loading it at each evaluation would take longer than the arithmetic.
+With loops, the cost grows linearly with the number of links, and the time to compile hardly grows.
 """
 
 from collections.abc import Iterator
@@ -15,30 +15,30 @@ import casadi as ca
 import numpy as np
 
 INPUT, OUTPUT, INVERSE, SINCOS, PART = "input", "output", "inverse", "sincos", "part"
-"""What CasADi has no such operation for: a sine and a cosine of one angle are one instruction, its halves two parts."""
+"""Kinds of instructions that CasADi does not have. Sine and cosine of one angle are one instruction with two parts."""
 
 WORTH = 200
-"""Instructions that a loop must save."""
+"""Least number of instructions that a loop must save."""
 
 ROUNDS = 4
-"""Rounds that it must have: the first and the last often differ and are split off later."""
+"""Least number of rounds of a loop. The first and the last often differ and are split off later."""
 
 WINDOW = (1, 2, 4, 8, 16, 32)
-"""Doublings of the stretch by which repetitions are found: 64 operations."""
+"""Doublings of the length of the sequences that are compared to find repetitions: 64 operations."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One operation; arguments are positions of earlier instructions, or constants (float)."""
+    """One operation. Arguments are positions of earlier instructions, or constants (float)."""
 
     op: int | str
     args: tuple[int | float, ...]
     index: int = 0
-    """Which input, output, or half of a pair."""
+    """Index of the input, the output, or the half of a pair."""
 
 
 def steps(function: ca.Function) -> Iterator[tuple[int, list[int], list[int], float]]:
-    """CasADi's own instructions: operation, places that it reads and writes, and the value of a constant."""
+    """Yield CasADi's own instructions: operation, places read and written, and the value of a constant."""
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
         value = function.instruction_constant(k) if op == ca.OP_CONST else 0.0
@@ -46,9 +46,9 @@ def steps(function: ca.Function) -> Iterator[tuple[int, list[int], list[int], fl
 
 
 def instructions(function: ca.Function) -> list[Instruction]:
-    """The program of an SX function, over its arguments laid end to end, and its results likewise.
+    """Return the program of an SX function, over its concatenated arguments and results.
 
-    A divisor is inverted once, and each sine and cosine of one angle share one instruction.
+    A divisor is inverted once. Sine and cosine of one angle share one instruction.
     """
     start_in = _starts([function.nnz_in(i) for i in range(function.n_in())])
     start_out = _starts([function.nnz_out(i) for i in range(function.n_out())])
@@ -94,14 +94,15 @@ def _starts(sizes: list[int]) -> list[int]:
 
 
 def operations(function: ca.Function) -> tuple[int, int]:
-    """Multiplications (squares and divisions among them) and additions of the program; a change of sign is none."""
+    """Return the numbers of multiplications (including squares and divisions) and of additions. Negations do not
+    count."""
     ids = [function.instruction_id(k) for k in range(function.n_instructions())]
     multiplications = sum(op in (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV, ca.OP_INV) for op in ids)
     return multiplications, sum(op in (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE) for op in ids)
 
 
 def operation_name(op: int | str) -> str:
-    """What CasADi calls an operation, for messages."""
+    """Return CasADi's name of an operation, for messages."""
     names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
     return names.get(op, str(op))
 
@@ -124,10 +125,10 @@ class Repeat:
 
 
 def repeats(code: list[Instruction]) -> list[Repeat]:
-    """Stretches in which the same operations come again and again, in order.
+    """Return the sequences in which the same operations repeat, in order.
 
-    Operations are the same when they have the same kinds of arguments, and those from within the last period stand
-    equally far back. Constants, inputs, outputs and older arguments may be any.
+    Two operations are the same if their arguments have the same kinds, and if arguments from within the last period
+    have the same distance. Constants, inputs, outputs and older arguments may differ.
     """
     if len(code) < WORTH + sum(WINDOW):
         return []
@@ -138,7 +139,7 @@ def repeats(code: list[Instruction]) -> list[Repeat]:
         digest = digest[:-width] * np.uint64(6364136223846793005) + digest[width:] + np.uint64(width)
     order = np.argsort(digest, kind="stable")
     gaps, counts = np.unique(np.diff(order)[np.diff(digest[order]) == 0], return_counts=True)
-    # 2. stretches that repeat with each period; the most frequent period chooses first
+    # 2. sequences that repeat with each period; the most frequent period comes first
     found: list[Repeat] = []
     free = np.ones(len(code), dtype=bool)
     for period in gaps[np.argsort(-counts, kind="stable")][:32].tolist():
@@ -146,10 +147,10 @@ def repeats(code: list[Instruction]) -> list[Repeat]:
         same = (kinds[period:] == kinds[:-period]) & (near[period:] == near[:-period]).all(axis=1)
         same &= free[period:] & free[:-period]
         edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))
-        taken = 0  # a stretch reaches one period beyond its edge, and may meet the next
+        taken = 0  # a sequence extends one period beyond its edge, and may reach the next
         for first, stop in edges.reshape(-1, 2).tolist():
             start = max(first, taken)
-            while start < stop and code[start].op == PART:  # the halves of a pair stay with it
+            while start < stop and code[start].op == PART:  # the halves of a pair stay together
                 start += 1
             repeat = Repeat(start, period, (stop - start) // period + 1)
             if repeat.rounds >= ROUNDS and (repeat.rounds - 1) * period >= WORTH:
@@ -160,7 +161,10 @@ def repeats(code: list[Instruction]) -> list[Repeat]:
 
 
 def _kinds(code: list[Instruction]) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each operation with its kinds of arguments; how far back each argument stands (others: the most)."""
+    """Return a code for each operation with the kinds of its arguments, and the distance of each argument.
+
+    Arguments without a distance get the largest one.
+    """
     numbers: dict[tuple, int] = {}
     kinds = np.empty(len(code), dtype=np.uint64)
     back = np.full((len(code), max(len(instruction.args) for instruction in code)), len(code))

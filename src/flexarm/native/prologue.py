@@ -1,7 +1,7 @@
-"""What of a program follows from parameters alone, taken out of it: computed once when they change.
+"""The part of a program that depends on parameters alone, separated so that it is computed once when they change.
 
-A function f(x, p) becomes w = prologue(p), numbers of the arm as it is with these parameters, and main(x, w): as many
-operations as where the parameters are constants.
+A function f(x, p) becomes w = prologue(p), numbers of the arm at these parameters, and main(x, w). main has as many
+operations as a program in which the parameters are constants.
 """
 
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from flexarm.native.program import steps
 @final
 @dataclass
 class Prologue:
-    """Expressions of parameters that several functions share, and those of them that the functions need.
+    """Expressions of parameters that several functions share, and the subset that the functions need.
 
     Attributes
     ----------
     p : SX (k,)
     w : list of SX
-        Symbols of what is needed, in the order of `function`'s result.
+        Symbols of the needed expressions, in the order of `function`'s result.
     """
 
     p: ca.SX
@@ -31,12 +31,12 @@ class Prologue:
     _needed: dict[int, int] = field(default_factory=dict)
 
     def function(self) -> ca.Function:
-        """p -> w."""
+        """Return the function p -> w."""
         needed = [self._expressions[key] for key in self._needed]
         return ca.Function("prologue", [self.p], [ca.cse(ca.densify(ca.SX(ca.vertcat(*needed))))])
 
     def main(self, function: ca.Function) -> tuple[list[ca.SX], list[ca.SX]]:
-        """The arguments of a function but for p, its last, and its result over them and w."""
+        """Return the arguments of a function except p, its last, and its result over them and w."""
         x = function.sx_in()[:-1]
         scalars = [each.elements() for each in x]
         y = [ca.SX.zeros(function.sparsity_out(i)) for i in range(function.n_out())]
@@ -54,17 +54,17 @@ class Prologue:
         return x, y
 
     def _done(self, op: int, arguments: tuple) -> Any:
-        """An operation on expressions of x (SX), of p (int) and numbers (float)."""
+        """Apply an operation to expressions of x (SX), of p (int) and numbers (float)."""
         if not any(isinstance(each, ca.SX) for each in arguments):
             if not any(isinstance(each, int) for each in arguments):
                 return _applied(op, [ca.SX(each) for each in arguments])
             return self._expression(op, arguments)
-        if op == ca.OP_DIV and isinstance(arguments[1], int):  # a division less in the main program
+        if op == ca.OP_DIV and isinstance(arguments[1], int):  # saves a division in the main program
             op, arguments = ca.OP_MUL, (arguments[0], self._expression(ca.OP_INV, arguments[1:]))
         return _applied(op, [self._value(each) for each in arguments])
 
     def _expression(self, op: int, arguments: tuple) -> int:
-        """Which expression of p an operation gives; the same operation is the same expression."""
+        """Return the index of the expression of p that an operation gives. Equal operations share an expression."""
         key = (op, *map(repr, arguments))
         if key not in self._known:
             if op == ca.OP_INPUT:
@@ -76,7 +76,7 @@ class Prologue:
         return self._known[key]
 
     def _value(self, x: Any) -> ca.SX:
-        """What stands for a register's value in the main program."""
+        """Return the value of a register in the main program."""
         if not isinstance(x, int):
             return ca.SX(x)
         if x not in self._needed:

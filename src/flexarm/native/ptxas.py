@@ -1,10 +1,10 @@
-"""What NVIDIA's assembler makes of PTX: registers, and what does not fit into them.
+"""Register and spill counts of PTX from NVIDIA's assembler.
 
-The assembler is a program in a package from the registry (`nvidia-cuda-nvcc-cu12`); it needs no graphics processor.
+The assembler is a program in a package from the registry (`nvidia-cuda-nvcc-cu12`). It needs no graphics processor.
 """
 
 import re
-import subprocess  # noqa: TID251  (NVIDIA's assembler, where pip has put it)
+import subprocess  # noqa: TID251  (NVIDIA's assembler, installed by pip)
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -14,10 +14,11 @@ from typing import final
 from flexarm.errors import DescriptionError
 
 PACKAGES = ("nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc")
-"""In which it is found."""
+"""Packages that contain the assembler."""
 
 REGISTERS, UNIT, WARP, MOST = 65536, 256, 32, 2048
-"""Of a multiprocessor, from sm_70 to sm_120: registers, how many are given at a time, threads of a warp, threads."""
+"""Properties of a multiprocessor from sm_70 to sm_120: registers, their allocation unit, threads per warp, most
+threads."""
 
 REPORT = re.compile(
     r"Compiling entry function '(?P<name>\w+)' for '(?P<arch>\w+)'.*?(?P<stack>\d+) bytes stack frame, "
@@ -29,18 +30,18 @@ REPORT = re.compile(
 @final
 @dataclass(frozen=True)
 class Resources:
-    """What a thread of a kernel takes.
+    """Resources of a kernel's thread.
 
     Attributes
     ----------
     name, arch : str
-        Of the kernel; for which generation.
+        Name of the kernel, and the generation.
     registers : int
-        Of 32 bits; there are at most 255.
+        Number of 32-bit registers, at most 255.
     stack : int
-        Bytes in memory of its own, arrays and spills.
+        Size of the thread's own memory, for arrays and spills [bytes].
     stores, loads : int
-        Bytes of spills that the program text writes and reads.
+        Size of spills that the program text writes and reads [bytes].
     """
 
     name: str
@@ -51,19 +52,19 @@ class Resources:
     loads: int
 
     def resident(self, block: int) -> int:
-        """Threads that a multiprocessor holds at once, in blocks of so many."""
+        """Return how many threads a multiprocessor runs at once, in blocks of this size."""
         of_warp = -(-self.registers * WARP // UNIT) * UNIT
         warps = min(REGISTERS // of_warp, MOST // WARP)
         return warps // (block // WARP) * block
 
 
 def resources(ptx: str, arch: str = "sm_90") -> list[Resources]:
-    """Of every kernel in the text, assembled for a generation of processors.
+    """Return the resources of every kernel in the text, assembled for a generation of processors.
 
     Raises
     ------
     DescriptionError
-        Where the assembler is not there, or refuses the text.
+        The assembler is missing, or rejects the text.
     """
     with TemporaryDirectory() as folder:
         source = Path(folder) / "program.ptx"
@@ -89,7 +90,7 @@ def resources(ptx: str, arch: str = "sm_90") -> list[Resources]:
 
 
 def _assembler() -> Path:
-    """Where it is; raises `DescriptionError` where it is not."""
+    """Return the path of the assembler. Raise `DescriptionError` if it is missing."""
     for package in PACKAGES:
         try:
             files = metadata.files(package) or []

@@ -1,6 +1,6 @@
-"""LLVM IR that is the same whatever the program: numbers, sines and cosines, the loop over a batch, a border.
+"""LLVM IR that does not depend on the program: numbers, sines and cosines, the loop over a batch, a separator.
 
-Everything is written for one state or for several lanes at once.
+All IR is generated for one state or for a SIMD batch of several.
 """
 
 import struct
@@ -11,47 +11,48 @@ from typing import Literal, final
 import numpy as np
 
 Real = Literal["double", "float"]
-"""Numbers of 64 bits, or of 32."""
+"""Precision: numbers of 64 bits, or of 32."""
 
 BORDER = "\n; the next module\n"
-"""What stands between two modules of one text."""
+"""Separator between two modules of one text."""
 
 
 @final
 @dataclass(frozen=True)
 class Numbers:
-    """What a program computes with: reals of one length, for one state or for several lanes at once."""
+    """Number type of a program: reals of one precision, for one state or for a SIMD batch of several."""
 
     lanes: int = 1
     real: Real = "double"
 
     @property
     def T(self) -> str:
-        """Their type."""
+        """LLVM type of the numbers."""
         return self._wide(self.real)
 
     @property
     def N(self) -> str:
-        """That of integers with as many bits."""
+        """LLVM type of integers with as many bits."""
         return self._wide(f"i{self.bits}")
 
     @property
     def B(self) -> str:
-        """That of what is true or false of each."""
+        """LLVM type of truth values, one per lane."""
         return self._wide("i1")
 
     @property
     def bits(self) -> int:
-        """Of a number."""
+        """Number of bits of a number."""
         return 64 if self.real == "double" else 32
 
     @property
     def suffix(self) -> str:
-        """Behind the name of an intrinsic function."""
+        """Suffix of the names of intrinsic functions."""
         return f"f{self.bits}" if self.lanes == 1 else f"v{self.lanes}f{self.bits}"
 
     def constant(self, value: float) -> str:
-        """A number, the nearest there is, as LLVM writes it, in every lane; a float by the double that equals it."""
+        """Return the nearest number in LLVM's notation, in every lane. A float is written as the double that equals
+        it."""
         if self.real == "float":
             with np.errstate(over="ignore"):
                 value = float(np.float32(value))
@@ -59,7 +60,7 @@ class Numbers:
         return bits if self.lanes == 1 else f"splat ({self.real} {bits})"
 
     def integer(self, value: int) -> str:
-        """An integer in every lane."""
+        """Return an integer in LLVM's notation, in every lane."""
         return str(value) if self.lanes == 1 else f"splat (i{self.bits} {value})"
 
     def _wide(self, kind: str) -> str:
@@ -84,7 +85,8 @@ SHORT_ROUND = 12582912.0  # 1.5 * 2^23
 
 
 def sincos(numbers: Numbers) -> str:
-    """IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by fused steps, polynomials in r, and the quadrant's signs."""
+    """Return the IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by fused steps, polynomials in r, and the quadrant's
+    signs."""
     T, N, B, suffix, c, n = numbers.T, numbers.N, numbers.B, numbers.suffix, numbers.constant, numbers.integer
     long = numbers.real == "double"
     sines, cosines = (SIN, COS) if long else (SHORT_SIN, SHORT_COS)
@@ -148,13 +150,13 @@ def sincos(numbers: Numbers) -> str:
 
 
 def batch(n_in: int, n_out: int, lanes: int) -> str:
-    """IR of `i64 batch(ptr job)`: `evaluate` for rows of numbers, `lanes` at a time; 1 if all numbers are finite.
+    """Return the IR of `i64 batch(ptr job)`: `evaluate` for rows of numbers, `lanes` at a time. It returns 1 if all are
+    finite.
 
-    The job is words of 8 bytes: the first row, the row to stop before, where results go (rows of n_out numbers), and of
-    how many parts a row consists; then of each part where it lies, how many numbers it has, and the bytes from row to
-    row and from number to number. The last block repeats the last row where rows run out; the same numbers are then
-    stored twice. A part that is the same in every row is read once. The sum of x - x is 0 unless some x is NaN or
-    infinite.
+    The job consists of 8-byte words: the first row, the end row, the address of results (rows of n_out numbers), and
+    the number of parts of a row. For each part follow its address, its length, and the distances in bytes between rows
+    and between numbers. The last block repeats the last row if rows run out, and stores the same numbers twice. A part
+    that is the same in every row is read once. The sum of x - x is 0 unless some x is NaN or infinite.
     """
     T = f"<{lanes} x double>"
 
@@ -162,7 +164,7 @@ def batch(n_in: int, n_out: int, lanes: int) -> str:
         return f"%{name}at = getelementptr i64, ptr %{base}, i64 {place}\n  %{name} = load {kind}, ptr %{name}at"
 
     def lanewise(*lines: str) -> str:
-        """The lines for each lane, with its number in the place of #."""
+        """Return the lines for each lane, with its index in place of #."""
         return "\n".join(f"  {line.replace('#', str(lane))}" for lane in range(lanes) for line in lines)
 
     gathered = "\n".join(

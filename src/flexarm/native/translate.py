@@ -1,4 +1,4 @@
-"""Functions in the language of the module `language` as LLVM IR."""
+"""Translation of functions in the language of the module `language` to LLVM IR."""
 
 import ast
 import inspect
@@ -18,18 +18,18 @@ I64, DOUBLE, POINTER, BIT, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerTyp
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 FAST = ("contract", "nsz")
-"""Freedoms given to the compiler; NaN keeps its meaning. `llvm.FAST` says why sums keep their order."""
+"""Fast-math flags. NaN keeps its meaning. `llvm.FAST` explains why sums keep their order."""
 
 WIDE = ir.VectorType(DOUBLE, 4)
-"""Numbers that a loop over lanes takes at a time: rows of an arm are hardly longer, and the rest is done one by one."""
+"""Vector of a loop over lanes. Rows of an arm are hardly longer, and the remaining numbers are processed one by one."""
 
 ONE = "in a loop over lanes, only elements x[i] by its counter differ from round to round, and only they are assigned"
 
 
 def optimized(*functions: Callable[..., Any]) -> str:
-    """LLVM IR of the functions, names in registers.
+    """Return the LLVM IR of the functions, with variables in registers.
 
-    All the passes that LLVM has for its second level take ten times as long and make no loop of ours faster.
+    All passes of LLVM's second level would take ten times as long and make none of the loops faster.
     """
     module = llvm.parse_assembly(ir_of(*functions))
     passes = llvm.create_new_module_pass_manager()
@@ -41,9 +41,9 @@ def optimized(*functions: Callable[..., Any]) -> str:
 
 
 def ir_of(*functions: Callable[..., Any], real: Real = "double", elsewhere: tuple[Callable[..., Any], ...] = ()) -> str:
-    """LLVM IR of the functions and of those that they call, each under its own name.
+    """Return the LLVM IR of the functions and of those that they call, each under its own name.
 
-    Numbers are doubles or floats; functions `elsewhere` are called by their names and stand in another module.
+    Numbers are doubles or floats. Functions `elsewhere` are called by their names and belong to another module.
     """
     module = _Module(real)
     for function in elsewhere:
@@ -58,13 +58,13 @@ def ir_of(*functions: Callable[..., Any], real: Real = "double", elsewhere: tupl
 
 
 def aligned(kind: Any) -> int:
-    """At what multiples of a byte a value in an array lies at least."""
+    """Return the least alignment of a value in an array [bytes]."""
     return 4 if kind == REALS["float"] else 8
 
 
 @final
 class _Pointer:
-    """Where values of a kind lie."""
+    """An address of values of one kind."""
 
     def __init__(self, address: Any, kind: Any):
         self.address, self.kind = address, kind
@@ -76,7 +76,7 @@ PLAIN: dict[Any, str] = {int: "int", float: "float", Floats: "Floats", Words: "W
 
 
 def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
-    """The type of a value and, of a pointer, what it points at: a type, a record, or a list of one for its address."""
+    """Return the type of a value and, for a pointer, its target: a type, a record, or a list of one for its address."""
     if annotation == "float":
         return real, None
     if annotation in KINDS:
@@ -88,7 +88,7 @@ def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
 
 @final
 class _Module:
-    """The functions met so far."""
+    """The functions of a module, including those not yet translated."""
 
     def __init__(self, real: Real) -> None:
         self.ir = ir.Module("loops")
@@ -97,12 +97,12 @@ class _Module:
         self.pending: list[tuple[Callable[..., Any], ast.FunctionDef]] = []
 
     def in_lanes(self, intrinsic: str) -> ir.Function:
-        """An intrinsic function of one argument, of several numbers at a time."""
+        """Return an intrinsic function of one argument for a vector of numbers."""
         known = self.ir.globals.get(intrinsic)
         return known or ir.Function(self.ir, ir.FunctionType(WIDE, [WIDE]), intrinsic)
 
     def declared(self, function: Callable[..., Any]) -> tuple[ir.Function, list[tuple[Any, Any]]]:
-        """The function, and the kinds of its arguments; see `_kind`."""
+        """Return the function, and the kinds of its arguments; see `_kind`."""
         if function not in self.known:
             tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
             assert isinstance(tree, ast.FunctionDef)
@@ -117,7 +117,7 @@ class _Module:
 
 @final
 class _Translation:
-    """The body of one function."""
+    """Translation of the body of one function."""
 
     def __init__(self, module: _Module, function: Callable[..., Any], tree: ast.FunctionDef):
         self.module, self.globals, self.real = module, function.__globals__, module.real
@@ -125,8 +125,8 @@ class _Translation:
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.b = ir.IRBuilder(self.function.append_basic_block("body"))
         self.names: dict[str, Any] = {}
-        self.loops: list[tuple[Any, Any]] = []  # where `continue` and `break` lead
-        self.lane = ""  # the counter of a loop over lanes while several rounds of it are made at once
+        self.loops: list[tuple[Any, Any]] = []  # targets of `continue` and `break`
+        self.lane = ""  # counter of a loop over lanes while several of its rounds are executed at once
         for name, value, (_, pointed) in zip(tree.args.args, self.function.args, kinds, strict=True):
             self.put(name.arg, _Pointer(value, pointed) if pointed is not None else value)
         body = self.b.block
@@ -143,7 +143,7 @@ class _Translation:
                 getattr(self, f"on_{type(statement).__name__}")(statement)
 
     def on_Expr(self, s: ast.Expr) -> None:
-        if not isinstance(s.value, ast.Constant):  # a docstring says nothing
+        if not isinstance(s.value, ast.Constant):  # a docstring has no code
             self.value(s.value)
 
     def on_Pass(self, s: ast.Pass) -> None:
@@ -214,7 +214,7 @@ class _Translation:
             self.rounds(s, start, stop, bounds[2] if len(bounds) == 3 else I64(1))
 
     def rounds(self, s: ast.For, start: Any, stop: Any, step: Any) -> None:
-        """A loop's body for each value of its counter."""
+        """Translate a loop's body for each value of its counter."""
         assert isinstance(s.target, ast.Name) and not s.orelse
         downward = isinstance(step, ir.Constant) and step.constant < 0
         counter = self.entry.alloca(I64)
@@ -265,7 +265,7 @@ class _Translation:
             self.put(target.id, value)
 
     def put(self, name: str, value: Any) -> None:
-        """A name has one kind all the time, that of its first value."""
+        """Store the value of a name. A name always has the kind of its first value."""
         pointer = isinstance(value, _Pointer)
         if name not in self.names:
             kind = POINTER if pointer else value.type
@@ -308,7 +308,7 @@ class _Translation:
         return found
 
     def compared(self, e: ast.Compare) -> Any:
-        """A bit, or one for each of several lanes."""
+        """Return a bit, or a vector of one bit per lane."""
         ((op,), (right,)) = e.ops, e.comparators
         x, y = self.alike(self.value(e.left), self.value(right))
         sign = COMPARISONS[type(op)]
@@ -317,7 +317,7 @@ class _Translation:
         return self.b.fcmp_unordered(sign, x, y) if sign == "!=" else self.b.fcmp_ordered(sign, x, y)
 
     def of_IfExp(self, e: ast.IfExp) -> Any:
-        if self.lane:  # each lane takes its own: both are computed
+        if self.lane:  # both values are computed, and each lane selects one
             assert isinstance(e.test, ast.Compare), ONE
             return self.b.select(self.compared(e.test), *self.alike(self.value(e.body), self.value(e.orelse)))
         yes, no, after = (self.function.append_basic_block() for _ in range(3))
@@ -345,7 +345,7 @@ class _Translation:
         return self.b.load(address, align=aligned(kind), typ=kind)
 
     def element(self, e: ast.Subscript) -> tuple[Any, Any]:
-        """Where x[i] lies, and its kind; in a loop over lanes, by the loop's counter, several at once."""
+        """Return the address of x[i] and its kind. In a loop over lanes, the counter as an index gives a vector."""
         base = self.value(e.value)
         if not (isinstance(e.slice, ast.Name) and e.slice.id == self.lane):
             return self.at(base, self.value(e.slice)), base.kind
@@ -353,7 +353,7 @@ class _Translation:
         return self.at(base, self.b.load(self.names[self.lane][0], typ=I64)), WIDE
 
     def target(self, e: ast.Subscript) -> tuple[Any, Any]:
-        """Where a value goes, and its kind."""
+        """Return the address that a value is stored to, and its kind."""
         address, kind = self.element(e)
         assert not self.lane or kind == WIDE, ONE
         return address, kind
@@ -364,12 +364,12 @@ class _Translation:
         return _Pointer(value, pointed) if pointed is not None else value
 
     def field(self, e: ast.Attribute) -> tuple[Any, Any, Any]:
-        """Where the field of a record lies, its type and, of a pointer, what it points at."""
+        """Return the address of a record's field, its type and, for a pointer, its target."""
         base = self.value(e.value)
         place, kind = next((i, f.type) for i, f in enumerate(fields(base.kind)) if f.name == e.attr)
         if kind in PLAIN:
             found = _kind(PLAIN[kind], {}, self.real)
-        else:  # a record, or where the address of one lies
+        else:  # a record, or the address of one
             found = (POINTER, list(get_args(kind)) or kind)
         return self.b.gep(base.address, [I64(place)], source_etype=I64), *found
 
@@ -436,7 +436,7 @@ class _Translation:
     # -- conditions
 
     def branch(self, e: ast.expr, yes: Any, no: Any) -> None:
-        """Go one way or the other; what need not be asked is not."""
+        """Branch by a condition, with short-circuit evaluation."""
         if isinstance(e, ast.BoolOp):
             *firsts, last = e.values
             for first in firsts:
@@ -453,7 +453,7 @@ class _Translation:
 
 @final
 class _Callee:
-    """A loaded address that can be called, with the function type that llvmlite asks for; a pointer tells none."""
+    """A loaded address with the function type that llvmlite needs for a call, since a pointer has none."""
 
     def __init__(self, address: Any, function_type: Any):
         self.type, self.get_reference, self.function_type = address.type, address.get_reference, function_type

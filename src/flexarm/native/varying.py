@@ -1,4 +1,4 @@
-"""Kernels some of whose inputs are constants that follow from parameters: w = prologue(p)."""
+"""Kernels whose inputs include constants that follow from parameters: w = prologue(p)."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -14,14 +14,14 @@ Array = np.ndarray
 
 @final
 class At:
-    """A kernel of (x, w) at some parameters, called as one of x alone.
+    """A kernel of (x, w) at some parameters, which is called like a kernel of x alone.
 
     Parameters
     ----------
     kernel, prologue : Kernel
-        Of x with w among it, and of p.
+        Kernels of x with w inserted, and of p.
     behind : int
-        How many numbers of x stand behind w.
+        Number of entries of x after w.
     p : (k,)
     """
 
@@ -37,25 +37,25 @@ class At:
 
     @property
     def constants(self) -> Array:
-        """w, (n_w,)."""
+        """Constants w, (n_w,)."""
         if self._constants is None:
             self._constants = self._prologue.one(self._p)
         return self._constants
 
     def constants_of(self, p: Array) -> Array:
-        """w at other parameters, (..., k) -> (..., n_w); p of doubles."""
+        """Return w at other parameters, (..., k) -> (..., n_w); p of doubles."""
         rows = p.reshape(-1, p.shape[-1])
         found = self._prologue.one(rows[0])[None] if len(rows) == 1 else self._prologue.many(rows)
         return found.reshape(*p.shape[:-1], found.shape[-1])
 
     @property
     def key(self) -> str:
-        """What the kernel of x and w is made from."""
+        """Definition of the kernel of x and w."""
         return self._kernel.key
 
     @property
     def trace(self) -> "Callable[[], Any]":
-        """Its function."""
+        """Function that returns the kernel's CasADi function."""
         return self._kernel.trace
 
     @property
@@ -69,21 +69,21 @@ class At:
         return self._kernel.vector_code
 
     def one(self, x: Array) -> Array:
-        """(n_x,) -> (n_out,)."""
+        """Evaluate one state: (n_x,) -> (n_out,)."""
         before = len(x) - self._behind
         return self._kernel.one(np.concatenate([x[:before], self.constants, x[before:]]))
 
     def many(self, x: Array) -> Array:
-        """(N, n_x) -> (N, n_out)."""
+        """Evaluate many states: (N, n_x) -> (N, n_out)."""
         w = np.broadcast_to(self.constants, (len(x), len(self.constants)))
         before = x.shape[1] - self._behind
         return self._kernel.many_states([x[:, :before], w, x[:, before:]])[0]
 
     def one_state(self, lengths: Sequence[int], shape: tuple[int, ...]) -> "OneState":
-        """For one state in parts of these lengths, w among them."""
+        """Return code for one state in parts of these lengths, including w."""
         return self._kernel.one_state(lengths, shape)
 
     @property
     def many_states(self) -> "ManyStates":
-        """For many states in parts, w among them."""
+        """Code for many states in parts, including w."""
         return self._kernel.many_states

@@ -54,7 +54,7 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     function : casadi.Function
         An SX function.
     call : (N, n_in) -> (N, n_out)
-        The compiled code. Arguments and results are laid end to end, by their nonzeros.
+        The compiled code. Its arguments and results are the concatenated nonzeros.
     width : str
         Kind of the compiled code, for the message: "one state", "8 states at once".
     real : "double" or "float"
@@ -63,18 +63,20 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     Raises
     ------
     NativeCodeError
-        Where an entry differs by more than `TOLERANCE`, and by more than `WORSE` times the error that CasADi's
-        evaluation would have with these numbers.
+        An entry differs by more than `TOLERANCE`, and by more than `WORSE` times the error that CasADi's evaluation
+        would
+        have with these numbers.
     """
     x, expected = samples(function)
     found, tolerance = call(x), TOLERANCE[real]
     expected[:, ~np.isfinite(found).any(axis=0)] = (
         np.nan
-    )  # whoever evaluates it sees that it is no number, and says why
+    )  # an evaluation checks for finite values and reports the reason
     difference = mismatch(found, expected)
     for i in np.flatnonzero(difference > tolerance):
         exact = _in_many_digits(function, x[i])
-        if not np.isfinite(exact[np.isfinite(expected[i])]).all():  # singular: doubles give rounding alone
+        # at a singularity doubles contain only rounding errors
+        if not np.isfinite(exact[np.isfinite(expected[i])]).all():
             continue
         own = mismatch(expected[i : i + 1], exact[None])[0] * ROUNDING[real] / ROUNDING["double"]
         if difference[i] > WORSE * own + tolerance:
@@ -111,7 +113,7 @@ def mismatch(found: Array, expected: Array) -> Array:
 
 
 def evaluation(function: "ca.Function") -> Callable[[Array], Array]:
-    """CasADi's own evaluation of a function: (n_in,) -> (n_out,), by nonzeros laid end to end."""
+    """Return CasADi's own evaluation of a function: (n_in,) -> (n_out,), by concatenated nonzeros."""
     buffer, run = function.buffer()
     sizes_in = [function.nnz_in(i) for i in range(function.n_in())]
     sizes_out = [function.nnz_out(i) for i in range(function.n_out())]
@@ -121,7 +123,7 @@ def evaluation(function: "ca.Function") -> Callable[[Array], Array]:
             if len(part):
                 put(i, memoryview(part))  # type: ignore[arg-type,call-arg]
 
-    def evaluate(values: Array, alive: Any = (function, buffer)) -> Array:  # `run` holds their addresses only
+    def evaluate(values: Array, alive: Any = (function, buffer)) -> Array:  # `run` stores only their addresses
         x[:] = values
         run()
         return y.copy()
@@ -143,7 +145,7 @@ def wrong_code(name: str, width: str, difference: float) -> NativeCodeError:
 
 
 def _in_many_digits(function: "ca.Function", x: Array) -> Array:
-    import mpmath  # type: ignore[import-untyped]  # late: seldom needed
+    import mpmath  # type: ignore[import-untyped]  # here, since it is rarely needed
 
     from flexarm.native.precise import precise
     from flexarm.native.program import instructions
@@ -153,7 +155,7 @@ def _in_many_digits(function: "ca.Function", x: Array) -> Array:
 
 
 def _inputs(count: int, seed: int = 0) -> Iterator[Array]:
-    """Random inputs, every second one positive: many a number stands for a mass, a length or a stiffness."""
+    """Yield random inputs, every second one positive, since many inputs are a mass, a length or a stiffness."""
     random = np.random.default_rng(seed)
     while True:
         yield random.normal(scale=0.5, size=count)

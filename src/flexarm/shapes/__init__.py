@@ -1,10 +1,14 @@
-"""Mode shapes: how a link may bend, twist and stretch, in the normalised coordinate x in [0, 1].
+"""Mode shapes: bending, torsion and stretch of a link, in the normalised coordinate x in [0, 1].
 
-A family is a frozen object with a `name` and `basis(count)`, which gives its first `count` shapes as a `Basis`. One
-that depends on the beam, or on what the beam carries, has besides `fitted(beam, direction, load)`, which gives the
-family for one case; one that cannot give every count has `refusal(count)`, which says why; one that does not suit
-every direction has `directions`. A new family is one class and one entry in FAMILIES, or ROD_FAMILIES. A link of length
-L has phi(s / L), so each d/ds costs a factor 1 / L.
+A family is a frozen object with a `name` and `basis(count)`, which returns its first `count` shapes as a `Basis`. Three
+members are optional:
+
+- `fitted(beam, direction, load)` returns the family for one case, if it depends on the beam or on its load.
+- `refusal(count)` returns why the family does not have this number of shapes.
+- `directions` are the directions that the family suits, if these are not all.
+
+A new family is one class and one entry in FAMILIES, or ROD_FAMILIES. A link of length L has phi(s / L), so each d/ds
+contributes a factor 1 / L.
 """
 
 from collections.abc import Mapping
@@ -90,25 +94,25 @@ ROD_FAMILIES: dict[str, type[Described]] = {kind.name: kind for kind in _ROD_CLA
 """Families for torsion and stretch, by name."""
 
 DEFAULTS = dict.fromkeys(BENDING, "clamped-mass") | dict.fromkeys(RODS, "fixed-loaded")
-"""The family of a direction of which nothing is said: the most exact with few modes (`benchmarks/families.py`)."""
+"""The default family of each direction: the most accurate one with few modes (`benchmarks/families.py`)."""
 
 
 def known(direction: str) -> dict[str, type[Described]]:
-    """The families for a direction, by name; raises `DescriptionError` where there is no such direction."""
+    """Return the families for a direction, by name. Raise `DescriptionError` for an unknown direction."""
     if not isinstance(direction, str) or direction not in DIRECTIONS:
         raise DescriptionError(f"direction is {shown(direction)}; it must be {choices(*map(repr, DIRECTIONS))}")
     return ROD_FAMILIES if direction in RODS else FAMILIES
 
 
 def family(shapes: Any, direction: str = "y") -> Any:
-    """The family of mode shapes with this name, or of this table; an object that has `basis` comes back as is.
+    """Return the family of mode shapes with this name, or of this table. An object that has `basis` is returned as is.
 
-    Names and tables are those for `direction`: "y" and "z" have the same, and so have "torsion" and "axial".
+    Names and tables are those for `direction`. "y" and "z" have the same ones, and so have "torsion" and "axial".
 
     Raises
     ------
     DescriptionError
-        If it is neither, or does not suit the direction, or the table is wrong; the message says what is allowed.
+        The value is neither, or does not suit the direction, or the table is wrong. The message lists what is allowed.
     """
     try:
         made = checked(shapes, direction)
@@ -124,7 +128,8 @@ def family(shapes: Any, direction: str = "y") -> Any:
 
 
 def checked(shapes: Any, direction: str = "y") -> Any:
-    """The name of a family for a direction, or a family object, which a table becomes; raises `Fault`."""
+    """Return the name of a family for a direction, or a family object, into which a table is converted. Raises
+    `Fault`."""
     families = known(direction)
     names = ", ".join(map(repr, families))
     allowed = f"known {'are' if direction in BENDING else f'for {direction} are'} {names}"
@@ -155,21 +160,21 @@ def checked(shapes: Any, direction: str = "y") -> Any:
 
 
 OF_THE_BEAM = ("clamped-free", "clamped-mass", "hermite-modes", "craig-bampton")
-"""Families for bending whose shapes are those of the actual beam, its lumps, its shear and its rotary inertia too."""
+"""Families for bending whose shapes are those of the actual beam, including its lumps, shear and rotary inertia."""
 
 
 def follows_the_beam(made: Any) -> bool:
-    """Whether a family's shapes can be those of the actual beam."""
+    """Return True if a family's shapes can be those of the actual beam."""
     return isinstance(made, ClampedFree | HermiteModes | CraigBampton) or (
         isinstance(made, ClampedMass) and not made.in_ratios
     )
 
 
 def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> Any:
-    """The family for a beam that deforms in `direction`, "y", "z", "torsion" or "axial", and carries `load` at its tip.
+    """Return the family for a beam that deforms in `direction`, "y", "z", "torsion" or "axial", with `load` at its tip.
 
-    Names, tables and objects as in `family`; a family without `fitted` comes back as it is. Where the beam is not
-    uniform, carries lumps, shears or has rotary inertia, "clamped-free" and "clamped-mass" (not in ratios) are the
+    Names, tables and objects are as in `family`. A family without `fitted` is returned as it is. If the beam is not
+    uniform, carries lumps, shears or has rotary inertia, "clamped-free" and "clamped-mass" (not in ratios) become the
     modes of the actual beam. Raises `DescriptionError`.
     """
     checked_case("fitted", beam, load)

@@ -1,4 +1,4 @@
-"""A finite set of mode shapes, its scale, and the quadrature that integrates it exactly."""
+"""A finite set of mode shapes, its scaling, and the quadrature that integrates it exactly."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ Function = Callable[[np.ndarray, int], np.ndarray]
 BENDING = ("y", "z")
 RODS = ("torsion", "axial")
 DIRECTIONS = (*BENDING, *RODS)
-"""In which a beam deforms, in the order of its coordinates: as a beam along y and z, as a rod about and along x."""
+"""Directions in which a beam deforms, in the order of its coordinates: bending along y and z, torsion and stretch."""
 
 MOST_SHAPES = 400
-"""Of a family. Shapes of so high a number mean nothing on a beam; tables of them stay within some 100 MB."""
+"""Largest number of shapes of a family. Higher ones have no meaning for a beam, and their tables stay within 100 MB."""
 
 
 def counted(count: object) -> int:
-    """A number of shapes as an integer; raises `DescriptionError`."""
+    """Return a number of shapes as an integer. Raises `DescriptionError`."""
     try:
         return checked_integer(count, MOST_SHAPES, "count")
     except Fault as fault:
@@ -41,12 +41,13 @@ class Basis:
     count : int
         Number of shapes, may be 0.
     function : callable
-        `function(x, derivative)` -> (len(x), count), for `values`. A module-level function or a partial of one, not a
-        closure: a basis then travels to another process.
+        `function(x, derivative)` -> (len(x), count), for `values`. It must be a module-level function or a partial of
+        one,
+        not a closure, so that a basis can be sent to another process.
     breaks : tuple of float
         Panel boundaries, from 0 to 1; between two of them every shape is smooth.
     rotation : callable, optional
-        As `function`, by how much sections turn; of a beam that does not shear, phi'.
+        As `function`, for the rotation of sections; without shear it is phi'.
     """
 
     count: int
@@ -55,19 +56,20 @@ class Basis:
     rotation: Function | None = None
 
     def values(self, x, derivative: int = 0) -> np.ndarray:
-        """The derivative of order 0 to 3 (d/dx) of every shape at the points x: (len(x), count).
+        """Return the derivative of order 0 to 3 (d/dx) of every shape at the points x: (len(x), count).
 
-        Raises `DescriptionError` where x is no number and no list of numbers, or there is no such order.
+        Raises `DescriptionError` if x is neither a number nor a list of numbers, or for another order.
         """
         try:
             x = np.atleast_1d(checked_array(x, "x"))
             derivative = checked_integer(derivative, 3, "derivative")
         except Fault as fault:
             raise DescriptionError(f"{fault.part} {fault.message}") from None
-        return self.function(x, derivative) if self.count else np.empty((len(x), 0))  # none: nothing is imported
+        # without shapes, nothing is imported
+        return self.function(x, derivative) if self.count else np.empty((len(x), 0))
 
     def turned(self, x, derivative: int = 0) -> np.ndarray:
-        """By how much sections turn, psi, or a derivative of it up to the second: (len(x), count).
+        """Return the rotation psi of sections, or a derivative of it up to the second: (len(x), count).
 
         Without shear psi = phi'. Raises `DescriptionError` as `values` does.
         """
@@ -81,15 +83,16 @@ def _none(x: np.ndarray, derivative: int) -> np.ndarray:
 
 
 NO_SHAPES = Basis(0, _none)
-"""Of a beam that does not bend that way."""
+"""Basis of a direction in which a beam does not deform."""
 
 
 def quadrature(*bases: Basis, breaks: tuple[float, ...] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Points x and weights w with which w @ f(x) is the integral of f over (0, 1).
+    """Return points x and weights w such that w @ f(x) is the integral of f over (0, 1).
 
-    Exact to rounding for f = x^a phi_i psi_j, a = 0, 1, 2, phi and psi any functions or derivatives of the bases given,
-    and for what has further `breaks` between which it is smooth.
-    Raises `DescriptionError` where one is no `Basis`, and for breaks that do not lie in (0, 1).
+    The rule is exact to rounding for f = x^a phi_i psi_j, a = 0, 1, 2, with phi and psi any functions or derivatives of
+    the bases. It is also exact for functions with further `breaks` between which they are smooth.
+
+    Raises `DescriptionError` for an object that is not a `Basis`, and for breaks outside [0, 1].
     """
     for each in bases:
         _check_basis(each)
@@ -110,7 +113,7 @@ def quadrature(*bases: Basis, breaks: tuple[float, ...] = ()) -> tuple[np.ndarra
 
 @cache
 def gauss(points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points in (-1, 1) and weights of Gauss' rule; they cannot be written to."""
+    """Return points in (-1, 1) and weights of Gauss's rule, as read-only arrays."""
     rule = np.polynomial.legendre.leggauss(points)
     for each in rule:
         each.flags.writeable = False
@@ -118,14 +121,14 @@ def gauss(points: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pieces(length, count):
-    return max(1, ceil(length * count / 2 - 1e-9))  # rounding must not cut an element of length 2 / count in two
+    return max(1, ceil(length * count / 2 - 1e-9))  # rounding must not divide an element of length 2 / count in two
 
 
 def scaled(basis: Basis) -> Basis:
-    """The same shapes, each with a largest deflection of 1 and the sign that DESIGN gives it.
+    """Return the same shapes, each scaled to a largest deflection of 1 and with the sign defined in DESIGN.
 
-    The tip's deflection is positive; where it is zero the slope at the hub is; where that is zero too, the curvature.
-    Raises `DescriptionError` where it is no `Basis`.
+    The tip's deflection is positive. If it is zero, the slope at the hub is, and if that is zero too, the curvature.
+    Raises `DescriptionError` for an object that is not a `Basis`.
     """
     _check_basis(basis)
     size = _sizes(basis)
@@ -144,19 +147,19 @@ class _Scaled:
     size: np.ndarray
 
     def __call__(self, x: np.ndarray, n: int) -> np.ndarray:
-        return self.function(x, n) / self.size  # not times its inverse: what moves most then moves by 1 to the last bit
+        return self.function(x, n) / self.size  # a division, so that the largest deflection is 1 to the last bit
 
 
 def _sizes(basis: Basis) -> np.ndarray:
-    """What each shape has to be divided by."""
+    """Return the divisor of each shape."""
     if not basis.count:
         return np.ones(0)
-    n = 24 * max(basis.count, 16)  # not by the count alone: two planes with the same shapes shall have the same bits
+    n = 24 * max(basis.count, 16)  # at least 16, so that two planes with the same shapes have the same bits
     grid = np.unique(np.concatenate([np.linspace(0, 1, n + 1), basis.breaks]))
     values, columns = np.abs(basis.values(grid)), np.arange(basis.count)
     best = grid[values.argmax(axis=0)]
     largest, x = values.max(axis=0), best
-    for _ in range(4):  # Newton on phi' = 0; an error of e in x is one of e^2 in the largest deflection
+    for _ in range(4):  # Newton on phi' = 0; an error e in x causes an error e^2 in the largest deflection
         slope, curvature = (basis.values(x, d)[columns, columns] for d in (1, 2))
         step = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature != 0)
         x = np.clip(x - step, np.maximum(best - 1 / n, 0), np.minimum(best + 1 / n, 1))

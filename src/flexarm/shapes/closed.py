@@ -1,14 +1,14 @@
 """Closed forms of a uniform beam's modal integrals, for the families that have them.
 
-With phi_j(x), x in [0, 1], scaled as the family scales it, the quantities are
+With phi_j(x), x in [0, 1], in the scale of the family, the quantities are
 
     mean         a_j  = int phi_j              tip          phi_j(1)
     moment       b_j  = int x phi_j            tip slope    phi_j'(1)
     product      c_jk = int phi_j phi_k        root slope   phi_j'(0)
     curvature    k_jk = int phi_j'' phi_k'', of a rod int phi_j' phi_k'
 
-A beam of length L and mass m per length has m L^2 b_j and so on; a tapered one weighs them with its section, and no
-form here holds.
+A beam of length L and mass m per length has the first moment m L^2 b_j, and so on. These forms do not hold for a
+tapered beam, whose integrals are weighted with its section.
 """
 
 import math
@@ -34,14 +34,14 @@ QUANTITIES = ("mean", "moment", *PAIRS, "tip", "tip slope", "root slope")
 @final
 @dataclass(frozen=True)
 class Constant:
-    """A number that closed forms name by a symbol: a wave number beta_j, a ratio sigma_j, a scale N_j.
+    """A number with a symbol in closed forms: a wave number beta_j, a ratio sigma_j, a scale N_j.
 
     Attributes
     ----------
     name : str
-        "beta_1".
+        The symbol, as "beta_1".
     equation : str
-        What defines it, for a terminal: "cos(beta_1)*cosh(beta_1) = -1".
+        Its definition, for a terminal: "cos(beta_1)*cosh(beta_1) = -1".
     equation_latex : str
         The same in LaTeX.
     value : float
@@ -54,7 +54,7 @@ class Constant:
 
     @property
     def latex(self) -> str:
-        """The symbol in LaTeX."""
+        """Symbol in LaTeX."""
         return _latex(self.name)
 
 
@@ -66,9 +66,9 @@ class ClosedForm:
     Attributes
     ----------
     text : str
-        For a terminal, and for `sympy.sympify`: "sigma_1/beta_1", "1/4", "2/pi". Zero is "0".
+        Text for a terminal, and for `sympy.sympify`: "sigma_1/beta_1", "1/4", "2/pi". Zero is "0".
     constants : tuple of Constant
-        Those that stand in `text`.
+        Constants in `text`.
     """
 
     text: str
@@ -76,34 +76,35 @@ class ClosedForm:
 
     @property
     def expression(self) -> Any:
-        """The SymPy expression."""
-        from sympy import sympify  # noqa: TID251  (texts written here); late: importing flexarm imports no SymPy
+        """SymPy expression of the form."""
+        # here, since importing flexarm must not import SymPy
+        from sympy import sympify  # noqa: TID251  (texts written here)
 
         return sympify(self.text)
 
     @property
     def latex(self) -> str:
-        """The form in LaTeX."""
+        """Closed form in LaTeX."""
         return _latex(self.text)
 
     @property
     def value(self) -> float:
-        """The number."""
+        """Value of the form."""
         from sympy import sympify  # noqa: TID251  (texts written here)
 
         return float(sympify(self.text, {constant.name: constant.value for constant in self.constants}))
 
 
 def closed_form(family: Any, quantity: str, count: int, j: int, k: int | None = None) -> ClosedForm | None:
-    """The closed form of a quantity of shape j, or of shapes j and k, of the `count` shapes of a family.
+    """Return the closed form of a quantity of shape j, or of shapes j and k, of the `count` shapes of a family.
 
-    Shapes are counted from 1. None where the family has no closed forms: one that depends on a load or on a tapered
-    beam, samples, an object of the user's own.
+    Shapes are counted from 1. The result is None for families without closed forms: those that depend on a load or on a
+    tapered beam, samples, and user-defined objects.
 
     Raises
     ------
     DescriptionError
-        If there is no such quantity or no such shape, or the family has not so many.
+        There is no such quantity or shape, or the family does not have so many shapes.
     """
     _check(quantity, count, j, k)
     kind, j = type(family), int(j)
@@ -112,27 +113,28 @@ def closed_form(family: Any, quantity: str, count: int, j: int, k: int | None = 
     if kind not in _FORMS:
         return None
     if k is not None and k != j:
-        return ClosedForm("0")  # modes are orthogonal, in mass and in stiffness
+        return ClosedForm("0")  # modes are orthogonal in mass and in stiffness
     return _form(kind, quantity, j)
 
 
 def constants(family: Any, count: int) -> tuple[Constant, ...]:
-    """The constants that closed forms of the first `count` shapes name: beta_1, ..., then sigma_1, ..., then N_1, ...
+    """Return the constants in closed forms of the first `count` shapes: beta_1, ..., then sigma_1, ..., then N_1, ...
 
-    Empty where the forms name none, or there are no closed forms.
+    The result is empty if the forms contain none, or if there are no closed forms.
     """
     shapes = [_constants(type(family), j) for j in range(1, counted(count) + 1)]
     return tuple(constant for alike in zip(*shapes, strict=True) for constant in alike)
 
 
 def rational(value: Any, largest: Any = 1000) -> Fraction | None:
-    """The fraction that a double stands for: one within 4 units in its last place, with a denominator up to `largest`.
+    """Return the fraction that a double represents, within 4 units in its last place, with a denominator up to
+    `largest`.
 
-    None where there is no such fraction. A random number meets one by chance with odds of 2.4 largest^2 ulp(value), ulp
-    being its last place: there are 0.3 largest^2 fractions in every unit, each with 8 ulp around it. That is 5e-10 for
-    numbers from 1 to 2 and the default, and grows with their size. What is zero but for rounding is no zero here.
-
-    Raises `DescriptionError` where `value` is no number, or `largest` no integer of at least 1.
+    The result is None if there is no such fraction. A random number is close to one by chance with a probability of 2.4
+    largest^2 ulp(value), where ulp is its last place: there are 0.3 largest^2 fractions in every unit, each with 8 ulp
+    around it. The probability is 5e-10 for numbers from 1 to 2 and the default, and grows with their size. A number
+    that is zero only up to rounding does not count as zero. Raises `DescriptionError` if `value` is not a number, or if
+    `largest` is not an integer of at least 1.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise DescriptionError(f"rational: value is {shown(value)}; it must be a number")
@@ -209,7 +211,7 @@ _FORMS: dict[type, dict[str, str]] = {
     },
 }  # fmt: skip
 _BETA = {PinnedPinned: "j*pi", FixedFree: "(2*j - 1)*pi/2"}
-"""Wave numbers that need no symbol."""
+"""Wave numbers that do not need a symbol."""
 
 
 def _form(kind: type, quantity: str, j: int) -> ClosedForm:
@@ -219,18 +221,18 @@ def _form(kind: type, quantity: str, j: int) -> ClosedForm:
 
         beta = sympify(_BETA[kind], {"j": j})
         return ClosedForm(str(sympify(form, {"s": (-1) ** (j + 1), "beta": beta})))
-    # filled in by hand: SymPy would print 1/beta**2 as beta**(-2), and sums in an order of its own
+    # by text replacement: SymPy would print 1/beta**2 as beta**(-2), and sums in another order
     text = re.sub(r"\b(beta|sigma|N)\b", rf"\1_{j}", re.sub(r"^s\*", "" if j % 2 else "-", form))
     return ClosedForm(text, tuple(c for c in _constants(kind, j) if re.search(rf"\b{c.name}\b", text)))
 
 
 def _constants(kind: type, j: int) -> tuple[Constant, ...]:
-    """Those of mode j."""
+    """Return the constants of mode j."""
     b, s, N = f"beta_{j}", f"sigma_{j}", f"N_{j}"
     beta_latex, sigma_latex = rf"\beta_{{{j}}}", rf"\sigma_{{{j}}}"
     if kind is ClampedFree:
         beta = float(roots(j)[-1])
-        # the textbook's (sinh - sin) / (cosh + cos), in which the frequency equation leaves this
+        # the textbook's (sinh - sin) / (cosh + cos), simplified by the frequency equation
         sigma = math.tanh(beta / 2) if j % 2 else 1 / math.tanh(beta / 2)
         ratio, ratio_latex = (f"tanh({b}/2)", r"\tanh") if j % 2 else (f"1/tanh({b}/2)", r"\coth")
         return (
@@ -256,19 +258,20 @@ def _constants(kind: type, j: int) -> tuple[Constant, ...]:
     )
 
 
-# -- polynomials, whole or piece by piece ------------------------------------------------------------------------------
+# -- polynomials, complete or piecewise --------------------------------------------------------------------------------
 
 _EXACT = (Polynomial, Hermite, RodPolynomial, LinearElements)
 _OF_RODS = (RodPolynomial, LinearElements)
 _HATS = {"left": (1, -1), "right": (0, 1)}
 _CUBICS = {"left": ((1, 0, -3, 2), (0, 1, -2, 1)), "right": ((0, 0, 3, -2), (0, 0, -1, 1))}
-"""What a node at the left or right of an element moves: powers of xi; a bent one's deflection and slope, Hermite's."""
+"""Functions of a node at the left or right of an element, as powers of xi: for bending, Hermite's deflection and
+slope."""
 
 Powers = tuple[int, ...]
 
 
 def _fraction(family: Any, quantity: str, count: int, j: int, k: int) -> Fraction:
-    """Element e of n has x = (e + xi) / n: d/dx is n d/dxi, and dx is dxi / n."""
+    """Return a quantity of shapes j and k. Element e of n has x = (e + xi) / n: d/dx is n d/dxi, and dx is dxi / n."""
     n, first = _pieces(family, count, j)
     _, second = _pieces(family, count, k)
     common = [(first[e], second[e]) for e in first if e in second]
@@ -295,7 +298,7 @@ def _fraction(family: Any, quantity: str, count: int, j: int, k: int) -> Fractio
 
 
 def _pieces(family: Any, count: int, j: int) -> tuple[int, dict[int, Powers]]:
-    """Number of elements, and shape j in those where it is not zero: its coefficients of 1, xi, xi^2, ..."""
+    """Return the number of elements, and shape j in those where it is nonzero: its coefficients of 1, xi, xi^2, ..."""
     if isinstance(family, Hermite):
         if refusal := family.refusal(count):
             raise DescriptionError(f"hermite: count is {count}; {refusal}")
@@ -305,8 +308,8 @@ def _pieces(family: Any, count: int, j: int) -> tuple[int, dict[int, Powers]]:
     if isinstance(family, LinearElements):
         hat: dict[int, Powers] = {j - 1: _HATS["right"]}
         return count, hat if j == count else {**hat, j: _HATS["left"]}
-    # x^z times Jacobi's P_k(2 x - 1) of (0, 2 z), k = j - 1, by powers of x (Abramowitz & Stegun 22.3.2, seen from the
-    # other end)
+    # x^z times Jacobi's P_k(2 x - 1) of (0, 2 z), k = j - 1, in powers of x (Abramowitz & Stegun 22.3.2, from the other
+    # end)
     k, z = j - 1, 1 if isinstance(family, RodPolynomial) else 2
     jacobi = [(-1) ** (k + m) * math.comb(k, m) * math.comb(k + 2 * z + m, k) for m in range(k + 1)]
     return 1, {0: (*[0] * z, *jacobi)}
@@ -325,5 +328,5 @@ def _product(p: Powers, q: Powers) -> Powers:
 
 
 def _integral(p: Powers) -> Fraction:
-    """Over xi from 0 to 1."""
+    """Return the integral over xi from 0 to 1."""
     return sum((Fraction(c, i + 1) for i, c in enumerate(p)), Fraction(0))

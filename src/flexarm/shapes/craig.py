@@ -1,4 +1,4 @@
-"""Static shapes of a force and a moment at the tip, and modes of the beam held at both ends, made orthogonal."""
+"""Static shapes of a force and a moment at the tip, and modes of the beam clamped at both ends, orthogonalized."""
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -18,14 +18,14 @@ class CraigBampton(Described):
     """Static shapes and clamped-clamped modes, after Craig & Bampton (1968), clamped at x = 0; largest deflection 1.
 
     `count` shapes span the deflections under a force at the tip, 3 x^2 - x^3, and under a moment there, x^2, then the
-    first count - 2 modes of the beam clamped at both ends. In this span they are what Rayleigh and Ritz make of the
-    modes of the beam clamped at x = 0 and free at x = 1: with M = int phi_i phi_j and K = int phi_i'' phi_j'' of the
-    functions named first, the columns of V in K V = M V diag(omega^2), lowest first. So int phi_i phi_j and int phi_i''
-    phi_j'' are zero for i != j; whatever hangs at the tip, its static force and moment are carried exactly. A shape
-    depends on `count`.
+    first count - 2 modes of the beam clamped at both ends. Within this span they are the Rayleigh-Ritz approximations
+    of the modes of the beam clamped at x = 0 and free at x = 1. With M = int phi_i phi_j and K = int phi_i'' phi_j'' of
+    these functions, they are the columns of V in K V = M V diag(omega^2), lowest first. So int phi_i phi_j and int
+    phi_i'' phi_j'' are zero for i != j. For any load at the tip, its static force and moment are exact. A shape depends
+    on `count`.
 
-    Of a beam that is not uniform, carries lumps, shears or has rotary inertia they are the same of the actual beam,
-    weighted with its mass and stiffness, by a fine model.
+    For a beam that is not uniform, carries lumps, shears or has rotary inertia, they are the same functions of the
+    actual beam, weighted with its mass and stiffness, from a fine model.
     """
 
     name: ClassVar[str] = "craig-bampton"
@@ -33,12 +33,12 @@ class CraigBampton(Described):
     family: Literal["craig-bampton"] = "craig-bampton"
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "CraigBampton | CraigBamptonOf":
-        """The family for a beam that bends along `direction`; it does not depend on the load."""
+        """Return the family for a beam that bends along `direction`. It does not depend on the load."""
         checked_case(self.name, beam, load)
         return self if beam.classical else CraigBamptonOf(beam, direction)
 
     def basis(self, count: int) -> Basis:
-        """The shapes of a uniform beam."""
+        """Return the shapes of a uniform beam."""
         return _uniform(counted(count))
 
 
@@ -53,13 +53,13 @@ class CraigBamptonOf:
     directions: ClassVar[tuple[str, ...]] = BENDING
 
     def basis(self, count: int) -> Basis:
-        """The shapes of the actual beam."""
+        """Return the shapes of the actual beam."""
         if not counted(count):
-            return NO_SHAPES  # there may be no stiffness that way
+            return NO_SHAPES  # the beam may have no stiffness in this direction
         fine = fine_model(self.beam, self.direction, count)
         C = np.linalg.cholesky(fine.K)
-        # In the coordinates C' v, whose products are those of energy. The static shapes, under a force and under a
-        # moment at the tip, are nearly the same where the base is thin; products with K do not tell them apart.
+        # In the coordinates C' v, inner products are those of energy. The static shapes, under a force and under a
+        # moment at the tip, are nearly equal if the base is thin, and products with K do not separate them.
         ends = np.column_stack([fine.deflection(1.0)[0], fine.rotation(1.0)[0]])
         static = np.linalg.solve(C, ends)
         held = null_space(ends.T)
@@ -72,7 +72,7 @@ class CraigBamptonOf:
 
 @lru_cache(maxsize=16)
 def _uniform(count: int) -> Basis:
-    """The shapes of any uniform beam."""
+    """Return the shapes of any uniform beam."""
     beta = clamped_roots(max(count - 2, 0))
     raw = Basis(count, partial(_parts, beta, count))
     x, w = quadrature(raw)
@@ -82,7 +82,7 @@ def _uniform(count: int) -> Basis:
 
 
 def _parts(beta, count, x, n):
-    """The static shapes, then the modes of the beam clamped at both ends."""
+    """Return the static shapes, followed by the modes of the beam clamped at both ends."""
     powers = [np.polynomial.Polynomial(c).deriv(n)(x) for c in ((0, 0, 1.5, -0.5), (0, 0, 1))]
     return np.hstack([np.column_stack(powers), clamped_clamped(beta, x, n)])[:, :count]
 

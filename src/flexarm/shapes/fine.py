@@ -1,16 +1,16 @@
-"""A fine model of one beam in bending, by finite elements: after Euler and Bernoulli, or after Timoshenko.
+"""A fine finite element model of one beam in bending: Euler-Bernoulli or Timoshenko.
 
-Coordinates are those of the rotation psi of sections, continuous and quadratic in each element, and, of a beam that
-shears, of the shear strain gamma, linear in each element and free to step between two. The deflection is
+Coordinates are those of the rotation psi of sections, continuous and quadratic in each element. With shear, they also
+include the shear strain gamma, linear in each element, with steps between two elements. The deflection is
 
     w(x) = int_0^x (psi + gamma) dx
 
-so that no penalty holds w' to psi where the beam is thin, and nothing locks: without gamma these are the cubic elements
-of Hermite. With psi and gamma for amplitudes of one metre, x from 0 to 1:
+No penalty term is needed to couple w' and psi in a thin beam, and there is no locking. Without gamma, these are
+Hermite's cubic elements. With psi and gamma as amplitudes of one metre, x from 0 to 1:
 
     2 V = int EI / L^3 psi'^2 + kappa G A / L gamma^2      2 T = int m L w_t^2 + rho I / L psi_t^2
 
-The alternative, w and psi for unknowns, has a matrix whose condition grows with kappa G A L^2 / EI.
+The alternative with w and psi as unknowns has a matrix whose condition number grows with kappa G A L^2 / EI.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from flexarm.checks import tensor
 from flexarm.shapes.basis import Basis, gauss
 
 FEWEST = 60
-"""Elements of a beam."""
+"""Least number of elements of a beam."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Fine:
     ----------
     nodes : (elements + 1,)
     psi : (elements, 3, size)
-        Powers of the distance from an element's left node, of the rotation of each coordinate.
+        Rotation of each coordinate, as powers of the distance from an element's left node.
     w : (elements, 4, size)
-        And of its deflection.
+        Deflection of each coordinate, in the same form.
     M, K : (size, size)
     shears : bool
-        Whether psi is another function than w'.
+        True if psi differs from w'.
     """
 
     nodes: np.ndarray
@@ -52,24 +52,24 @@ class Fine:
     shears: bool
 
     def deflection(self, x: Any, derivative: int = 0) -> np.ndarray:
-        """Of every coordinate, (points, size)."""
+        """Return the deflection of every coordinate, (points, size)."""
         return piecewise(self.nodes, self.w, np.atleast_1d(np.asarray(x, float)), derivative)
 
     def rotation(self, x: Any, derivative: int = 0) -> np.ndarray:
-        """Of every coordinate, (points, size)."""
+        """Return the rotation of every coordinate, (points, size)."""
         return piecewise(self.nodes, self.psi, np.atleast_1d(np.asarray(x, float)), derivative)
 
     def basis(self, vectors: np.ndarray) -> Basis:
-        """Shapes that are combinations of the coordinates, (size, count)."""
+        """Return shapes that are combinations of the coordinates, (size, count)."""
         w, psi = (partial(piecewise, self.nodes, powers @ vectors) for powers in (self.w, self.psi))
         return Basis(vectors.shape[1], w, tuple(self.nodes.tolist()), psi if self.shears else None)
 
 
 def fine_model(beam: Any, direction: str, count: int) -> Fine:
-    """The model of a beam (`length`, `profile`, `breaks`, `lumps`) for its first `count` modes along "y" or "z".
+    """Return the model of a beam (`length`, `profile`, `breaks`, `lumps`) for its first `count` modes along "y" or "z".
 
-    Clamped at x = 0, free at x = 1. Of a lump count its mass, the part of its offset along the beam and what turns
-    with the section; that it couples the planes does not.
+    The beam is clamped at x = 0 and free at x = 1. A lump contributes its mass, the part of its offset along the beam
+    and the inertia that turns with the section, but no coupling between the planes.
     """
     nodes = _nodes(beam, max(FEWEST, 4 * count))
     h = np.diff(nodes)
@@ -102,14 +102,14 @@ def fine_model(beam: Any, direction: str, count: int) -> Fine:
 
 
 def _nodes(beam: Any, elements: int) -> np.ndarray:
-    """Nodes at every break of the sections and at every lump, and even between two of them."""
+    """Return nodes at every break of the sections and at every lump, evenly spaced between two of them."""
     breaks = np.unique([*beam.breaks, *(lump.at for lump in beam.lumps)])
     pieces = [np.linspace(a, b, ceil((b - a) * elements - 1e-9), endpoint=False) for a, b in pairwise(breaks)]
     return np.append(np.concatenate(pieces), 1.0)
 
 
 def _rotations(h: np.ndarray) -> np.ndarray:
-    """Continuous functions, quadratic in each element and zero at x = 0: at middles and right nodes, in turn."""
+    """Return continuous functions, quadratic in each element and zero at x = 0: at middles and right nodes, in turn."""
     n = len(h)
     powers = np.zeros((n, 3, 2 * n + 1))  # at nodes and middles, in order
     local = np.array([[1, -3, 2], [0, 4, -4], [0, -1, 2]], dtype=float)  # of xi = t / h: left, middle, right
@@ -119,7 +119,7 @@ def _rotations(h: np.ndarray) -> np.ndarray:
 
 
 def _strains(h: np.ndarray) -> np.ndarray:
-    """1 and 2 xi - 1 in each element, zero elsewhere."""
+    """Return the functions 1 and 2 xi - 1 in each element, zero elsewhere."""
     n = len(h)
     powers = np.zeros((n, 3, 2 * n))
     for e in range(n):
@@ -129,7 +129,7 @@ def _strains(h: np.ndarray) -> np.ndarray:
 
 
 def _integral(h: np.ndarray, powers: np.ndarray) -> np.ndarray:
-    """From 0 to x, of functions given by their powers in each element."""
+    """Return the integrals from 0 to x of functions given by their powers in each element."""
     n, terms, size = powers.shape
     found = np.zeros((n, terms + 1, size))
     found[:, 1:] = powers / np.arange(1, terms + 1)[:, None]
@@ -139,7 +139,8 @@ def _integral(h: np.ndarray, powers: np.ndarray) -> np.ndarray:
 
 
 def piecewise(nodes: np.ndarray, powers: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
-    """The n-th derivative at points x, (points, functions), of functions given by powers in elements between nodes."""
+    """Return the n-th derivative at points x, (points, functions), of functions given by powers in elements between
+    nodes."""
     e = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
     t, terms = (x - nodes[e])[:, None], powers.shape[1]
     value = np.zeros((len(x), powers.shape[2]))
@@ -149,7 +150,7 @@ def piecewise(nodes: np.ndarray, powers: np.ndarray, x: np.ndarray, n: int) -> n
 
 
 def lowest(M: np.ndarray, K: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` lowest omega^2 of K V = M V diag(omega^2), and their columns, with V' K V = 1."""
+    """Return the `count` lowest omega^2 of K V = M V diag(omega^2), and their columns, with V' K V = 1."""
     # The largest eigenvalues of K^-1 M are the lowest modes: they keep the digits that those of M^-1 K lose.
     C_inv = np.linalg.inv(np.linalg.cholesky(K))
     inverse, V = np.linalg.eigh(C_inv @ M @ C_inv.T)
@@ -157,5 +158,5 @@ def lowest(M: np.ndarray, K: np.ndarray, count: int) -> tuple[np.ndarray, np.nda
 
 
 def null_space(A: np.ndarray) -> np.ndarray:
-    """Columns that span what a matrix of full rank takes to zero, (columns, columns - rows)."""
+    """Return columns that span the null space of a matrix of full rank, (columns, columns - rows)."""
     return np.linalg.svd(A)[2][len(A) :].T

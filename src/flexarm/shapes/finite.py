@@ -1,10 +1,10 @@
-"""Finite element models of links: what is left of one when it moves in a few modes.
+"""Finite element models of links, reduced to a few modes.
 
-A model has displacements u of its own, with M u'' + K u = f, and is held at its root. In a frame that moves with the
-root a point of it stands at r0 + sum phi_j eta_j, with component modes phi_j that are zero there: the floating frame of
-Shabana, "Dynamics of Multibody Systems", chapter 5. Of all its nodes the equations of motion know only the integrals
-over the mass that `Reduced` has. Which modes: those of the part as it is held, with nothing or with a load at the tip,
-or static shapes of the tip's six motions and modes with the tip held too (Craig & Bampton, AIAA J. 6, 1313, 1968).
+A model has displacements u, with M u'' + K u = f, and is clamped at its root. In a frame that moves with the root, a
+point is at r0 + sum phi_j eta_j, with component modes phi_j that are zero at the root: the floating frame of Shabana,
+"Dynamics of Multibody Systems", chapter 5. The equations of motion need only the integrals over the mass in `Reduced`,
+not the nodes. There are several choices of modes: those of the clamped part, without or with a load at the tip, or
+static shapes of the tip's six motions and modes with the tip clamped too (Craig & Bampton, AIAA J. 6, 1313, 1968).
 """
 
 import base64
@@ -16,30 +16,30 @@ import numpy as np
 Array = np.ndarray
 
 STATIONS = 11
-"""Of the centre line, from the root to the tip."""
+"""Number of stations of the centre line, from the root to the tip."""
 
 DENSE = 900
-"""Displacements up to which eigenvalues come from dense matrices."""
+"""Largest number of displacements for which eigenvalues come from dense matrices."""
 
 NOTHING = 1e-13
-"""Of the largest: what is zero but for rounding among the eigenvalues of a reduced matrix."""
+"""Size relative to the largest below which an eigenvalue of a reduced matrix is rounding."""
 
 SINGULAR = 1e-14
-"""A pivot of K, scaled to a diagonal of 1, that is none."""
+"""Pivot of K, scaled to a diagonal of 1, below which K counts as singular."""
 
 LOOSE = "K is singular where the root is held: something is loose"
 
 FAINT = 1e-4
-"""Of the way of a turn: a displacement that says nothing of a mode's sign."""
+"""Displacement relative to that of a rotation below which it does not determine a mode's sign."""
 
 ALIKE = 1e-6
-"""Of a frequency: how near another one is of which it cannot be told whose mode is whose."""
+"""Relative difference below which two frequencies count as equal, since their modes cannot be separated."""
 
 
 @final
 @dataclass(frozen=True)
 class MassPoints:
-    """Places that follow the displacements, and the mass between them: 2 T = sum_ab mass_ab v_a . v_b.
+    """Points whose motion follows from the displacements, and their mass matrix: 2 T = sum_ab mass_ab v_a . v_b.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class MassPoints:
     mass : (P, P), sparse
         [kg]
     along : three of (P, n), sparse
-        What moves each place along x, y and z.
+        Displacement of each point along x, y and z.
     """
 
     x: Array
@@ -56,7 +56,7 @@ class MassPoints:
     along: tuple[Any, Any, Any]
 
     def moved(self, u: Array) -> Array:
-        """Of displacements (n, k) those of the places, (P, 3, k)."""
+        """Return the displacements of the points, (P, 3, k), for displacements (n, k) of the model."""
         return np.stack([each @ u for each in self.along], axis=1)
 
 
@@ -69,16 +69,16 @@ class Elements:
     ----------
     M, K : (n, n), sparse
     held : (n,) of bool
-        What is zero where the root is held.
+        True for displacements that are zero at the root.
     rigid : (n, 6), optional
-        What a unit of each rigid motion is: along x, y, z, and about them through the origin.
+        Displacements of unit rigid motions: along x, y, z, and about them through the origin.
     tip : (6, n)
         Motion of the tip's frame, along and about x, y, z.
     place : (3,)
-        Where it stands.
+        Position of the tip's frame.
     points : MassPoints, optional
     inertia : str
-        How inertia follows deformation, see `Reduced`.
+        Dependence of the inertia on deformation, see `Reduced`.
     given : (n, m), optional
         Modes from the file.
     """
@@ -102,12 +102,13 @@ class Reduced:
     Attributes
     ----------
     count : int
-        For how many modes it was made; k is that number, or six more where the modes wait for their load.
+        Number of modes for which it was made. k is equal, or larger by six if the modes depend on a load that is
+        unknown.
     choice : str
-        Which modes, see `reduced`.
+        Choice of modes, see `reduced`.
     inertia : str
-        "consistent" where inertia is that of M at any deformation, "points" where it is that of points with masses,
-        "lumped" where what deformation changes in it is that of the nodes' masses, "rigid" where it does not change.
+        "consistent": inertia of M at any deformation. "points": inertia of points with masses. "lumped": its variation
+        with deformation is that of the nodes' masses. "rigid": it does not change.
     mass : (1,)
         [kg]
     first : (3,)
@@ -122,11 +123,11 @@ class Reduced:
     bent : (k, k, 3, 3)
         int phi_i phi_j'.
     place : (3,)
-        Of the tip [m].
+        Position of the tip [m].
     tip : (6, k)
-        Its motion by the shapes.
+        Motion of the tip by the shapes.
     line : (k, STATIONS, 3)
-        What moves the centre line.
+        Displacement of the centre line.
     """
 
     count: int
@@ -144,7 +145,7 @@ class Reduced:
     tip: Array
     line: Array
     source: Any = field(default=None)
-    """What it was made from and how; no part of what it is."""
+    """Source and method of the part, not compared as a part of its value."""
 
     @property
     def size(self) -> int:
@@ -153,11 +154,11 @@ class Reduced:
 
     @property
     def slopes(self) -> Array:
-        """Of the centre line at the tip, (k, 3), its length being 1: as the tip turns [m]."""
+        """Slopes of the centre line at the tip, (k, 3), times its length, from the rotation of the tip [m]."""
         return np.cross(self.tip[3:].T, self.place)
 
     def combined(self, T: Array) -> "Reduced":
-        """The same part in shapes that are combinations of these, (k, k')."""
+        """Return the same part in shapes that are combinations of these, (k, k')."""
         return replace(
             self,
             momentum=self.momentum @ T,
@@ -170,7 +171,7 @@ class Reduced:
         )
 
     def written(self) -> dict[str, Any]:
-        """Itself as a table: its numbers stand as base64, bit by bit."""
+        """Return the part as a table, with its numbers as base64 without rounding."""
         numbers = np.concatenate([getattr(self, name).ravel() for name in NUMBERS])
         text = base64.b64encode(numbers.astype("<f8").tobytes()).decode()
         return {
@@ -195,7 +196,7 @@ NUMBERS = tuple(each.name for each in fields(Reduced) if each.name not in ("coun
 
 
 def shape_of(name: str, k: int) -> tuple[int, ...]:
-    """Of one of the arrays of a part in k shapes."""
+    """Return the shape of one of the arrays of a part in k shapes."""
     return {
         "mass": (1,),
         "first": (3,),
@@ -212,7 +213,8 @@ def shape_of(name: str, k: int) -> tuple[int, ...]:
 
 
 def read_back(modes: int, size: int, inertia: str, choice: str, numbers: str) -> Reduced:
-    """The part that `written` made a table of; raises ValueError where the text does not hold the numbers of a part."""
+    """Return the part of a table that `written` made. Raise ValueError if the text does not contain a part's
+    numbers."""
     found = np.frombuffer(base64.b64decode(numbers.encode(), validate=True), dtype="<f8").astype(float)
     shapes = {name: shape_of(name, size) for name in NUMBERS}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
@@ -236,7 +238,7 @@ def read_back(modes: int, size: int, inertia: str, choice: str, numbers: str) ->
 
 @final
 class Held:
-    """A model held at its root, and its compliance. Raises ValueError where K is not positive definite there."""
+    """A model clamped at its root, and its compliance. Raises ValueError if K is not positive definite there."""
 
     def __init__(self, model: Elements):
         from scipy.sparse import csc_array
@@ -262,22 +264,22 @@ class Held:
         self._unit, self._scale = factors, d
 
     def solve(self, b: Array) -> Array:
-        """Displacements (n,) or (n, k) under forces."""
+        """Return displacements (n,) or (n, k) under forces."""
         d = self._scale.reshape(-1, *[1] * (b.ndim - 1))
         return d * self._unit.solve(d * b)
 
     def full(self, u: Array) -> Array:
-        """Displacements with zeros where the root is held."""
+        """Return displacements with zeros at the root."""
         found = np.zeros((self.n, u.shape[1]))
         found[self.free] = u
         return found
 
     def static(self) -> Array:
-        """What forces and moments at the tip do, (n, 6)."""
+        """Return the displacements under unit forces and moments at the tip, (n, 6)."""
         return self.solve(np.ascontiguousarray(self.tip.T))
 
     def modes(self, count: int, tip_held: bool = False) -> Array:
-        """The lowest modes, (n, count) or fewer where there are no more, of the part whose tip is free, or held too."""
+        """Return the lowest modes, (n, count) or fewer if there are no more, with a free or a clamped tip."""
         n = len(self.free)
         if not count:
             return np.zeros((n, 0))
@@ -290,7 +292,7 @@ class Held:
 
         def compliance(b: Array) -> Array:
             u = self.solve(b)
-            return u - static @ (inner @ (self.tip @ u))  # forces at the tip hold it
+            return u - static @ (inner @ (self.tip @ u))  # forces at the tip keep it in place
 
         inverse = LinearOperator((n, n), matvec=compliance, dtype=float)
         start = compliance(np.random.default_rng(1).standard_normal(n))  # the same in every run
@@ -312,10 +314,10 @@ class Held:
 
 
 def reduced(model: Elements, choice: str, count: int, source: Any = None) -> Reduced:
-    """The part in `count` modes of a choice, "clamped-free", "craig-bampton" or "given".
+    """Return the part in `count` modes of a choice, "clamped-free", "craig-bampton" or "given".
 
-    "clamped-loaded" gives six more: those of the free tip and the static shapes, of which `loaded` makes the modes once
-    the load is known. Raises ValueError, the reason why not, where there are not so many.
+    "clamped-loaded" returns six more shapes: those of the free tip and the static shapes, from which `loaded` computes
+    the modes once the load is known. Raises ValueError, with the reason, if there are not so many modes.
     """
     held = Held(model)
     if choice == "given":
@@ -339,9 +341,9 @@ TIPS = 6
 
 
 def loaded(part: Reduced, load: Array) -> Reduced:
-    """The modes of the part that carries `load`, (6, 6), at its tip: what Rayleigh and Ritz make of its shapes.
+    """Return the modes of the part with `load`, (6, 6), at its tip: Rayleigh-Ritz approximations within its shapes.
 
-    In their span those of the part without load are the coordinates, as for every other choice.
+    The coordinates in their span are those of the part's modes without load, as for every other choice.
     """
     if part.size == 0:
         return part
@@ -351,18 +353,18 @@ def loaded(part: Reduced, load: Array) -> Reduced:
 
 
 def _own_modes(K: Array, M: Array, count: int) -> Array:
-    """The lowest vectors of K v = M v omega^2; those without inertia are the last."""
+    """Return the lowest vectors of K v = M v omega^2. Those without inertia are the last."""
     from scipy.linalg import eigh
 
     if not len(K):
         return np.zeros((0, 0))
-    d = 1 / np.sqrt(np.diag(K))  # of very different sizes
+    d = 1 / np.sqrt(np.diag(K))  # entries differ much in size
     inverse, v = eigh(_symmetric(M * np.outer(d, d)), _symmetric(K * np.outer(d, d)))
     return d[:, None] * v[:, np.argsort(-inverse)][:, :count]
 
 
 def _independent(K: Array) -> Array:
-    """Combinations of shapes that are orthonormal in K; what depends on others is left out."""
+    """Return combinations of shapes that are orthonormal in K, without dependent ones."""
     d = 1 / np.sqrt(np.where(np.diag(K) > 0, np.diag(K), 1.0))
     size, v = np.linalg.eigh(_symmetric(K * np.outer(d, d)))
     some = size > 1e-11 * size.max(initial=1.0)
@@ -370,10 +372,10 @@ def _independent(K: Array) -> Array:
 
 
 def _integrals(model: Elements, u: Array, count: int) -> Reduced:
-    """What `Reduced` has, of displacements (n, k) by each shape.
+    """Return the data of `Reduced`, for displacements (n, k) by each shape.
 
-    What does not change with deformation is M's own wherever the rigid motions are known. What does change follows from
-    points and the mass between them.
+    Integrals that do not change with deformation follow from M if the rigid motions are known. Those that change follow
+    from points and their mass matrix.
     """
     k = u.shape[1]
     Mu = model.M @ u
@@ -422,11 +424,11 @@ CYCLE = ((1, 2), (2, 0), (0, 1))
 
 
 def _scaled(part: Reduced) -> Reduced:
-    """Modes of the size and sign, and among those of one frequency the combinations, that the same part always has.
+    """Return modes with reproducible size and sign, and reproducible combinations of modes of equal frequency.
 
-    A mode's modal mass is the mass of the part: eta is then the root of the mean square of what it moves [m]. Among
-    modes of one frequency, as a round part has, all but the first leave the tip's first motion (y, z, x, about them) as
-    it is, and so on. A shape without inertia has a stiffness of 1 N/m.
+    A mode's modal mass is the mass of the part, so that eta is the root mean square of its displacement [m]. Among
+    modes of equal frequency, as in a round part, all but the first leave the tip's first motion (y, z, x, about them)
+    unchanged, and so on. A shape without inertia has a stiffness of 1 N/m.
     """
     k = part.size
     if not k:
@@ -458,17 +460,18 @@ def _scaled(part: Reduced) -> Reduced:
 
 
 def _sign(tip: Array) -> float:
-    """That of the tip's largest displacement; of a mode that only turns it, of the largest turn."""
+    """Return the sign of the tip's largest displacement, or of the largest rotation if the mode only rotates it."""
     moved, turned = tip[:3], tip[3:]
     of = moved if np.abs(moved).max() > FAINT * np.abs(turned).max() else turned
     return -1.0 if of[np.abs(of).argmax()] < 0 else 1.0
 
 
 def _line(model: Elements, u: Array) -> Array:
-    """What moves the straight line from the origin to the tip, at its stations: zero at the root, the tip's at the end.
+    """Return the displacement of the line from the origin to the tip, at its stations: zero at the root, the tip's at
+    the end.
 
-    Between them that of the mass near each station, on the line through it; where there is none, the cubic that has the
-    tip's deflection and slope.
+    Between them it is that of the mass near each station, on the line through it. Without such mass, it is the cubic
+    with the tip's deflection and slope.
     """
     k, s = u.shape[1], np.linspace(0.0, 1.0, STATIONS)
     tip = model.tip @ u
@@ -485,7 +488,8 @@ def _line(model: Elements, u: Array) -> Array:
 
 
 def _near(points: MassPoints, along: Array, length: float, s: Array) -> dict[int, Array] | None:
-    """For each inner station the weights (P,) by which the line through the points around it is known there."""
+    """Return, for each inner station, weights (P,) that give the displacement there by a fit through the points around
+    it."""
     x = points.x @ along / length
     mass = np.maximum(points.mass.diagonal(), 0.0)
     found = {}

@@ -1,4 +1,4 @@
-"""Shapes of one's own: functions from Python, or samples."""
+"""User-defined shapes: functions from Python, or samples."""
 
 import hashlib
 import inspect
@@ -15,10 +15,11 @@ from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import DIRECTIONS, Basis, counted, scaled
 
 FEWEST = 7
-"""Samples: a spline of fifth degree has six coefficients at least, and the clamped end takes one more condition."""
+"""Least number of samples: a spline of fifth degree has six coefficients, and the clamped end is one more condition."""
 
 MOST, NEAREST = 10_000, 1e-6
-"""Samples of a shape, and how near two points may be: of nearer ones a spline's derivatives have no correct digit."""
+"""Largest number of samples, and least distance of two points, below which a spline's derivatives have no correct
+digit."""
 
 PANELS = tuple(np.linspace(0, 1, 9).tolist())
 
@@ -52,7 +53,7 @@ def _points(value: object) -> Any:
 
 @final
 class FreeForm(Described):
-    """Shapes given as functions of x in [0, 1], or as samples through which a spline of fifth degree goes.
+    """Shapes given as functions of x in [0, 1], or as samples that a spline of fifth degree interpolates.
 
     Parameters
     ----------
@@ -61,11 +62,11 @@ class FreeForm(Described):
     x : list of float
         Points from 0 at the hub to 1 at the tip, at least 7.
     values : list of lists
-        Of every shape the values at the points x.
+        Values of every shape at the points x.
     pinned : bool
-        Whether the shapes may have a slope at the hub; in torsion and stretch they may always, and tables get it there.
+        True if the shapes may have a slope at the hub. In torsion and stretch they always may, and tables set it there.
     scaled : bool
-        Whether they are scaled to a largest deflection of 1, positive at the tip, like every other family.
+        True if they are scaled to a largest deflection of 1, positive at the tip, like every other family.
     """
 
     name: ClassVar[str] = "free-form"
@@ -94,7 +95,7 @@ class FreeForm(Described):
                 raise Fault(f"{which}[{i}]", "is zero everywhere")
             if not abs(deflection[0]) <= 1e-6 * np.abs(deflection).max():
                 raise Fault(f"{which}[{i}]", f"is {deflection[0]:.6g} at the hub; it must be 0 there")
-            # The slope of samples is an estimate; an exact zero is then put into the spline.
+            # The slope of samples is an estimate. The spline then gets an exact zero.
             tolerance = 1e-6 if self.functions else 0.05
             if not self.pinned and not abs(slope[0]) <= tolerance * np.abs(slope).max():
                 message = f"has the slope {slope[0]:.6g} at the hub; it must be 0 there, or pinned = true"
@@ -102,12 +103,12 @@ class FreeForm(Described):
         return self
 
     def refusal(self, count: int) -> str | None:
-        """Why there are not so many functions, or None."""
+        """Return why there are not so many functions, or None."""
         most = len(self.functions or self.values)
         return f"the free-form family has only {most}" if counted(count) > most else None
 
     def basis(self, count: int) -> Basis:
-        """The first `count` shapes; raises `DescriptionError` where there are not so many."""
+        """Return the first `count` shapes. Raise `DescriptionError` if there are not so many."""
         if self.refusal(count):
             raise DescriptionError(f"free-form: count is {count}; {self.refusal(count)}")
         pieces = self._pieces(clamped=not self.pinned)[:count]
@@ -121,7 +122,7 @@ class FreeForm(Described):
         return [_spline(x, np.array(row), clamped) for row in self.values]
 
     def written(self) -> dict[str, Any]:
-        """The fields for `Arm.canonical`; functions stand there as a digest of their values."""
+        """Return the fields for `Arm.canonical`, in which functions are represented by a digest of their values."""
         if not self.functions:
             return dict(self)
         grid = np.linspace(0, 1, 101)
@@ -165,13 +166,14 @@ class _Spline:
 
 
 def _smooth(function, i):
-    """The function with its derivatives, its own or those of a Chebyshev series that agrees with it to rounding."""
+    """Return the function with its derivatives, its own or those of a Chebyshev series that agrees with it to
+    rounding."""
     x = np.linspace(0, 1, 5)
     given = _takes_derivative(function)
     try:
         samples = [np.asarray(function(x, n) if given else function(x), dtype=float) for n in range(4 if given else 1)]
         possible = all(y.shape in (x.shape, ()) and np.all(np.abs(y) <= ANY_SIZE[1]) for y in samples)
-    except Exception as error:  # of any kind: it is the user's function
+    except Exception as error:  # of any kind, since the function is the user's
         message = f"fails with {type(error).__name__}: {' '.join(str(error).split())}; it is called with an array x"
         raise Fault(f"functions[{i}]", message) from None
     if not possible:
@@ -186,7 +188,7 @@ def _smooth(function, i):
         series = chebyshev.chebfit(nodes, np.broadcast_to(function((1 + nodes) / 2), nodes.shape), degree)
         unit = np.abs(series).max()
         if np.abs(series[-max(degree // 8, 2) :]).max() <= 1e-12 * unit:
-            series = chebyshev.chebtrim(series, 4e-15 * unit)  # noise, which differentiation would magnify
+            series = chebyshev.chebtrim(series, 4e-15 * unit)  # removes noise, which differentiation would magnify
             return _Series(tuple(chebyshev.chebder(series, n, scl=2) for n in range(4)))
     raise Fault(f"functions[{i}]", "is not smooth enough to differentiate; give it as f(x, derivative)")
 
@@ -201,8 +203,8 @@ def _takes_derivative(function):
 
 
 def _spline(x, y, clamped):
-    """The spline of fifth degree through the samples, without knots next to the ends; clamped: phi'(0) = 0."""
-    from scipy.interpolate import make_interp_spline  # late: a description needs no scipy
+    """Return the spline of fifth degree through the samples, without knots next to the ends; clamped: phi'(0) = 0."""
+    from scipy.interpolate import make_interp_spline  # here, since a description needs no scipy
 
     inner = x[2:-3] if clamped else x[3:-3]
     knots = np.concatenate([np.repeat(x[0], 6), inner, np.repeat(x[-1], 6)])

@@ -25,13 +25,13 @@ from flexarm.shapes.uniform import clamped_roots, roots, sine
 @final
 @dataclass(frozen=True)
 class TipLoad:
-    """The rigid body at a beam's tip, as bending in one plane feels it.
+    """The rigid body at a beam's tip, as it acts on bending in one plane.
 
     Attributes
     ----------
     mass : [kg]
     inertia : about the tip [kg m^2]
-    first_moment : [kg m]; positive where the centre of mass lies beyond the tip, along +x
+    first_moment : [kg m]; positive if the centre of mass is beyond the tip, along +x
     """
 
     mass: float = 0.0
@@ -40,7 +40,7 @@ class TipLoad:
 
     @property
     def possible(self) -> "TipLoad":
-        """The same without what rounding made of a point mass: an inertia below first_moment^2 / mass."""
+        """The load without rounding errors of a point mass, that is, with inertia of at least first_moment^2 / mass."""
         if self.mass <= 0:
             return TipLoad(inertia=max(self.inertia, 0.0))
         return replace(self, inertia=max(self.inertia, self.first_moment**2 / self.mass))
@@ -50,7 +50,7 @@ NO_LOAD = TipLoad()
 
 
 def checked_case(where: str, beam: Any, load: TipLoad) -> None:
-    """Raises `DescriptionError` unless these are a beam and a load, for which a family can be `fitted`."""
+    """Raise `DescriptionError` unless these are a beam and a load, for which a family can be `fitted`."""
     if isinstance(beam, type) or not callable(getattr(beam, "profile", None)):
         raise DescriptionError(f"{where}: beam is {shown(beam)}; it must be a Beam")
     if not isinstance(load, TipLoad):
@@ -58,7 +58,8 @@ def checked_case(where: str, beam: Any, load: TipLoad) -> None:
 
 
 class Carrying(Described):
-    """A family that depends on the body at the tip: what of it is not given is zero, or comes from beyond."""
+    """A family that depends on the body at the tip. Values that are not given are zero, or those of the links
+    beyond."""
 
     mass: Annotated[float | None, optional_number("kg", NOT_NEGATIVE)] = None
     inertia: Annotated[float | None, optional_number("kg m^2", NOT_NEGATIVE)] = None
@@ -77,12 +78,12 @@ class Carrying(Described):
 
     @property
     def auto(self) -> bool:
-        """Whether what is not given is taken from the links and the payload beyond."""
+        """True if values that are not given come from the links and the payload beyond."""
         given = (getattr(self, name) for name in type(self).model_fields if name not in ("family", "tip"))
         return self.tip == "auto" or all(value is None for value in given)
 
     def load(self, beyond: TipLoad) -> TipLoad:
-        """The load that counts: what is given here, else what lies beyond (or nothing, without `auto`)."""
+        """Return the effective load: given values, and otherwise those of the load beyond (or zero, without `auto`)."""
         if not isinstance(beyond, TipLoad):
             raise DescriptionError(f"beyond is {shown(beyond)}; it must be a TipLoad")
         names = ("mass", "inertia", "first_moment")
@@ -95,9 +96,9 @@ class Carrying(Described):
 class ClampedMass(Carrying):
     """Bending of a uniform beam clamped at x = 0 with a rigid body at x = 1; the largest deflection is 1.
 
-    The body has the mass M_E, the inertia I_E about the tip and the first moment M_DE, positive where its mass lies
-    beyond the tip. With mu = M_E / (rho A L), iota = I_E / (rho A L^3) and sigma = M_DE / (rho A L^2), Hamilton's
-    principle gives (Subudhi & Morris eqs. 27 to 30, whose signs of the first moment are lost in print)
+    The body has the mass M_E, the inertia I_E about the tip and the first moment M_DE, positive if its mass is beyond
+    the tip. With mu = M_E / (rho A L), iota = I_E / (rho A L^3) and sigma = M_DE / (rho A L^2), Hamilton's principle
+    gives (Subudhi & Morris eqs. 27 to 30, whose signs of the first moment are lost in print)
 
         phi(0) = phi'(0) = 0
         phi''(1)  = +beta^4 (iota phi'(1) + sigma phi(1))
@@ -108,18 +109,18 @@ class ClampedMass(Carrying):
         1 + c C - mu beta (s C - c S) - iota beta^3 (s C + c S) - 2 sigma beta^2 s S
             + (mu iota - sigma^2) beta^4 (1 - c C) = 0
 
-    Modes are orthogonal in mass with the body: int phi_i phi_j + mu phi_i phi_j + sigma (phi_i phi_j)' + iota phi_i'
-    phi_j' at x = 1 is zero for i != j, and int phi_i'' phi_j'' too.
+    Modes are orthogonal in mass including the body: int phi_i phi_j + mu phi_i phi_j + sigma (phi_i phi_j)' + iota
+    phi_i' phi_j' at x = 1 is zero for i != j, and int phi_i'' phi_j'' too.
 
     Parameters
     ----------
     mass, inertia, first_moment : float, optional
-        In SI units: `fitted` divides them by the beam's. If nothing at all is given they come from the links and the
-        payload beyond.
+        In SI units: `fitted` divides them by the beam's. If none is given, they come from the links and the payload
+        beyond.
     mass_ratio, inertia_ratio, moment_ratio : float, optional
         mu, iota, sigma instead.
     tip : "auto", optional
-        Take from beyond what is not given beside it; without `tip`, that is zero.
+        Take values that are not given from the load beyond. Without `tip`, they are zero.
     """
 
     name: ClassVar[str] = "clamped-mass"
@@ -143,7 +144,7 @@ class ClampedMass(Carrying):
 
     @property
     def in_ratios(self) -> bool:
-        """Whether the load is given as ratios, so that no beam is needed."""
+        """True if the load is given as ratios, so that no beam is needed."""
         return any(ratio is not None for ratio in self._given)
 
     @property
@@ -152,33 +153,34 @@ class ClampedMass(Carrying):
 
     @property
     def ratios(self) -> tuple[float, float, float]:
-        """mu, iota, sigma; raises `DescriptionError` if they depend on a beam not known yet."""
+        """Ratios mu, iota, sigma. Raises `DescriptionError` if they depend on a beam that is unknown."""
         if not self.in_ratios:
             raise DescriptionError("clamped-mass: its shapes depend on the beam and its load; fit it to a beam first")
         mu, iota, sigma = (ratio or 0.0 for ratio in self._given)
         return mu, iota, sigma
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ClampedMass":
-        """The family in ratios, for a beam (`total_mass`, `length`) that carries `load`, the same in both planes."""
+        """Return the family in ratios, for a beam (`total_mass`, `length`) that carries `load`, the same in both
+        planes."""
         checked_case(self.name, beam, load)
         if self.in_ratios:
             return self
         return ClampedMass(**_ratios(self.load(load), beam))
 
     def roots(self, count: int) -> np.ndarray:
-        """The wave numbers beta of the first modes: (count,)."""
+        """Return the wave numbers beta of the first modes: (count,)."""
         return loaded_roots(count, *self.ratios)
 
     def sensitivity_at(self, beta: np.ndarray) -> np.ndarray:
-        """d beta / d (mu, iota, sigma), (count, 3), where beta nearly is a wave number."""
+        """Return d beta / d (mu, iota, sigma), (count, 3), at beta that are approximate wave numbers."""
         return loaded_sensitivity(_wave_numbers(beta), *self.ratios)
 
     def sensitivity(self, count: int) -> np.ndarray:
-        """d beta / d (mu, iota, sigma), (count, 3): with them d beta / dl of a telescoping beam."""
+        """Return d beta / d (mu, iota, sigma), (count, 3), which give d beta / dl of a telescoping beam."""
         return loaded_sensitivity(self.roots(count), *self.ratios)
 
     def basis(self, count: int, beta: np.ndarray | None = None) -> Basis:
-        """The `count` modes of lowest frequency; wave numbers found elsewhere (by eq. 11, say) may be given."""
+        """Return the `count` modes of lowest frequency. Wave numbers from elsewhere (as from eq. 11) may be given."""
         if beta is None:
             return _loaded_basis(counted(count), *self.ratios)
         return _basis_of(_wave_numbers(beta, counted(count)), *self.ratios)
@@ -186,10 +188,10 @@ class ClampedMass(Carrying):
 
 @final
 class ClampedLoaded(Described):
-    """The same with a point mass at the tip (Lin & Lewis, example 4.4): `ClampedMass` without inertia and first moment.
+    """Bending with a point mass at the tip (Lin & Lewis, example 4.4): `ClampedMass` without inertia and first moment.
 
-    They scale their shape otherwise: for a load of 4.12475 times the beam's mass, beta = 0.910726, their phi(L) is
-    0.5497897, ours 1; all their shape integrals are that much smaller, and amplitudes that much larger.
+    Lin & Lewis scale their shape otherwise: for a load of 4.12475 times the beam's mass, beta = 0.910726, their phi(L)
+    is 0.5497897, ours 1. All their shape integrals are smaller by this factor, and amplitudes are larger.
 
     Parameters
     ----------
@@ -212,7 +214,7 @@ class ClampedLoaded(Described):
         return self
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ClampedLoaded":
-        """The family as a ratio, for a beam (`total_mass`) that carries `load`."""
+        """Return the family as a ratio, for a beam (`total_mass`) that carries `load`."""
         checked_case(self.name, beam, load)
         if self.mass_ratio is not None:
             return self
@@ -220,11 +222,11 @@ class ClampedLoaded(Described):
         return ClampedLoaded(mass_ratio=mass / beam.total_mass)
 
     def roots(self, count: int) -> np.ndarray:
-        """The wave numbers beta of the first modes: (count,)."""
+        """Return the wave numbers beta of the first modes: (count,)."""
         return loaded_roots(count, self._ratio)
 
     def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
+        """Return the `count` modes of lowest frequency."""
         return _loaded_basis(counted(count), self._ratio, 0.0, 0.0)
 
     @property
@@ -235,7 +237,7 @@ class ClampedLoaded(Described):
 
 
 def _wave_numbers(beta: Any, count: int | None = None) -> np.ndarray:
-    """(count,), each positive; raises `DescriptionError`."""
+    """Return wave numbers (count,), each positive. Raises `DescriptionError`."""
     try:
         given = checked_array(beta, "beta")
     except Fault as fault:
@@ -249,7 +251,7 @@ def _wave_numbers(beta: Any, count: int | None = None) -> np.ndarray:
 
 
 MOST_BETA = 1e4
-"""A beam with so many waves has thousands of modes; powers of it stay finite."""
+"""Largest wave number. A beam with so many waves has thousands of modes, and powers of the number stay finite."""
 
 
 def _ratios(load: TipLoad, beam: Any) -> dict[str, float]:
@@ -269,7 +271,7 @@ def _ratios(load: TipLoad, beam: Any) -> dict[str, float]:
 
 
 def frequency_equation(beta, mu, iota=0.0, sigma=0.0, math: Any = np):
-    """f of `ClampedMass`'s docstring, which is zero at a wave number; with `math=casadi`, of expressions."""
+    """Return f of `ClampedMass`'s docstring, which is zero at a wave number; with `math=casadi`, of expressions."""
     c, s, C, S = math.cos(beta), math.sin(beta), math.cosh(beta), math.sinh(beta)
     return (
         (1 + c * C)
@@ -281,9 +283,10 @@ def frequency_equation(beta, mu, iota=0.0, sigma=0.0, math: Any = np):
 
 
 def f1(beta, l, mass, inertia, m, math: Any = np):
-    """Numerator of d beta / dl, Theodore & Ghosal eq. 12: - df/dl at free length l [m].
+    """Return the numerator of d beta / dl, Theodore & Ghosal eq. 12: - df/dl at free length l [m].
 
-    `mass` [kg] and `inertia` [kg m^2] at the tip, `m` [kg/m] of the beam; with `math=casadi`, of expressions.
+    `mass` [kg] and `inertia` [kg m^2] are at the tip, `m` [kg/m] is that of the beam; with `math=casadi`, of
+    expressions.
     """
     c, s, C, S = math.cos(beta), math.sin(beta), math.cosh(beta), math.sinh(beta)
     return (
@@ -294,7 +297,7 @@ def f1(beta, l, mass, inertia, m, math: Any = np):
 
 
 def f2(beta, l, mass, inertia, m, math: Any = np):
-    """Denominator of d beta / dl, Theodore & Ghosal eq. 13: df/d beta; arguments as in `f1`."""
+    """Return the denominator of d beta / dl, Theodore & Ghosal eq. 13: df/d beta; arguments as in `f1`."""
     c, s, C, S = math.cos(beta), math.sin(beta), math.cosh(beta), math.sinh(beta)
     M, J = mass / (m * l), inertia / (m * l**3)
     return (
@@ -306,13 +309,13 @@ def f2(beta, l, mass, inertia, m, math: Any = np):
 
 
 def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -> np.ndarray:
-    """The wave numbers of the first modes of a clamped beam with a body at its tip: (count,).
+    """Return the wave numbers of the first modes of a clamped beam with a body at its tip: (count,).
 
-    Wittrick & Williams (1971) count the modes below any beta: those of the beam held at both ends, and one for every
-    negative eigenvalue of the 2 x 2 dynamic stiffness at the tip. Bisection on the count misses no root, however close
-    two of them are; Newton on the frequency equation gives the last digits.
+    Wittrick & Williams (1971) count the modes below any beta: those of the beam clamped at both ends, and one for every
+    negative eigenvalue of the 2 x 2 dynamic stiffness at the tip. Bisection on the count finds every root, even if two
+    are close together. Newton's method on the frequency equation gives the last digits.
 
-    Raises `DescriptionError` where there is no such load, or no such count.
+    Raises `DescriptionError` for an invalid load or count.
     """
     count = counted(count)
     try:
@@ -324,7 +327,7 @@ def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -
 
 
 def roots_along(count: int, ratios: np.ndarray) -> np.ndarray:
-    """The same for many bodies at once: of mu, iota and sigma, (bodies, 3), the wave numbers, (bodies, count)."""
+    """Return the wave numbers, (bodies, count), for many bodies at once: mu, iota and sigma are (bodies, 3)."""
     if not count:
         return np.empty((len(ratios), 0))
     mu, iota, sigma = ratios.T[:, :, None]
@@ -346,7 +349,7 @@ def roots_along(count: int, ratios: np.ndarray) -> np.ndarray:
 def _modes_below(beta, held, mu, iota, sigma):
     p, q, r, w, d = terms = _terms(beta)
     f = _f(terms, beta, mu, iota, sigma)
-    stiffness = r - mu * beta * d  # force at the tip by its deflection, times d / beta^3
+    stiffness = r - mu * beta * d  # force at the tip per deflection, times d / beta^3
     negative = np.where(f * d < 0, 1, np.where(stiffness * d < 0, 2, 0))
     return np.searchsorted(held, beta) + negative
 
@@ -358,7 +361,7 @@ def _f(terms, beta, mu, iota, sigma):
 
 
 def _slope(terms, beta, mu, iota, sigma):
-    """df / d beta, over cosh(beta) like `_f`."""
+    """Return df / d beta, over cosh(beta) like `_f`."""
     p, q, r, w, d = terms
     return (
         -q
@@ -370,7 +373,7 @@ def _slope(terms, beta, mu, iota, sigma):
 
 
 def loaded_sensitivity(beta: np.ndarray, mu: float, iota: float, sigma: float) -> np.ndarray:
-    """d beta / d (mu, iota, sigma), (count, 3), where beta, (count,), nearly are wave numbers."""
+    """Return d beta / d (mu, iota, sigma), (count, 3), at beta, (count,), that are approximate wave numbers."""
     p, q, r, w, d = terms = _terms(beta)
     by_mu = -beta * q + iota * beta**4 * d
     by_iota = -(beta**3) * r + mu * beta**4 * d
@@ -379,11 +382,11 @@ def loaded_sensitivity(beta: np.ndarray, mu: float, iota: float, sigma: float) -
 
 
 SMALL = 2.0
-"""Wave number below which the modes are written in Duncan's functions: cosh - cos and the like cancel there."""
+"""Wave number below which the modes use Duncan's functions, because differences such as cosh - cos cancel there."""
 
 
 def _terms(beta):
-    """1 + c C, s C - c S, s C + c S, s S and 1 - c C, each over C = cosh(beta)."""
+    """Return 1 + c C, s C - c S, s C + c S, s S and 1 - c C, each over C = cosh(beta)."""
     c, s, sech, tanh = np.cos(beta), np.sin(beta), 1 / np.cosh(np.minimum(beta, 700)), np.tanh(beta)
     large = (sech + c, s - c * tanh, s + c * tanh, s * tanh, sech - c)
     if np.all(beta >= SMALL):
@@ -398,9 +401,9 @@ RECIPROCALS = [1 / factorial(n) for n in range(28)]
 
 
 def duncan(z, k):
-    """The sum of z^(4j + k) / (4j + k)! over j, for |z| <= 2: (C + c) / 2, (S + s) / 2, (C - c) / 2, (S - s) / 2.
+    """Return the sum of z^(4j + k) / (4j + k)! over j, |z| <= 2: (C + c) / 2, (S + s) / 2, (C - c) / 2, (S - s) / 2.
 
-    The derivative of each is the one before; k counts modulo 4.
+    The derivative of each is the previous one; k counts modulo 4.
     """
     k %= 4
     fourth, total = (z * z) ** 2, 0.0
@@ -414,17 +417,17 @@ def duncan(z, k):
 
 @lru_cache(256)
 def _loaded_basis(count, mu, iota, sigma):
-    """The modes; links that are alike have the same, and so have both planes of most beams."""
+    """Return the modes. Equal links share them, and so do both planes of most beams."""
     return _basis_of(loaded_roots(count, mu, iota, sigma), mu, iota, sigma)
 
 
 def _basis_of(beta, mu, iota, sigma):
-    """The shapes with these wave numbers."""
+    """Return the shapes with these wave numbers."""
     count = len(beta)
     ones = np.ones(count)
     first, second = (_tip(beta, a * ones, b * ones) for a, b in ((1, 0), (0, 1)))
-    # Either condition at the tip gives the mode as a sum of the two solutions clamped at the hub; the one that is
-    # further from 0 = 0 decides.
+    # Either condition at the tip gives the mode as a sum of the two solutions clamped at the hub. The condition further
+    # from 0 = 0 is used.
     best = np.zeros(count)
     a, b = ones, ones
     for weights in ((-(beta**2) * sigma, -(beta**3) * iota, 1, 0), (beta * mu, beta**2 * sigma, 0, 1)):
@@ -439,12 +442,12 @@ def _basis_of(beta, mu, iota, sigma):
 
 
 def _tip(beta, a, b):
-    """phi and its first three derivatives at x = 1, the n-th over beta^n."""
+    """Return phi and its first three derivatives at x = 1, the n-th over beta^n."""
     return [_loaded(beta, a, b, np.ones(1), n)[0] / beta**n for n in range(4)]
 
 
 def _loaded(beta, a, b, x, n):
-    """a times one and b times the other of two solutions that are clamped at x = 0, each of size 1."""
+    """Return a times one and b times the other of two solutions that are clamped at x = 0, each of size 1."""
     x = x[:, None]
     z = beta * x
     # e^(-z) - cos z + sin z  and  e^(z - beta) - e^(-beta) (cos z + sin z)

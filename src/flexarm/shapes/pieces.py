@@ -1,4 +1,4 @@
-"""Bases that know nothing of a frequency: polynomials, finite elements, and the modes of a finite element model."""
+"""Bases without a frequency equation: polynomials, finite elements, and the modes of a finite element model."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,8 +18,8 @@ from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad, checked_case
 class Polynomial(Described):
     """Polynomials clamped at x = 0, orthogonal over the beam: x^2 P_k(2x - 1), P_k Jacobi's of (0, 4), k = 0, 1, ...
 
-    They span x^2, ..., x^(count + 1). phi(1) = +1 is the largest deflection, and int phi_i phi_j is 1 / (2k + 5) for
-    i = j, else 0: plain powers would give a Hilbert matrix, without a correct digit from 12 of them on.
+    They span x^2, ..., x^(count + 1). phi(1) = +1 is the largest deflection, and int phi_i phi_j is 1 / (2k + 5) for i
+    = j, else 0. Plain powers would give a Hilbert matrix, which has no correct digit for 12 or more powers.
     """
 
     name: ClassVar[str] = "polynomial"
@@ -27,24 +27,24 @@ class Polynomial(Described):
     family: Literal["polynomial"] = "polynomial"
 
     def basis(self, count: int) -> Basis:
-        """The `count` polynomials of lowest degree."""
+        """Return the `count` polynomials of lowest degree."""
         return jacobi(count, 2)
 
 
 def jacobi(count: int, zero: int) -> Basis:
-    """x^zero P_k(2x - 1), P_k Jacobi's of (0, 2 zero), k = 0, ..., count - 1: orthogonal over (0, 1), 1 at the tip."""
+    """Return x^zero P_k(2x - 1), P_k Jacobi's of (0, 2 zero), k < count: orthogonal over (0, 1), 1 at the tip."""
     count = counted(count)
-    edges = (1 - np.cos(np.pi * np.arange(count // 4 + 2) / (count // 4 + 1))) / 2  # zeros crowd at the ends
+    edges = (1 - np.cos(np.pi * np.arange(count // 4 + 2) / (count // 4 + 1))) / 2  # zeros are dense at the ends
     return Basis(count, partial(_jacobi, count, zero), tuple(edges.tolist()))
 
 
 def _jacobi(count, zero, x, n):
-    from scipy.special import eval_jacobi  # late: a description needs no scipy
+    from scipy.special import eval_jacobi  # here, since a description needs no scipy
 
     k, x = np.arange(count), x[:, None]
 
     def P(m):
-        """The m-th derivative of P_k(2x - 1)."""
+        """Return the m-th derivative of P_k(2x - 1)."""
         factor = np.prod([k + 2.0 * zero + i for i in range(1, m + 1)], axis=0)
         return np.where(k >= m, factor * eval_jacobi(np.maximum(k - m, 0), m, 2 * zero + m, 2 * x - 1), 0.0)
 
@@ -56,8 +56,8 @@ def _jacobi(count, zero, x, n):
 class Hermite(Described):
     """Cubic finite elements as a basis, clamped at x = 0: `count` is twice the number of equal elements.
 
-    Coordinates, node by node: the deflection u, and the slope u' times the length of an element; all in metres. The
-    largest deflection of a slope's shape is 4/27 and not 1: its coordinate is the slope itself.
+    Coordinates are, node by node, the deflection u, and the slope u' times the length of an element, all in metres. The
+    largest deflection of a slope's shape is 4/27 instead of 1, because its coordinate is the slope itself.
     """
 
     name: ClassVar[str] = "hermite"
@@ -65,19 +65,19 @@ class Hermite(Described):
     family: Literal["hermite"] = "hermite"
 
     def refusal(self, count: int) -> str | None:
-        """Why there are not so many functions, or None."""
+        """Return why there are not so many functions, or None."""
         count = counted(count)
         return "an element has two functions, so it must be even" if count % 2 else None
 
     def basis(self, count: int) -> Basis:
-        """The functions of count / 2 elements; raises `DescriptionError` where count is odd."""
+        """Return the functions of count / 2 elements. Raise `DescriptionError` if count is odd."""
         if self.refusal(count):
             raise DescriptionError(f"hermite: count is {count}; {self.refusal(count)}")
         return hermite(count // 2) if count else Basis(0, _nothing)
 
 
 def hermite(elements: int) -> Basis:
-    """The functions of so many elements."""
+    """Return the functions of so many elements."""
     return Basis(2 * elements, partial(_hermite, elements), tuple(np.linspace(0, 1, elements + 1).tolist()))
 
 
@@ -105,8 +105,8 @@ def _nothing(x, n):
 class HermiteModes(Carrying):
     """Modes of the actual beam, tapered or not, clamped at x = 0 and with a rigid body at x = 1.
 
-    With its lumps, its shear and its rotary inertia. The lowest eigenvectors of a fine model (`fine_model`); the
-    largest deflection is 1. Fields as in `ClampedMass`.
+    They include its lumps, its shear and its rotary inertia, and are the lowest eigenvectors of a fine model
+    (`fine_model`). The largest deflection is 1. Fields as in `ClampedMass`.
     """
 
     name: ClassVar[str] = "hermite-modes"
@@ -114,12 +114,12 @@ class HermiteModes(Carrying):
     family: Literal["hermite-modes"] = "hermite-modes"
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ModesOf":
-        """The family for a beam (`length`, `profile`) that carries `load` and bends along `direction`."""
+        """Return the family for a beam (`length`, `profile`) that carries `load` and bends along `direction`."""
         checked_case(self.name, beam, load)
         return ModesOf(beam, direction, self.load(load))
 
     def basis(self, count: int) -> Basis:
-        """Raises `DescriptionError`: there are no modes without a beam."""
+        """Raise `DescriptionError`, since there are no modes without a beam."""
         raise DescriptionError("hermite-modes: its shapes depend on the beam and its load; fit it to a beam first")
 
 
@@ -135,9 +135,9 @@ class ModesOf:
     directions: ClassVar[tuple[str, ...]] = BENDING
 
     def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
+        """Return the `count` modes of lowest frequency."""
         if not counted(count):
-            return NO_SHAPES  # there may be no stiffness that way
+            return NO_SHAPES  # the beam may have no stiffness in this direction
         fine, load = fine_model(self.beam, self.direction, count), self.load
         tip, slope = fine.deflection(1.0)[0], fine.rotation(1.0)[0] / self.beam.length
         M = fine.M + load.mass * np.outer(tip, tip) + load.inertia * np.outer(slope, slope)

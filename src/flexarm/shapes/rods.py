@@ -1,4 +1,4 @@
-"""Shapes of torsion and stretch: a rod fixed at x = 0, where it need not stand still but in value."""
+"""Shapes of torsion and stretch: a rod fixed at x = 0, where its value is zero but its slope is not."""
 
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self, final
@@ -14,7 +14,7 @@ from flexarm.shapes.pieces import jacobi
 from flexarm.shapes.uniform import sine
 
 HEAVIEST = 1e15
-"""Ratio of load and rod that stands for any larger one, and for a rod without inertia: its shapes are the limit's."""
+"""Largest ratio of load and rod, which also stands for a rod without inertia. Its shapes are those of the limit."""
 
 
 @final
@@ -29,7 +29,7 @@ class FixedFree(Described):
     family: Literal["fixed-free"] = "fixed-free"
 
     def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
+        """Return the `count` modes of lowest frequency."""
         return Basis(count, partial(_fixed_free, np.arange(1, 2 * counted(count), 2) * (np.pi / 2)))
 
 
@@ -41,11 +41,10 @@ def _fixed_free(beta, x, n):
 class FixedLoaded(Described):
     """Torsion or stretch of a uniform rod fixed at x = 0 with a rigid body at x = 1; the largest deflection is 1.
 
-    sin(beta x) with mu beta tan(beta) = 1, where mu is the body's inertia about the axis over the rod's own, or its
-    mass over the rod's: the torque (or force) at the tip is phi'(1) = mu beta^2 phi(1). Modes are orthogonal with the
-    body: int phi_i phi_j + mu phi_i(1) phi_j(1) = 0 for i != j. The first tends to x, the static shape, as mu grows.
-
-    A rod without inertia of its own has the shapes of the heaviest load: x, sin(k pi x).
+    The modes are sin(beta x) with mu beta tan(beta) = 1, where mu is the body's inertia about the axis over the rod's,
+    or its mass over the rod's: the torque (or force) at the tip is phi'(1) = mu beta^2 phi(1). Modes are orthogonal
+    including the body: int phi_i phi_j + mu phi_i(1) phi_j(1) = 0 for i != j. The first tends to x, the static shape,
+    as mu grows. A rod without inertia has the shapes of the heaviest load: x, sin(k pi x).
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ class FixedLoaded(Described):
         return self
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "FixedLoaded":
-        """The family as a ratio, for a beam that carries `load`; a tapered one counts with its whole inertia."""
+        """Return the family as a ratio, for a beam that carries `load`. A tapered beam enters by its total inertia."""
         checked_case(self.name, beam, load)
         if self.load_ratio is not None:
             return self
@@ -80,20 +79,20 @@ class FixedLoaded(Described):
         return FixedLoaded(load_ratio=min(carried / own, HEAVIEST) if own else HEAVIEST)
 
     def roots(self, count: int) -> np.ndarray:
-        """The wave numbers beta of the first modes: (count,)."""
+        """Return the wave numbers beta of the first modes: (count,)."""
         if self.load_ratio is None:
             raise DescriptionError("fixed-loaded: its shapes depend on the beam and its load; fit it to a beam first")
         return rod_roots(count, self.load_ratio)
 
     def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
+        """Return the `count` modes of lowest frequency."""
         beta = self.roots(count)
         size = np.where(beta < np.pi / 2, np.sin(beta), np.sign(np.sin(beta)))
         return Basis(count, partial(_fixed_loaded, beta, size))
 
 
 def polar_inertia(beam: Any) -> float:
-    """Of a whole beam about its axis [kg m^2]."""
+    """Return the inertia of a complete beam about its axis [kg m^2]."""
     if beam.uniform:
         return float(beam.rho_Ip * beam.length)
     t, weights = gauss(4)  # exact: fourth degree in x
@@ -103,13 +102,13 @@ def polar_inertia(beam: Any) -> float:
 
 
 def rod_roots(count: int, mu: float) -> np.ndarray:
-    """The wave numbers of a rod with a body of `mu` times its own inertia at the tip: mu beta tan(beta) = 1.
+    """Return the wave numbers of a rod with a body of `mu` times its inertia at the tip: mu beta tan(beta) = 1.
 
-    Root k lies in ((k - 1) pi, (k - 1/2) pi], above the lower end by arctan(1 / (mu beta)). What that leaves,
-    beta - (k - 1) pi - arctan(1 / (mu beta)), rises and is concave: from below, Newton climbs to the root and never
-    passes it. tan(b) < b / (1 - (2 b / pi)^2) and arctan(b) < b give starts below it.
+    Root k is in ((k - 1) pi, (k - 1/2) pi], above the lower end by arctan(1 / (mu beta)). The residual beta - (k - 1)
+    pi - arctan(1 / (mu beta)) is increasing and concave: from below, Newton's method increases to the root and never
+    passes it. tan(b) < b / (1 - (2 b / pi)^2) and arctan(b) < b give starting values below the root.
 
-    Raises `DescriptionError` where there is no such load, or no such count.
+    Raises `DescriptionError` for an invalid load or count.
     """
     count = counted(count)
     try:
@@ -118,7 +117,7 @@ def rod_roots(count: int, mu: float) -> np.ndarray:
         raise DescriptionError(f"{fault.part} {fault.message}") from None
     low = np.arange(count) * np.pi
     beta = np.maximum(np.maximum(low, (low + np.pi / 2) / (1 + mu)), 1 / np.sqrt(mu + (2 / np.pi) ** 2))
-    for _ in range(12):  # 7 steps settle it for mu from 0 to 1e30
+    for _ in range(12):  # 7 steps are enough for mu from 0 to 1e30
         beta = beta - (beta - low - np.arctan2(1.0, mu * beta)) / (1 + mu / (1 + (mu * beta) ** 2))
     return beta
 
@@ -140,20 +139,20 @@ class RodPolynomial(Described):
     family: Literal["polynomial"] = "polynomial"
 
     def basis(self, count: int) -> Basis:
-        """The `count` polynomials of lowest degree."""
+        """Return the `count` polynomials of lowest degree."""
         return jacobi(count, 1)
 
 
 @final
 class LinearElements(Described):
-    """Finite elements of a rod fixed at x = 0: `count` equal elements, the value at each node a coordinate."""
+    """Finite elements of a rod fixed at x = 0: `count` equal elements, with the value at each node as a coordinate."""
 
     name: ClassVar[str] = "linear-elements"
     directions: ClassVar[tuple[str, ...]] = RODS
     family: Literal["linear-elements"] = "linear-elements"
 
     def basis(self, count: int) -> Basis:
-        """The functions of `count` elements."""
+        """Return the functions of `count` elements."""
         count = counted(count)
         return Basis(count, partial(_hats, count), tuple(np.linspace(0, 1, max(count, 1) + 1).tolist()))
 

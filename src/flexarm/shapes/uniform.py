@@ -1,4 +1,4 @@
-"""Modes of a uniform beam with plain ends."""
+"""Modes of a uniform beam with free, clamped or pinned ends."""
 
 from functools import partial
 from typing import ClassVar, Literal, final
@@ -22,7 +22,7 @@ class ClampedFree(Described):
     family: Literal["clamped-free"] = "clamped-free"
 
     def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
+        """Return the `count` modes of lowest frequency."""
         return Basis(count, partial(_clamped_free, roots(count)))
 
 
@@ -35,7 +35,7 @@ class PinnedPinned(Described):
     family: Literal["pinned-pinned"] = "pinned-pinned"
 
     def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
+        """Return the `count` modes of lowest frequency."""
         return Basis(count, partial(_pinned_pinned, np.arange(1, counted(count) + 1)))
 
 
@@ -43,8 +43,8 @@ class PinnedPinned(Described):
 class PinnedFree(Described):
     """Elastic modes of a uniform beam pinned at x = 0 and free at x = 1; phi(1) = +1 is the largest deflection.
 
-    2 phi = sin(beta x) / sin(beta) + sinh(beta x) / sinh(beta) with tan(beta) = tanh(beta). The turning of the straight
-    beam about its pin is no mode of this family: it is the joint's coordinate.
+    2 phi = sin(beta x) / sin(beta) + sinh(beta x) / sinh(beta) with tan(beta) = tanh(beta). The rotation of the
+    straight beam about its pin is not a mode of this family, because it is the joint's coordinate.
     """
 
     name: ClassVar[str] = "pinned-free"
@@ -52,7 +52,7 @@ class PinnedFree(Described):
     family: Literal["pinned-free"] = "pinned-free"
 
     def basis(self, count: int) -> Basis:
-        """The `count` elastic modes of lowest frequency."""
+        """Return the `count` elastic modes of lowest frequency."""
         return Basis(count, partial(_pinned_free, pinned_roots(count)))
 
 
@@ -60,8 +60,8 @@ class PinnedFree(Described):
 class ClampedPinned(Described):
     """Bending of a uniform beam clamped at x = 0 and pinned at x = 1; the curvature at the hub is positive.
 
-    Seen from the pin, y = 1 - x, the modes are sin(beta y) / sin(beta) - sinh(beta y) / sinh(beta) with
-    tan(beta) = tanh(beta), scaled to a largest deflection of 1.
+    As functions of the distance from the pin, y = 1 - x, the modes are sin(beta y) / sin(beta) - sinh(beta y) /
+    sinh(beta) with tan(beta) = tanh(beta), scaled to a largest deflection of 1.
     """
 
     name: ClassVar[str] = "clamped-pinned"
@@ -69,29 +69,29 @@ class ClampedPinned(Described):
     family: Literal["clamped-pinned"] = "clamped-pinned"
 
     def basis(self, count: int) -> Basis:
-        """The `count` modes of lowest frequency."""
+        """Return the `count` modes of lowest frequency."""
         return scaled(Basis(count, partial(_clamped_pinned, pinned_roots(count))))
 
 
 def roots(count: int) -> np.ndarray:
-    """The wave numbers beta of the first modes of a clamped-free beam, cos(beta) cosh(beta) = -1: (count,)."""
+    """Return the wave numbers beta of the first modes of a clamped-free beam, cos(beta) cosh(beta) = -1: (count,)."""
     return _roots(np.arange(1, counted(count) + 1) - 0.5, lambda c, s, sech, tanh: (c + sech, -s - sech * tanh))
 
 
 def clamped_roots(count: int) -> np.ndarray:
-    """The same of a beam clamped at both ends, cos(beta) cosh(beta) = 1: (count,)."""
+    """Return the wave numbers of a beam clamped at both ends, cos(beta) cosh(beta) = 1: (count,)."""
     return _roots(np.arange(1, count + 1) + 0.5, lambda c, s, sech, tanh: (c - sech, -s + sech * tanh))
 
 
 def pinned_roots(count: int) -> np.ndarray:
-    """The same of a pinned-free and of a clamped-pinned beam, tan(beta) = tanh(beta): (count,)."""
+    """Return the wave numbers of a pinned-free and of a clamped-pinned beam, tan(beta) = tanh(beta): (count,)."""
     return _roots(np.arange(1, counted(count) + 1) + 0.25, lambda c, s, sech, T: (s - T * c, c + T * s - sech**2 * c))
 
 
 def _roots(guess, equation):
-    """Newton from guess times pi; every equation is one in cos, sin, sech and tanh, which never overflow."""
+    """Solve an equation by Newton's method from guess times pi. Its terms cos, sin, sech and tanh never overflow."""
     beta = guess * np.pi
-    for _ in range(6):  # the first root of a clamped-free beam, the slowest, settles in 4 steps
+    for _ in range(6):  # the first root of a clamped-free beam, the slowest, converges in 4 steps
         E = np.exp(-beta)
         f, slope = equation(np.cos(beta), np.sin(beta), 2 * E / (1 + E**2), (1 - E**2) / (1 + E**2))
         beta = beta - f / slope
@@ -99,11 +99,11 @@ def _roots(guess, equation):
 
 
 def _clamped_free(beta, x, n):
-    # Seen from the middle, y = x - 1/2, each mode is half an even and half an odd function, each 1 at the tip:
+    # About the middle, y = x - 1/2, each mode is half an even and half an odd function, each 1 at the tip:
     #   2 phi = cosh(beta y) / cosh(beta/2) + sin(beta y) / sin(beta/2)    modes 1, 3, ...: s = +1
     #   2 phi = sinh(beta y) / sinh(beta/2) + cos(beta y) / cos(beta/2)    modes 2, 4, ...: s = -1
     # so phi(0) = phi''(1) = 0 and phi(1) = 1 to the last bit, and phi'(0) = phi'''(1) = 0 is the equation of beta.
-    # sigma = tanh(beta/2) or coth(beta/2) takes this to the textbook's form, which loses every digit at mode 12.
+    # sigma = tanh(beta/2) or coth(beta/2) converts this to the textbook's form, which loses every digit at mode 12.
     y, x = beta * (x[:, None] - 0.5), x[:, None]
     odd = np.arange(beta.size) % 2 == 0
     s = np.where(odd, 1, -1)
@@ -113,10 +113,10 @@ def _clamped_free(beta, x, n):
 
 
 def clamped_clamped(beta: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
-    """The n-th derivative of modes of a beam clamped at both ends, cos(beta) cosh(beta) = 1: (points, modes).
+    """Return the n-th derivative of modes of a beam clamped at both ends, cos(beta) cosh(beta) = 1: (points, modes).
 
-    Seen from the middle, y = x - 1/2: cos(beta y) / cos(beta/2) - cosh(beta y) / cosh(beta/2) and the same of sin and
-    sinh in turn; zero at both ends to the last bit, of size 1 to 2 between them.
+    About the middle, y = x - 1/2, the modes are cos(beta y) / cos(beta/2) - cosh(beta y) / cosh(beta/2) and the same
+    with sin and sinh in turn. They are zero at both ends to the last bit, and of size 1 to 2 between them.
     """
     y, x = beta * (x[:, None] - 0.5), x[:, None]
     even = np.arange(beta.size) % 2 == 0
@@ -142,16 +142,16 @@ def _clamped_pinned(beta, x, n):
 
 
 def _over_sin(beta, x, n):
-    """The n-th derivative of sin(beta x) / sin(beta), over beta^n."""
+    """Return the n-th derivative of sin(beta x) / sin(beta), over beta^n."""
     return sine(beta * x[:, None], n) / np.sin(beta)
 
 
 def _over_sinh(beta, x, n):
-    """The n-th derivative of sinh(beta x) / sinh(beta), over beta^n."""
+    """Return the n-th derivative of sinh(beta x) / sinh(beta), over beta^n."""
     x = x[:, None]
     return (np.exp(-beta * (1 - x)) - (-1) ** n * np.exp(-beta * (1 + x))) / (1 - np.exp(-2 * beta))
 
 
 def sine(angle, n):
-    """The n-th derivative of sin; adding n pi / 2 to the angle would round it."""
+    """Return the n-th derivative of sin. To add n pi / 2 to the angle would round it."""
     return (-1) ** (n // 2) * (np.cos(angle) if n % 2 else np.sin(angle))

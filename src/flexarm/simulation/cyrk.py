@@ -6,7 +6,7 @@ other names), or if the processor may lack instructions that CyRK was compiled f
 or raises an error.
 """
 
-import ctypes  # noqa: TID251  (calls a library that pip has put there)
+import ctypes  # noqa: TID251  (calls a library installed by pip)
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES

@@ -8,7 +8,7 @@ A step is accepted where error_i / (atol_i + rtol max(|y_i|, |z_i|)) has a root 
 integrals included.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final

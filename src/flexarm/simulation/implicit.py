@@ -1,6 +1,6 @@
 """The package's own implicit methods, called from Python, with memory that is allocated once per run."""
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from typing import final
 
 import numpy as np

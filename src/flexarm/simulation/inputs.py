@@ -3,7 +3,7 @@
 Each class is an `Input`. It adds a stage that writes u to a run's `Plan`, and returns u at sampled times.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 import inspect
 import json
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Sampled laws in SIMD batches, with data in the layout of native code."""
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, final

@@ -1,6 +1,6 @@
 """Runs in SIMD batches, with shared and individual data in the layout of native code."""
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final

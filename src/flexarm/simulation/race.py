@@ -6,7 +6,7 @@ can be saved, the run therefore begins with the implicit method. After each tent
 cost, its progress decides whether it continues. No interval is computed twice.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable
 from typing import final
 

@@ -4,7 +4,7 @@ The code is written in the language of `native.language` and runs as machine cod
 a record that native code and Python share during a run.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

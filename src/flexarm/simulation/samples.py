@@ -4,7 +4,7 @@ The results are equal to those of `run` and `sampled` in Python to the last bit.
 ends before that sample, and Python repeats the sample to find the reason.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final

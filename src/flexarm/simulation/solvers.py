@@ -4,7 +4,7 @@ A solver integrates from the state at the start of an interval to several times,
 returns the states that it reached: after a failure, fewer rows than times. The motion never makes it raise an error.
 """
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

@@ -1,6 +1,6 @@
 """A plant that advances by one period per call: for a user's own loop, real hardware, or reinforcement learning."""
 
-import ctypes  # noqa: TID251  (calls what was compiled here)
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 import warnings
 from collections.abc import Callable
 from typing import Any, cast, final
