@@ -1,6 +1,6 @@
-"""Sums as a person writes them: terms collected by masses, then by sines and cosines, then by what they share.
+"""Sums in the form in which a person writes them: grouped by masses, then by sines and cosines, then by shared symbols.
 
-A `Form` is a tree of sums and products; it becomes a SymPy expression, LaTeX, or text.
+A `Form` is a tree of sums and products. It is written as a SymPy expression, LaTeX, or text.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ Atom = str | tuple
 
 @dataclass(frozen=True)
 class Product:
-    """coefficient times powers of atoms times a sum, where there is one."""
+    """A coefficient times powers of atoms times a sum, if there is one."""
 
     coefficient: Fraction | float
     atoms: tuple[tuple[Atom, int], ...]
@@ -29,14 +29,14 @@ class Product:
 
 
 Form = tuple[Product, ...]
-"""A sum; empty it is zero."""
+"""A sum; an empty one is zero."""
 
 
 def collected(terms: Sequence[Term], leading: Sequence[str], order: Mapping[str, int]) -> Form:
-    """The sum of the terms, grouped.
+    """Return the sum of the terms, grouped.
 
-    First by the symbols in `leading` (masses, stiffnesses), in that order; then by sines and cosines; then by symbols
-    that many terms share. Factors stand in the `order` of their symbols.
+    The terms are grouped first by the symbols in `leading` (masses, stiffnesses), in that order, then by sines and
+    cosines, and then by symbols that many terms share. Factors have the `order` of their symbols.
     """
 
     @cache
@@ -100,7 +100,7 @@ def _size(atoms: Mapping[Atom, int], rank: Any) -> tuple:
 
 
 def _common(some: list[dict[Atom, int]]) -> dict[Atom, int]:
-    """The powers that divide every term."""
+    """Powers that divide every term."""
     shared = set(some[0]).intersection(*some[1:])
     found = {}
     for atom in shared:
@@ -113,7 +113,7 @@ def _common(some: list[dict[Atom, int]]) -> dict[Atom, int]:
 
 
 def _content(some: list[Any]) -> Any:
-    """What every coefficient is a whole multiple of, and their sign where all are negative."""
+    """Common divisor of the coefficients, negative if all are negative."""
     sign = -1 if all(c < 0 for c in some) else 1
     if len(some) == 1:
         return some[0]
@@ -128,13 +128,13 @@ def _content(some: list[Any]) -> Any:
 
 
 class Writer:
-    """Forms as SymPy expressions; every symbol is made once, without assumptions.
+    """Writer of forms as SymPy expressions; it makes every symbol once, without assumptions.
 
     Parameters
     ----------
     functions : dict
-        Symbols that are functions of another symbol, and which: they become applied functions with a derivative and
-        with numbers, so that SymPy can differentiate and evaluate them.
+        Symbols that are functions of another symbol, with that symbol. They become applied functions with a derivative
+        and with values, so that SymPy can differentiate and evaluate them.
     """
 
     def __init__(self, functions: Mapping[str, tuple[LengthFunction, str]] = MappingProxyType({})) -> None:
@@ -145,11 +145,11 @@ class Writer:
         self._known: dict[Atom, Any] = {}
 
     def symbol(self, name: str) -> Any:
-        """The SymPy symbol of this name."""
+        """Return the SymPy symbol of this name."""
         return self._atom(name)
 
     def expression(self, form: Form) -> Any:
-        """The sum as an expression."""
+        """Return the sum as an expression."""
         return self._sympy.Add(*map(self._product, form))
 
     def _product(self, product: Product) -> Any:
@@ -176,9 +176,10 @@ class Writer:
 
 
 def applied(function: LengthFunction, length: Any) -> Any:
-    """The function of a SymPy expression; its derivative is `function.slope`, its numbers are those it gives.
+    """Return the function of a SymPy expression, with `function.slope` as its derivative and with the function's
+    values.
 
-    SymPy tells functions of one name apart, and keeps what it has found of them, by what is given by keyword here.
+    SymPy distinguishes functions of one name, and its cached results for them, by the keyword arguments.
     """
     from sympy.core.function import UndefinedFunction
 

@@ -2,10 +2,10 @@
 
     M(q) qdd + (D(q, qd) + C) qd + U q + G(q) = B u
 
-Where the base is free q has a number more than the rates qd (its attitude's quaternion, of length one): U q is then the
+If the base is free, q has one more number than the rates qd (the unit quaternion of its attitude). Then U q is the
 `stiffness_force`, and the rates of q are N(q) qd.
 
-They come from the functions that give a model its numbers, traced with symbols (`traced`), brought to a canonical form
+The closed forms come from the model's own functions, traced with symbols (`traced`), brought to a canonical form
 (`harmonics`) and collected (`forms`).
 """
 
@@ -30,43 +30,43 @@ from flexarm.mechanics.parameters import LengthFunction, Parameter, fitting
 from flexarm.shapes import ClosedForm, closed_form, family
 
 LARGEST = 50_000
-"""Terms of one part (a sine or cosine counts as two) beyond which it is hardly of use: some hundreds of pages."""
+"""Largest number of terms of one part (a sine or cosine counts as two); more fill some hundreds of pages."""
 ON_THE_WAY = 10 * LARGEST
-"""Terms that a sum may have before numbers are put in for parameters, after which many are one."""
+"""Largest number of terms of a sum before parameters are replaced by numbers, which merges many terms."""
 PRODUCTS = 40 * LARGEST
-"""Single terms multiplied or added in deriving one part: a second or two."""
+"""Largest number of single terms multiplied or added in the derivation of one part, which takes a second or two."""
 POSE = 5000
-"""Terms in the pose of the tip beyond which what has two poses in each product, about their square, is not tried."""
+"""Largest number of terms in the tip's pose for parts with two poses in each product, which have about its square."""
 
 STAND_INS: dict[str, Callable[[Traced], ca.SX]] = {
     "tips": lambda traced: traced.tips,
     "tip_rates": lambda traced: traced.tip_rates,
 }
-"""What symbols stand for: derived like the parts, but none of them."""
+"""Sums that are represented by symbols. They are derived like the parts."""
 
 
 def equations(
     arm: Arm, numbers: Iterable[str] | Mapping[str, float | None] = (), however_large: bool = False
 ) -> "Equations":
-    """The closed forms of an arm's equations of motion.
+    """Return the closed forms of an arm's equations of motion.
 
     Parameters
     ----------
     arm : Arm
     numbers : names of parameters, or a dict of them
-        Those that shall be numbers instead of symbols: the arm's, or, in a dict, those given. A name is that of the
-        symbol ("m_1") or of the field ("upper.mass"), or a pattern ("phi_*", "upper.*").
+        Parameters that are numbers instead of symbols, with the arm's values or, in a dict, the given ones. A name is
+        that of the symbol ("m_1") or of the field ("upper.mass"), or a pattern ("phi_*", "upper.*").
     however_large : bool
-        Go on where a part of the equations becomes too large to read.
+        True to derive parts that are too large to read.
 
     Raises
     ------
     DescriptionError
-        When a name fits no parameter (the message lists them), or a joint has a drive: friction has no closed form, and
-        `arm.without_drives()` those of all the rest. Where the arm has forces, contacts, struts, a base that moves or
-        an orbit.
-        When a closed form is first asked for: where it is too large. What is small of such an arm can still be had: U,
-        B and damping of any arm, gravity of most.
+        If a name fits no parameter (the message lists them), or if a joint has a drive. Friction has no closed form;
+        `arm.without_drives()` has the rest. Also if the arm has forces, contacts, struts, a moving base or an orbit.
+
+        When a closed form is first used, if it is too large. Small parts of such an arm are still available: U, B and
+        damping of any arm, gravity of most.
     """
     with refused("equations"):
         checked_instance(arm, Arm, "arm")
@@ -92,7 +92,7 @@ def equations(
 
 
 def _chosen(parameters: Sequence[Parameter], given: Sequence[tuple[str, float | None]]) -> dict[str, float]:
-    """Values by symbol of the parameters that the names and patterns fit."""
+    """Values by symbol of the parameters that match the names and patterns."""
     values: dict[str, float] = {}
     for pattern, value in given:
         found = fitting(parameters, pattern)
@@ -104,13 +104,13 @@ def _chosen(parameters: Sequence[Parameter], given: Sequence[tuple[str, float | 
 
 @final
 class Equations:
-    """M(q) qdd + (D(q, qd) + C) qd + U q + G(q) = B u, in symbols. Made by `equations`.
+    """The equations M(q) qdd + (D(q, qd) + C) qd + U q + G(q) = B u, in symbols. Made by `equations`.
 
-    Every matrix is a SymPy matrix and is derived when first asked for. Angles and deflections at the tips of flexible
-    links stand as symbols (alpha_1, w_1), their rates too (alphad_1); `definitions` has what they stand for. Modal
-    integrals of shapes that follow a telescope's load are functions of its free length, a_2_1(q_2), that SymPy can
-    differentiate (a_2_1_l(q_2)) and evaluate. A free base's attitude stands as the matrix (R_xx, R_xy, ..) that turns
-    vectors of its frame into the world's; `definitions` has it over the quaternion, which must be of length one.
+    Every matrix is a SymPy matrix and is derived on first use. Angles and deflections at the tips of flexible links are
+    symbols (alpha_1, w_1), and so are their rates (alphad_1). `definitions` has the sums that they stand for. Modal
+    integrals of shapes that follow a telescope's load are functions of its free length, a_2_1(q_2), which SymPy can
+    differentiate (a_2_1_l(q_2)) and evaluate. A free base's attitude is the matrix (R_xx, R_xy, ..) that turns vectors
+    of its frame into the world's. `definitions` has its entries as functions of the unit quaternion.
 
     Attributes
     ----------
@@ -118,9 +118,9 @@ class Equations:
     coordinates, rates : tuple of str
         Symbols of the coordinates, in the order of `arm.coordinates`, and of the rates, in that of `arm.velocities`.
     parameters : tuple of Parameter
-        What the other symbols are, with their values; those that were made numbers left out.
+        The other symbols with their meanings and values, without those that are numbers.
     numbers : dict
-        Values of those that were made numbers.
+        Values of the parameters that are numbers.
     """
 
     def __init__(self, arm: Arm, traced: Traced, numbers: dict[str, float], however_large: bool = False):
@@ -143,7 +143,7 @@ class Equations:
     def __reduce__(self) -> tuple[Any, ...]:
         own = {p.symbol: p.value for p in self._traced.parameters}
         given = {symbol: None if x == own[symbol] else x for symbol, x in self.numbers.items()}
-        return equations, (self.arm, given, self._however_large)  # derived anew where it is asked for
+        return equations, (self.arm, given, self._however_large)  # derived again on demand
 
     def __repr__(self) -> str:
         return f"Equations({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.parameters)} parameters)"
@@ -159,14 +159,14 @@ class Equations:
     def D(self) -> Any:
         """Coriolis matrix D(q, qd), (n, n): half the slope of the bias in qd, so that Mdot - 2 D is skew (Theorem 1).
 
-        Where the base is free what turns its momentum with it counts otherwise, so that it is skew there too.
-        So it is for telescopes with `convection = "paper"` too, but there 1/2 qd' M qd is not the particles' energy.
+        On a free base the terms that turn its momentum have another factorization, with which Mdot - 2 D is also skew.
+        It is skew for telescopes with `convection = "paper"` too, but there 1/2 qd' M qd is not the particles' energy.
         """
         return self._matrix("D")
 
     @cached_property
     def U(self) -> Any:
-        """Stiffness matrix, (n, n), the slope of `stiffness_force`: that is U q but for a telescope, whose U varies."""
+        """Stiffness matrix, (n, n), the slope of `stiffness_force`, which is U q unless a telescope makes U vary."""
         return self._matrix("U")
 
     @cached_property
@@ -201,7 +201,7 @@ class Equations:
 
     @property
     def potential(self) -> Any:
-        """Potential energy: gravity, zero at the height of the world's origin, strain, springs."""
+        """Potential energy: gravity (zero at the height of the world's origin), strain, springs."""
         return self._energies[1]
 
     @cached_property
@@ -210,23 +210,23 @@ class Equations:
 
     @cached_property
     def tip(self) -> Any:
-        """Pose of the payload frame in the world, which is the frame of a base that is not free, (4, 4)."""
+        """Pose of the payload frame, (4, 4), in the world, which is the base frame if the base is not free."""
         return self._matrix("tip")
 
     @cached_property
     def jacobian(self) -> Any:
-        """Velocity and angular velocity of the payload frame, in the world's axes, by the rates: (6, n)."""
+        """Jacobian of the payload frame: velocity and angular velocity, in the world's axes, by the rates, (6, n)."""
         return self._matrix("jacobian")
 
     @cached_property
     def kinematics(self) -> Any:
-        """N(q): the rates of the coordinates are N qd; the unit matrix but for a free base."""
+        """N(q): the rates of the coordinates are N qd. It is the identity matrix unless the base is free."""
         return self._matrix("kinematics")
 
     @property
     def definitions(self) -> dict[Any, Any]:
-        """What the symbols of tip deflections and angles, and of their rates, stand for."""
-        for name in ("M", "D", "G"):  # a sum within a sine gets its name where it is first met
+        """Sums that the symbols of tip deflections and angles, and of their rates, stand for."""
+        for name in ("M", "D", "G"):  # a sum within a sine gets its name where it first appears
             with suppress(DescriptionError):
                 self.elements(name)
         return self._definitions()
@@ -234,12 +234,12 @@ class Equations:
     def _definitions(self) -> dict[Any, Any]:
         return {self._writer.symbol(name): self._writer.expression(form) for name, form in self.stand_ins().items()}
 
-    # -- ways to use them
+    # -- evaluation
 
     def explicit(self, expression: Any) -> Any:
-        """The expression (or matrix) with the symbols of tip deflections and angles replaced by what they stand for.
+        """Replace the symbols of tip deflections and angles in an expression (or matrix) by the sums they stand for.
 
-        Raises `DescriptionError` where it is none of SymPy's.
+        Raises `DescriptionError` if the argument is no SymPy expression.
         """
         import sympy as sp
 
@@ -248,7 +248,7 @@ class Equations:
         return expression.xreplace(self._definitions())
 
     def rate(self, expression: Any) -> Any:
-        """The derivative in time of an expression (or matrix) of the coordinates."""
+        """Return the time derivative of an expression (or matrix) of the coordinates."""
         import sympy as sp
 
         explicit = self.explicit(expression)
@@ -259,25 +259,24 @@ class Equations:
 
     @property
     def values(self) -> dict[Any, float]:
-        """Values of the parameters, by SymPy symbol: for `subs`."""
+        """Values of the parameters, by SymPy symbol, for `subs`."""
         return {self._writer.symbol(p.symbol): p.value for p in self.parameters}
 
     @property
     def stations(self) -> dict[str, float]:
-        """What a symbol of a section's place or angle ends with ("2p1") where it is no tip, and its station on the
-        link, from 0 to 1."""
+        """Stations of sections that are no tips, by the suffix of their symbols ("2p1"), from 0 to 1 on the link."""
         return self._traced.stations
 
     @cached_property
     def functions(self) -> tuple[LengthFunction, ...]:
-        """Modal integrals that change with a telescope's free length, and their derivatives by it.
+        """Modal integrals that change with a telescope's free length, and their derivatives in the length.
 
-        Each gives its values when called with lengths; in the matrices it stands as a function of the coordinate.
+        Each is callable with lengths and returns its values. In the matrices it is a function of the coordinate.
         """
         return self._traced.met_functions
 
     def length_of(self, function: LengthFunction) -> str:
-        """The symbol of the coordinate that is the free length of one of `functions`; no other one is taken."""
+        """Return the symbol of the coordinate that is the free length of one of `functions`."""
         there = {f.symbol for f in self._traced.functions}
         if not isinstance(function, LengthFunction) or function.symbol not in there:
             raise DescriptionError(f"function is {shown(function)}; it must be one of the equations' functions")
@@ -285,23 +284,23 @@ class Equations:
 
     @cached_property
     def closed_forms(self) -> dict[str, ClosedForm]:
-        """Of the modal integrals that have them, by symbol."""
+        """Closed forms of the modal integrals that have one, by symbol."""
         known = {p.symbol for p in self.parameters}
         return {symbol: form for symbol, form in _closed_forms(self.arm).items() if symbol in known}
 
     def regressor(self, names: Iterable[str] = ()) -> Regressor:
-        """Y and p with M qdd + (D + C) qd + stiffness force + G = Y p + rest.
+        """Return Y and p with M qdd + (D + C) qd + stiffness force + G = Y p + rest.
 
         Parameters
         ----------
         names : parameters, by symbol, field or pattern
-            In which the equations are to be written; they must be linear in them. None: the fewest combinations of all
-            parameters that the motion can tell apart (base parameters), and no rest.
+            Parameters p, in which the equations must be linear. Without names p has the base parameters, which are the
+            smallest set of combinations of all parameters that the motion determines, and there is no rest.
 
         Raises
         ------
         DescriptionError
-            When a name fits no parameter, or the equations are not linear in those chosen.
+            If a name fits no parameter, or if the equations are not linear in the chosen ones.
         """
         with refused():
             asked = checked_names(names, "a list of names of parameters", "names")
@@ -324,7 +323,7 @@ class Equations:
         return chosen(terms, asked, self.parameters, within, self._writer, collect)
 
     def _demand(self) -> list[Element]:
-        """The generalized force of a motion: (n,)."""
+        """Generalized force of a motion: (n,)."""
         n = len(self.rates)
         M, C = self.elements("M"), self.elements("damping")
         rates = [self._ring.symbol(name) for name in self.rates]
@@ -342,12 +341,14 @@ class Equations:
 
     @property
     def identifier(self) -> str:
-        """The name of the function in source code."""
+        """Name of the function in source code."""
         return identifier(self.arm)
 
     @property
     def without_closed_forms(self) -> str:
-        """A line on links whose modal integrals are numbers because their shapes have no closed forms; or nothing."""
+        """A line about links whose modal integrals are numbers because their shapes have no closed forms; "" if there
+        are none.
+        """
         closed = self.closed_forms
         lone = {p.link for p in self.parameters if p.modal and p.symbol not in closed}
         links = [link for i, link in enumerate(self.arm.links, start=1) if i in lone]
@@ -358,59 +359,60 @@ class Equations:
         return f"no closed forms for the modal integrals of {families}: they are symbols with numeric values"
 
     def text(self, parts: Sequence[str] | None = None) -> str:
-        """The matrices (or those among `parts`) entry by entry, for a terminal; SymPy reads the right-hand sides."""
+        """Return the matrices (or those in `parts`) entry by entry, for a terminal. SymPy reads right-hand sides."""
         return text(self, parts)
 
     def latex(self, parts: Sequence[str] | None = None) -> str:
-        """A LaTeX document with all of it, or with `parts`, ready to compile; it needs amsmath."""
+        """Return a LaTeX document with all matrices, or with `parts`, ready to compile; it needs amsmath."""
         return latex(self, parts)
 
     def markdown(self, parts: Sequence[str] | None = None) -> str:
-        """The same in Markdown, with formulas between dollars."""
+        """Return the document in Markdown, with formulas between dollars."""
         return markdown(self, parts)
 
     def writer(self) -> Writer:
-        """What writes forms as SymPy expressions."""
+        """Return a writer of forms as SymPy expressions."""
         return Writer({x.symbol: (x, self._traced.length_of(x)) for x in self._traced.functions})
 
     def python(self, parts: Sequence[str] | None = None) -> str:
-        """A Python module that needs NumPy: a function of q, qd and the parameters that gives the matrices `parts`.
+        """Return a Python module that needs NumPy: a function of q, qd and the parameters that returns the matrices
+        `parts`.
 
-        Source code is written from the recursion's program, where what is common is shared, not from the closed forms:
-        it is short for any arm.
+        Source code comes from the recursion's program, which shares common subexpressions, and not from the closed
+        forms. It is short for any arm.
         """
         return python(self._program(self._asked(parts)))
 
     def matlab(self, parts: Sequence[str] | None = None) -> str:
-        """A MATLAB or Octave function of q, qd and the parameters that gives the matrices `parts`."""
+        """Return a MATLAB or Octave function of q, qd and the parameters that returns the matrices `parts`."""
         return matlab(self._program(self._asked(parts)))
 
     def javascript(self, parts: Sequence[str] | None = None) -> str:
-        """A JavaScript function for browsers and Node that needs nothing; behind the state it takes the parameters.
+        """Return a JavaScript function without dependencies for browsers and Node; the parameters follow the state.
 
         Its results are arrays of numbers, matrices row by row.
         """
         return javascript(self._program(self._asked(parts)))
 
     def c(self, parts: Sequence[str] | None = None) -> dict[str, str]:
-        """C sources by file name: a header, the function, and a program that tests it.
+        """Return C sources by file name: a header, the function, and a program that tests it.
 
-        The test compares with the numbers of the native model at a random state.
+        The test compares the function with the native model at a random state.
         """
         asked = self._asked(parts)
         return c(self._program(asked), *check(self._traced, self.arm, asked, self.numbers))
 
     def _asked(self, parts: Sequence[str] | None) -> tuple[str, ...]:
-        """The parts of source code: those given, or of the equations of motion."""
+        """Parts of source code: the given ones, or those of the equations of motion."""
         return (() if parts is None else known(parts)) or of_motion(self.arm)
 
     def _program(self, parts: Sequence[str]) -> Program:
         return program(self._traced, self.arm, parts, self.numbers)
 
-    # -- what printing and the regressor need
+    # -- printing and the regressor
 
     def forms(self, name: str) -> list[list[Form]]:
-        """A matrix as collected sums, by rows; `name` is that of the attribute."""
+        """Return a matrix as collected sums, by rows; `name` is that of the attribute."""
         known([name])
         if name not in self._forms:
             self._forms[name] = [self._collected(x) for x in self.elements(name)]
@@ -418,15 +420,17 @@ class Equations:
         return [self._forms[name][r::rows] for r in range(rows)]
 
     def derive(self, *names: str) -> None:
-        """Matrices, by name, before any of them is collected and printed, which takes longer.
+        """Derive matrices by name before any of them is collected and printed, which takes longer.
 
-        Raises `DescriptionError` where one of them is too large.
+        Raises `DescriptionError` if one of them is too large.
         """
         for name in names:
             self.elements(name)
 
     def stand_ins(self) -> dict[str, Form]:
-        """What symbols of tip deflections and angles stand for, of their rates, and of sums within sines met so far."""
+        """Sums that symbols stand for: tip deflections, angles, their rates, and sums within sines that have appeared
+        so far.
+        """
         names = [*self._traced.stand_ins, *self._traced.stand_in_rates]
         found = [self._collected(x) for x in (*self.elements("tips"), *self.elements("tip_rates"))]
         named = {
@@ -436,7 +440,7 @@ class Equations:
         return dict(zip(names, found, strict=True)) | named
 
     def elements(self, name: str) -> list[Element]:
-        """The entries of a matrix, columns first, as exact sums over `ring`."""
+        """Return the entries of a matrix, columns first, as exact sums over `ring`."""
         if not isinstance(name, str) or name not in STAND_INS:
             known([name])
         if name in self._refused:
@@ -446,7 +450,9 @@ class Equations:
         return self._elements[name]
 
     def _derived(self, name: str) -> list[Element]:
-        """The entries, or a refusal where they are too many: counted in terms, whatever the machine's speed."""
+        """Return the entries, or raise an error if there are too many terms, which does not depend on the machine's
+        speed.
+        """
         if self._however_large:
             return [self._ring.with_values(x, self.numbers) for x in self._translated(name, None)]
         if name in PARTS and PARTS[name].of_poses == 2 and self._pose > POSE:
@@ -469,7 +475,7 @@ class Equations:
 
     @cached_property
     def _pose(self) -> int:
-        """Terms in the pose of the tip, as far as it matters."""
+        """Number of terms in the pose of the tip, up to `POSE` + 1."""
         try:
             return sum(map(len, self._translated("tip", Limit(POSE, PRODUCTS))))
         except TooManyTerms:
@@ -485,7 +491,7 @@ class Equations:
 
     @cached_property
     def _order(self) -> dict[str, int]:
-        """In which order symbols stand in a product: parameters, coordinates, rates."""
+        """Order of symbols in a product: parameters, coordinates, rates."""
         t = self._traced
         known = [*(p.symbol for p in t.parameters), *(f.symbol for f in t.functions)]
         names = [*known, *t.coordinates, *t.stand_ins, *t.rates, *t.stand_in_rates]
@@ -493,7 +499,7 @@ class Equations:
 
     @cached_property
     def _leading(self) -> list[str]:
-        """Masses, inertias, stiffnesses, dampings: what a sum is grouped by."""
+        """Masses, inertias, stiffnesses, dampings, by which a sum is grouped."""
         return [p.symbol for p in self.parameters if p.unit.startswith(("kg", "N"))]
 
     def _translated(self, name: str, limit: Limit | None) -> list[Element]:
@@ -517,14 +523,16 @@ class Equations:
 
 
 def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:
-    """Closed forms of modal integrals by symbol, with planes named apart and not; none for beams not classical."""
+    """Closed forms of modal integrals by symbol, with planes named separately and together; none for non-classical
+    beams.
+    """
     found: dict[str, ClosedForm | None] = {}
     for i, link in enumerate(arm.links, start=1):
         beam = link.body
         if not isinstance(beam, Beam) or not beam.classical:
             continue
         count = beam.counts
-        most = "y" if count["y"] >= count["z"] else "z"  # planes are named as one where the shapes they share are equal
+        most = "y" if count["y"] >= count["z"] else "z"  # planes have one name if the shapes they share are equal
         for mark, d in (("", most), ("y", "y"), ("z", "z"), ("t", "torsion"), ("x", "axial")):
             shapes, n = family(beam.families[d], d), count[d]
             for j in range(1, n + 1):
@@ -537,7 +545,7 @@ def _closed_forms(arm: Arm) -> dict[str, ClosedForm]:
 
 
 def _without(beam: Beam) -> str:
-    """What leaves modal integrals of a beam without closed forms: its taper, families, or two of them in a product."""
+    """Reason why modal integrals of a beam have no closed forms: its taper, families, or a product of two of them."""
     if not beam.uniform:
         return "tapered"
     if not beam.one_factor:

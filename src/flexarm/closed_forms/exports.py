@@ -1,4 +1,4 @@
-"""An arm's equations as a program to be written out, and the numbers it must give."""
+"""An arm's equations as a program to be exported, and numbers to test it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from flexarm.model import Model
 
 
 def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str, float]) -> Program:
-    """A function of q, qd and the parameters that are no numbers, which gives the parts.
+    """Return a function of q, qd and the remaining parameters that returns the parts.
 
     Raises
     ------
     DescriptionError
-        When there is no such part.
+        If there is no such part.
     """
     parts = known(parts)
     kept = tuple(p for p in traced.parameters if p.symbol not in numbers)
@@ -48,7 +48,7 @@ def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str
 
 
 def identifier(arm: Arm) -> str:
-    """The arm's name as that of a function and its file, in any of the languages."""
+    """Return the arm's name as a valid name of a function and its file, in all languages."""
     name = re.sub(r"[\W_]+", "_", arm.name, flags=re.ASCII).strip("_")
     name = name if name[:1].isalpha() else f"arm_{name}"
     name = name[:LONGEST]
@@ -56,16 +56,16 @@ def identifier(arm: Arm) -> str:
 
 
 OURS = {"q", "qd", "p", *(part.letter for part in PARTS.values())}
-"""What goes in and out, which keeps its name whatever the arm is called."""
+"""Names of inputs and outputs, which do not change with the arm's name."""
 
 LONGEST = 60
-"""Letters of a function's name: MATLAB knows 63 of them."""
+"""Largest length of a function's name; MATLAB accepts 63 letters."""
 
 
 def check(
     traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str, float]
 ) -> tuple[dict[str, list[float]], dict[str, list]]:
-    """A random state, and the parts there: the native model's, or, where a parameter was changed, those traced."""
+    """Return a random state, and the parts there: from the native model, or the traced one for changed parameters."""
     rng = np.random.default_rng(1)
     n = len(arm.velocities)
     state = {

@@ -1,6 +1,6 @@
-"""The parts of an arm's equations: what each is called, where its expression comes from and where its numbers do.
+"""The parts of an arm's equations: their names, their expressions and their values.
 
-This is the one table of them: closed forms, documents and source code go by it.
+This table is the only one of its kind. Closed forms, documents and source code use it.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True)
 class Part:
-    """A matrix or column that can be asked for.
+    """A matrix or column that users can select.
 
     Attributes
     ----------
@@ -32,10 +32,10 @@ class Part:
     meaning : in source code
     expression : its entries, still to be `placed`
     native : (model, q, qd) -> its numbers, by the native model
-    column : whether it is one, and no matrix that happens to have one column
-    symmetric : whether a document need not show its lower half
-    of_motion : whether it stands in the equations of motion
-    of_poses : how often the poses of the links stand in each of its products; a document of it grows so with them
+    column : True for a column, False for a matrix that may happen to have one column
+    symmetric : True if a document need not show its lower half
+    of_motion : True if it is part of the equations of motion
+    of_poses : number of the links' poses in each of its products, on which its size in a document depends
     """
 
     letter: str
@@ -50,7 +50,7 @@ class Part:
 
 
 def _jacobian(model: Model, q: Array) -> Array:
-    """From the slopes of the tip's pose, whose entries CasADi counts down columns."""
+    """Return the Jacobian from the slopes of the tip's pose, whose entries CasADi stores column by column."""
     slope = np.array(model.slope("tip", 0)(q)).reshape(4, 4, -1, order="F")
     R = model.tip(q)[:3, :3]
     turning = np.einsum("ijk,lj->ilk", slope[:3, :3], R)
@@ -168,11 +168,11 @@ PARTS = {
         lambda model, q, qd: np.array(tangent(model.chain, q.tolist())),
     ),
 }
-"""By the names of the attributes of `Equations`."""
+"""Parts by the names of the attributes of `Equations`."""
 
 
 def known(names: Any) -> tuple[str, ...]:
-    """Names of parts, each once; raises `DescriptionError` where there is no such part."""
+    """Return names of parts, each once; raises `DescriptionError` if there is no such part."""
     with refused():
         given = checked_names(names, f"a list of parts, out of {', '.join(PARTS)}", "parts")
     for name in given:
@@ -182,23 +182,25 @@ def known(names: Any) -> tuple[str, ...]:
 
 
 def of_motion(arm: Arm) -> tuple[str, ...]:
-    """Names of the parts of the equations of motion; where the force of strain is not U q that force too, and of a free
-    base what its coordinates' rates are."""
+    """Names of the parts of the equations of motion.
+
+    They include the force of strain if it is not U q, and for a free base the matrix of its coordinates' rates.
+    """
     names = tuple(name for name, part in PARTS.items() if part.of_motion)
     return (*names, *["stiffness_force"] * strain_apart(arm), *["kinematics"] * arm.free)
 
 
 def strain_apart(arm: Arm) -> bool:
-    """Whether the force of strain and springs is not U q: where U varies, or q has more numbers than qd."""
+    """True if the force of strain and springs is not U q: if U varies, or if q has more numbers than qd."""
     return arm.free or stiffness_varies(arm)
 
 
 def motion_line(arm: Arm) -> str:
-    """The equations of motion in a line of text."""
+    """Text of the equations of motion in one line."""
     line = f"M qdd + (D + C) qd + {'f' if strain_apart(arm) else 'U q'} + G = B u"
     return f"{line}, q' = N qd" if arm.free else line
 
 
 def stiffness_varies(arm: Arm) -> bool:
-    """Whether U depends on a telescope's length."""
+    """True if U depends on a telescope's length."""
     return any(not link.joint.carries for link in arm.links if link.joint.moves)

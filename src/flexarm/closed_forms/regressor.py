@@ -1,8 +1,8 @@
 """Equations linear in parameters, tau = Y(q, qd, qdd) p: for adaptive control and identification.
 
 Every term of the equations is a product of parameters times a function of the motion. Between these functions there are
-linear relations, and so between the columns of Y; without a choice the parameters are therefore the fewest combinations
-that the motion can tell apart (base parameters), found exactly.
+linear relations, and so between the columns of Y. By default the parameters are therefore the base parameters, which
+are the smallest set of combinations that the motion determines. They are found exactly.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,16 +23,16 @@ Collect = Callable[[list[Term]], Form]
 @final
 @dataclass(frozen=True)
 class Regressor:
-    """tau = Y p + rest: M qdd + (D + C) qd + stiffness force + G, the generalized force.
+    """The regressor tau = Y p + rest of the generalized force M qdd + (D + C) qd + stiffness force + G.
 
     Attributes
     ----------
     Y : SymPy matrix (n, k)
-        Over coordinates, rates, accelerations, and what of the arm counts as known: lengths within angles, say.
+        A function of coordinates, rates, accelerations, and known parameters of the arm, such as lengths within angles.
     p : SymPy matrix (k, 1)
         The parameters, or combinations of them.
     rest : SymPy matrix (n, 1)
-        What does not depend on the parameters chosen; zero where none were.
+        Terms without the chosen parameters; zero without a choice.
     """
 
     Y: Any
@@ -48,9 +48,9 @@ def chosen(
     writer: Writer,
     collect: Collect,
 ) -> Regressor:
-    """The regressor for chosen parameters, by symbol, field or pattern; each must enter linearly.
+    """Return the regressor for chosen parameters, by symbol, field or pattern; each must enter linearly.
 
-    `within` has the symbols in what an angle stands for.
+    `within` has the symbols in the sum that an angle stands for.
     """
     import sympy as sp
 
@@ -80,10 +80,10 @@ def chosen(
 
 
 def base(rows: list[list[Term]], parameters: set[str], writer: Writer, collect: Collect) -> Regressor:
-    """The regressor for the fewest combinations of parameters that the motion can tell apart."""
+    """Return the regressor for the base parameters."""
     import sympy as sp
 
-    # 1. number of each function of the motion, (row, function), beside each product of parameters
+    # 1. coefficient of each function of the motion, (row, function), for each product of parameters
     table: dict[Product, Line] = {}
     for r, terms in enumerate(rows):
         for term in terms:
@@ -109,7 +109,7 @@ def base(rows: list[list[Term]], parameters: set[str], writer: Writer, collect: 
                 if independent != product:
                     members[independent][product] = -share
 
-    # 3. tau = sum over independent products of (what belongs to them) (their functions)
+    # 3. tau = sum over independent products of (their combinations) (their functions)
     columns = [
         [
             collect([Term(_short(c), m[1], m[2], m[3]) for m, c in table[product].items() if m[0] == r])
@@ -127,7 +127,7 @@ def base(rows: list[list[Term]], parameters: set[str], writer: Writer, collect: 
 
 
 def _short(c: Fraction) -> Fraction | float:
-    """A number to be read: what came from a float that is no simple fraction goes back to one."""
+    """Return a fraction, or a float if it came from a float that is no simple fraction."""
     return c if c.denominator <= 2**20 else float(c)
 
 

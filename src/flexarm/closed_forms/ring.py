@@ -1,9 +1,10 @@
 """Exact sums of products of symbols and of sines and cosines, in a form in which equal functions look the same.
 
 An element is a dict from monomials to coefficients. In a monomial every symbol has an exponent, which may be negative,
-and every angle a a whole number k: it stands for exp(i k a). Products of sines and cosines so become those of sums of
-angles by themselves, cos^2 + sin^2 is 1, and what is zero vanishes; nothing is ever simplified afterwards. A monomial
-is one integer with a field of bits for each exponent, so that a product of monomials is a sum of integers.
+and every angle a has an integer k, which stands for exp(i k a). Products of sines and cosines therefore become sines
+and cosines of sums of angles, cos^2 + sin^2 is 1, and terms that are zero vanish. No simplification is needed
+afterwards. A monomial is one integer with a field of bits for each exponent, so that a product of monomials is a sum of
+integers.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,36 +22,36 @@ Element = dict[int, complex]
 
 BITS = 8
 LARGEST = 1 << (BITS - 2)
-"""Power that still leaves an exponent its place."""
+"""Largest power for which an exponent fits into its field."""
 
 
 class NoClosedForm(FlexarmError):
-    """An operation that has no place in a sum of products."""
+    """Error of an operation that has no form as a sum of products."""
 
 
 class TooManyTerms(Exception):
-    """A sum grew beyond what was allowed."""
+    """Error of a sum that has grown beyond its limit."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """coefficient times powers of symbols, times the cosine or sine of a sum of angles where there is one."""
+    """A coefficient times powers of symbols, times the cosine or sine of a sum of angles, if there is one."""
 
     coefficient: Fraction | float
     powers: tuple[tuple[str, int], ...]
     kind: str = ""
-    """"cos", "sin" or nothing."""
+    """One of "cos", "sin" or ""."""
     angles: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Ring:
-    """All sums over some angles and symbols; symbols are added as they come.
+    """All sums over some angles and symbols; symbols are added when they appear.
 
     Attributes
     ----------
     angles : symbols that occur within sines and cosines, and may occur elsewhere too; those called psi are spare
-    named : what stands for a sum within a sine or cosine that is not made of angles, by that sum
+    named : symbol of each sum within a sine or cosine that is not made of angles, by that sum
     """
 
     angles: tuple[str, ...]
@@ -60,18 +61,18 @@ class Ring:
 
     @property
     def _border(self) -> int:
-        """Where the exponents of symbols begin."""
+        """Bit at which the exponents of symbols begin."""
         return BITS * len(self.angles)
 
     def symbol(self, name: str) -> Element:
-        """The element that is one symbol."""
+        """Return the element that is one symbol."""
         if name not in self._places:
             self._places[name] = self._border + BITS * len(self.symbols)
             self.symbols.append(name)
         return {1 << self._places[name]: 1.0}
 
     def constant(self, value: float) -> Element:
-        """The element that is a number; a fraction such as 1/3, which no float is, becomes a symbol of its own."""
+        """Return the element that is a number. A fraction such as 1/3, which is no float, becomes a symbol."""
         if value == 0.0:
             return {}
         fraction = Fraction(value)
@@ -83,12 +84,12 @@ class Ring:
         return {0: value}
 
     def inverse(self, element: Element) -> Element:
-        """1 / element, for a product of symbols; a third is exact, which 1/3 as a float is not."""
+        """Return 1 / element, for a product of symbols; a third is exact, which 1/3 as a float is not."""
         ((key, c),) = inverse(element).items()
         return times({key: 1.0}, self.constant(c.real))
 
     def sine_and_cosine(self, argument: Element) -> tuple[Element, Element]:
-        """sin and cos of a sum of angles, quarter turns, and anything else, which gets a name of its own."""
+        """Return sin and cos of a sum of angles, quarter turns, and other terms, which get a symbol."""
         key, turn, rest = 0, 1.0 + 0.0j, {}
         for monomial, c in argument.items():
             place = self._angle_of(monomial)
@@ -106,7 +107,7 @@ class Ring:
         return sine, plus(times({0: 0.5}, forth), times({0: 0.5}, back))
 
     def _angle_of(self, monomial: int) -> int | None:
-        """The number of the angle that the monomial is, itself and alone."""
+        """Index of the angle that the monomial consists of, or None."""
         if monomial >= 1 << self._border and monomial.bit_count() == 1:
             name = self.symbols[(monomial.bit_length() - 1 - self._border) // BITS]
             if name in self.angles:
@@ -123,7 +124,7 @@ class Ring:
         return name, 1
 
     def terms(self, element: Element) -> list[Term]:
-        """The element as real terms."""
+        """Return the element as real terms."""
         border = self._border
         found: dict[tuple[int, int], tuple[float, float]] = {}
         for key, c in element.items():
@@ -149,7 +150,7 @@ class Ring:
         return [Term(c, *key) for key, c in sums.items() if c]
 
     def _powers(self, power: int) -> tuple[Fraction, tuple[tuple[str, int], ...]]:
-        """The fraction, and the powers of symbols, of a monomial without its angles."""
+        """Fraction and powers of symbols of a monomial without its angles."""
         coefficient, powers = Fraction(1), []
         for place, exponent in _fields(power):
             name = self.symbols[place]
@@ -160,14 +161,14 @@ class Ring:
         return coefficient, tuple(powers)
 
     def _angles(self, harmonic: int) -> tuple[tuple[tuple[str, int], ...], float]:
-        """The angles, the first with a positive sign, and the sign that the sine takes for it."""
+        """Angles, the first with a positive sign, and the resulting sign of the sine."""
         angles = tuple((self.angles[place], k) for place, k in _fields(harmonic))
         if angles and angles[0][1] < 0:
             return tuple((name, -k) for name, k in angles), -1.0
         return angles, 1.0
 
     def with_values(self, element: Element, values: Mapping[str, float]) -> Element:
-        """The element with numbers for some symbols."""
+        """Replace some symbols of the element by numbers."""
         places = {BITS * i: name for i, name in enumerate(self.angles) if name in values}
         places |= {place: name for name, place in self._places.items() if name in values}
         if not places:
@@ -186,7 +187,7 @@ class Ring:
         return {key: c for key, c in found.items() if c}
 
     def _value(self, key: int, places: Mapping[int, str], values: Mapping[str, float]) -> tuple[complex, int]:
-        """What a monomial's symbols at some places are worth, and those symbols alone."""
+        """Value of a monomial's symbols at some places, and the key of these symbols alone."""
         factor, gone = 1.0 + 0.0j, 0
         for place, name in places.items():
             exponent, value = _at(key, place), values[name]
@@ -199,7 +200,7 @@ class Ring:
         return factor, gone
 
     def substituted(self, element: Element, name: str, value: Element) -> Element:
-        """The element with a sum in place of a symbol, but within sines and cosines."""
+        """Replace a symbol of the element by a sum, except within sines and cosines."""
         if name not in self._places:
             return element
         place, parts = self._places[name], dict[int, Element]()
@@ -213,7 +214,7 @@ class Ring:
 
 
 def _low(key: int, bits: int) -> int:
-    """The signed number in the lowest bits."""
+    """Signed number in the lowest bits."""
     if not bits:
         return 0
     low = key & ((1 << bits) - 1)
@@ -221,12 +222,12 @@ def _low(key: int, bits: int) -> int:
 
 
 def _at(key: int, place: int) -> int:
-    """The exponent at a place."""
+    """Exponent at a place."""
     return _low((key - _low(key, place)) >> place, BITS)
 
 
 def _fields(key: int) -> list[tuple[int, int]]:
-    """(place, exponent) of the fields that are not zero."""
+    """List (place, exponent) of the fields that are not zero."""
     found, place = [], 0
     while key:
         skip = ((key & -key).bit_length() - 1) // BITS
@@ -248,12 +249,12 @@ def _times(fraction: Fraction, value: float) -> Fraction | float:
 @final
 @dataclass
 class Limit:
-    """How large a derivation may become, counted in terms and not in time, so that it is the same on every machine.
+    """Limit of the size of a derivation, counted in terms and not in time, so that it is the same on every machine.
 
     Attributes
     ----------
     terms : of one sum, and of all results together
-    products : single terms multiplied or added on the way
+    products : single terms multiplied or added in total
     done : products so far
     """
 
@@ -262,14 +263,14 @@ class Limit:
     done: int = 0
 
     def count(self, products: int, terms: int) -> None:
-        """Work that was done, and the size of what came of it; raises `TooManyTerms` beyond the limit."""
+        """Add products to the count, and check the size of their sum; raises `TooManyTerms` beyond the limit."""
         self.done += products
         if terms > self.terms or self.done > self.products:
             raise TooManyTerms
 
 
 def plus(a: Element, b: Element, limit: Limit | None = None) -> Element:
-    """a + b."""
+    """Return a + b."""
     if len(a) < len(b):
         a, b = b, a
     total = dict(a)
@@ -285,7 +286,7 @@ def plus(a: Element, b: Element, limit: Limit | None = None) -> Element:
 
 
 def times(a: Element, b: Element, limit: Limit | None = None) -> Element:
-    """a b."""
+    """Return a b."""
     if len(a) > len(b):
         a, b = b, a
     total: Element = {}
@@ -300,12 +301,12 @@ def times(a: Element, b: Element, limit: Limit | None = None) -> Element:
 
 
 def negative(a: Element) -> Element:
-    """-a."""
+    """Return -a."""
     return {key: -c for key, c in a.items()}
 
 
 def inverse(a: Element) -> Element:
-    """1 / a, for a product of symbols."""
+    """Return 1 / a, for a product of symbols."""
     if len(a) != 1:
         raise NoClosedForm("a division by a sum" if a else "a division by zero")
     ((key, c),) = a.items()
@@ -313,7 +314,7 @@ def inverse(a: Element) -> Element:
 
 
 def power(a: Element, exponent: float, limit: Limit | None = None) -> Element:
-    """a to a whole power."""
+    """Return a to an integer power."""
     if exponent != int(exponent):
         raise NoClosedForm(f"a power of {exponent}")
     if exponent < 0:
@@ -330,9 +331,9 @@ def power(a: Element, exponent: float, limit: Limit | None = None) -> Element:
 
 
 def translated(function: ca.Function, inputs: Iterable[str], ring: Ring, limit: Limit | None = None) -> list[Element]:
-    """The entries of an SX function's results, laid end to end, as elements; `inputs` names those of its arguments.
+    """Translate an SX function's results into elements, in one list; `inputs` names the entries of its arguments.
 
-    Raises `TooManyTerms` as soon as the limit is passed.
+    Raises `TooManyTerms` as soon as the limit is exceeded.
     """
     names = list(inputs)
     code = instructions(function)
@@ -373,7 +374,7 @@ def translated(function: ca.Function, inputs: Iterable[str], ring: Ring, limit: 
         else:
             raise NoClosedForm(f"the CasADi operation {operation_name(op)} has no place in a sum of products")
         for a in args:
-            if isinstance(a, int) and last[a] == k:  # large sums go when nobody needs them any more
+            if isinstance(a, int) and last[a] == k:  # frees large sums that are no longer needed
                 values.pop(a, None)
     return results
 

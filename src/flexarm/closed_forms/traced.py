@@ -1,12 +1,12 @@
-"""An arm's equations traced with symbols for its numbers: by the functions that give a model its numbers.
+"""An arm's equations traced with symbols for its parameters, by the functions that a model evaluates.
 
-Tip deflections and slopes that are sums of many modes, and all angles, stand as symbols of their own (w_1, alpha_1),
-which is how one writes them; what they stand for goes along. So do modal integrals that change with a telescope's
-length, and their derivatives.
+Tip deflections and slopes that are sums of many modes, and all angles, have their own symbols (w_1, alpha_1), as in
+textbooks. The sums they stand for are part of the result. Modal integrals that change with a telescope's length, and
+their derivatives, also have symbols.
 
-Where the base is free inertia, bias, damping, stiffness and inputs depend on joints and amplitudes alone; its attitude,
-which gravity, the tip and the energy depend on, stands as a matrix (R_xx, ..) of a quaternion (e_w, e_x, e_y, e_z) of
-length one.
+On a free base, inertia, bias, damping, stiffness and inputs depend on joints and amplitudes alone. Gravity, the tip and
+the energy depend on the base's attitude. The attitude has symbols as a matrix (R_xx, ..) of a unit quaternion
+(e_w, e_x, e_y, e_z).
 """
 
 from collections.abc import Sequence
@@ -28,25 +28,26 @@ from flexarm.mechanics.spatial import Vector, is_zero
 TIPS = ("x", "w", "v", "alpha", "delta", "gamma")
 """Letters of a body's six tip functions: its length, deflections in y and z, slopes in y and z, torsion."""
 PLACE = ("p_x", "p_y", "p_z", "e_w", "e_x", "e_y", "e_z")
-"""Symbols of where a free base stands, and of the quaternion of its attitude."""
+"""Symbols of a free base's position, and of the quaternion of its attitude."""
 TWIST = ("v_x", "v_y", "v_z", "w_x", "w_y", "w_z")
-"""Of its rates: velocity and angular velocity along its own axes."""
+"""Symbols of a free base's rates: velocity and angular velocity along its own axes."""
 ATTITUDE = tuple(f"R_{r}{c}" for r in "xyz" for c in "xyz")
-"""Of the matrix that turns vectors of its frame into the world's."""
+"""Symbols of the matrix that turns vectors of a free base's frame into the world's."""
 
 
 @dataclass(frozen=True)
 class Traced:
     """Expressions over q, qd, the tip functions s and their rates sd, functions f of a length, and parameters p.
 
-    Those below are still to be `placed`: in them functions of a length stand so that they can be differentiated.
+    The expressions are still to be `placed`: their functions of a length are in a form that can be differentiated.
 
     Attributes
     ----------
     coordinates, rates : symbols of the coordinates, in the model's order, and of the rates
-    stand_ins, stand_in_rates : symbols of tip functions, and of their rates; behind the former a free base's attitude
-    stations : where along its link, from 0 to 1, what a stand-in's symbol ends with ("2_p1") lies, where not at the tip
-    functions : what the symbols in f are, derivatives among them
+    stand_ins, stand_in_rates : symbols of tip functions, then of a free base's attitude; symbols of the tip functions'
+    rates
+    stations : position on its link, from 0 to 1, of a stand-in that is not at the tip, by its suffix ("2_p1")
+    functions : meanings of the symbols in f, derivatives among them
     """
 
     arm: Arm
@@ -58,11 +59,11 @@ class Traced:
     f: ca.SX
     p: ca.SX
     places: ca.SX
-    """Where functions of a length are expanded, see `Ledger`."""
+    """Lengths at which functions are expanded, see `Ledger`."""
     lengths: ca.SX
-    """The lengths, over q, that belong there."""
+    """The lengths, over q, that replace `places`."""
     tips: ca.SX
-    """What the symbols in s stand for, over q and p."""
+    """Sums that the symbols in s stand for, over q and p."""
     coordinates: tuple[str, ...]
     rates: tuple[str, ...]
     stand_ins: tuple[str, ...]
@@ -70,7 +71,7 @@ class Traced:
     stations: dict[str, float]
     functions: tuple[LengthFunction, ...]
     named: tuple[Parameter, ...]
-    """What the symbols in p are."""
+    """Meanings of the symbols in p."""
 
     @property
     def arguments(self) -> tuple[ca.SX, ...]:
@@ -79,36 +80,36 @@ class Traced:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names, laid end to end."""
+        """Names of all symbols, in one list."""
         functions, parameters = [f.symbol for f in self.functions], [p.symbol for p in self.named]
         tips = (*self.stand_ins, *self.stand_in_rates)
         return (*self.coordinates, *self.rates, *tips, *functions, *parameters)
 
     def placed(self, expression: ca.SX) -> ca.SX:
-        """A finished expression over `arguments`: nothing is differentiated by a length any more."""
+        """Return a finished expression over `arguments`, which cannot be differentiated in a length any more."""
         (found,) = ca.substitute([ca.densify(expression)], [self.places], [self.lengths])
         return found
 
     @property
     def function_values(self) -> ca.SX:
-        """What the symbols in f stand for, over q: series in the lengths."""
+        """Values of the symbols in f, over q: series in the lengths."""
         lengths = {number: self._q[i] for number, i in _free_lengths(self.arm).items()}
         return _stacked([x for each in self.functions for x in each.series.at(lengths[each.link])])
 
     def length_of(self, function: LengthFunction) -> str:
-        """The symbol of the coordinate that a function depends on."""
+        """Return the symbol of the coordinate on which a function depends."""
         return self.coordinates[_free_lengths(self.arm)[function.link] + self.arm.free]
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those of the named numbers that the equations depend on."""
+        """Named parameters on which the equations depend."""
         met = self._met(self.inertia, self.gravity, self.stiffness_force, self.damping, self.input, self.energy)
         met |= self._met(self.tip, self.tips)
         return tuple(p for p in self.named if p.symbol in met)
 
     @cached_property
     def met_functions(self) -> tuple[LengthFunction, ...]:
-        """Those of `functions` that the equations depend on."""
+        """Those of `functions` on which the equations depend."""
         if not self.functions:
             return ()
         met = self._met(self.inertia, self.bias, self.gravity, self.stiffness, self.stiffness_force, self.energy)
@@ -120,7 +121,7 @@ class Traced:
 
     @cached_property
     def inertia(self) -> ca.SX:
-        """M."""
+        """Inertia matrix M."""
         return _matrix(quantities.mass_matrix(self.chain, self._q))
 
     @cached_property
@@ -130,7 +131,7 @@ class Traced:
 
     @cached_property
     def coriolis(self) -> ca.SX:
-        """D: D qd is the bias, Mdot - 2 D is skew, see `coriolis`."""
+        """Coriolis matrix D: D qd is the bias, Mdot - 2 D is skew, see `coriolis`."""
         slope = ca.jacobian(self.bias, self.qd)
         slope += ca.mtimes(ca.jacobian(self.bias, self.sd), self.tip_slopes[: self.sd.shape[0], :])
         return coriolis(slope, self.inertia, self.qd, self.arm.free)
@@ -142,7 +143,7 @@ class Traced:
 
     @cached_property
     def stiffness(self) -> ca.SX:
-        """U, the slope of the stiffness force; it is U q where U is constant."""
+        """Stiffness matrix U, the slope of the stiffness force, which is U q if U is constant."""
         return self._by_coordinates(self.stiffness_force)
 
     @cached_property
@@ -157,7 +158,7 @@ class Traced:
 
     @cached_property
     def input(self) -> ca.SX:
-        """B."""
+        """Input matrix B."""
         return _matrix(quantities.input_matrix(self.chain, self._q))
 
     @cached_property
@@ -187,7 +188,7 @@ class Traced:
 
     @cached_property
     def kinematics(self) -> ca.SX:
-        """N, (nq, nv): the coordinates' own rates are N qd."""
+        """Matrix N, (nq, nv): the rates of the coordinates are N qd."""
         n = len(self.rates)
         if not self.arm.free:
             return ca.SX.eye(n)
@@ -200,12 +201,12 @@ class Traced:
 
     @cached_property
     def tip_slopes(self) -> ca.SX:
-        """Slopes of the stand-ins in the coordinates, one a rate."""
+        """Slopes of the stand-ins in the coordinates, one column for each rate."""
         return self._by_coordinates(self.tips)
 
     @property
     def tip_rates(self) -> ca.SX:
-        """What the symbols in sd stand for."""
+        """Sums that the symbols in sd stand for."""
         return ca.mtimes(self.tip_slopes, self.qd)[: self.sd.shape[0]]
 
     def _slope(self, x: ca.SX) -> ca.SX:
@@ -218,7 +219,7 @@ class Traced:
 
     @cached_property
     def _q(self) -> Vector:
-        """The coordinates over the rates; of a free base's, which are local ones, zeros."""
+        """Coordinates, one for each rate; zeros for a free base, whose local coordinates they are."""
         return inner(self.arm, dy.entries(self.q))
 
     @cached_property
@@ -227,7 +228,7 @@ class Traced:
 
     @cached_property
     def _posed(self) -> Chain:
-        """The chain where a free base stands as the coordinates and the stand-ins of its attitude say."""
+        """The chain with a free base at the pose of the coordinates and of its attitude's symbols."""
         if not self.arm.free:
             return self.chain
         stood = dy.entries(self.q)[:7]
@@ -236,14 +237,14 @@ class Traced:
 
 
 def coriolis(slope: Any, M: Any, qd: Any, free: bool) -> Any:
-    """D of the bias' slope in the rates, all CasADi's SX or all its DM: D qd is the bias, and Mdot - 2 D is skew.
+    """Return D from the slope of the bias in the rates: D qd is the bias, and Mdot - 2 D is skew.
 
-    It is half the slope (Lin & Lewis, Theorem 1) where rates are those of coordinates. Of a free base's rates (v, w)
-    the bias has a share besides, by which its momentum (p, L) turns with it:
+    The arguments are all SX or all DM of CasADi. If the rates are those of coordinates, D is half the slope (Lin &
+    Lewis, Theorem 1). The rates (v, w) of a free base add a term to the bias, which turns its momentum (p, L):
 
         (w x p, w x L + v x p) = W (p, L) = A (v, w)
 
-    As A is skew, it is A that stands in D for this share, and half the slope of all the rest.
+    A is skew, so D has A for this term, and half the slope of all other terms.
     """
     if not free:
         return slope / 2
@@ -258,7 +259,7 @@ def coriolis(slope: Any, M: Any, qd: Any, free: bool) -> Any:
 
 
 def trace(arm: Arm) -> Traced:
-    """The arm's chain with symbols for its numbers."""
+    """Return the arm's chain with symbols for its parameters."""
     ledger = Ledger()
     chain = named_chain(arm, ledger)
     moving = _symbols(arm)
@@ -320,39 +321,39 @@ def trace(arm: Arm) -> Traced:
 
 @dataclass(frozen=True)
 class Mark:
-    """What tells a body's tip functions from those of others: number of its link, which segment of how many it is."""
+    """Suffix that distinguishes a body's tip functions: index of its link, index of the segment, number of segments."""
 
     link: int
     segment: int
     segments: int
 
     def at(self, k: int, x: float) -> str:
-        """The mark of the body's place number k, at its station x: "2", "2s3" of a segment, "2p1" where not its tip."""
+        """Suffix of the body's place k at its station x: "2", "2s3" for a segment, "2p1" if it is not the tip."""
         return f"{self.link}{f's{self.segment}' * (self.segments > 1)}{f'p{k + 1}' * (x < 1.0)}"
 
     def station(self, x: float) -> float:
-        """A station of the body as one of the link."""
+        """Convert a station of the body to one of the link."""
         return (self.segment - 1 + x) / self.segments
 
 
 def _needs_a_name(value: ca.SX, t: int, share: Sequence[ca.SX]) -> bool:
-    """Whether a tip function is an angle, or a deflection made of several modes."""
+    """True if a tip function is an angle, or a deflection made of several modes."""
     amplitudes = [x for x in share if ca.depends_on(value, x)]
     return len(amplitudes) > (1 if t < 3 else 0)
 
 
 def inner(arm: Arm, q: Vector) -> Vector:
-    """Coordinates over the rates: of a free base's, which are local ones about its pose, zeros."""
+    """Coordinates, one for each rate; zeros for a free base, whose local coordinates about its pose they are."""
     return [*[0.0] * 6, *q[7:]] if arm.free else q
 
 
 def _free_lengths(arm: Arm) -> dict[int, int]:
-    """Where, over the rates, each link's joint stands, by the link's number: of a telescope that is its free length."""
+    """Index of each link's joint among the rates, by the link's number; a telescope's coordinate is its free length."""
     return {arm.layout[i].link + 1: i for i in arm.joints}
 
 
 def _symbols(arm: Arm) -> tuple[str, ...]:
-    """Symbols of what moves on the base: q for joints, eta for amplitudes, theta for motors."""
+    """Symbols of the coordinates except those of the base: q for joints, eta for amplitudes, theta for motors."""
     amplitudes = [f"eta_{i}_{label}" for i, link in enumerate(arm.links, start=1) for label in _labels(link.body)]
     joints = [f"q_{arm.layout[i].link + 1}" for i in arm.joints]
     motors = [f"theta_{arm.layout[i].link + 1}" for i in arm.motors]
@@ -360,13 +361,13 @@ def _symbols(arm: Arm) -> tuple[str, ...]:
 
 
 def _labels(body: Body) -> list[str]:
-    """What names a body's amplitudes, segment by segment."""
+    """Labels of a body's amplitudes, segment by segment."""
     own = coordinate_labels([*body.counts.values()]) if body.counts else []
     return [f"s{i}{label}" for i in range(1, body.pieces + 1) for label in own] if body.pieces else own
 
 
 def rate_of(name: str) -> str:
-    """The symbol of another one's rate."""
+    """Return the symbol of a symbol's rate."""
     letter, _, labels = name.partition("_")
     return f"{letter}d_{labels}"
 

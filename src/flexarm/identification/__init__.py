@@ -1,1 +1,1 @@
-"""Numbers of an arm from measured data."""
+"""Identification of an arm's parameters from measured data."""

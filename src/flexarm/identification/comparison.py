@@ -1,4 +1,4 @@
-"""Data in time beside the model."""
+"""Comparison of measured and modelled signals over time."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 DRAWN = 6
-"""Outputs of a record in a figure."""
+"""Largest number of outputs of a record in a figure."""
 
 
 @final
@@ -27,7 +27,7 @@ class InTime:
     Attributes
     ----------
     records, outputs, units : tuple of str
-        Names of the records; of the outputs, with their units.
+        Names of the records; names of the outputs, and their units.
     times : list of (T,)
     measured, modelled : lists of (T, outputs)
     """
@@ -41,7 +41,7 @@ class InTime:
 
     @cached_property
     def fit(self) -> "DataArray":
-        """Percent, (record, output)."""
+        """Fit in percent, (record, output)."""
         import xarray as xr
 
         percent = [fit_percent(y, model) for y, model in zip(self.measured, self.modelled, strict=True)]
@@ -50,7 +50,7 @@ class InTime:
 
     @cached_property
     def residuals(self) -> tuple["Dataset", ...]:
-        """Measured less modelled."""
+        """Measured minus modelled signals."""
         import xarray as xr
 
         found = []
@@ -64,7 +64,7 @@ class InTime:
 
     @cached_property
     def whiteness(self) -> dict[tuple[str, str], Whiteness]:
-        """Of each record's and output's residuals."""
+        """Whiteness of the residuals of each record and output."""
         return {
             (name, output): whiteness(y[:, j] - model[:, j])
             for name, y, model in zip(self.records, self.measured, self.modelled, strict=True)
@@ -72,13 +72,13 @@ class InTime:
         }
 
     def plot(self, title: str, record: int = 0) -> "Figure":
-        """Of one record: measured and modelled, the residual, and its correlation with itself.
+        """Plot one record: measured and modelled signals, residuals, and their autocorrelation.
 
         Parameters
         ----------
         title : str
         record : int
-            Which, from 0.
+            Index of the record, from 0.
         """
         t, y, model = self.times[record], self.measured[record], self.modelled[record]
         shown = self.outputs[:DRAWN]

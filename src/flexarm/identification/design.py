@@ -1,13 +1,13 @@
-"""Where an experiment puts its power: spectra that tell most of the unknowns, and phases that keep peaks low.
+"""Design of an experiment: spectra that are most informative about the unknowns, and phases that keep peaks low.
 
 Each candidate i is a line of one input. With power w_i it adds w_i I_i to the information, and w_i c_si to the mean
-square of each signal s, in shares of its limit. D-optimal is
+square of each signal s, in shares of its limit. The D-optimal design solves
 
     maximise log det sum_i w_i I_i    where    sum_i c_si w_i <= 1 for all s,    w_i >= 0
 
-a concave problem. At its solution tr(M^-1 I_i) <= sum_s lambda_s c_si for all i, with equality where w_i > 0: a line
-is used as far as what it tells is worth what it costs, at prices lambda of the limits; those that are kept with room to
-spare cost nothing.
+which is a concave problem. At its solution tr(M^-1 I_i) <= sum_s lambda_s c_si for all i, with equality where w_i > 0.
+A line has power only if its information equals its cost, at prices lambda of the limits. Limits that are not active
+have a price of zero.
 """
 
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ import numpy as np
 Array = np.ndarray
 
 STEPS = 3000
-"""Most of the search for a spectrum."""
+"""Largest number of steps in the search for a spectrum."""
 
 ENOUGH = 1e-3
-"""Share of log det's slope by which the best line may still be better than those that are used."""
+"""Relative excess of the best line's information over its cost at which the search for a spectrum ends."""
 
 TRIALS = 30
-"""Sets of phases to begin with."""
+"""Number of initial sets of phases."""
 
 CLIPPED = 0.85
-"""Of the highest peak: what a signal is cut to before its phases are taken anew."""
+"""Share of the highest peak at which signals are clipped before the phases are updated."""
 
 ROUNDS = 60
-"""Of cutting."""
+"""Number of iterations of clipping."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Powers w (i,) of the candidates, prices lambda (s,) of the limits, and by how much the best line is too good."""
+    """Powers w (i,) of the candidates, prices lambda (s,) of the limits, and the relative excess of the best line."""
 
     power: Array
     prices: Array
@@ -44,18 +44,18 @@ class Spectrum:
 
 
 def d_optimal(information: Array, cost: Array) -> Spectrum:
-    """The powers that solve the problem above, by multiplication: w_i by what a line tells over what it costs.
+    """Return the powers that solve the problem above, by multiplying each w_i by its line's information over its cost.
 
     Parameters
     ----------
     information : (i, k, k)
-        Of each candidate at unit power; their sum must be regular.
+        Information of each candidate at unit power; their sum must be regular.
     cost : (s, i)
 
     Notes
     -----
-    With one limit this is the algorithm of Silvey, Titterington & Torsney (1978), which climbs at every step. Prices
-    follow the loads, with smaller steps.
+    With one limit this is the algorithm of Silvey, Titterington & Torsney (1978), in which every step increases the
+    determinant. The prices follow the loads, with smaller steps.
     """
     k = information.shape[1]
     w = 1 / (cost.max(axis=0) * cost.shape[1])
@@ -76,13 +76,13 @@ def d_optimal(information: Array, cost: Array) -> Spectrum:
 
 
 def worth(information: Array, power: Array) -> Array:
-    """tr(M^-1 I_i) of each candidate (i,): the slope of log det M by its power."""
+    """Information tr(M^-1 I_i) of each candidate (i,), which is the slope of log det M in its power."""
     M = np.einsum("i,ikl->kl", power, information)
     return np.einsum("kl,ilk->i", np.linalg.inv(M), information)
 
 
 def peaks(lines: Array, amplitude: Array, response: Array, samples: int) -> Array:
-    """Largest sizes (s,) over a period of the signals that lines (l,) with complex amplitudes (l,) make."""
+    """Largest sizes (s,) over a period of the signals of lines (l,) with complex amplitudes (l,)."""
     return np.abs(waves(lines, amplitude, response, samples)).max(axis=1)
 
 
@@ -94,10 +94,10 @@ def waves(lines: Array, amplitude: Array, response: Array, samples: int) -> Arra
 
 
 def low_peaks(lines: Array, size: Array, response: Array, samples: int, seed: int) -> Array:
-    """Complex amplitudes (l,) of these sizes with phases that make the highest peak of all signals low.
+    """Complex amplitudes (l,) of the given sizes, with phases that make the highest peak of all signals low.
 
-    From Schroeder's phases and from random ones: cut all signals at a share of the highest peak, and take the phases of
-    what is left (van der Ouderaa, Schoukens & Renneboog 1988, for one signal).
+    The method starts from Schroeder's phases and from random ones. It clips all signals at a share of the highest peak
+    and takes the phases of the clipped signals (van der Ouderaa, Schoukens & Renneboog 1988, for one signal).
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def low_peaks(lines: Array, size: Array, response: Array, samples: int, seed: in
         Multiples of the lowest frequency, below half the number of samples.
     size : (l,)
     response : (l, s) complex
-        Of each signal, divided by its limit.
+        Response of each signal, divided by its limit.
     """
     rng = np.random.default_rng(seed)
     power = size**2 / (size**2).sum()

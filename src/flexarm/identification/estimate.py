@@ -1,10 +1,10 @@
-"""How sure estimates are: from weighted residuals and their derivatives, whatever domain they come from.
+"""Uncertainty of estimates, from weighted residuals and their derivatives in any domain.
 
-With r the weighted residuals and J their derivatives by unknowns, each counted in shares of its size, the covariance
-of least squares is s^2 (J'J)^-1 for residuals that are independent of each other. Those of a real arm are not: friction
-that nobody modelled, an encoder's rounding and a vibration that is missing leave residuals that follow each other. Then
+Let r be the weighted residuals and J their derivatives in the unknowns, each relative to its size. The covariance of
+least squares is s^2 (J'J)^-1 if the residuals are independent of each other. Residuals of a real arm are correlated,
+because of unmodelled friction, rounding of encoders and missing vibration modes. Then
 
-    C = (J'J)^-1 (J' R J) (J'J)^-1,    R the covariance of the residuals as their own correlation shows it
+    C = (J'J)^-1 (J' R J) (J'J)^-1,    R the covariance of the residuals from their own correlation
 
 (Klein & Morelli, Aircraft System Identification, section 6.4: "colored residuals").
 """
@@ -20,34 +20,34 @@ from flexarm.identification.unknowns import Unknown, slopes
 Array = np.ndarray
 
 LAGS = 20
-"""At which the correlation of residuals is tested."""
+"""Number of lags at which the correlation of residuals is tested."""
 
 REACH = 3.0
-"""Times the root of their number: up to this lag residuals are taken to hang together."""
+"""Factor on the square root of the number of residuals: the largest lag of their correlation."""
 
 DOUBTFUL = 0.5
-"""Standard error of a combination, in shares of its size, from which on the data are said not to know it."""
+"""Relative standard error of a combination above which the data do not determine it."""
 
 SINGULAR = 1e-10
-"""Of the largest singular value: one below is rounding."""
+"""Share of the largest singular value below which a singular value counts as rounding."""
 
 NAMED = 0.1
-"""Share from which on an unknown is named in a combination."""
+"""Share above which an unknown is named in a combination."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A combination of unknowns, each counted in shares of its size.
+    """A combination of unknowns, each relative to its size.
 
     Attributes
     ----------
     share : (k,)
-        Of each unknown, a unit vector.
+        Shares of the unknowns, a unit vector.
     error : float
-        Its standard error; infinite where the data say nothing about it.
+        Standard error of the combination; infinite if the data contain no information about it.
     text : str
-        "0.71 elbow.stiffness - 0.70 upper.EI", what is smaller than a tenth left out.
+        "0.71 elbow.stiffness - 0.70 upper.EI", without shares below a tenth.
     """
 
     share: Array
@@ -58,16 +58,16 @@ class Direction:
 @final
 @dataclass(frozen=True, eq=False)
 class Whiteness:
-    """Whether residuals that follow each other in time are independent.
+    """Test whether the residuals of a time series are independent.
 
     Attributes
     ----------
     correlation : (lags + 1,)
-        Of the residuals with themselves, 1 at lag 0.
+        Autocorrelation of the residuals, 1 at lag 0.
     bound : float
-        Of independent ones, 19 of 20 correlations are smaller in size.
+        Bound below which 19 of 20 correlations of independent residuals lie.
     statistic, p : float
-        Of Ljung and Box, over the lags from 1 on; p is the chance that independent residuals give as much.
+        Statistic of Ljung and Box over the lags from 1 on; p is the probability that independent residuals exceed it.
     """
 
     correlation: Array
@@ -77,29 +77,29 @@ class Whiteness:
 
     @property
     def white(self) -> bool:
-        """Whether p is at least 0.01."""
+        """True if p is at least 0.01."""
         return self.p >= 0.01
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What data say about k unknowns, beside their values.
+    """Statistics of the estimates of k unknowns.
 
     Attributes
     ----------
     covariance : (k, k)
     errors : (k,)
-        Standard errors, infinite where the data say nothing.
+        Standard errors, infinite if the data contain no information.
     correlation : (k, k)
     singular : (k,)
-        Singular values of the weighted residuals' derivatives by the unknowns in shares of their sizes, descending.
+        Singular values of the weighted residuals' derivatives in the unknowns relative to their sizes, descending.
     directions : k of Direction
-        To the singular values, in their order.
+        Directions of the singular values, in the same order.
     spread : float
-        Standard deviation of the weighted residuals: 1 where the weights are right.
+        Standard deviation of the weighted residuals: 1 if the weights are right.
     inflation : (k,)
-        How much larger the errors are than those of independent residuals would be.
+        Ratio of the errors to those for independent residuals.
     """
 
     covariance: Array
@@ -112,7 +112,7 @@ class Statistics:
 
     @property
     def indistinct(self) -> tuple[Direction, ...]:
-        """Combinations that the data cannot tell apart: a standard error of half of their size or more, worst first."""
+        """Combinations that the data do not determine: a standard error of half of their size or more, worst first."""
         return tuple(each for each in reversed(self.directions) if not each.error < DOUBTFUL)
 
 
@@ -125,7 +125,7 @@ def statistics(
     ties: Array | None = None,
     known: bool = False,
 ) -> Statistics:
-    """Covariance and what follows from it.
+    """Return the covariance and the other statistics.
 
     Parameters
     ----------
@@ -133,14 +133,15 @@ def statistics(
     values : (k,)
         The estimates.
     residuals, jacobian : (N,), (N, k)
-        Weighted, at the estimates; derivatives by the values.
+        Weighted residuals at the estimates, and their derivatives in the values.
     series : list of lists of slices, optional
-        Rows that follow each other in time: a list a record, in it a slice of equal length for each of its signals.
-        Their correlation counts. Rows in no series are independent.
+        Rows that are consecutive in time: a list for each record, with a slice of equal length for each of its signals.
+        Their correlation is taken into account. Rows in no series are independent.
     ties : (c, k), optional
-        Derivatives of c conditions among the unknowns, with large weights: they bind, and tell nothing of noise.
+        Derivatives of c conditions among the unknowns, with large weights. They reduce the freedom of the unknowns but
+        contain no information about the noise.
     known : bool
-        Whether the weights are the inverse of known standard deviations; else the residuals say how large the noise is.
+        True if the weights are the inverse of known standard deviations. Otherwise the residuals determine the noise.
     """
     k = len(unknowns)
     size = slopes(unknowns, values)
@@ -155,7 +156,7 @@ def statistics(
     noise = 1.0 if known else spread**2
     plain = noise * inverse
     C = inverse @ _scores(residuals, J, series, noise) @ inverse if series else plain
-    blind = (np.abs(V[~seen]) > np.sqrt(SINGULAR)).any(axis=0)  # an unknown that the data do not see at all
+    blind = (np.abs(V[~seen]) > np.sqrt(SINGULAR)).any(axis=0)  # an unknown on which the data do not depend
     share = np.where(blind, np.inf, np.sqrt(np.diag(C)))
     errors = share * np.abs(size)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -168,7 +169,7 @@ def statistics(
 
 
 def combination(unknowns: Sequence[Unknown], share: Array) -> str:
-    """In words: the largest first and positive, what is smaller than a tenth left out."""
+    """Text of a combination: the largest share first and positive, without shares below a tenth."""
     order = np.argsort(-np.abs(share), kind="stable")
     share = share * (1.0 if share[order[0]] >= 0 else -1.0)
     first, *others = [i for i in order if abs(share[i]) >= min(NAMED, abs(share[order[0]]))]
@@ -179,7 +180,8 @@ def combination(unknowns: Sequence[Unknown], share: Array) -> str:
 
 
 def whiteness(residuals: Array, lags: int = LAGS) -> Whiteness:
-    """Of residuals (T,) in the order of time; their mean counts too, as a correlation that does not end.
+    """Test the whiteness of residuals (T,) in the order of time. Their mean counts as a correlation that does not
+    decay.
 
     Source: Ljung & Box (1978), "On a measure of lack of fit in time series models".
     """
@@ -194,7 +196,7 @@ def whiteness(residuals: Array, lags: int = LAGS) -> Whiteness:
 
 
 def correlations(r: Array, lags: int) -> Array:
-    """(lags + 1, m, m): mean of r_i(t) r_j(t + lag) over all T times of r (T, m), beyond whose end are zeros."""
+    """Correlations (lags + 1, m, m): mean of r_i(t) r_j(t + lag) over all T times of r (T, m), zero outside."""
     T = len(r)
     n = 1 << (T + lags).bit_length()
     F = np.fft.rfft(r, n, axis=0)
@@ -202,10 +204,10 @@ def correlations(r: Array, lags: int) -> Array:
 
 
 def _scores(residuals: Array, J: Array, series: Sequence[Sequence[slice]], noise: float) -> Array:
-    """J' R J (k, k): the covariance of J' r, R that of the residuals.
+    """Covariance J' R J (k, k) of J' r, where R is that of the residuals.
 
-    In a record R depends on the lag alone and fades with Parzen's window, which keeps it positive definite. Both are
-    multiplied where that is a product, over frequencies.
+    Within a record R depends on the lag alone and decays with Parzen's window, which keeps it positive definite. The
+    product is computed in the frequency domain.
     """
     k = J.shape[1]
     free = np.ones(len(residuals), dtype=bool)
@@ -236,9 +238,9 @@ def _parzen(lags: int) -> Array:
 
 
 def fit_percent(measured: Array, modelled: Array) -> Array:
-    """100 (1 - |y - model| / |y - mean of y|) along the first axis: 100 is perfect, 0 no better than the mean.
+    """Fit 100 (1 - |y - model| / |y - mean of y|) along the first axis: 100 is perfect, 0 no better than the mean.
 
-    Complex values, as of a frequency response, count by their size.
+    Complex values, such as a frequency response, count by their absolute value.
     """
     spread = np.linalg.norm(measured - measured.mean(axis=0), axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""What to drive an arm with so that its motion tells most of the numbers looked for, and how sure they will be."""
+"""Design of the excitation of an arm that is most informative about its parameters, with expected standard errors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,62 +23,62 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 LIMITS = ("torque", "range", "rate")
-"""Kinds of limits, beside those of outputs."""
+"""Kinds of limits, in addition to those of outputs."""
 
 SETTLING = 1
-"""Periods at the beginning that count for nothing: the arm comes from rest."""
+"""Number of periods at the beginning that do not count, because the arm starts from rest."""
 
 PERIODS = 4
-"""That a run has unless told otherwise."""
+"""Default number of periods of a run."""
 
 BAND = 1.5
-"""Times the highest natural frequency: where the band ends unless told otherwise."""
+"""Default upper end of the band, as a multiple of the highest natural frequency."""
 
 NYQUIST = 0.4
-"""Of the sample rate: no line above."""
+"""Highest frequency of a line, as a share of the sample rate."""
 
 POINTS = 16
-"""Of the table of torques, in the shortest period of its lines."""
+"""Points of the table of torques in the shortest period of its lines."""
 
 SHARES = (0.1, 0.4, 1.0)
-"""Of the power spread over all lines alike, for what the model does not know: those that are tried."""
+"""Shares of the power that are spread evenly over all lines, for robustness against model errors: those tried."""
 
 MOST_LINES = 20_000
 
 MOST_SAMPLES = 200_001
-"""Of the run in which limits are checked."""
+"""Largest number of samples of the run in which limits are checked."""
 
 BLIND = 1e-12
-"""Of the largest: a singular value of all lines' information below it is none."""
+"""Share of the largest singular value of all lines' information below which a singular value counts as zero."""
 
 ATTEMPTS = 10
-"""Runs until all limits are just kept."""
+"""Largest number of runs until all limits are just satisfied."""
 
 SNUG = 0.97
-"""Share of a limit that is near enough to it."""
+"""Share of a limit above which a signal is near enough to it."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A multisine that keeps limits, and what may be expected of it.
+    """A multisine within limits, with its expected accuracy.
 
     Attributes
     ----------
     input : Table
-        The torques, with those that hold the arm: for `simulate`, and for the real arm.
+        The torques, including those that hold the arm: for `simulate`, and for the real arm.
     frequency : (l,)
-        The lines [Hz].
+        Frequencies of the lines [Hz].
     amplitude : (l,)
-        Of each, a torque or a force.
+        Amplitude of each line, a torque or a force.
     phase : (l,)
         u = amplitude cos(2 pi frequency t + phase).
     driven : (l,) of str
-        The input that has it: one a line, so that one run tells the responses to all inputs.
+        Input of each line. Each line has one input, so that one run determines the responses to all inputs.
     period, until, sample_rate : float
         [s], [s], [Hz]. The first period is for settling.
     errors : dict
-        Standard error to expect of each parameter by its name, from whole periods after the first.
+        Expected standard error of each parameter by its name, from whole periods after the first.
     covariance : (k, k)
     peaks : dict
         Largest size in the simulated run and limit, by the name of the signal.
@@ -112,7 +112,7 @@ class Excitation:
         return escape.lines("\n".join(lines))
 
     def plot(self) -> "Figure":
-        """Torques over a period, and their lines."""
+        """Plot the torques over a period, and their lines."""
         figure = style.figure(8, 6, layout="constrained")
         over_time, over_lines = figure.subplots(2, 1)
         inputs = list(self.crest_factor)
@@ -143,45 +143,48 @@ def excitation(
     flat: float | None = None,
     seed: int = 0,
 ) -> Excitation:
-    """A multisine that tells most of some parameters within limits, and the standard errors to expect of them.
+    """Return the multisine within limits that is most informative about some parameters, with expected standard errors.
 
-    The arm is taken as linear about q. Each line belongs to one input. Its power is such that the determinant of the
-    parameters' covariance is least (D-optimal) while the mean square of every limited signal keeps its share of the
-    limit; phases keep peaks low; and the whole is made as large as a run of the arm itself, from rest, allows.
+    The arm is linear about q. Each line belongs to one input. The powers of the lines minimise the determinant of the
+    parameters' covariance (D-optimal) while the mean square of every limited signal stays within its share of the
+    limit. The phases keep peaks low. The amplitudes are then as large as a simulation of the arm itself from rest
+    allows.
 
     Parameters
     ----------
     model : Model
-        At the numbers that are believed. Where it does not vary what is to be fitted, another is made of its arm.
+        Model with assumed parameter values. If the parameters to be fitted are not variable in it, the function makes
+        another model of its arm.
     fit : str or list of str
         Names, symbols or patterns of parameters, as in `fa.identify`.
     until : float
         Length of the run [s].
     outputs : list of Sensor
-        Each with its `noise`, its `resolution`, or both: white noise is expected, and rounding as if it were noise.
+        Each with its `noise`, its `resolution`, or both. The noise counts as white, and rounding counts as noise.
     limits : dict
-        `"torque"` [N m or N], of all that the actuators do; `"range"`, how far from q the joints and motors may go
-        [rad or m]; `"rate"`, of the joints and motors; or the name of an output, how far it may go from where it is at
-        rest. Each one number, or one an input.
+        `"torque"` [N m or N], of the total output of the actuators; `"range"`, largest distance of joints and motors
+        from q [rad or m]; `"rate"`, of joints and motors; or the name of an output, its largest deviation from its
+        value at rest. Each is one number, or one for each input.
     sample_rate : float
-        Of the readings [Hz].
+        Sample rate of the readings [Hz].
     period : float, optional
-        Of the multisine [s], two at least in the run; default a quarter of `until`. Its inverse is the distance between
-        lines.
+        Period of the multisine [s], at least two of them in the run; default a quarter of `until`. Its inverse is the
+        distance between lines.
     band : two numbers, optional
         Lowest and highest line [Hz]; default from 1 / period to 1.5 times the highest natural frequency.
     q : (n,), optional
-        Where the arm stands; default at rest. Under gravity take one from `analysis.equilibrium`.
+        Configuration of the arm; default at rest. Under gravity use one from `analysis.equilibrium`.
     flat : float, optional
-        Share of the power that is spread over all lines alike, from 0 to 1. Default: 0.1, 0.4 or 1, whichever tells
-        most; an arm that is free to drift may be better off without few strong lines.
+        Share of the power that is spread evenly over all lines, from 0 to 1. Default: 0.1, 0.4 or 1, whichever is most
+        informative. An arm that can drift may need more than a few strong lines.
     seed : int
-        Of the random phases that are tried.
+        Seed of the random phases that are tried.
 
     Raises
     ------
     DescriptionError
-        For limits that nothing can keep, outputs that do not tell all parameters, and what does not fit the arm.
+        If no excitation satisfies the limits, if the outputs do not determine all parameters, or if an argument does
+        not fit the arm.
     """
     with refused("excitation"):
         checked_instance(model, Model, "model")
@@ -205,7 +208,7 @@ def excitation(
     room = _room(signals, hold)
     counted = (int(until / period + 1e-9) - SETTLING) * period * sample_rate
     size = np.where(model.p != 0, np.abs(model.p), 1.0)
-    # what a line of unit power tells: the amplitude is its root, and cos has the mean square of a half
+    # information of a line of unit power: the amplitude is its root, and cos has the mean square of a half
     G, dG = arm.slopes(lines / period)
     J = np.stack([each[np.arange(len(lines)), :, driven] for each in dG], axis=-1) * size / noise[:, None]
     information = counted / 2 * np.einsum("lok,lom->lkm", np.conj(J), J).real
@@ -216,7 +219,7 @@ def excitation(
     points = 1 << int(np.ceil(np.log2(max(POINTS * lines.max(), 256))))
 
     def tried(share: float) -> tuple[float, Array, dict[str, tuple[float, float]]]:
-        """log det of the information, amplitudes, how far signals go, with this share of the power spread evenly."""
+        """Return log det of the information, amplitudes and peaks, with this share of the power spread evenly."""
         a = low_peaks(lines, np.sqrt((1 - share) * best + share * even), response / room, points, seed)
         a = sine.without_push(a / peaks(lines, a, response / room, points).max())
         a, reached = _scaled(model, at, outputs, signals, room, sine, a)
@@ -246,11 +249,11 @@ def excitation(
     )
 
 
-# -- what is asked -----------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 def _varying(model: Model, fit: Any) -> Model:
-    """A model whose parameters are those to be fitted, with this one's numbers."""
+    """Return a model with this one's values in which the parameters to be fitted are variable."""
     patterns = [fit] if isinstance(fit, str) else fit
     if not isinstance(patterns, list | tuple) or not patterns:
         raise DescriptionError(f"excitation: fit is {shown(fit)}; it must be a list of names of parameters")
@@ -272,7 +275,7 @@ def _noise(sensors: Sequence[Any], model: Model) -> Array:
 
 
 def _lines(model: Model, q: Array, period: float, band: Any, sample_rate: float) -> tuple[Array, Array]:
-    """Multiples of 1 / period (l,), and the number of the input that has each."""
+    """Multiples of 1 / period (l,), and the index of each line's input."""
     highest = NYQUIST * sample_rate
     if band is None:
         low, high = 1 / period, min(BAND * float(model.frequencies(q, locked=False).max()) / (2 * np.pi), highest)
@@ -301,7 +304,7 @@ def _lines(model: Model, q: Array, period: float, band: Any, sample_rate: float)
 @final
 @dataclass(frozen=True, eq=False)
 class _Signal:
-    """A limited signal: kind ("torque", "range", "rate" or "output"), its number there, its name, its limit."""
+    """A limited signal: kind ("torque", "range", "rate" or "output"), its index in this kind, its name, its limit."""
 
     kind: str
     at: int
@@ -325,7 +328,7 @@ def _signals(model: Model, names: tuple[str, ...], limits: Any) -> list[_Signal]
             given = checked_array(value, f"limits of {kind}")
             if given.shape not in ((), (len(own),), (len(model.inputs),)):
                 raise Fault(f"limits of {kind}", f"has shape {given.shape}; it must be one number, or {len(own)}")
-            if len(given.shape) and len(given) != len(own):  # one an input: its joint and its motor alike
+            if len(given.shape) and len(given) != len(own):  # one for each input, for its joint and its motor
                 given = given[_inputs_of(model)]
             if not (given > 0).all():
                 raise Fault(f"limits of {kind}", f"is {shown(value)}; it must be positive")
@@ -339,19 +342,19 @@ def _signals(model: Model, names: tuple[str, ...], limits: Any) -> list[_Signal]
 
 
 def _turned(model: Model) -> list[int]:
-    """Numbers of the coordinates that are joints or motors."""
+    """Indices of the coordinates that are joints or motors."""
     return sorted({*model.arm.joints, *model.arm.motors})
 
 
 def _inputs_of(model: Model) -> list[int]:
-    """For each of `_turned`, the number of the input of its joint."""
+    """Index of the input of the joint, for each of `_turned`."""
     joints = list(model.arm.joints)
     motors = {motor: joints.index(joint) for joint, motor in model.arm.springs}
     return [joints.index(i) if i in joints else motors[i] for i in _turned(model)]
 
 
 def _responses(arm: Linear, frequency: Array, driven: Array, signals: list[_Signal]) -> Array:
-    """Of each signal (l, s) by the input that has the line."""
+    """Responses of the signals (l, s) to the input of each line."""
     X, G = arm.coordinates(frequency), arm.response(frequency)
     each = np.arange(len(frequency))
     s = 2j * np.pi * frequency
@@ -365,7 +368,7 @@ def _responses(arm: Linear, frequency: Array, driven: Array, signals: list[_Sign
 
 
 def _room(signals: list[_Signal], hold: Array) -> Array:
-    """How far each signal may go from where it is at rest."""
+    """Largest deviation that the limits allow each signal from its value at rest."""
     taken = _at_rest(signals, hold)
     room = np.array([each.limit for each in signals]) - taken
     if (room <= 0).any():
@@ -378,12 +381,12 @@ def _room(signals: list[_Signal], hold: Array) -> Array:
 
 
 def _at_rest(signals: list[_Signal], hold: Array) -> Array:
-    """What of each limit is taken where the arm stands still."""
+    """Part of each limit that is used at rest."""
     return np.array([abs(hold[each.at]) if each.kind == "torque" else 0.0 for each in signals])
 
 
 def _check_seen(model: Model, M: Array) -> None:
-    """Raise `DescriptionError` where no spectrum tells all parameters."""
+    """Raise `DescriptionError` if no spectrum determines all parameters."""
     size = np.sqrt(np.diag(M))
     names = [each.name for each in model.varied]
     if not (size > 0).all():
@@ -414,14 +417,14 @@ class _Multisine:
 
     @property
     def intervals(self) -> int:
-        """Of a table of the whole run."""
+        """Number of intervals in a table of the complete run."""
         return int(np.ceil(POINTS * self.lines.max() * self.until / self.period))
 
     def without_push(self, a: Array) -> Array:
-        """The amplitudes with each input begun where its integral is zero.
+        """Shift the phases so that the integral of each input is zero at its beginning.
 
-        A periodic torque gives an arm that begins at rest its periodic motion, less that motion's rates at the
-        beginning: joints that are free to turn would drift off with what is missing.
+        An arm that starts from rest makes the periodic motion of a periodic torque, minus that motion's initial rates.
+        Without the shift, freely turning joints would drift with these rates.
         """
         from scipy.optimize import brentq
 
@@ -434,12 +437,12 @@ class _Multisine:
 
             t = np.linspace(0.0, 1.0, POINTS * int(self.lines.max()) + 1)
             v = np.array([integral(x) for x in t])
-            at = int(np.flatnonzero(v[:-1] * v[1:] <= 0)[0])  # its mean is zero, so it has one
+            at = int(np.flatnonzero(v[:-1] * v[1:] <= 0)[0])  # the integral has a zero because its mean is zero
             a[self.driven == i] = own * np.exp(1j * omega * brentq(integral, t[at], t[at + 1]))
         return a
 
     def table(self, a: Array) -> Table:
-        """The torques over the whole run."""
+        """Return the torques over the complete run."""
         t = np.linspace(0.0, self.until, self.intervals + 1)
         u = np.tile(self.hold, (len(t), 1))
         for k, i, x in zip(self.lines, self.driven, a, strict=True):
@@ -450,7 +453,7 @@ class _Multisine:
 def _scaled(
     model: Model, q: Array, sensors: Sequence[Sensor], signals: list[_Signal], room: Array, sine: _Multisine, a: Array
 ) -> tuple[Array, dict[str, tuple[float, float]]]:
-    """The lines so large that a run of the arm from rest just keeps all limits; and how far signals go in it."""
+    """Scale the lines so that a run of the arm from rest just satisfies all limits, and return the signals' peaks."""
     y = measured_by(model, list(sensors))
     samples = min(sine.intervals + 1, MOST_SAMPLES)
     largest = np.array([each.limit for each in signals])
@@ -478,7 +481,8 @@ def _scaled(
             beyond = scale
         if kept and (SNUG <= used <= 1 or beyond < kept / SNUG):
             break
-        # signals grow with the lines while the arm is nearly linear; else halfway between what was kept and what not
+        # signals grow with the lines while the arm is nearly linear; otherwise bisect between the allowed and the
+        # exceeded scale
         grown = scale * (1 + SNUG) / 2 / used
         scale = grown if kept < grown < beyond else float(np.sqrt(kept * beyond)) if kept else scale / 10
     if kept:

@@ -1,4 +1,4 @@
-"""What was measured and how: torques and currents, joints that move as given, sensors, where records begin."""
+"""Description of an experiment: torques and currents, joints with given motions, sensors, initial states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What is measured and how, beside the data and the values looked for.
+    """Setup of an experiment without its data and the unknown values.
 
     Attributes
     ----------
     plant : Plant
     inputs : dict or None
-        Signal of each input that is driven by one, by its position; None: the columns of "u".
+        Signal of each driven input, by its index; None: the columns of "u".
     given : dict
-        Signals of the inputs whose coordinates move as given, angle or angle and rate.
+        Signals of the inputs whose coordinates have a given motion: angle, or angle and rate.
     outputs : tuple of str
-        The signals that are measured, in the order of the plant's outputs.
+        Names of the measured signals, in the order of the plant's outputs.
     offsets : (outputs,) of bool
-        Whether an output has an unknown offset.
+        True for outputs with an unknown offset.
     states : (free coordinates,) of bool
-        Whether a coordinate and its rate are unknown at the beginning.
+        True for coordinates with an unknown initial value and rate.
     q0, qd0 : (n,) or (records, n)
     """
 
@@ -53,7 +53,7 @@ class Experiment:
     joined: bool
 
     def measured(self, data: Any) -> tuple[Measured, ...]:
-        """The records as the motion needs them; raises `DescriptionError`."""
+        """Return the records in the form that the simulation needs; raises `DescriptionError`."""
         found = records(data, self.sample_rate)
         for name, x in (("q0", self.q0), ("qd0", self.qd0)):
             if x.ndim == 2 and len(x) != len(found):
@@ -73,7 +73,7 @@ class Experiment:
         return Measured(record.name, record.t, self._driving(record), tuple(motions), y, start)
 
     def _driving(self, record: Record) -> Array:
-        """(T, driven inputs); an input that nothing drives has no torque."""
+        """Driving signals (T, driven inputs); an input without a signal has no torque."""
         plant, names = self.plant, self.plant.model.inputs
         if self.inputs is not None:
             none = np.zeros(len(record.t))
@@ -95,7 +95,9 @@ class Experiment:
     def own(
         self, measured: Sequence[Measured], first: int
     ) -> tuple[list[Unknown], tuple[Array, ...], tuple[Array, ...]]:
-        """The records' own unknowns, numbered from `first`: initial states and offsets, and where they stand."""
+        """Return the unknowns of the records themselves, numbered from `first`: initial states and offsets, and their
+        indices.
+        """
         plant, arm = self.plant, self.plant.model.arm
         unknowns: list[Unknown] = []
         states, offsets = [], []
@@ -124,13 +126,13 @@ class Experiment:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Of the outputs."""
+        """Units of the outputs."""
         sensors, arm = self.plant.sensors, self.plant.model.arm
         return tuple(unit for each in sensors for unit in each.units(arm))
 
 
 def _inputs(model: Model, names: Mapping[str, Any], what: str) -> dict[int, Any]:
-    """By the position of the actuator, named as an input, or as the drive of a link."""
+    """Index the entries by actuator. An actuator is named as an input, or as the drive of a link."""
     if not isinstance(names, Mapping):
         raise DescriptionError(f"identify: {what} is {shown(names)}; it must be a dict by actuator")
     known = {name: i for i, name in enumerate(model.inputs)}
@@ -158,9 +160,9 @@ def experiment(
     segments: int,
     joined: bool,
 ) -> tuple[Experiment, dict[int, float]]:
-    """What is asked of the experiment, checked; the guesses of constants of currents by input.
+    """Check the arguments of an experiment, and return the guesses of motor constants by input.
 
-    Arguments as of `fa.identify`. Raises `DescriptionError`.
+    The arguments are those of `fa.identify`. Raises `DescriptionError`.
     """
     driving = None if inputs is None else _inputs(model, inputs, "inputs")
     moving = {i: tuple(as_list(names)) for i, names in _inputs(model, given or {}, "given").items()}
@@ -211,7 +213,7 @@ def experiment(
 
 
 def _chosen(what: str, given: Any, names: Sequence[str]) -> Array:
-    """Which of the names are meant: all, none, or those in a list."""
+    """True for each chosen name: all, none, or those in a list."""
     if isinstance(given, bool):
         return np.full(len(names), given)
     if not isinstance(given, list | tuple):
@@ -223,7 +225,7 @@ def _chosen(what: str, given: Any, names: Sequence[str]) -> Array:
 
 
 def _start(model: Model, name: str, value: Any, otherwise: Array) -> Array:
-    """Coordinates or rates (n,) or (records, n)."""
+    """Initial coordinates or rates (n,) or (records, n)."""
     if value is None:
         return otherwise
     if isinstance(value, Mapping):

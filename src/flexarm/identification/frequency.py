@@ -1,8 +1,8 @@
-"""Frequency responses from periodic data, with the variance that the scatter from period to period shows.
+"""Frequency responses from periodic data, with the variance that follows from the scatter between periods.
 
-A period that repeats has its power on its own lines alone, and what differs between two periods is noise: no window, no
-leakage, and the variance of every line comes from the data (Pintelon & Schoukens, System Identification, 2nd ed.,
-section 2.5). Lines without power in the input show what an arm adds that is not linear: friction, backlash.
+A periodic signal has power only at its own lines, and the differences between periods are noise. There is no window and
+no leakage, and the variance of every line follows from the data (Pintelon & Schoukens, System Identification, 2nd ed.,
+section 2.5). Lines without power in the input show nonlinear effects of an arm, such as friction and backlash.
 """
 
 import math
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 UNEVEN = 1e-3
-"""Of a sample: how far a time may lie from its place."""
+"""Largest error of a sample's time, as a share of the sample time."""
 
 REPEATS = 0.5
-"""Share of its own spectrum by which a periodic input may differ from one period to the next."""
+"""Largest relative difference of a periodic input's spectra from one period to the next."""
 
 LINES = 5
-"""At least, for a pair of poles: as many as it has coefficients."""
+"""Least number of lines for a pair of poles, which has as many coefficients."""
 
 STEPS = 50
-"""Most of Sanathanan & Koerner's."""
+"""Largest number of steps of the iteration of Sanathanan & Koerner."""
 
 ALIKE = 1e-6
-"""Of the largest singular value: inputs below it move together in all records."""
+"""Share of the largest singular value below which inputs count as moving together in all records."""
 
 
 def frequency_response(
@@ -47,44 +47,46 @@ def frequency_response(
     drift: bool = True,
     excited: float = 0.1,
 ) -> "Dataset":
-    """The frequency response from inputs to outputs, at the lines where periodic inputs have power, with its variance.
+    """Return the frequency response from inputs to outputs, at the lines where periodic inputs have power.
 
-    The spectra of whole periods are averaged, inputs too, and divided. From as many records (experiments) as inputs
-    move at a line, all of them come out; a single record will do where each line has one input.
+    The function averages the spectra of whole periods, inputs and outputs, and divides them. As many records
+    (experiments) as inputs with power at a line determine all responses. One record is enough if each line has one
+    input.
 
     Parameters
     ----------
     data : xarray.Dataset, dict of arrays, or a list of them
-        Records, each with the signals over `time` [s], evenly spaced; a dict of arrays wants `sample_rate`.
+        Records, each with the signals over `time` [s], evenly spaced; a dict of arrays needs `sample_rate`.
     inputs, outputs : str or list of str
         Names of signals.
     period : float
-        Of the inputs [s]: a whole number of samples, two periods at least. What is left at the end is not used.
+        Period of the inputs [s]: a whole number of samples, at least two periods. The remainder at the end is not used.
     sample_rate : float, optional
         [Hz]
     skip : int
-        Whole periods dropped at the beginning of each record, in which the arm has not yet settled.
+        Number of periods dropped at the beginning of each record, in which the arm has not yet settled.
     drift : bool
-        Whether the straight line through the means of the periods is taken from each signal: joints that are free to
-        turn wander off.
+        True to subtract the straight line through the means of the periods from each signal, because freely turning
+        joints drift.
     excited : float
-        A line is excited where an input has this share of its largest amplitude, or more.
+        A line is excited if an input has at least this share of its largest amplitude there.
 
     Returns
     -------
     xarray.Dataset
-        Over `frequency` [Hz], `output` and `input`: `response`, complex; `variance`, of the mean over all periods,
+        Over `frequency` [Hz], `output` and `input`: `response`, complex; `variance` of the mean over all periods,
         E|error|^2; `coherence`, the share of a single period's output that follows the input; `amplitude` of the
-        inputs. NaN where an input does not move. Over `line` [Hz] below the highest excited one, where no input has
-        power: `distortion` (line, output), amplitude of what repeats all the same, `noise`, what it would be without
-        distortion, and `parity`, "even" or "odd": an even line is a multiple of two, where quadratic effects go, an odd
-        one where friction and backlash do.
+        inputs. They are NaN if an input has no power.
+
+        Over `line` [Hz] below the highest excited one, where no input has power: `distortion` (line, output), amplitude
+        of the periodic part; `noise`, its value without distortion; and `parity`, "even" or "odd". Even lines are
+        multiples of two and contain quadratic effects. Odd lines contain friction and backlash.
 
     Raises
     ------
     DescriptionError
-        For signals that are not there or contain NaN, a sample rate that does not fit the period, records shorter than
-        two periods, inputs that do not repeat, and inputs that cannot be told apart.
+        If signals are missing or contain NaN, if the sample rate does not fit the period, if records are shorter than
+        two periods, if inputs are not periodic, or if the effects of inputs cannot be separated.
     """
     import xarray as xr
 
@@ -158,7 +160,7 @@ class _Record:
 @final
 @dataclass(frozen=True, eq=False)
 class _Spectra:
-    """Of each period: U (periods, lines, inputs), Y (periods, lines, outputs), divided by the number of samples."""
+    """Spectra of each period: U (periods, lines, inputs), Y (periods, lines, outputs), over the number of samples."""
 
     frequency: Array
     U: Array
@@ -176,7 +178,7 @@ def _names(value: Any, part: str) -> tuple[str, ...]:
 
 
 def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _Record:
-    """The signals of a record and its sample rate; raises `Fault`."""
+    """Return the signals of a record and its sample rate; raises `Fault`."""
     from xarray import Dataset
 
     if not isinstance(data, Dataset | Mapping):
@@ -241,7 +243,7 @@ def _transformed(x: Array, drift: bool) -> Array:
     if drift:
         middle = np.arange(count) - (count - 1) / 2
         slope = middle @ x.mean(axis=1) / (middle @ middle)
-        x = x - slope * np.arange(n) / n  # a constant is on no line but 0
+        x = x - slope * np.arange(n) / n  # a constant contributes to line 0 only
     return np.fft.rfft(x, axis=1) / n
 
 
@@ -249,7 +251,9 @@ def _transformed(x: Array, drift: bool) -> Array:
 
 
 def _solved(records: list[tuple[Array, Array]], frequency: float) -> tuple[Array, Array, Array]:
-    """G (outputs, inputs) at a line, its variance, and that of a single period, from U (P, m) and Y (P, p) a record."""
+    """G (outputs, inputs) at a line, its variance, and that of a single period, from U (P, m) and Y (P, p) of each
+    record.
+    """
     U = np.stack([u.mean(axis=0) for u, _ in records], axis=1)  # (m, records)
     Y = np.stack([y.mean(axis=0) for _, y in records], axis=1)
     s = np.linalg.svd(U, compute_uv=False)
@@ -261,7 +265,7 @@ def _solved(records: list[tuple[Array, Array]], frequency: float) -> tuple[Array
     G = Y @ back
     variance, single = np.zeros(G.shape), np.zeros(G.shape)
     for i, (u, y) in enumerate(records):
-        error = (y - Y[:, i]) - (u - U[:, i]) @ G.T  # (P, p), of a period
+        error = (y - Y[:, i]) - (u - U[:, i]) @ G.T  # (P, p), for a period
         spread = (np.abs(error) ** 2).sum(axis=0) / (len(y) - 1)
         share = np.abs(back[i]) ** 2
         variance += np.outer(spread / len(y), share)
@@ -270,7 +274,7 @@ def _solved(records: list[tuple[Array, Array]], frequency: float) -> tuple[Array
 
 
 def _distortion(spectra: list[_Spectra], lines: Array) -> tuple[Array, Array]:
-    """Amplitudes (lines, outputs) of what repeats where no input moves, and what noise alone would give."""
+    """Amplitudes (lines, outputs) of the periodic part where no input has power, and their values for noise alone."""
     parts = [each.Y[:, lines] for each in spectra]
     own = np.sqrt(np.mean([np.abs(y.mean(axis=0)) ** 2 for y in parts], axis=0))
     noise = np.sqrt(
@@ -280,14 +284,14 @@ def _distortion(spectra: list[_Spectra], lines: Array) -> tuple[Array, Array]:
 
 
 def is_response(data: Any) -> bool:
-    """Whether data are a frequency response, as `frequency_response` gives it."""
+    """True if data are a frequency response in the form that `frequency_response` returns."""
     from xarray import Dataset
 
     return isinstance(data, Dataset) and {"response", "variance", "frequency"} <= set(data.variables)
 
 
 def decibels(x: Array) -> Array:
-    """20 log10 |x|."""
+    """Return 20 log10 |x|."""
     with np.errstate(divide="ignore"):
         return 20 * np.log10(np.abs(x))
 
@@ -302,20 +306,20 @@ class Resonance:
 
 
 def resonance(frequency: Array, response: Array, band: tuple[float, float]) -> Resonance:
-    """The pair of poles that a response has in a band, from its lines there, whatever arm it is of.
+    """Return the pair of poles of a response in a band, from its lines there, without a model of the arm.
 
-    Fitted is (b_0 + b_1 s + b_2 s^2) / (a_0 + a_1 s + s^2), in which b_2 stands for what other modes add. Multiplied
-    out it is linear in its coefficients; the error is then divided by the last denominator, until that stays
-    (Sanathanan & Koerner 1963).
+    The fitted function is (b_0 + b_1 s + b_2 s^2) / (a_0 + a_1 s + s^2), where b_2 represents the other modes.
+    Multiplied by its denominator it is linear in its coefficients. The error is then divided by the last denominator,
+    until that converges (Sanathanan & Koerner 1963).
 
     Parameters
     ----------
     frequency, response : (f,)
         [Hz], and complex.
     band : two numbers
-        [Hz]; five lines at least must lie there.
+        [Hz]; at least five lines must lie in it.
 
-    Raises `DescriptionError` where they do not, or where no pair of poles comes out.
+    Raises `DescriptionError` if there are fewer lines, or if the fit has no pair of poles.
     """
     with refused("resonance"):
         f = checked_array(frequency, "frequency")

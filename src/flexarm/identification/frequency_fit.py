@@ -1,7 +1,8 @@
-"""Numbers of an arm from its measured frequency response: weighted least squares over lines, with exact derivatives.
+"""Parameters of an arm from its measured frequency response: weighted least squares over lines, exact derivatives.
 
-A joint that is free to turn drifts, and no simulation from a guessed start follows it for long; its response at the
-lines of a multisine does not care. What is compared is complex, so phases count as much as sizes.
+A freely turning joint drifts, and a simulation from an estimated initial state does not follow it for long. Its
+response at the lines of a multisine does not depend on the drift. The comparison is complex, so phases count as much as
+amplitudes.
 """
 
 import math
@@ -33,19 +34,19 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A frequency response as the fit needs it: of the arm's inputs that moved, in their order.
+    """A frequency response of the arm's inputs that have power, in the arm's order.
 
     Attributes
     ----------
     frequency : (f,)
         [Hz]
     response : (f, p, m) complex
-        NaN where an input does not move.
+        NaN where an input has no power.
     spread : (f, p, m)
         Standard deviation of the real and of the imaginary part.
     outputs, inputs : names of the signals
     columns : m of int
-        Which inputs of the arm they are.
+        Indices of the inputs among those of the arm.
     """
 
     frequency: Array
@@ -57,25 +58,25 @@ class Measured:
 
     @cached_property
     def known(self) -> Array:
-        """Where there is a response (f, p, m)."""
+        """True where the response is known (f, p, m)."""
         return np.isfinite(self.response)
 
 
 def of_data(
     model: Model, data: Any, sensors: Sequence[Sensor], signals: Sequence[str], inputs: Any, unmodelled: float
 ) -> Measured:
-    """The frequency response of a model's inputs to sensors; raises `DescriptionError` where the data have it not.
+    """Return the frequency response of a model's inputs to sensors; raises `DescriptionError` if the data lack it.
 
     Parameters
     ----------
     data : xarray.Dataset
-        As `frequency_response` gives it.
+        A result of `frequency_response`.
     signals : names
-        Of the sensors in the data.
+        Names of the sensors' signals in the data.
     inputs : dict or None
         Names of signals by those of the arm's inputs.
     unmodelled : float
-        Share of the response that is counted as error beside its variance.
+        Share of the response that counts as model error in addition to its variance.
     """
     if not is_response(data):
         raise DescriptionError(f"identify: data is a {type(data).__name__}; it must be what frequency_response gives")
@@ -97,7 +98,7 @@ def of_data(
 
 
 def _columns(model: Model, inputs: Any, there: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Names of signals, and the numbers of the arm's inputs that they are."""
+    """Names of signals, and the indices of the arm's inputs that they are."""
     if inputs is None:
         if len(there) != len(model.inputs):
             said = f"data have the inputs {', '.join(there)}, the arm {', '.join(model.inputs)}"
@@ -116,13 +117,13 @@ def _columns(model: Model, inputs: Any, there: Sequence[str]) -> tuple[tuple[str
 @final
 @dataclass(frozen=True, eq=False)
 class ResponseComparison:
-    """A measured frequency response beside that of the model.
+    """Comparison of a measured frequency response with that of the model.
 
     Attributes
     ----------
     data : Measured
     model : (f, p, m) complex
-        The response of the model, with its delays.
+        Response of the model, with its delays.
     """
 
     data: Measured
@@ -130,7 +131,7 @@ class ResponseComparison:
 
     @property
     def fit(self) -> "DataArray":
-        """Percent of the complex response, (record, output): a record is what one input does."""
+        """Fit of the complex response in percent, (record, output), where a record is the response to one input."""
         known = self.data.known
         values = [
             [
@@ -143,14 +144,14 @@ class ResponseComparison:
 
     @property
     def decibels(self) -> "DataArray":
-        """How much larger the model's response is than the measured one, (frequency, output, input) [dB]."""
+        """Ratio of the model's response to the measured one, (frequency, output, input) [dB]."""
         ratio = decibels(self.model) - decibels(self.data.response)
         names = {"output": self.data.outputs, "input": self.data.inputs}
         return _array(ratio, frequency=self.data.frequency, **names)
 
     @property
     def residuals(self) -> tuple["Dataset", ...]:
-        """For each input, the measured response less the model's, complex, a variable an output over `frequency`."""
+        """Measured minus modelled response for each input, complex, a variable for each output over `frequency`."""
         import xarray as xr
 
         error = self.data.response - self.model
@@ -162,11 +163,11 @@ class ResponseComparison:
 
     @property
     def whiteness(self) -> Mapping[tuple[str, str], Whiteness]:
-        """Empty: lines have no order in time."""
+        """Empty, because lines have no order in time."""
         return {}
 
     def plot(self, title: str) -> "Figure":
-        """Bode diagrams: measured and modelled, below them the error that each line is weighted by; errors beneath."""
+        """Plot Bode diagrams, measured and modelled, with the weight of each line, and the errors below them."""
         d = self.data
         figure = style.figure(5.2 * len(d.outputs) + 0.6, 8, layout="constrained")
         panels = figure.subplots(3, len(d.outputs), sharex=True, squeeze=False)
@@ -202,19 +203,19 @@ def _array(values: Any, **coords: Any) -> "DataArray":
 @final
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A model beside a response, at values of the unknowns: parameters, constants of currents, a delay.
+    """Comparison of a model with a response as a function of the unknowns: parameters, motor constants, a delay.
 
     Attributes
     ----------
     model : Model
     chosen : tuple of int
-        The parameters that are looked for.
+        Indices of the unknown parameters.
     constants : tuple of int
-        The columns of the data whose constant is.
+        Columns of the data with an unknown motor constant.
     late : bool
-        Whether a delay is.
+        True if the delay is unknown.
     q : (n,)
-        Where the arm stands.
+        Configuration of the arm.
     """
 
     model: Model
@@ -226,13 +227,13 @@ class Problem:
     q: Array
 
     def at(self, values: Array) -> Model:
-        """The model with these."""
+        """Return the model with the given values."""
         p = self.model.p.copy()
         p[list(self.chosen)] = values[: len(self.chosen)]
         return self.model.at(p)
 
     def response(self, values: Array) -> tuple[Array, Array]:
-        """(f, p, m), and its derivatives by the unknowns (k, f, p, m)."""
+        """Response (f, p, m), and its derivatives in the unknowns (k, f, p, m)."""
         d, k = self.data, len(self.chosen)
         G, dG = linear(self.at(values), self.sensors, self.q).slopes(d.frequency)
         G, dG = G[..., list(d.columns)], dG[list(self.chosen)][..., list(d.columns)]
@@ -244,7 +245,7 @@ class Problem:
         return G * after, np.concatenate([dG * after, np.array([*own, *delayed]).reshape(-1, *G.shape)])
 
     def residuals(self, values: Array) -> tuple[Array, Array]:
-        """What the model gives less what is measured, by its standard deviation: real parts, then imaginary ones."""
+        """Model minus measurement, over its standard deviation: real parts, then imaginary ones, with derivatives."""
         G, dG = self.response(values)
         known = self.data.known
         share = 1 / self.data.spread[known]
@@ -253,7 +254,7 @@ class Problem:
         return np.concatenate([r.real, r.imag]), np.concatenate([J.real, J.imag])
 
     def compared(self, values: Array) -> ResponseComparison:
-        """The data beside the model."""
+        """Return the comparison of the data with the model."""
         return ResponseComparison(self.data, self.response(values)[0])
 
 
@@ -271,18 +272,18 @@ def identify_response(
     q0: Any = None,
     unmodelled: float = 0.0,
 ) -> Identification:
-    """The numbers of an arm with which its linear model has the measured frequency response; see `identify`.
+    """Identify the parameters of an arm whose linear model has the measured frequency response; see `identify`.
 
-    Weighted least squares of the complex errors at all lines, each by the variance that its periods show, with exact
-    derivatives; SciPy's trust region method moves the values.
+    The method is weighted least squares of the complex errors at all lines, each with the variance from its periods.
+    The derivatives are exact, and SciPy's trust region method updates the values.
 
     Parameters
     ----------
     data : xarray.Dataset
-        As `frequency_response` gives it.
+        A result of `frequency_response`.
     q0 : (n,), optional
-        The configuration about which the arm moves a little; default `arm.rest`. Inputs hold it there; how far it sags
-        does not change with the values that are tried.
+        Configuration about which the arm makes small motions; default `arm.rest`. Inputs hold it there. The deflections
+        at rest do not change with the tried values.
     """
     model, chosen = varied(model, fit)
     with refused("identify"):
@@ -323,7 +324,7 @@ def identify_response(
 
 
 def _sensors(model: Model, outputs: Any) -> tuple[tuple[Sensor, ...], tuple[str, ...]]:
-    """The sensors, and the signals of the data that they are."""
+    """Return the sensors, and their signals in the data."""
     sensors = list(outputs.values()) if isinstance(outputs, Mapping) else outputs
     names = model.output_names(sensors)
     if not isinstance(outputs, Mapping):

@@ -1,16 +1,15 @@
-"""The frequency response of an arm near a configuration, and its exact derivatives by the arm's parameters.
+"""Frequency response of an arm near a configuration, and its exact derivatives in the arm's parameters.
 
 Near rest the equations of motion and the sensors are
 
     M qdd + D qd + K q = B u,    y = C q + C' qd + C'' qdd
 
-with matrices that are derivatives of the functions all else comes from. At s = j omega, Z = M s^2 + D s + K and
+with matrices that are derivatives of the model's functions. At s = j omega, Z = M s^2 + D s + K and
 E = C + C' s + C'' s^2, the response is G = E Z^-1 B, and a parameter changes it by
 
     dG = dE X + Y (dB - dZ X),    X = Z^-1 B,    Y = E Z^-1
 
-so two solutions with one matrix give all derivatives (with states of the first order it would be the same at twice the
-size).
+so two solutions with one matrix yield all derivatives. First-order states would need matrices of twice the size.
 """
 
 from collections.abc import Sequence
@@ -29,20 +28,20 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 BALANCED = 1e-6
-"""Of the largest force: what is left of it when the arm stands still."""
+"""Largest residual force of an arm at rest, as a share of the largest force."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """An arm near rest: each matrix, and with one axis more before it its derivatives by the parameters.
+    """Matrices of an arm near rest, and their derivatives in the parameters, which have one more leading axis.
 
     Attributes
     ----------
     M, D, K : (n, n)
     B : (n, m)
     C : (3, p, n)
-        Of the outputs by q, qd and qdd.
+        Derivatives of the outputs in q, qd and qdd.
     dM, dD, dK, dB, dC : (k, ...)
     """
 
@@ -58,16 +57,16 @@ class Linear:
     dC: Array
 
     def coordinates(self, frequency: Array) -> Array:
-        """Of the coordinates by the inputs at frequencies [Hz]: (f, n, m) complex."""
+        """Response of the coordinates to the inputs at frequencies [Hz]: (f, n, m) complex."""
         s = 2j * np.pi * frequency[:, None, None]
         return np.linalg.solve(self.M * s**2 + self.D * s + self.K, np.broadcast_to(self.B, (len(s), *self.B.shape)))
 
     def response(self, frequency: Array) -> Array:
-        """Of the outputs by the inputs at frequencies [Hz]: (f, p, m) complex."""
+        """Response of the outputs to the inputs at frequencies [Hz]: (f, p, m) complex."""
         return self._observed(frequency) @ self.coordinates(frequency)
 
     def slopes(self, frequency: Array) -> tuple[Array, Array]:
-        """The response (f, p, m), and its derivatives by the parameters (k, f, p, m)."""
+        """Response (f, p, m), and its derivatives in the parameters (k, f, p, m)."""
         s = 2j * np.pi * frequency[:, None, None]
         Z, E = self.M * s**2 + self.D * s + self.K, self._observed(frequency)
         X = np.linalg.solve(Z, np.broadcast_to(self.B, (len(s), *self.B.shape)))
@@ -86,18 +85,18 @@ class Linear:
 
 
 def holding(model: Model, q: Array) -> Array:
-    """The inputs (m,) that come nearest to holding the arm at rest at q."""
+    """Inputs (m,) that hold the arm at rest at q, in the sense of least squares."""
     B, force = np.array(model.fixed("input_matrix")(q)), np.array(model.fixed("restoring_force")(q)).ravel()
     return np.linalg.lstsq(B, force, rcond=None)[0]
 
 
 def check_rest(model: Model, q: Array) -> None:
-    """Raise `DescriptionError` where no inputs hold the arm at q, so that it would move off."""
+    """Raise `DescriptionError` if no inputs hold the arm at q."""
     B, forces = (
         np.array(model.fixed("input_matrix")(q)),
         [np.array(model.fixed(name)(q)).ravel() for name in ("gravity_force", "stiffness_force")],
     )
-    # gravity and springs may be as large and cancel: what is left is compared with each, not with their sum
+    # gravity and springs may have equal sizes and cancel, so the residual is compared with each, not with their sum
     left = np.abs(forces[0] + forces[1] - B @ holding(model, q))
     if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces):
         name = model.coordinates[int(left.argmax())]
@@ -106,9 +105,9 @@ def check_rest(model: Model, q: Array) -> None:
 
 
 def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
-    """The arm near q with the model's numbers, held there by its inputs. Where it sags, it does so as far as q says.
+    """Return the linear model near q, where the inputs hold the arm. The deflections at rest are those in q.
 
-    Raises `DescriptionError` where inputs are not forces and torques that act at once.
+    Raises `DescriptionError` if inputs are not forces and torques without dynamics.
     """
     arm = model.arm
     if arm.free:
@@ -122,7 +121,7 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
     shapes = [(n, n), (n, n), (n, n), (n, m), (3, p, n)]
     flat = [(n, n), (n, n), (n, n), (n, m), (3 * p, n)]
     matrices = [x.reshape(shape) for x, shape in zip(found[:5], shapes, strict=True)]
-    # a column of a slope is a matrix, counted down its columns
+    # a column of a slope is a matrix in column order
     slopes = [
         x.T.reshape(k, columns, rows).swapaxes(1, 2).reshape(k, *shape)
         for x, (rows, columns), shape in zip(found[5:], flat, shapes, strict=True)
@@ -131,7 +130,7 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
 
 
 def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
-    """CasADi Function of q, u, p: M, D, K, B, C, and the derivatives of each by p, entries counted down columns."""
+    """CasADi Function of q, u, p: M, D, K, B, C, and the derivatives of each in p, in column order."""
 
     def trace() -> "ca.Function":
         import casadi as ca

@@ -1,4 +1,4 @@
-"""`fa.identify`: an arm's numbers from measured motions, such that the simulated outputs are the measured ones."""
+"""Output-error identification, `fa.identify`: an arm's parameters from measured motions."""
 
 import math
 import warnings
@@ -38,40 +38,46 @@ from flexarm.simulation.methods import fastest_of
 Array = np.ndarray
 
 RADIANS = 1.0
-"""Of the fastest mode, in a step of the Runge-Kutta method at first: an error of 1 percent of its amplitude in each."""
+"""First step of the Runge-Kutta method, in radians of the fastest mode: an error of 1 % of its amplitude in each."""
 
 NOTICED = 0.1
-"""Integration error, in standard deviations of the residuals, from which on steps are halved."""
+"""Integration error, in standard deviations of the residuals, above which steps are halved."""
 
 LEAST_NOISE = 1e-6
-"""Of a signal's own size: residuals are not weighted as if they were smaller."""
+"""Smallest standard deviation of residuals in the weights, relative to the signal's size."""
 
 MOST_STEPS = 2e7
-"""Of all records, for one set of parameters: a minute."""
+"""Largest number of steps in all records for one set of parameters, which take about a minute."""
 
 PASSES = 8
-"""Times that the weights follow the residuals."""
+"""Largest number of times that the weights are updated from the residuals."""
 
 SETTLED = 0.03
-"""Change of the weights at which they are right."""
+"""Relative change of the weights below which they have converged."""
 
 
 BEGINNINGS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
-"""Of records, over which the search runs first, one after the other."""
+"""Shares of the records over which the search runs first, one after the other."""
 
 SHORTEST = 30
-"""Samples of a beginning."""
+"""Least number of samples of the first part of a record."""
 
 RAMP = (1e-3, 0.03, 1.0)
-"""Shares of the weight by which segments are joined, in one search after the other."""
+"""Shares of the final weight that joins segments, in consecutive searches."""
 
 
 class Indistinct(UserWarning):
-    """The data cannot tell some parameters apart; the estimate lies somewhere along the combination that is named."""
+    """Warning that the data do not determine some parameters separately.
+
+    The estimate lies somewhere along the combination that the warning names.
+    """
 
 
 class Doubtful(UserWarning):
-    """The search has ended where the estimates' standard errors say little: they are those of a model that fits."""
+    """Warning that the search has not converged or the model does not fit.
+
+    The standard errors are then not meaningful, because they are those of a model that fits.
+    """
 
 
 def identify(
@@ -98,81 +104,83 @@ def identify(
     step: float | None = None,
     unmodelled: float | None = None,
 ) -> Identification:
-    """The numbers of an arm with which its simulated outputs are, in the mean square, nearest to the measured ones.
+    """Identify the parameters with which an arm's simulated outputs are nearest to the measured ones in the mean
+    square.
 
-    Output error with exact sensitivities: the equations and their derivatives are integrated together, compiled, eight
-    directions at a time, and SciPy's trust region method moves the values. Each output is weighted by the inverse of
-    its residuals' standard deviation, which is estimated along with the rest.
+    The method is output error with exact sensitivities. Compiled code integrates the equations and their derivatives
+    together, in eight directions at a time, and SciPy's trust region method updates the values. Each output has the
+    inverse of its residuals' standard deviation as its weight, which is also estimated.
 
     Parameters
     ----------
     model : Model
-        One that varies, or not: then it is made to.
+        A model with or without variable parameters.
     data : xarray.Dataset, dict of arrays, or a list of them
         One record or several. Signals (T,) by name, evenly sampled; `u` may be (T, m).
     fit : list of str
-        Names, symbols or patterns of the numbers looked for: "elbow.stiffness", "fore.EI", "*.damping".
+        Names, symbols or patterns of the parameters: "elbow.stiffness", "fore.EI", "*.damping".
     inputs : dict, optional
-        For each actuator the signal of its torque: {"upper.joint": "torque_1"}; one that has none is not driven.
+        Signal of the torque of each actuator: {"upper.joint": "torque_1"}; an actuator without a signal has no torque.
         Default: the columns of `u` in the order of `model.inputs`.
     outputs : list of sensors, or dict
-        What is measured. A signal has the name that the sensor gives it; a dict {"signal": sensor} gives another.
+        Measured outputs. A signal has the name of the sensor's signal; a dict {"signal": sensor} assigns another.
     sample_rate : float
-        Of arrays, which have no times [1/s].
+        Sample rate of arrays, which have no times [1/s].
     given : dict, optional
-        Joints that move as measured, whatever drives them: {"upper.drive": "hub_angle"}, or with its measured rate
-        {"upper.drive": ("hub_angle", "hub_rate")}. Their torques do not matter, nor does what they alone feel.
+        Joints whose motion is measured and given: {"upper.drive": "hub_angle"}, or with its measured rate
+        {"upper.drive": ("hub_angle", "hub_rate")}. Their torques have no effect, nor do parameters that affect these
+        torques alone.
     given_noise : float, optional
-        Standard deviation of the angle's noise (of the rate's, where it is measured); default by cross-validation.
+        Standard deviation of the angle's noise (of the rate's, if it is measured); default by cross-validation.
     currents : dict, optional
-        Actuators whose input is a current, each with a guess of its constant [N m/A], which is looked for too.
+        Actuators whose input is a current, each with a guess of its motor constant [N m/A], which is also identified.
     between : "linear" or "held"
-        What inputs do between samples: straight lines, as of a measured current, or steps, as of a command.
+        Inputs between samples: linear, as for a measured current, or constant, as for a command.
     delay : float, optional
-        A guess by how much inputs act later than measured [s], which is looked for too; "linear" only.
+        Guess of the delay of the inputs [s], which is also identified; "linear" only.
     start, bounds : dict, optional
-        {"fore.EI": 2.0}, {"fore.EI": (0.5, 8.0)}: where the search begins (default: the model's values), and between
-        what it stays (default: of positive numbers a ten thousandth and ten thousand times the start). Also for other
-        unknowns, by the names that the result gives them.
+        {"fore.EI": 2.0}, {"fore.EI": (0.5, 8.0)}: initial guess of the search (default: the model's values), and its
+        bounds (default for positive parameters: a ten thousandth and ten thousand times the initial guess). Also for
+        other unknowns, by their names in the result.
     offsets : bool or list of str
-        Outputs that are measured with an unknown constant error; True: all.
+        Outputs with an unknown constant error; True: all.
     states : bool or list of str
-        Coordinates that have an unknown value and rate at the beginning of a record; True: all.
+        Coordinates with an unknown value and rate at the beginning of a record; True: all.
     q0, qd0 : (n,) or (records, n) or dict by coordinate, optional
-        Where records begin, or the guess of it; default `arm.rest`, at rest.
+        Initial states of records, or guesses of them; default `arm.rest`, at rest.
     segments : int
-        Multiple shooting: each record is cut into as many, each with an initial state that is looked for. For plants
-        that are unstable or whose simulation from a poor start leaves the data.
+        Multiple shooting: number of segments of each record, each with an unknown initial state. Use it for unstable
+        plants, and if a simulation with poor initial values leaves the data.
     joined : bool
-        Whether a segment begins where the one before ends. If not, each has a state of its own, so that what drifts is
-        forgiven.
+        True if a segment begins where the one before ends. Otherwise each has its own state, so that drift has no
+        effect.
     step : float, optional
-        Longest step of the Runge-Kutta method [s]; default a radian of the fastest mode, and less where the result
-        would notice.
+        Longest step of the Runge-Kutta method [s]; default a radian of the fastest mode, or less if that affects the
+        result.
     unmodelled : float, optional
-        Of a frequency response alone: share by which the model is expected to be wrong, counted beside the variance of
-        each line. Friction bends the response of a real arm by more than its periods differ; with 0 (default) the lines
-        with the least noise decide alone.
+        For a frequency response only: expected relative error of the model, in addition to the variance of each line.
+        Friction changes the response of a real arm by more than the scatter between periods. With 0 (default) the lines
+        with the least noise dominate.
 
     Notes
     -----
-    Data may be a frequency response, as `fa.frequency_response` gives it: then `inputs`, `outputs`, `currents`,
-    `delay`, `start`, `bounds` and `unmodelled` are as above, `q0` is the configuration about which the arm moves a
-    little, and the arm's linear model is fitted.
+    Data may be a frequency response from `fa.frequency_response`. Then `inputs`, `outputs`, `currents`, `delay`,
+    `start`, `bounds` and `unmodelled` are as above, `q0` is the configuration about which the arm makes small motions,
+    and the fit uses the arm's linear model.
 
     Raises
     ------
     DescriptionError
-        Data with gaps, at uneven times or too few; a signal, an output or a number that there is not; a start outside
-        its bounds; numbers that the data cannot tell apart at all.
+        If data have gaps, uneven times or too few samples, if a signal, an output or a parameter does not exist, if an
+        initial guess is outside its bounds, or if the data do not depend on a parameter.
 
     Warns
     -----
     Indistinct
-        Where the data hardly tell some of them apart.
+        If the data hardly determine some parameters separately.
     Doubtful
-        Where the search has not converged, or the model explains nothing of an output: a poor start, another unit, a
-        wrong sign, or signals that were swapped.
+        If the search has not converged, or if the model does not explain an output. Likely causes are a poor initial
+        guess, another unit, a wrong sign, or swapped signals.
     """
     if is_response(data):
         in_time = {
@@ -235,7 +243,7 @@ def identify(
     return _result(asked, unknowns, fit_, fastest)
 
 
-# -- what is asked -----------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 def _unknowns(
@@ -247,7 +255,7 @@ def _unknowns(
     start: Any,
     bounds: Any,
 ) -> tuple[tuple[Unknown, ...], Layout]:
-    """All that is looked for, those of the arm first, and where each stands in the motion."""
+    """Return all unknowns, those of the arm first, and their indices in the simulation."""
     model = asked.plant.model
     start, bounds = (aliased(model, chosen, table, what) for table, what in ((start, "start"), (bounds, "bounds")))
     unknowns = [of_arm(model.varied[i], model.p[i], start, bounds) for i in chosen]
@@ -268,7 +276,7 @@ def _unknowns(
 
 
 def _steps(measured: Sequence[Measured], fastest: float, step: float | None) -> int:
-    """Runge-Kutta steps between two samples."""
+    """Number of Runge-Kutta steps between two samples."""
     dt = max(each.dt for each in measured)
     if step is not None:
         with refused("identify"):
@@ -288,17 +296,17 @@ def _steps(measured: Sequence[Measured], fastest: float, step: float | None) -> 
 @final
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Where a search with weights that follow the residuals has ended.
+    """Result of a search with weights that follow the residuals.
 
     Attributes
     ----------
     shots : Shots
-        With as many steps as were needed.
+        Simulation with the final number of steps.
     found : Found
     sigma : (outputs,)
         Standard deviations of the residuals.
     error : float
-        That of the integration, in these.
+        Integration error, relative to `sigma`.
     """
 
     shots: Shots
@@ -308,7 +316,7 @@ class Fitted:
 
 
 def weighted(values: Array, shots: Shots, sigma: Array, firm: Array) -> tuple[Array, Array]:
-    """Residuals in standard deviations, and behind them what is missing between segments, with their derivatives."""
+    """Residuals in standard deviations, then the gaps between segments, with their derivatives."""
     with np.errstate(over="ignore", invalid="ignore"):
         r, J, missing, gaps = shots.compared(values)
         scale = np.tile(firm, len(missing) // len(firm)) if len(firm) else np.ones(0)
@@ -317,7 +325,7 @@ def weighted(values: Array, shots: Shots, sigma: Array, firm: Array) -> tuple[Ar
 
 
 def fitted(shots: Shots, unknowns: tuple[Unknown, ...]) -> Fitted:
-    """The search; outputs are weighted by their residuals, which the next search changes, until that settles."""
+    """Search with weights from the residuals, which are updated and searched again until they converge."""
     y = np.concatenate([each.y for each in shots.records])
     size = np.maximum(np.std(y, axis=0), 1e-3 * np.abs(y).max(axis=0))
     size[size == 0] = 1.0
@@ -343,14 +351,14 @@ def fitted(shots: Shots, unknowns: tuple[Unknown, ...]) -> Fitted:
 
 
 def _grown(shots: Shots, unknowns: Sequence[Unknown], values: Array, size: Array) -> tuple[Array, int]:
-    """Where searches over longer and longer beginnings of the records end, and how many evaluations they took.
+    """Return the result of searches over longer and longer first parts of the records, and the number of evaluations.
 
-    A frequency that is off by a tenth is half a turn late after five turns, and then another way round seems nearer:
-    the sum of squares has many valleys. Over a beginning of a few turns it has one, which narrows as that grows.
-    What a beginning says little of is kept near where it was, as if that were known to a factor of e.
+    A frequency with an error of a tenth is half a turn late after five turns, and then the opposite correction seems
+    better: the sum of squares has many minima. Over the first few turns it has one, which narrows as the part grows.
+    Unknowns that the first part hardly affects stay near their values, as if these were known to a factor of e.
     """
     count = 0
-    if any(len(each) > 1 for each in shots.layout.states):  # many shots are short already
+    if any(len(each) > 1 for each in shots.layout.states):  # many shots are already short
         return values, count
     for share in BEGINNINGS:
         lengths = [max(round(share * len(each.t)), SHORTEST) for each in shots.records]
@@ -363,7 +371,7 @@ def _grown(shots: Shots, unknowns: Sequence[Unknown], values: Array, size: Array
 
 
 def _kept_near(values: Array, shots: Shots, unknowns: Sequence[Unknown], sigma: Array) -> tuple[Array, Array]:
-    """Residuals, and behind them how far each unknown is from its start, with derivatives."""
+    """Residuals, then the distance of each unknown from its initial guess, with derivatives."""
     r, J = weighted(values, shots, sigma, np.zeros(0))
     z = [each.searched(value) for each, value in zip(unknowns, values, strict=True)]
     return np.concatenate([r, z]), np.vstack([J, np.diag(1 / slopes(unknowns, values))])
@@ -372,7 +380,7 @@ def _kept_near(values: Array, shots: Shots, unknowns: Sequence[Unknown], sigma: 
 def _searched(
     shots: Shots, unknowns: Sequence[Unknown], values: Array, sigma: Array, attempt: int = len(RAMP)
 ) -> tuple[Found, bool]:
-    """One search, and whether segments are joined as firmly as they will be: that takes some attempts."""
+    """Search once, and return whether segments have the final weight of their joints, which takes some attempts."""
     joints = _conditions(shots, values, sigma)
     share = RAMP[min(attempt, len(RAMP) - 1)] if len(joints) else 1.0
     found = search(unknowns, partial(weighted, shots=shots, sigma=sigma, firm=share * joints), values)
@@ -380,7 +388,7 @@ def _searched(
 
 
 def _conditions(shots: Shots, values: Array, sigma: Array) -> Array:
-    """Weights of the conditions between segments, (states,), large beside what the data say of a state; or none."""
+    """Weights of the conditions between segments, (states,), large beside the weight of the data; or none."""
     if not shots.joined or all(len(each) == 1 for each in shots.layout.states):
         return np.zeros(0)
     _, J, _, _ = shots.compared(values)
@@ -398,7 +406,7 @@ def _deviations(shots: Shots, values: Array, size: Array) -> Array:
 
 
 def _check_distinct(shots: Shots, unknowns: tuple[Unknown, ...], values: Array, sigma: Array) -> None:
-    """Refuse unknowns that the data do not see at all."""
+    """Raise `DescriptionError` for unknowns on which the data do not depend."""
     _, J = weighted(values, shots, sigma, np.ones(len(shots.records[0].x)))
     if not np.isfinite(J).all():
         better = "begin nearer to the arm, take more segments, or shorter steps"
@@ -415,7 +423,7 @@ def _check_distinct(shots: Shots, unknowns: tuple[Unknown, ...], values: Array, 
 
 
 def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, fastest: float) -> Identification:
-    """Statistics, and what is said of how it was done."""
+    """Return the estimates with their statistics and facts about the search."""
     shots, found = fit.shots, fit.found
     rows = sum(each.y.size for each in shots.records)
     ties = found.jacobian[rows:] if len(found.residuals) > rows else None
@@ -455,7 +463,7 @@ def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, faste
 
 
 def _doubts(found: Found, compared: InTime) -> str:
-    """Why the estimates are not to be trusted; "" where nothing is seen."""
+    """Reasons for doubt about the estimates; "" if there are none."""
     said = [] if found.converged else [f"the search has not converged: {found.message}"]
     fit = compared.fit
     for record in fit.record.values:
@@ -466,13 +474,13 @@ def _doubts(found: Found, compared: InTime) -> str:
 
 
 def _compared(asked: Experiment, shots: Shots, values: Array) -> InTime:
-    """Records beside the motion with these values."""
+    """Return the comparison of the records with the simulation for the given values."""
     names, times, measured = zip(*((each.name, each.t, each.y) for each in shots.records), strict=True)
     return InTime(names, asked.outputs, asked.units, times, measured, tuple(shots.modelled(values)))
 
 
 def _withheld(asked: Experiment, shots: Shots, sigma: Array, data: Any) -> InTime:
-    """Other records beside the same motion; initial states and offsets are their own, and fitted where they were."""
+    """Return the comparison of other records with the same parameters. Initial states and offsets are fitted again."""
     measured = asked.measured(data)
     unknowns, states, offsets = asked.own(measured, 0)
     layout = Layout(len(unknowns), np.full(len(shots.p), -1), -1, states, offsets)

@@ -1,9 +1,8 @@
-"""An arm as x' = f(x, u, p), y = g(x, u, p): what is driven by torques, and what is moved as measured.
+"""An arm as x' = f(x, u, p), y = g(x, u, p), with torque-driven joints and joints with a given motion.
 
-A joint that moves as given leaves the state: its angle, rate and acceleration are inputs, in the place of its torque.
-With f(q, qd, u) = f0 + B u the forward dynamics and g the given coordinates, their torques follow from the
-accelerations a that they are given, B_g u_g = a - f0_g, and drop out. Where all drives are given that is
-`prescribed_rate`.
+A joint with a given motion is no part of the state: its angle, rate and acceleration are inputs, in place of its
+torque. Let f(q, qd, u) = f0 + B u be the forward dynamics and g the given coordinates. Their torques follow from the
+given accelerations a, B_g u_g = a - f0_g, and are eliminated. If all drives are given, this is `prescribed_rate`.
 """
 
 import json
@@ -28,12 +27,12 @@ class Plant:
     Attributes
     ----------
     model : Model
-        That varies.
+        Model with variable parameters.
     sensors : list of sensors
     given : tuple of int
-        The inputs whose coordinates move as given.
+        Indices of the inputs whose coordinates have a given motion.
     measured : tuple of int
-        The inputs that come from currents: each is a current times a constant that stands behind the parameters in p.
+        Indices of the inputs that are currents. Each is multiplied by a constant, which follows the parameters in p.
     """
 
     model: Model
@@ -59,18 +58,18 @@ class Plant:
 
     @property
     def driven(self) -> tuple[int, ...]:
-        """The inputs that are torques."""
+        """Indices of the inputs that are torques."""
         return tuple(i for i in range(len(self.model.inputs)) if i not in self.given)
 
     @property
     def free(self) -> tuple[int, ...]:
-        """Positions of the coordinates in the state: x is their q, then their qd."""
+        """Indices of the coordinates in the state: x is their q, then their qd."""
         held = {self.model.arm.actuated[i] for i in self.given}
         return tuple(i for i in range(len(self.model.coordinates)) if i not in held)
 
     @cached_property
     def motion(self) -> Motion:
-        """Compiled. Its u: torques or currents, then angle, rate and acceleration of each given coordinate."""
+        """Compiled motion. Its u: torques or currents, then angle, rate and acceleration of each given coordinate."""
         known = [self.model.fingerprint, output_key(self.model, self.sensors)]
         key = json.dumps(["identification", *known, self.given, self.measured])
         return Motion(key, self._traced)

@@ -1,4 +1,4 @@
-"""Measured data: signals by name at a sample rate, checked where they come in."""
+"""Measured data: signals by name at a sample rate, checked on input."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from flexarm.errors import DescriptionError
 Array = np.ndarray
 
 EVEN = 1e-3
-"""Share of a sample time by which single samples may come early or late."""
+"""Share of a sample time by which single samples may be early or late."""
 
 LEAST = 8
-"""Samples of a record."""
+"""Least number of samples of a record."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Signals measured together.
+    """Signals that were measured together.
 
     Attributes
     ----------
     name : str
-        "record 1", or what the data call it.
+        "record 1", or the name in the data.
     t : (T,)
         [s], evenly spaced.
     signals : dict
@@ -39,11 +39,11 @@ class Record:
 
     @property
     def dt(self) -> float:
-        """From one sample to the next [s]."""
+        """Time from one sample to the next [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
     def signal(self, name: str, whose: str) -> Array:
-        """(T,); raises `DescriptionError` where there is none of the name, or it is not one signal."""
+        """Return a signal (T,); raises `DescriptionError` if the name is unknown or the array has several columns."""
         if not isinstance(name, str) or name not in self.signals:
             known = ", ".join(self.signals)
             raise DescriptionError(f"{self.name} has no {shown(name)} for {whose}; it has {known}")
@@ -54,9 +54,9 @@ class Record:
 
 
 def records(data: Any, sample_rate: float | None) -> tuple[Record, ...]:
-    """One record or several, each a Dataset over time or arrays by name.
+    """Return one record or several, each from a Dataset over time or arrays by name.
 
-    Raises `DescriptionError` for gaps, NaN, times that are not even, or not those of the sample rate.
+    Raises `DescriptionError` for gaps, NaN, uneven times, or times that do not fit the sample rate.
     """
     with refused("data"):
         if sample_rate is not None:
@@ -104,7 +104,7 @@ def _array(where: str, name: str, value: Any) -> Array:
 
 
 def _of_dataset(data: Any, name: str, sample_rate: float | None) -> tuple[Array, dict[str, Array]]:
-    """Times and signals: variables over the one dimension that the first has, be it "time" or "time_0_001"."""
+    """Times and signals of a Dataset: variables over its one time dimension, such as "time" or "time_0_001"."""
     named = data.attrs.get("record")
     name = named if isinstance(named, str) else name
     dimensions = sorted({str(d) for d in data.dims if str(d).startswith("time") and d in data.coords})
@@ -127,7 +127,7 @@ def _of_dataset(data: Any, name: str, sample_rate: float | None) -> tuple[Array,
 
 
 def _check_even(name: str, t: Array, sample_rate: float | None) -> None:
-    """Refuse times that are missing, doubled, uneven, or not those of the sample rate."""
+    """Raise `DescriptionError` for missing, repeated or uneven times, or times that do not fit the sample rate."""
     if not np.isfinite(t).all():
         raise DescriptionError(f"{name}: time contains NaN, at sample {int(np.argmin(np.isfinite(t)))}")
     if len(t) < LEAST:
@@ -148,7 +148,7 @@ def _check_even(name: str, t: Array, sample_rate: float | None) -> None:
 
 
 def _check_whole(record: str, name: str, x: Array, t: Array) -> None:
-    """Refuse gaps; the message says where."""
+    """Raise `DescriptionError` for gaps, with their position."""
     bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
     if len(bad):
         count = f"{len(bad)} samples are" if len(bad) > 1 else "a sample is"
@@ -168,11 +168,11 @@ class Smooth:
     ----------
     t, angle : (T,), (T,)
     rate : (T,), optional
-        Measured too: then the angle is followed through its samples, and the acceleration is the derivative of a
+        Measured rate. With it, the angle is an interpolating spline, and the acceleration is the derivative of a
         smoothing spline of the rate.
     noise : float, optional
-        Standard deviation of the measured angle [rad] (or, where there is one, of the rate): the spline keeps away from
-        the samples by as much. By default generalized cross-validation says how smooth it is.
+        Standard deviation of the measured angle [rad] (or of the rate, if it is given), which is the spline's distance
+        from the samples. By default generalized cross-validation chooses the smoothness.
     """
 
     def __init__(self, t: Array, angle: Array, rate: Array | None = None, noise: float | None = None):
@@ -187,7 +187,7 @@ class Smooth:
 
 
 def smoothed(t: Array, y: Array, noise: float | None) -> Any:
-    """The cubic smoothing spline that is this far from the samples in the mean, or that cross-validation chooses."""
+    """Return the cubic smoothing spline with the given mean distance from the samples, or by cross-validation."""
     from scipy.interpolate import make_smoothing_spline
     from scipy.optimize import brentq
 
@@ -202,24 +202,24 @@ def smoothed(t: Array, y: Array, noise: float | None) -> Any:
         return float(np.sqrt(np.mean((spline(t) - y) ** 2))) - noise
 
     low, high = -6.0, 12.0
-    if excess(low) > 0 or excess(high) < 0:  # less than rounding, or more than the signal itself
+    if excess(low) > 0 or excess(high) < 0:  # the noise is less than rounding, or more than the signal itself
         return make_smoothing_spline(t, y, lam=dt**3 * 10.0 ** (low if excess(low) > 0 else high))
     return make_smoothing_spline(t, y, lam=dt**3 * 10.0 ** brentq(excess, low, high, xtol=1e-2))
 
 
 def nodes(t: Array, steps: int) -> Array:
-    """Times at which a step of the Runge-Kutta method asks for its inputs, (T, 2 steps + 1): a row a sample."""
+    """Times at which the steps of the Runge-Kutta method evaluate inputs, (T, 2 steps + 1): a row for each sample."""
     dt = (t[-1] - t[0]) / (len(t) - 1)
     return t[:, None] + dt * np.linspace(0.0, 1.0, 2 * steps + 1)
 
 
 def held(values: Array, steps: int) -> Array:
-    """Signals (T, m) that keep their value until the next sample, at the nodes: (T, 2 steps + 1, m)."""
+    """Values of signals (T, m) that are constant until the next sample, at the nodes: (T, 2 steps + 1, m)."""
     return np.repeat(values[:, None, :], 2 * steps + 1, axis=1)
 
 
 def linear(t: Array, values: Array, steps: int, delay: float) -> tuple[Array, Array]:
-    """Signals (T, m) on straight lines between samples, later by a delay [s], and their slopes, at the nodes."""
+    """Values of signals (T, m) by linear interpolation, delayed by `delay` [s], and their slopes, at the nodes."""
     dt = (t[-1] - t[0]) / (len(t) - 1)
     place = (nodes(t, steps) - delay - t[0]) / dt
     inside = np.clip(np.floor(place + 1e-9), 0, len(t) - 2).astype(int)
@@ -230,5 +230,5 @@ def linear(t: Array, values: Array, steps: int, delay: float) -> tuple[Array, Ar
 
 
 def as_list(value: Any) -> Sequence[Any]:
-    """One thing or a list of them, as a list."""
+    """Return one value or a list of values as a list."""
     return list(value) if isinstance(value, list | tuple) else [value]

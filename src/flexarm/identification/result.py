@@ -1,4 +1,4 @@
-"""What comes out of an identification, whatever domain the data are in."""
+"""The result of an identification, for data in any domain."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,50 +22,50 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 CLOSE = 0.95
-"""Correlation in size from which on two unknowns are named together."""
+"""Absolute correlation above which two unknowns are named together."""
 
 WIDTH = 120
 """Columns of the summary as a text."""
 
 
 class Comparison(Protocol):
-    """Data beside the model, in one domain or the other."""
+    """Comparison of data with the model, in the time or frequency domain."""
 
     @property
     def fit(self) -> "DataArray":
-        """Percent, (record, output): 100 is perfect, 0 no better than the data's mean."""
+        """Fit in percent, (record, output): 100 is perfect, 0 no better than the data's mean."""
 
     @property
     def residuals(self) -> tuple["Dataset", ...]:
-        """For each record, what is measured less what the model gives, a variable an output."""
+        """Measured minus modelled values for each record, a variable for each output."""
 
     @property
     def whiteness(self) -> Mapping[tuple[str, str], Whiteness]:
-        """Of each record's and output's residuals, where they have an order in time; may be empty."""
+        """Whiteness of the residuals of each record and output, if they have an order in time; may be empty."""
 
     def plot(self, title: str) -> "Figure":
-        """Measured and modelled, and the residuals."""
+        """Plot measured and modelled values, and the residuals."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """Estimates of an arm's numbers, how sure they are, and how the model with them compares with the data.
+    """Estimates of an arm's parameters, their uncertainty, and the comparison of the fitted model with the data.
 
     Attributes
     ----------
     model : Model
-        At the estimates. It shares what was traced and compiled with the model that was given.
+        Model with the estimates. It shares the traced and compiled functions of the given model.
     unknowns : tuple of Unknown
-        All that was looked for, those of the arm first.
+        All unknowns, those of the arm first.
     estimates : (k,)
-        In that order.
+        Estimates in that order.
     statistics : Statistics
         Covariance, standard errors, singular values, in that order.
     comparison : Comparison
-        With the data that were fitted.
+        Comparison with the fitted data.
     facts : dict
-        How it was done: method, steps, evaluations.
+        Facts about the fit: method, steps, evaluations.
     """
 
     model: Model
@@ -75,34 +75,34 @@ class Identification:
     comparison: Comparison
     facts: dict[str, Any]
     compared: Callable[[Any], Comparison] = field(repr=False)
-    """The model with these estimates beside other data."""
+    """Function that compares the model with these estimates with other data."""
 
     # -- values
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the arm's numbers that were fitted."""
+        """Names of the arm's fitted parameters."""
         return tuple(each.name for each in self.unknowns if each.of_arm)
 
     @property
     def values(self) -> dict[str, float]:
-        """Estimates of the arm's numbers by name, as `Model.at` takes them."""
+        """Estimates of the arm's parameters by name, in the form that `Model.at` accepts."""
         return self._of_arm(self.estimates)
 
     @property
     def errors(self) -> dict[str, float]:
-        """Their standard errors; infinite where the data say nothing."""
+        """Standard errors of the arm's parameters; infinite if the data contain no information."""
         return self._of_arm(self.statistics.errors)
 
     @property
     def others(self) -> dict[str, tuple[float, float]]:
-        """What else was fitted (offsets, initial states, ...) by name: estimate and standard error."""
+        """Estimates and standard errors of all other unknowns (offsets, initial states, ...) by name."""
         pairs = zip(self.unknowns, self.estimates, self.statistics.errors, strict=True)
         return {each.name: (float(value), float(error)) for each, value, error in pairs if not each.of_arm}
 
     @property
     def correlation(self) -> "DataArray":
-        """Of all unknowns, (unknown, other)."""
+        """Correlation of all unknowns, (unknown, other)."""
         import xarray as xr
 
         names = [each.name for each in self.unknowns]
@@ -112,46 +112,48 @@ class Identification:
 
     @property
     def indistinct(self) -> tuple[Direction, ...]:
-        """Combinations that the data cannot tell apart, worst first; empty where they know all."""
+        """Combinations that the data do not determine, worst first; empty if the data determine all."""
         return self.statistics.indistinct
 
     # -- the data
 
     @property
     def fit(self) -> "DataArray":
-        """Percent, (record, output): 100 is perfect, 0 no better than the data's mean."""
+        """Fit in percent, (record, output): 100 is perfect, 0 no better than the data's mean."""
         return self.comparison.fit
 
     @property
     def residuals(self) -> tuple["Dataset", ...]:
-        """For each record, what is measured less what the model gives."""
+        """Measured minus modelled values for each record."""
         return self.comparison.residuals
 
     @property
     def whiteness(self) -> Mapping[tuple[str, str], Whiteness]:
-        """Whether the residuals of a record's output follow each other, by (record, output)."""
+        """Whiteness of the residuals, by (record, output)."""
         return self.comparison.whiteness
 
     def validate(self, data: Any) -> Comparison:
-        """The model beside data that were not fitted, given as those that were: `fit`, `residuals`, `plot(title)`.
+        """Compare the model with data that were not fitted, in the form of the fitted data: `fit`, `residuals`,
+        `plot(title)`.
 
-        The arm's numbers stay; offsets and initial states that were fitted are fitted anew, being those of a record.
+        The arm's parameters are fixed. Offsets and initial states that were fitted belong to a record and are fitted
+        again.
         """
         return self.compared(data)
 
     @property
     def arm(self) -> "Arm":
-        """The description with the estimates in it."""
+        """Description of the arm with the estimates."""
         return self.model.arm_at(self.model.p)
 
     def toml(self) -> str:
-        """The same as the text of a TOML file, which `fa.load` and scenarios take."""
+        """Return the arm with the estimates as the text of a TOML file, which `fa.load` and scenarios read."""
         return toml(self.arm)
 
-    # -- said and shown
+    # -- output
 
     def summary(self) -> str:
-        """Values, errors, what the data cannot tell apart, fit and residuals, as a text of several lines."""
+        """Text of several lines: values, errors, combinations that the data do not determine, fit and residuals."""
         from io import StringIO
 
         from rich.console import Console
@@ -179,7 +181,7 @@ class Identification:
         return Group(title, table, *(Text(line) for line in self._said()))
 
     def _said(self) -> list[str]:
-        """The lines below the table."""
+        """Lines below the table."""
         lines = [
             f"the data cannot tell: {each.text}"
             + (" (no effect)" if np.isinf(each.error) else f" (standard error {100 * each.error:.2g} % of its size)")
@@ -200,7 +202,7 @@ class Identification:
         return lines
 
     def plot(self) -> "Figure":
-        """Measured and modelled, and the residuals."""
+        """Plot measured and modelled values, and the residuals."""
         return self.comparison.plot(self.model.arm.name)
 
     def _of_arm(self, numbers: Array) -> dict[str, float]:
@@ -209,7 +211,7 @@ class Identification:
 
 
 def remark(unknown: Unknown, value: float, error: float) -> str:
-    """What is to be said of an estimate."""
+    """Remark on an estimate; "" if there is none."""
     if not np.isfinite(error):
         return "not seen in the data"
     low, high = (abs(unknown.searched(end) - unknown.searched(value)) < 1e-6 for end in (unknown.low, unknown.high))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Record:
-    """What a file holds: its signals with their units in the order of its columns, and where they come from."""
+    """Contents of a file: its signals with their units in the order of its columns, and their source."""
 
     file: str
     title: str
@@ -43,11 +43,11 @@ RECORDS = {
         with_time=True,
     ),
 }
-"""By the names under which they are asked for."""
+"""Records by name."""
 
 
 def measured(name: str) -> "Dataset":
-    """A motion measured on a real arm: its signals over `time` [s], with units, as they were recorded.
+    """Return a motion measured on a real arm: its signals over `time` [s], with units, as they were recorded.
 
     `"two-inertia-bench"`: `current` [A], `motor_angle`, `load_angle` [rad], 8 s at 2500 Hz.
     `"flexible-link-rig"`: `hub_angle`, `deflection_angle` [rad], 4 s at 500 Hz.

@@ -1,17 +1,17 @@
-"""A motion and its exact derivatives by whatever it depends on: parameters, initial states, a delay of the inputs.
+"""A motion and its exact derivatives in parameters, initial states, and a delay of the inputs.
 
-For x' = f(x, u, p) and y = g(x, u, p) a change dp of the parameters and dx of the state go on as
+For x' = f(x, u, p) and y = g(x, u, p) a change dp of the parameters and dx of the state obey
 
     dx' = f_x dx + f_u du + f_p dp,    dy = g_x dx + g_u du + g_p dp        (the variational equations).
 
-One program has f and its derivative along one direction (dx, du, dp); compiled for `LANES` numbers at a time, each lane
-has a direction of its own and all of them the same motion. The program is 2.5 times as long as f, whatever the number
-of parameters; one with the derivatives by all of them would be 4 to 40 times as long.
+One program computes f and its derivative along one direction (dx, du, dp). It is compiled for SIMD batches of `LANES`
+numbers. Each lane has its own direction, and all lanes have the same motion. The program is 2.5 times as long as f for
+any number of parameters. One with the derivatives in all of them would be 4 to 40 times as long.
 
-The classical Runge-Kutta method takes motion and derivatives together, so that these are the derivatives of what was
-computed, not only of what it approximates.
+The classical Runge-Kutta method integrates motion and derivatives together. The derivatives are therefore those of the
+computed motion, not only of the exact one.
 
-What depends on p alone is taken out of f and g and computed once a run: w(p).
+Terms that depend on p alone are computed once in a run: w(p).
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -36,24 +36,25 @@ CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @dataclass
 class Shot:
-    """A motion over some samples, with derivatives along `LANES` directions: what native code reads and writes.
+    """Native code's data: a motion over some samples, with derivatives along `LANES` directions.
 
     Attributes
     ----------
     rate, output : addresses
-        Of the kernels (x, dx, u, du, w, dw) -> (f, df) and -> (g, dg), `LANES` numbers each.
+        Addresses of the kernels (x, dx, u, du, w, dw) -> (f, df) and -> (g, dg), `LANES` numbers each.
     states, inputs, outputs : int
-        Numbers of x, u and y.
+        Sizes of x, u and y.
     samples, steps, h
         There are `steps` of length h from one sample to the next.
     u, slope : (samples, 2 steps + 1, inputs)
-        At the beginning, the middle and the end of each step, and du/dt there. Of the last sample the first alone.
+        Inputs at the beginning, the middle and the end of each step, and du/dt there. Only the first of the last sample
+        is used.
     delays : (inputs, LANES)
-        What each direction does to an input's time; later is positive.
+        Derivative of an input's time along each direction; later is positive.
     z : (2 (states + inputs + w), LANES)
         The kernels' arguments.
     y, k, total : (2 states, LANES)
-        State with derivatives: at first, at last; their rates.
+        State with derivatives, initial and then final; their rates.
     out : (samples, 2 outputs, LANES)
     """
 
@@ -79,7 +80,7 @@ CODE = Once(lambda: translated(shoot))
 
 
 def shoot(s: Shot) -> None:
-    """Outputs with derivatives at each sample; state with derivatives at the last one."""
+    """Compute the outputs with derivatives at each sample, and the state with derivatives at the last one."""
     width = 2 * s.states * LANES
     row = 2 * s.outputs * LANES
     nodes = 2 * s.steps + 1
@@ -115,7 +116,7 @@ def shoot(s: Shot) -> None:
 
 
 def driven(s: Shot, node: int) -> None:
-    """The inputs of a node in their place, the same in all lanes; their change by a delay of each lane's own."""
+    """Write the inputs of a node, equal in all lanes, and their change by the delay of each lane."""
     u = s.z[2 * s.states * LANES :]
     du = u[s.inputs * LANES :]
     for j in range(s.inputs):
@@ -126,7 +127,7 @@ def driven(s: Shot, node: int) -> None:
 
 
 def tangent(function: "ca.Function") -> "ca.Function":
-    """(a, da, b, db, ...) -> (f, df) of a function f(a, b, ...) of CasADi's."""
+    """Return (a, da, b, db, ...) -> (f, df) for a CasADi function f(a, b, ...)."""
     import casadi as ca
 
     a = function.sx_in()
@@ -138,7 +139,7 @@ def tangent(function: "ca.Function") -> "ca.Function":
 
 
 def parted(rate: "ca.Function", output: "ca.Function") -> "tuple[ca.Function, ca.Function, ca.Function]":
-    """f(x, u, w), g(x, u, w) and w(p) for f(x, u, p) and g(x, u, p)."""
+    """Split f(x, u, p) and g(x, u, p) into f(x, u, w), g(x, u, w) and w(p)."""
     import casadi as ca
 
     from flexarm.native.prologue import Prologue
@@ -153,14 +154,14 @@ def parted(rate: "ca.Function", output: "ca.Function") -> "tuple[ca.Function, ca
 @final
 @dataclass(frozen=True)
 class Course:
-    """What came of a motion.
+    """Result of a motion.
 
     Attributes
     ----------
     y, slopes : (samples, outputs), (samples, outputs, directions)
         Outputs, and their derivatives along each direction.
     x, ends : (states,), (states, directions)
-        The state at the last sample, and its derivatives.
+        State at the last sample, and its derivatives.
     """
 
     y: Array
@@ -171,14 +172,14 @@ class Course:
 
 @final
 class Motion:
-    """x' = f(x, u, p), y = g(x, u, p), compiled with its derivatives.
+    """Compiled functions x' = f(x, u, p), y = g(x, u, p) with their derivatives.
 
     Parameters
     ----------
     key : str
-        What the functions are made from.
+        Text that identifies the functions.
     trace : () -> (casadi.Function, casadi.Function)
-        f and g, over symbols of kind SX; called only when no machine code is kept.
+        f and g, over symbols of kind SX; called only if no machine code is cached.
     """
 
     def __init__(self, key: str, trace: "Callable[[], tuple[ca.Function, ca.Function]]"):
@@ -187,19 +188,20 @@ class Motion:
         self._rate, self._output, self._constants = kernels
 
     def __call__(self, x: Array, dx: Array, p: Array, dp: Array, u: Array, h: float, **delayed: Array) -> Course:
-        """From a state on, with derivatives along d directions.
+        """Simulate from an initial state, with derivatives along d directions.
 
         Parameters
         ----------
         x, dx : (states,), (states, d)
-            At the first sample, and what each direction changes there.
+            State at the first sample, and its change in each direction.
         p, dp : (k,), (k, d)
         u : (samples, 2 steps + 1, inputs)
-            At the beginning, the middle and the end of each step between samples; of the last sample the first alone.
+            Inputs at the beginning, the middle and the end of each step between samples. Only the first of the last
+            sample is used.
         h : float
-            Of a step [s].
+            Length of a step [s].
         slope, delays : (samples, 2 steps + 1, inputs), (inputs, d), optional
-            du/dt, and what each direction adds to the time that an input comes later.
+            du/dt, and the change of each input's delay in each direction.
         """
         rate, output = self._rate.vector_code, self._output.vector_code
         states, outputs = rate.facts["n_out"] // 2, output.facts["n_out"] // 2

@@ -1,8 +1,8 @@
-"""Residuals of a motion against data, with their derivatives by everything that is looked for.
+"""Residuals of a motion against data, with their derivatives in all unknowns.
 
-A record is one shot from its first sample to its last, or is cut into segments, each a shot from a state of its own
-(multiple shooting; Bock 1983). Where they are joined, what a segment reaches must be where the next one begins: a
-condition with a weight. Segments that are not joined forgive what the model does not know and what adds up, as a drift.
+A record is one shot from its first sample to its last, or has several segments, each a shot from its own state
+(multiple shooting; Bock 1983). Joined segments have a condition with a weight: the end of a segment is the beginning of
+the next. Segments that are not joined tolerate model errors that accumulate, such as drift.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,13 +17,13 @@ from flexarm.identification.sensitivities import Course, Motion
 Array = np.ndarray
 
 FIRM = 1e3
-"""Weight of a condition that joins segments, times what the data say of the state there."""
+"""Weight of a condition that joins segments, relative to the weight of the data in the state there."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A record as a motion needs it.
+    """A record in the form that a motion needs.
 
     Attributes
     ----------
@@ -31,10 +31,10 @@ class Measured:
     t : (T,)
     u : (T, driven inputs)
     given : list of functions
-        Each of times gives angle, rate and acceleration of a coordinate that moves as given, (..., 3).
+        Each maps times to angle, rate and acceleration of a coordinate with a given motion, (..., 3).
     y : (T, outputs)
     x : (states,)
-        Where the motion begins, but for what is looked for.
+        Initial state, except for its unknown entries.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Measured:
 
     @property
     def dt(self) -> float:
-        """From one sample to the next [s]."""
+        """Time from one sample to the next [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
 
 def first(record: Measured, samples: int) -> Measured:
-    """Its beginning."""
+    """Return the first samples of a record."""
     rows = slice(None, samples)
     return replace(record, t=record.t[rows], u=record.u[rows], y=record.y[rows])
 
@@ -59,18 +59,18 @@ def first(record: Measured, samples: int) -> Measured:
 @final
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which of the values looked for are what; -1 where a number is known.
+    """Indices of the unknowns; -1 for known numbers.
 
     Attributes
     ----------
     count : int
-        Of the values.
+        Number of unknowns.
     p : (k,)
-        Of each parameter of the motion its value, if it is looked for.
+        Index of each parameter of the motion.
     delay : int
-    states : list of (segments, states), an array a record
-        Of each segment the state it begins with.
-    offsets : list of (outputs,), an array a record
+    states : list of (segments, states), an array for each record
+        Indices of the initial state of each segment.
+    offsets : list of (outputs,), an array for each record
     """
 
     count: int
@@ -83,20 +83,20 @@ class Layout:
 @final
 @dataclass(frozen=True, eq=False)
 class Shots:
-    """A motion against records.
+    """A motion and the records with which it is compared.
 
     Attributes
     ----------
     p : (k,)
-        Parameters of the motion, where they are not looked for.
+        Values of the motion's parameters, where they are known.
     delay : float
-        By how much inputs act later than measured [s], where that is not looked for.
+        Delay of the inputs [s], if it is known.
     steps : int
         Runge-Kutta steps between two samples.
     held : bool
-        Whether inputs keep their value from sample to sample; else they go on straight lines.
+        True if inputs are constant from sample to sample, False if they are linear.
     joined : bool
-        Whether a segment begins where the one before ends.
+        True if a segment begins where the one before ends.
     """
 
     motion: Motion
@@ -109,7 +109,7 @@ class Shots:
     joined: bool
 
     def modelled(self, values: Array) -> list[Array]:
-        """For each record its outputs as the motion gives them, (T, outputs)."""
+        """Return the simulated outputs (T, outputs) for each record."""
         found = []
         for r, record in enumerate(self.records):
             y = np.empty_like(record.y)
@@ -120,7 +120,7 @@ class Shots:
         return found
 
     def compared(self, values: Array) -> tuple[list[Array], list[Array], Array, Array]:
-        """What the motion gives less what is measured, with derivatives; what is missing between segments, with theirs.
+        """Return modelled minus measured outputs, and the gaps between segments, both with derivatives.
 
         Returns
         -------
@@ -156,12 +156,12 @@ class Shots:
         return residuals, slopes, np.concatenate([[], *missing]), np.vstack([none, *missing_slopes])
 
     def _used(self, states: Array) -> Array:
-        """Values that a segment's motion depends on."""
+        """Indices of the unknowns on which a segment's motion depends."""
         shared = [*self.layout.p[self.layout.p >= 0], *([self.layout.delay] if self.layout.delay >= 0 else [])]
         return np.array([*shared, *states[states >= 0]], dtype=int)
 
     def _shot(self, values: Array, r: int, s: int, used: Array) -> tuple[slice, Course]:
-        """A segment's samples, which end before the next one begins, and its motion with derivatives by `used`."""
+        """Samples of a segment, which end before the next one begins, and its motion with derivatives in `used`."""
         record, layout = self.records[r], self.layout
         segments = len(layout.states[r])
         first, last = cuts(len(record.t), segments)[s : s + 2]
@@ -182,7 +182,7 @@ class Shots:
         return rows, self.motion(x, dx, p, dp, u, h, slope=slope, delays=delays)
 
     def _driven(self, record: Measured, rows: slice, values: Array) -> tuple[Array, Array]:
-        """All inputs and their slopes at the nodes of some samples."""
+        """Inputs and their slopes at the nodes of some samples."""
         delay = values[self.layout.delay] if self.layout.delay >= 0 else self.delay
         if self.held:
             u = held(record.u[rows], self.steps)
@@ -200,20 +200,20 @@ def cuts(samples: int, segments: int) -> list[int]:
 
 
 def taken(values: Array, places: Array, otherwise: Array) -> Array:
-    """The values at these places, and other numbers where a place is -1."""
+    """Return the values at the given indices, and other numbers where an index is -1."""
     found = otherwise.copy()
     found[places >= 0] = values[places[places >= 0]]
     return found
 
 
 def stacked(arrays: Sequence[Array], weights: Array) -> Array:
-    """Residuals (T, outputs, ...) of records as rows, record after record, output after output, each weighted."""
+    """Stack residuals (T, outputs, ...) as weighted rows, record after record, output after output."""
     swapped = [np.moveaxis(x * weights.reshape(1, -1, *[1] * (x.ndim - 2)), 0, 1) for x in arrays]
     return np.concatenate([x.reshape(-1, *x.shape[2:]) for x in swapped])
 
 
 def series(records: Sequence[Measured]) -> list[list[slice]]:
-    """Where in these rows the signals of each record stand."""
+    """Rows of the signals of each record among these rows."""
     found, start = [], 0
     for record in records:
         T, outputs = record.y.shape

@@ -1,4 +1,4 @@
-"""An arm's description as a TOML file says it."""
+"""An arm's description as the text of a TOML file."""
 
 import json
 from typing import Any
@@ -8,7 +8,10 @@ from flexarm.errors import DescriptionError
 
 
 def toml(arm: Arm) -> str:
-    """The text of a file that `fa.load` reads as this arm; raises `DescriptionError` for shapes of a user's object."""
+    """Return the text of a file that `fa.load` reads as this arm.
+
+    Raises `DescriptionError` for shapes that are a user's object.
+    """
     table = json.loads(arm.canonical())
     links, payload = table.pop("links"), table.pop("payload")
     parts = [_lines(table), *(f"[[links]]\n{_lines(link)}" for link in links)]
@@ -22,15 +25,15 @@ def _lines(table: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value on one line."""
+    """Text of a value on one line."""
     if isinstance(value, dict):
-        if set(value) == {"family", "state"}:  # as `Arm.canonical` names an object that it does not know
+        if set(value) == {"family", "state"}:  # `Arm.canonical` names an unknown object in this form
             raise DescriptionError(f"toml: shapes is a {value['family']}; a file holds names of families only")
         pairs = (f"{_key(name)} = {_value(x)}" for name, x in value.items() if x is not None)
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
-    return json.dumps(value)  # strings, numbers, true and false are written alike
+    return json.dumps(value)  # strings, numbers, true and false have the same form in JSON
 
 
 def _key(name: str) -> str:

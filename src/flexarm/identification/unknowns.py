@@ -1,8 +1,8 @@
-"""What is looked for: numbers with a start, bounds and a size by which they are compared; and the search for them.
+"""Unknowns of an identification, with initial guess, bounds and size, and the search for them.
 
-An arm's numbers differ by many powers of ten, kg beside N m^2. The search runs over z, which is zero at the start: the
-logarithm of value / start for a number that must stay positive, else (value - start) / size. So a step of 0.1 means
-a tenth more of a stiffness as of a mass, and a stiffness stays positive without being told.
+The parameters of an arm differ by many powers of ten, kg beside N m^2. The search variable z is zero at the initial
+guess. It is the logarithm of value / start for a parameter that must stay positive, else (value - start) / size. A step
+of 0.1 is therefore a relative change of a tenth, of a stiffness as of a mass, and a stiffness stays positive.
 """
 
 import math
@@ -17,37 +17,37 @@ from flexarm.errors import DescriptionError
 Array = np.ndarray
 
 Residuals = Callable[[Array], tuple[Array, Array]]
-"""Of the values (k,): weighted residuals (N,), and their derivatives by the values (N, k)."""
+"""Function of the values (k,): weighted residuals (N,), and their derivatives in the values (N, k)."""
 
 WIDE = 1e4
-"""A positive number is looked for between its start divided and multiplied by this, unless bounds are given."""
+"""Default bounds of a positive parameter: its initial guess divided and multiplied by this factor."""
 
 INSIDE = 1e-2
-"""Of a number's size: so far inside its bounds a search begins."""
+"""Distance from its bounds at which a search begins, relative to a parameter's size."""
 
 MOST = 200
-"""Evaluations of the residuals."""
+"""Largest number of evaluations of the residuals."""
 
 
 @final
 @dataclass(frozen=True)
 class Unknown:
-    """A number that is looked for.
+    """An unknown of an identification.
 
     Attributes
     ----------
     name, unit : str
         As in messages and tables: "elbow.stiffness", "offset of upper_drive".
     start : float
-        Where the search begins.
+        Initial guess.
     low, high : float
         Bounds.
     size : float
-        A change of an unknown that is as large as itself; of a number with a logarithm that is its value.
+        A large change of the unknown; for a logarithmic one its value.
     logarithmic : bool
-        Whether the search runs over the logarithm; start and low are positive then.
+        True if the search variable is the logarithm; start and low are then positive.
     of_arm : bool
-        Whether it is a parameter of the model; others are offsets, initial states, constants of currents.
+        True for a parameter of the model; other unknowns are offsets, initial states, motor constants.
     """
 
     name: str
@@ -60,30 +60,33 @@ class Unknown:
     of_arm: bool = False
 
     def searched(self, value: Array | float) -> Array | float:
-        """The z of a value."""
+        """Search variable z of a value."""
         return np.log(value / self.start) if self.logarithmic else (value - self.start) / self.size
 
     def value(self, z: float) -> float:
-        """The value at z."""
+        """Value at z."""
         return self.start * math.exp(z) if self.logarithmic else self.start + self.size * z
 
     def slope(self, value: float) -> float:
-        """dvalue / dz: what a change by itself is, [unit]."""
+        """Derivative dvalue / dz [unit]."""
         return value if self.logarithmic else self.size
 
 
 def positive(name: str, unit: str, start: float, of_arm: bool = False) -> Unknown:
-    """A number that stays positive, between a ten thousandth of its start and ten thousand times it."""
+    """Return a positive unknown, between a ten thousandth of its initial guess and ten thousand times it."""
     return Unknown(name, unit, start, start / WIDE, start * WIDE, start, logarithmic=True, of_arm=of_arm)
 
 
 def signed(name: str, unit: str, start: float, size: float, of_arm: bool = False) -> Unknown:
-    """A number of either sign; `size` says what a large change of it is."""
+    """Return an unknown of either sign, with `size` as a large change."""
     return Unknown(name, unit, start, -math.inf, math.inf, size, of_arm=of_arm)
 
 
 def bounded(unknown: Unknown, low: float, high: float) -> Unknown:
-    """The same within bounds; raises `DescriptionError` where the start is outside, or there is nothing between."""
+    """Return the unknown with bounds.
+
+    Raises `DescriptionError` if they do not contain the initial guess or are empty.
+    """
     if not low < high:
         raise DescriptionError(f"bounds of {unknown.name}: {low:g} is not below {high:g}")
     if not low <= unknown.start <= high:
@@ -97,17 +100,17 @@ def bounded(unknown: Unknown, low: float, high: float) -> Unknown:
 @final
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Where a search has ended.
+    """Result of a search.
 
     Attributes
     ----------
     values : (k,)
     residuals, jacobian : (N,), (N, k)
-        There; derivatives by the values.
+        Residuals at the values, and their derivatives in the values.
     evaluations : int
     converged : bool
     message : str
-        SciPy's, why it ended.
+        SciPy's reason for the end of the search.
     """
 
     values: Array
@@ -119,27 +122,27 @@ class Found:
 
 
 def slopes(unknowns: Sequence[Unknown], values: Array) -> Array:
-    """dvalue / dz of each unknown, (k,)."""
+    """Derivative dvalue / dz of each unknown, (k,)."""
     return np.array([each.slope(value) for each, value in zip(unknowns, values, strict=True)])
 
 
 def search(unknowns: Sequence[Unknown], residuals: Residuals, values: Array | None = None, rtol: float = 1e-9) -> Found:
-    """The values that make the sum of squared residuals least, by SciPy's trust region method (trf).
+    """Minimise the sum of squared residuals by SciPy's trust region method (trf).
 
     Parameters
     ----------
     unknowns : k of them
     residuals : function of (k,)
-        May give NaN away from the start: the search then takes a shorter step.
+        May return NaN away from the initial guess; the search then takes a shorter step.
     values : (k,), optional
-        Where to begin, within the bounds; default each unknown's start.
+        Initial guess, within the bounds; default each unknown's start.
     rtol : float
-        It ends where neither the sum nor z changes by more than this share, or the gradient is as small.
+        The search ends if neither the sum nor z changes by more than this share, or if the gradient is as small.
 
     Raises
     ------
     DescriptionError
-        Where the residuals are not finite at the start.
+        If the residuals are not finite at the initial guess.
     """
     from scipy.optimize import least_squares
 
@@ -160,7 +163,7 @@ def search(unknowns: Sequence[Unknown], residuals: Residuals, values: Array | No
         for ends in ([each.low for each in unknowns], [each.high for each in unknowns])
     )
     begin = np.array([each.start for each in unknowns]) if values is None else values
-    # from a start at a bound the method crawls, with steps as small as the distance to it
+    # from an initial guess at a bound the method takes steps as small as the distance to it
     inside = np.minimum(INSIDE, (high - low) / 10)
     z0 = np.clip([each.searched(x) for each, x in zip(unknowns, begin, strict=True)], low + inside, high - inside)
     if not np.isfinite(at(z0)[1]).all():

@@ -1,4 +1,4 @@
-"""What `fit`, `start` and `bounds` ask for, as unknowns."""
+"""Unknowns of the arguments `fit`, `start` and `bounds`."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from flexarm.model import Model
 
 
 def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
-    """A model in which the numbers vary, and which of its parameters they are."""
+    """Return a model in which the parameters are variable, and their indices."""
     if not isinstance(fit, list | tuple) or not fit:
         raise DescriptionError(
             f"identify: fit is {shown(fit)}; it must be a list of names, symbols or patterns of them"
@@ -28,7 +28,7 @@ def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
 
 
 def aliased(model: Model, chosen: tuple[int, ...], table: Any, what: str) -> dict[str, Any]:
-    """A table by names of unknowns, in which an arm's numbers may stand by their symbols too."""
+    """Return a table by names of unknowns, in which symbols of an arm's parameters are replaced by names."""
     if table is None:
         return {}
     if not isinstance(table, Mapping):
@@ -38,7 +38,7 @@ def aliased(model: Model, chosen: tuple[int, ...], table: Any, what: str) -> dic
 
 
 def check_known(unknowns: list[Unknown], **tables: Mapping[str, Any]) -> None:
-    """Raise `DescriptionError` where a table names something that is not looked for."""
+    """Raise `DescriptionError` if a table names something that is no unknown."""
     known = [each.name for each in unknowns]
     for what, table in tables.items():
         for name in table:
@@ -49,7 +49,10 @@ def check_known(unknowns: list[Unknown], **tables: Mapping[str, Any]) -> None:
 def of_arm(
     parameter: Parameter, value: float, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]
 ) -> Unknown:
-    """A number of the arm: one that is positive stays so, unless its bounds say otherwise."""
+    """Return a parameter of the arm as an unknown.
+
+    A positive parameter stays positive, unless its bounds allow other signs.
+    """
     with refused("identify"):
         value = checked_number(start.get(parameter.name, value), parameter.unit, part=f"start of {parameter.name}")
     if value > 0:
@@ -60,7 +63,7 @@ def of_arm(
 
 
 def placed(unknown: Unknown, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]) -> Unknown:
-    """With the start and the bounds that are given."""
+    """Return the unknown with the given initial guess and bounds."""
     if unknown.name in start and not unknown.of_arm:
         with refused("identify"):
             value = checked_number(start[unknown.name], unknown.unit, part=f"start of {unknown.name}")
@@ -83,7 +86,7 @@ def placed(unknown: Unknown, start: Mapping[str, float], bounds: Mapping[str, tu
 
 
 def constant(name: str, guess: float) -> Unknown:
-    """That of a current into an actuator."""
+    """Return the motor constant of an actuator's current as an unknown."""
     if guess > 0:
         return positive(f"constant of {name}", "N m/A", guess)
     return signed(f"constant of {name}", "N m/A", guess, abs(guess) or 1.0)

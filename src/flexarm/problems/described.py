@@ -1,4 +1,4 @@
-"""The problems of the public set, as they stand in the package."""
+"""The problems of the public set, as stored in the package."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,16 +16,16 @@ from flexarm.problems import scoring
 from flexarm.scenario import Scenario, load_scenario
 
 FILES = ("problem.toml", "arm.toml", "scenario.toml", "trajectory.csv", "converged.toml")
-"""Of each problem."""
+"""Files of each problem."""
 
 COMMON = ("LICENSE.md", "SHA256SUMS")
-"""Of all of them."""
+"""Files that all problems share."""
 
 SOLUTIONS = {
     "continuum": "the continuum: links that bend, refined until the trajectory rests",
     "equations": "the equations of motion, of finitely many coordinates, as described",
 }
-"""What a trajectory has converged to."""
+"""Kinds of exact solutions to which trajectories have converged."""
 
 
 @final
@@ -37,22 +37,22 @@ class Problem:
     ----------
     name, title, description : str
     conventions : tuple of str
-        What is meant by what, in sentences.
+        Sentences that define the quantities.
     solution : "continuum" or "equations"
-        What the trajectory has converged to.
+        Exact solution to which the trajectory has converged.
     arm : Arm
-        For "continuum" in a discretisation that is good and not converged.
+        For "continuum" in a good discretisation that has not converged.
     scenario : Scenario
-        What acts on it, from which state, for how long.
+        Inputs, initial state and duration.
     columns, units : tuple of str
     times : (samples,)
         [s]
     values : (samples, columns)
         The converged trajectory.
     uncertainty : (columns,)
-        The largest difference that another method, another discretisation and another code made, in the columns' units.
+        Largest difference by another method, another discretisation and another code, in the columns' units.
     converged : dict
-        How it was found: what was refined, the other code, and each difference.
+        How the trajectory was found: refinements, the other code, and each difference.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Problem:
 
 
 def folder() -> Traversable:
-    """Where the set lies."""
+    """Folder of the set."""
     return files("flexarm.problems") / "set"
 
 
@@ -82,7 +82,7 @@ def names() -> tuple[str, ...]:
 
 
 def place(name: object) -> Traversable:
-    """The folder of a problem. Raises `DescriptionError` for a name that none has."""
+    """Return the folder of a problem; raises `DescriptionError` for an unknown name."""
     if not isinstance(name, str) or name not in names():
         hint = meant(name, names())
         raise DescriptionError(f"unknown problem {shown(name)}; there are {', '.join(names())}{hint}")
@@ -90,12 +90,15 @@ def place(name: object) -> Traversable:
 
 
 def words(name: str) -> dict[str, Any]:
-    """What a problem says of itself: title, description, solution, conventions, columns. Raises `DescriptionError`."""
+    """Return a problem's title, description, solution, conventions and columns; raises `DescriptionError`."""
     return read_toml(place(name) / "problem.toml", f"{name}/problem.toml")
 
 
 def reference(name: str) -> tuple[scoring.Table, dict[str, float], dict[str, Any]]:
-    """The converged trajectory, its uncertainty by column, and how both were found. Raises `DescriptionError`."""
+    """Return the converged trajectory, its uncertainty by column, and how both were found.
+
+    Raises `DescriptionError` for an unknown name.
+    """
     here = place(name)
     found = read_toml(here / "converged.toml", f"{name}/converged.toml")
     with as_file(here / "trajectory.csv") as path:
@@ -104,9 +107,9 @@ def reference(name: str) -> tuple[scoring.Table, dict[str, float], dict[str, Any
 
 
 def problem(name: str) -> Problem:
-    """A problem of the public set by its name.
+    """Return a problem of the public set by its name.
 
-    Raises `DescriptionError` for a name that none has.
+    Raises `DescriptionError` for an unknown name.
     """
     said = words(name)
     table, uncertainty, found = reference(name)

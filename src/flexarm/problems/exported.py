@@ -1,4 +1,4 @@
-"""The public set as a folder that needs no flexarm."""
+"""The public set as a folder that can be used without flexarm."""
 
 import hashlib
 from math import isnan
@@ -11,16 +11,17 @@ from flexarm.problems import scoring
 from flexarm.problems.described import COMMON, FILES, SOLUTIONS, folder, names, reference, words
 
 TITLE = "# Problems for programs that simulate manipulators"
-"""With which the folder's first page begins."""
+"""First line of the folder's first page."""
 
 
 def export(path: str | PathLike[str]) -> list[Path]:
-    """Write the whole set into a folder, which is made; what is returned are the files.
+    """Write the complete set into a new folder and return the files.
 
-    A page of words and numbers, the arm, the scenario, the converged trajectory and its uncertainty of each problem;
-    the licence, `score.py` that scores a CSV file with Python alone, the checksums of all of them (`sha256sum -c`).
+    Each problem has a page of words and numbers, the arm, the scenario, and the converged trajectory with its
+    uncertainty. The folder also has the licence, `score.py`, which scores a CSV file with Python alone, and the
+    checksums of all files (`sha256sum -c`).
 
-    Raises `DescriptionError` where the folder cannot be written, or has files of something else by these names.
+    Raises `DescriptionError` if the folder is not writable, or if it has other files of these names.
     """
     place = Path(checked_path(path))
     contents = {"README.md": _overview().encode(), "score.py": _script(), "LICENSE.md": _bytes(COMMON[0])}
@@ -37,7 +38,7 @@ def export(path: str | PathLike[str]) -> list[Path]:
 
 
 def checksums(contents: dict[str, bytes]) -> str:
-    """Of files by their names, as `sha256sum` writes them."""
+    """Checksums of files by their names, in the format of `sha256sum`."""
     return "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(contents.items()))
 
 
@@ -67,7 +68,7 @@ PROBLEM FILE.csv`. The file's first line names the columns with their units, as 
 
 
 def page(name: str) -> str:
-    """A problem in words and numbers, in Markdown."""
+    """Return a problem in words and numbers, in Markdown."""
     said = words(name)
     table, uncertainty, found = reference(name)
     step = table.times[1] - table.times[0]

@@ -1,4 +1,4 @@
-"""What a file misses of a problem's converged trajectory."""
+"""Score of a file: its errors against a problem's converged trajectory."""
 
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -14,16 +14,16 @@ from flexarm.problems.scoring import Column
 @final
 @dataclass(frozen=True)
 class Score:
-    """How far a file is from a problem's converged trajectory.
+    """Errors of a file against a problem's converged trajectory.
 
     Attributes
     ----------
     problem : str
     file : str
     columns : tuple of Column
-        In the order of the file: `name`, `unit`, largest `error` and the time `at` which it is, `rms` error, `size`
-        (how far the column moves), `relative` (error over size), `uncertainty` of the converged trajectory, and whether
-        it `agrees` within that.
+        In the order of the file: `name`, `unit`, largest `error` and its time `at`, `rms` error, `size` (largest change
+        of the column), `relative` (error over size), `uncertainty` of the converged trajectory, and `agrees`, which is
+        True if the error is within that uncertainty.
     """
 
     problem: str
@@ -32,24 +32,24 @@ class Score:
 
     @property
     def worst(self) -> Column:
-        """The column whose error is the largest share of its size."""
+        """The column with the largest relative error."""
         return max(self.columns, key=lambda each: each.relative)
 
 
 def score(name: str, path: str | PathLike[str]) -> Score:
-    """How far a CSV file is from the converged trajectory of a problem.
+    """Return the errors of a CSV file against the converged trajectory of a problem.
 
-    The first line names the columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and as many of
-    the problem's columns as there are, in any order. Rows come in the order of time; every time of the problem must be
-    there, and others are passed over. Of a quaternion and its negative the nearer is taken.
+    The first line names the columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and any of the
+    problem's columns, in any order. Rows are in the order of time. The file must have every time of the problem, and
+    other times are ignored. The sign of a quaternion is chosen so that it is nearer to the reference.
 
-    Raises `DescriptionError`, one line that begins with the file's name: wrong columns, units, times, numbers.
+    Raises `DescriptionError`, one line that begins with the file's name, for wrong columns, units, times or numbers.
     """
     place(name)
     given = path_text("score", "a problem", path)
     converged, uncertainty, _ = reference(name)
     try:
         columns = scoring.score(converged, uncertainty, given)
-    except (scoring.Wrong, ValueError) as error:  # ValueError: a name with a null byte
+    except (scoring.Wrong, ValueError) as error:  # ValueError is raised for a name with a null byte
         raise DescriptionError(str(error), printable(given), sentence=True) from None
     return Score(name, fspath(given), tuple(columns))

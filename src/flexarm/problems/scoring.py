@@ -1,13 +1,12 @@
-"""How far a trajectory is from the converged one of a problem. Needs Python 3.11 and nothing else.
+"""Errors of a trajectory against the converged one of a problem. Needs only Python 3.11.
 
     python score.py PROBLEM FILE.csv
 
 `PROBLEM` is the problem's folder, with `trajectory.csv` and `converged.toml`. The first line of `FILE.csv` names the
-columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and as many of the problem's columns as
-there are, in any order. Rows come in the order of time; every time of the problem must be there, and others are
-passed over.
+columns with their units, `time [s],tip.x [m],upper.joint [rad]`: the time, and any of the problem's columns, in any
+order. Rows are in the order of time. The file must have every time of the problem, and other times are ignored.
 
-This file is the whole of it: `flexarm benchmark-set score` calls it, and `flexarm benchmark-set export` copies it.
+This file is complete: `flexarm benchmark-set score` calls it, and `flexarm benchmark-set export` copies it.
 """
 
 import csv
@@ -26,23 +25,23 @@ from pathlib import Path
 TIME = "time [s]"
 
 MOST_BYTES = 256 * 1024**2
-"""Of a file that is scored."""
+"""Largest size of a file that is scored."""
 
 NEAR = 1e-6
-"""Of the time between two samples: how near a time must be to the problem's."""
+"""Largest distance of a time from the problem's, as a share of the time between two samples."""
 
 OTHER_UNITS = {"rad": {"deg": 180.0 / math.pi}, "m": {"mm": 1e3, "cm": 1e2}}
-"""What else numbers may be in, with how many of it make one."""
+"""Other units in which numbers may be by mistake, with their number in one unit."""
 
 QUATERNION = tuple(f"base.{each}" for each in ("qw", "qx", "qy", "qz"))
 
 
 NUMBER = re.compile(r"[\s!-^`-~]*", re.ASCII)
-"""Of what a number may consist: Python reads 1_0 as ten, and digits of other scripts, which nobody has meant."""
+"""Characters of a number. Python also reads 1_0 as ten, and digits of other scripts, which are likely mistakes."""
 
 
 class Wrong(ValueError):
-    """What is wrong with a file, in a line."""
+    """Error of a file, in one line."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +56,19 @@ class Table:
 
 @dataclass(frozen=True)
 class Column:
-    """How far one column is from the converged one.
+    """Errors of one column against the converged one.
 
     Attributes
     ----------
     name, unit : str
     error, rms : float
-        The largest error, and the root of the mean square, in the column's unit.
+        Largest error, and the root of the mean square, in the column's unit.
     at : float
-        When the error is largest [s].
+        Time of the largest error [s].
     size : float
-        How far the converged column goes from where it begins, at most, in its unit.
+        Largest distance of the converged column from its initial value, in its unit.
     uncertainty : float
-        How far the converged column may itself be from the solution, in its unit.
+        Uncertainty of the converged column, in its unit.
     """
 
     name: str
@@ -82,14 +81,14 @@ class Column:
 
     @property
     def relative(self) -> float:
-        """The largest error as a share of the size; infinite where the column rests and the error is not 0."""
+        """Largest error as a share of the size; infinite if the column is constant and the error is not 0."""
         if self.size:
             return self.error / self.size
         return math.inf if self.error else 0.0
 
     @property
     def agrees(self) -> bool:
-        """Whether the error is no larger than the uncertainty: no file can be shown to be better."""
+        """True if the error is within the uncertainty, so that no file is demonstrably better."""
         return self.error <= self.uncertainty
 
 
@@ -97,10 +96,10 @@ class Column:
 
 
 def read(path: str | PathLike[str]) -> Table:
-    """A CSV file of numbers over time. Raises `Wrong`."""
+    """Read a CSV file of numbers over time; raises `Wrong`."""
     try:
         with open(path, "rb") as file:
-            raw = file.read(MOST_BYTES + 1)  # of what has no size too
+            raw = file.read(MOST_BYTES + 1)  # limits also files without a known size
         if len(raw) > MOST_BYTES:
             raise Wrong(f"is larger than {MOST_BYTES // 1024**2} MiB; one row for each time of the problem is enough")
         return _table(csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline="")))
@@ -143,7 +142,7 @@ def _table(lines: Iterator[list[str]]) -> Table:
 
 
 def _head(head: str) -> tuple[str, str]:
-    """Name and unit of a column."""
+    """Return the name and the unit of a column."""
     name, bracket, unit = head.rpartition(" [")
     if not bracket or not unit.endswith("]") or not name.strip():
         raise Wrong(f"has the column {_short(head)} without a unit; columns are called as {TIME!r}, 'tip.x [m]'")
@@ -178,12 +177,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def score(converged: Table, uncertainty: dict[str, float], path: str | PathLike[str]) -> list[Column]:
-    """What `path` misses of the converged trajectory, in the order of its columns. Raises `Wrong`."""
+    """Return the errors of the file `path` against the converged trajectory, in the order of its columns; raises
+    `Wrong`.
+    """
     return compare(converged, uncertainty, read(path))
 
 
 def compare(converged: Table, uncertainty: dict[str, float], given: Table) -> list[Column]:
-    """The same of columns that have been read."""
+    """Return the errors of columns that have been read."""
     if not given.names:
         raise Wrong(f"has a time and nothing else; the problem has {_listed(converged.names)}")
     for name, unit in zip(given.names, given.units, strict=True):
@@ -203,7 +204,7 @@ def compare(converged: Table, uncertainty: dict[str, float], given: Table) -> li
 
 
 def _rows(wanted: Sequence[float], given: Sequence[float]) -> list[int]:
-    """Where each time that is wanted stands among those given."""
+    """Index of each wanted time among the given ones."""
     near = NEAR * (wanted[1] - wanted[0])
     found, i = [], 0
     for t in wanted:
@@ -219,7 +220,7 @@ def _rows(wanted: Sequence[float], given: Sequence[float]) -> list[int]:
 
 
 def _turn(taken: dict[str, list[float]], wanted: dict[str, tuple[float, ...]]) -> None:
-    """A quaternion and its negative are one attitude: take the one that is nearer, by what is given of it."""
+    """Change the sign of quaternions so that they are nearer to the reference, by their given components."""
     given = [name for name in QUATERNION if name in taken]
     for k in range(len(taken[given[0]]) if given else 0):
         if sum(taken[name][k] * wanted[name][k] for name in given) < 0.0:
@@ -251,7 +252,7 @@ def _rms(errors: Sequence[float]) -> float:
 
 
 def main(words: Sequence[str]) -> int:
-    """Score a file; return the exit status, 2 where it is refused."""
+    """Score a file; return the exit status, 2 for an error."""
     if len(words) != 2:
         print("usage: python score.py PROBLEM FILE.csv", file=sys.stderr)
         return 2
@@ -276,7 +277,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _printable(text: str) -> str:
-    """In one line, with nothing in it that a terminal obeys."""
+    """Return a text in one line, without control characters for a terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

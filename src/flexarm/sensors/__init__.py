@@ -1,11 +1,11 @@
-"""Sensors: what is measured of an arm, as outputs of the model, and what a real instrument would have read.
+"""Sensors: measured quantities of an arm, as outputs of the model, and readings of a real instrument.
 
     outputs(model, [Encoder(coordinate="upper.drive"), StrainGauge(link="upper")]).values(q, qd, u)
     model.linearize(q, qd, u, outputs=[TipPosition(axes="xy")])
     sampled([Encoder(coordinate="upper.drive", sample_time=1e-3, resolution=1e-4)], model, result, seed=1)
 
-A sensor is an expression in q, qd and qdd. Every one has four fields that say how it samples and do not change that
-expression: `sample_time` [s], `resolution` and `noise` in the unit of its signals, and a `name` for its signals.
+A sensor is an expression in q, qd and qdd. Every sensor has four fields that describe its sampling and do not change
+that expression: `sample_time` [s], `resolution` and `noise` in the unit of its signals, and a `name` for its signals.
 """
 
 from flexarm.sensors.joints import Encoder, JointTorque, MotorCurrent, MotorTorque, Tachometer

@@ -1,4 +1,4 @@
-"""What is measured on links: strain, deflection, the force of a contact."""
+"""Sensors on links: strain, deflection, contact force."""
 
 from typing import Annotated, Any, Literal, final
 
@@ -13,21 +13,21 @@ from flexarm.sensors.sampling import Sampling
 
 @final
 class StrainGauge(Sampling):
-    """Bending of a beam at a place: the moment EI kappa [N m], or the strain of a fibre [1].
+    """Bending of a beam at a station: the moment EI kappa [N m], or the strain of a fibre [1].
 
     Parameters
     ----------
     link : str
     at : float
-        Place on the (free) length, 0 at the hub, 1 at the tip.
+        Station on the (free) length, 0 at the hub, 1 at the tip.
     plane : "y" or "z"
-        Direction of the deflection: kappa = d2 u / dx2, positive where the beam is hollow towards +y (or +z).
+        Direction of the deflection: kappa = d2 u / dx2, positive where the beam is concave towards +y (or +z).
     distance : float, optional
-        Of the gauge from the neutral axis, towards +y (or +z) [m]. With it the reading is the strain of bending there,
-        -distance kappa: positive where the fibre is drawn out.
+        Distance of the gauge from the neutral axis, towards +y (or +z) [m]. With it the reading is the bending strain
+        there, -distance kappa: positive where the fibre is stretched.
 
-    The moment is EI times the curvature of the assumed shapes: that of a shape that carries no moment at its end, as
-    clamped-free, is zero there whatever the load.
+    The moment is EI times the curvature of the assumed shapes. If a shape has no moment at its end, as clamped-free,
+    the reading there is zero under any load.
     """
 
     type: Literal["strain-gauge"] = "strain-gauge"
@@ -37,7 +37,7 @@ class StrainGauge(Sampling):
     distance: Annotated[float | None, optional_number("m", NOT_ZERO)] = None
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """One signal: `upper_moment_y_0`, `upper_strain_z_0_25`."""
+        """Return one signal: `upper_moment_y_0`, `upper_strain_z_0_25`."""
         at = place(self, self.link, arm)
         link = arm.links[at]
         if not (isinstance(link.body, Beam) and link.body.counts[self.plane]):
@@ -46,11 +46,11 @@ class StrainGauge(Sampling):
         return (self.name or signal(f"{self.link}_{kind}_{self.plane}_{self.at:g}"),)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[N m] or [1]."""
+        """Return [N m] or [1]."""
         return ("N m" if self.distance is None else "1",)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """EI kappa, or -distance kappa."""
+        """Return EI kappa, or -distance kappa."""
         from flexarm.mechanics import links
 
         i, axis = place(self, self.link, arm), "yz".index(self.plane)
@@ -61,7 +61,7 @@ class StrainGauge(Sampling):
 
 @final
 class TipDeflection(Sampling):
-    """How far a link's tip is from where it would be without deformation, in the link's own frame [m or rad].
+    """Displacement of a link's tip from its position without deformation, in the link's own frame [m or rad].
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class TipDeflection(Sampling):
     axis: Literal["x", "y", "z", "slope_y", "slope_z", "torsion"] = "y"
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """One signal: `upper_deflection_y`."""
+        """Return one signal: `upper_deflection_y`."""
         at = place(self, self.link, arm)
         link = arm.links[at]
         if not any(link.body.counts.values()):
@@ -83,11 +83,11 @@ class TipDeflection(Sampling):
         return (self.name or signal(f"{self.link}_deflection_{self.axis}"),)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[m] or [rad]."""
+        """Return [m] or [rad]."""
         return ("m" if len(self.axis) == 1 else "rad",)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """A tip function, less its value without deformation."""
+        """Return a tip function minus its value without deformation."""
         from flexarm.mechanics import links
 
         i = place(self, self.link, arm)
@@ -97,28 +97,28 @@ class TipDeflection(Sampling):
 
 @final
 class ContactForce(Sampling):
-    """The normal force of a contact [N]: of spring and damper, zero where it is open.
+    """The normal force of a contact [N], from its spring and damper; zero if the contact is open.
 
     Parameters
     ----------
     contact : str
-        Its name.
+        Name of the contact.
     """
 
     type: Literal["contact-force"] = "contact-force"
     contact: Annotated[str, checks.text]
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """One signal: `floor_force`."""
+        """Return one signal: `floor_force`."""
         self._place(arm)
         return (self.name or signal(f"{self.contact}_force"),)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[N]"""
+        """Return [N]."""
         return ("N",)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """As the contact's own."""
+        """Return the normal force that the contact applies."""
         from flexarm.mechanics.outside import normal_force, pressed, velocity
 
         contact = arm.contacts[self._place(arm)]

@@ -1,4 +1,4 @@
-"""What sensors measure of a model, without sampling."""
+"""Sensor outputs of a model, without sampling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ OF_THE_STATE = (
     *(ContactForce, Encoder, Gyroscope, JointTorque, StarTracker, StrainGauge, Tachometer),
     *(TipDeflection, TipPosition, TipVelocity),
 )
-"""Kinds that do not depend on qdd."""
+"""Kinds of sensors that do not depend on qdd."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What sensors measure of a model, without sampling: y(q, qd, u)."""
+    """Sensor outputs y(q, qd, u) of a model, without sampling."""
 
     model: Model
     sensors: tuple[Any, ...]
@@ -39,11 +39,11 @@ class Outputs:
     units: tuple[str, ...]
 
     def values(self, q: Array, qd: Array, u: Array | None = None, p: Any = None, s: Any = None, w: Any = None) -> Array:
-        """y, one number a signal, by native code; axes before the last are many states, as everywhere.
+        """Evaluate y by native code, one number for each signal; axes before the last are many states, as everywhere.
 
-        u is needed where acceleration or a motor is measured, and may be left out elsewhere; p are parameters of a
-        model that varies, s and w states of drives and exogenous inputs, by default zero. Raises `DescriptionError` for
-        arguments that do not fit the arm.
+        u is required if an acceleration or a motor is measured, and optional otherwise. p are parameters of a model
+        with variable parameters. s and w are states of drives and exogenous inputs, by default zero. Raises
+        `DescriptionError` if arguments do not fit the arm.
         """
         if u is None and self.driven:
             what = "an acceleration" if self._accelerates else "a motor"
@@ -70,24 +70,24 @@ class Outputs:
 
     @property
     def driven(self) -> bool:
-        """Whether what is measured may depend on what moves the arm: on u, and on s and w where it has some."""
+        """True if an output may depend on u, and on s and w if the arm has them."""
         return self._accelerates or self._motors
 
     @property
     def _accelerates(self) -> bool:
-        """Whether some sensor may depend on qdd; one that is not of this module may."""
+        """True if some sensor may depend on qdd, as a sensor from outside this package may."""
         return not all(isinstance(each, (*OF_THE_STATE, OfMotor)) for each in self.sensors)
 
     @property
     def _motors(self) -> bool:
-        """Whether some sensor sees a motor."""
+        """True if some sensor measures a motor."""
         return any(isinstance(each, OfMotor) for each in self.sensors)
 
     @cached_property
     def function(self) -> "ca.Function":
         """The CasADi Function y(q, qd, u), for optimisation and export; states of drives and exogenous inputs are zero.
 
-        Raises `DescriptionError` where a motor is measured.
+        Raises `DescriptionError` if a motor is measured.
         """
         import casadi as ca
 
@@ -99,7 +99,7 @@ class Outputs:
 
 
 def outputs(model: Model, sensors: Sequence[Sensor]) -> Outputs:
-    """What the sensors measure of the model; raises `DescriptionError` where one does not fit the arm."""
+    """Return the outputs of sensors on a model; raises `DescriptionError` if a sensor does not fit the arm."""
     with refused("outputs"):
         checked_instance(model, Model, "model")
     names = model.output_names(sensors)

@@ -1,4 +1,4 @@
-"""Coordinates, drives, hubs and links by the names that sensors give them."""
+"""Coordinates, drives, hubs and links by the names that sensors use."""
 
 from typing import Any
 
@@ -10,14 +10,17 @@ from flexarm.errors import DescriptionError
 
 
 def coordinate_unit(arm: Arm, name: str) -> str:
-    """[rad] or [m], of a coordinate, a drive or a hub; raises `DescriptionError` where the arm has none of the name."""
+    """Return the unit [rad] or [m] of a coordinate, a drive or a hub.
+
+    Raises `DescriptionError` if the arm has none of this name.
+    """
     check_coordinate("coordinate_unit", name, arm)
     known = dict(zip(arm.coordinates, arm.units, strict=True))
     return known[name] if name in known else drives_and_hubs(arm)[name][0].joint.unit
 
 
 def drives_and_hubs(arm: Arm) -> dict[str, tuple[Link, int, str]]:
-    """What has a name beside the coordinates: link, its position, and which of the two."""
+    """Names in addition to the coordinates: link, its index, and "drive" or "hub"."""
     moving = [(i, link) for i, link in enumerate(arm.links) if link.joint.moves]
     return {f"{link.name}.{part}": (link, i, part) for i, link in moving for part in ("drive", "hub")}
 
@@ -31,7 +34,7 @@ def check_coordinate(where: str, name: str, arm: Arm, of_rates: bool = False) ->
 
 
 def place(sensor: Described, name: str, arm: Arm, based: bool = False) -> int:
-    """The number of the link of this name; `based` says whether it might be a free base as well."""
+    """Index of the link of this name; `based` is True if the name of a free base is also allowed."""
     with refused(type(sensor).__name__):
         checked_instance(arm, Arm, "arm")
     names = [link.name for link in arm.links]
@@ -42,7 +45,10 @@ def place(sensor: Described, name: str, arm: Arm, based: bool = False) -> int:
 
 
 def measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
-    """A coordinate, or what a drive or a hub turns (or slides) by: linear in q, which is over the rates."""
+    """Expression of a coordinate, or of the rotation (or displacement) of a drive or a hub, which is linear in q.
+
+    q has an entry for each rate.
+    """
     from flexarm.mechanics.chain import taken
     from flexarm.mechanics.spatial import dot
 
@@ -60,7 +66,7 @@ def measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
 
 
 def _hub(link: Link, body: Any, share: list, joint: Any) -> Any:
-    """The joint's coordinate, and the slopes at a hub that turns with the shapes, about the joint's axis."""
+    """Joint coordinate plus the slopes of the shapes at the hub about the joint's axis."""
     if not link.joint.turns:
         return joint
     slope_y, slope_z = body.root(share[1:])

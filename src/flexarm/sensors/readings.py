@@ -1,4 +1,4 @@
-"""What instruments would have read of a simulated motion."""
+"""Readings of instruments for a simulated motion."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,32 +17,31 @@ Array = np.ndarray
 
 
 def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) -> "Dataset":
-    """What the sensors would have read of a simulated motion: sampled, with noise, rounded.
+    """Return the readings of sensors for a simulated motion: sampled, with noise, rounded.
 
-    Noise is drawn from the seed and the signal's name, so it is the same in every run and does not change when
-    another sensor comes or goes. Readings are round(y + noise, resolution).
+    Noise depends on the seed and the signal's name. It is therefore the same in every run and does not change if other
+    sensors are added or removed. Readings are round(y + noise, resolution).
 
     Parameters
     ----------
     sensors : list of sensors
     model : Model
-        The one that moved.
+        Model of the simulated arm.
     result : xarray.Dataset
-        Of `simulate`, with q, qd and u, and with `drive_state` and `w` where a sensor depends on them. Its times must
-        include those of every sensor: between them nothing is known of vibrations that are faster, and of inputs that
-        jump.
+        A result of `simulate`, with q, qd and u, and with `drive_state` and `w` if a sensor depends on them. Its times
+        must include those of every sensor, because faster vibrations and jumps of inputs cannot be interpolated.
     seed : int
         Not negative.
 
     Returns
     -------
     xarray.Dataset
-        A variable a signal, over `time` where its sensor has no sample time, over `time_0_001` where that is 0.001 s.
+        A variable for each signal, over `time` if its sensor has no sample time, over `time_0_001` if that is 0.001 s.
 
     Raises
     ------
     DescriptionError
-        Also where a sample time does not fall on the times of the result.
+        If an argument does not fit, or if a sample time does not fall on the times of the result.
     """
     import xarray as xr
 
@@ -79,7 +78,7 @@ def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) 
 
 
 def _rows(sensor: Any, t: Array) -> Array:
-    """Which of the times are those of the sensor."""
+    """Indices of the sensor's times among those of the result."""
     if sensor.sample_time is None:
         return np.arange(len(t))
     dt = sensor.sample_time

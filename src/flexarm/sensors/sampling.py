@@ -1,4 +1,4 @@
-"""How instruments sample what they measure."""
+"""Sampling of instruments."""
 
 import json
 from typing import Annotated
@@ -15,18 +15,18 @@ def _name(value: object) -> str | None:
 
 
 class Sampling(Described):
-    """How an instrument samples what it measures.
+    """Sampling of an instrument.
 
     Parameters
     ----------
     sample_time : float, optional
-        From one reading to the next, the first at t = 0 [s]. Default: a reading at every time of a result.
+        Time from one reading to the next, the first at t = 0 [s]. Default: a reading at every time of a result.
     resolution : float
-        Readings are rounded to whole multiples of this, in the unit of the signal; 0 for none.
+        Readings are rounded to multiples of this value, in the unit of the signal; 0 for none.
     noise : float
         Standard deviation of white, normal noise, added before rounding, in the unit of the signal.
     name : str, optional
-        What the signal is called, or what it begins with where there are several.
+        Name of the signal, or the beginning of the names if there are several signals.
     """
 
     sample_time: Annotated[float | None, optional_number("s", POSITIVE)] = None
@@ -35,5 +35,5 @@ class Sampling(Described):
     name: Annotated[str | None, BeforeValidator(_name)] = None
 
     def described(self) -> str:
-        """What the expression depends on."""
+        """Text with everything on which the expression depends."""
         return json.dumps({key: value for key, value in self if key not in Sampling.model_fields})

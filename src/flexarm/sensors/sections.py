@@ -1,4 +1,4 @@
-"""What is measured at the tip, at a section of a link, or of a free base: where it stands, how it moves and turns."""
+"""Sensors at the tip, at a section of a link, or on a free base: position, velocity, acceleration, attitude."""
 
 from typing import Annotated, Any, Literal, final
 
@@ -38,13 +38,13 @@ Axes = Annotated[str, BeforeValidator(_axes)]
 
 
 class _OfSection(Sampling):
-    """What is measured at a section of a link: where that stands, how it moves."""
+    """A sensor at a section of a link."""
 
     link: Annotated[str | None, checks.optional_text] = None
     at: Annotated[float, number("", SHARE)] = 1.0
 
     def section(self, arm: Arm) -> tuple[str, int]:
-        """What it is called, and the number of its link, -1 of a free base."""
+        """Name of the section, and the index of its link, -1 for a free base."""
         with refused(type(self).__name__):
             checked_instance(arm, Arm, "arm")
         if self.link is None:
@@ -63,7 +63,7 @@ class _OfSection(Sampling):
             raise DescriptionError(f"{type(self).__name__}: at is {self.at}; {why}")
 
     def station(self, arm: Arm, chain: Any, q: list, qd: list) -> Any:
-        """The section at a state."""
+        """Frame and twist of the section at a state."""
         from flexarm.mechanics.outside import station
 
         return station(chain, self.section(arm)[1], self.at, q, qd)
@@ -71,33 +71,33 @@ class _OfSection(Sampling):
 
 @final
 class TipPosition(_OfSection):
-    """Where the arm's tip, or a section of a link, or a free base is, in the base frame; in the world if that is free
-    [m].
+    """Position of the arm's tip, a section of a link, or a free base, in the base frame, or in the world if that is
+    free [m].
 
     Parameters
     ----------
     axes : str
-        Of the base frame, e.g. "xy".
+        Axes of the base frame, such as "xy".
     link : str, optional
         Default: the tip of the arm. "base": the origin of a free base.
     at : float
-        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+        Station along the link, from 0 to 1 of its length; on a telescope, only 1.
     """
 
     type: Literal["tip-position"] = "tip-position"
     axes: Axes = "xyz"
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """`tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_x`."""
+        """Return `tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_x`."""
         where, _ = self.section(arm)
         return tuple(f"{self.name or signal(where)}_{axis}" for axis in self.axes)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[m]"""
+        """Return [m]."""
         return ("m",) * len(self.axes)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """The chosen components."""
+        """Return the chosen components."""
         if self.link is None:
             from flexarm.mechanics.dynamics import frames
 
@@ -109,17 +109,17 @@ class TipPosition(_OfSection):
 
 @final
 class TipVelocity(_OfSection):
-    """How fast the arm's tip, or a section of a link, or a free base moves [m/s].
+    """Velocity of the arm's tip, a section of a link, or a free base [m/s].
 
     Parameters
     ----------
     axes : str
-        E.g. "xy".
+        Such as "xy".
     frame : "base" or "tip"
-        Whose axes they are: those of the base frame, of the world if that is free; or the section's own.
+        Frame of the axes: the base frame, or the world if the base is free; or the section's own frame.
     link : str, optional
     at : float
-        As of a `TipPosition`.
+        As in a `TipPosition`.
     """
 
     type: Literal["tip-velocity"] = "tip-velocity"
@@ -127,16 +127,16 @@ class TipVelocity(_OfSection):
     frame: Literal["base", "tip"] = "base"
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """`tip_velocity_x`, ..."""
+        """Return `tip_velocity_x`, ..."""
         where, _ = self.section(arm)
         return tuple(f"{self.name or signal(f'{where}_velocity')}_{axis}" for axis in self.axes)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[m/s]"""
+        """Return [m/s]."""
         return ("m/s",) * len(self.axes)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """The chosen components."""
+        """Return the chosen components."""
         from flexarm.mechanics.spatial import product
 
         frame, twist = self.station(arm, chain, q, qd)
@@ -146,22 +146,22 @@ class TipVelocity(_OfSection):
 
 @final
 class Accelerometer(_OfSection):
-    """Acceleration of the arm's tip, or of a section of a link, or of a free base [m/s^2].
+    """Acceleration of the arm's tip, a section of a link, or a free base [m/s^2].
 
     Parameters
     ----------
     axes : str
-        E.g. "xy".
+        Such as "xy".
     frame : "tip" or "base"
-        Whose axes they are: those of the section (at the tip, of the payload frame), which turn with it; or the base
-        frame's, the world's where the base is free.
+        Frame of the axes: that of the section (at the tip, the payload frame), which turns with it; or the base frame,
+        the world if the base is free.
     gravity : bool
-        True (default): acceleration less gravity, which is what an accelerometer feels: one at rest reads what holds it
-        up. False: acceleration alone.
+        True (default): acceleration minus gravity, which an accelerometer measures: at rest it reads the supporting
+        acceleration. False: acceleration alone.
     link : str, optional
         Default: the tip of the arm. "base": the origin of a free base.
     at : float
-        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+        Station along the link, from 0 to 1 of its length; on a telescope, only 1.
     """
 
     type: Literal["accelerometer"] = "accelerometer"
@@ -170,16 +170,16 @@ class Accelerometer(_OfSection):
     gravity: Annotated[bool, checks.flag] = True
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """`tip_acceleration_x`, ...; `base_acceleration_x`."""
+        """Return `tip_acceleration_x`, ...; `base_acceleration_x`."""
         where, _ = self.section(arm)
         return tuple(f"{self.name or signal(f'{where}_acceleration')}_{axis}" for axis in self.axes)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[m/s^2]"""
+        """Return [m/s^2]."""
         return ("m/s^2",) * len(self.axes)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """dv/dt + w x v along the section's axes, less R' g."""
+        """Return dv/dt + w x v along the section's axes, minus R' g."""
         from flexarm.mechanics.outside import acceleration
         from flexarm.mechanics.spatial import added, product, scaled, transposed
 
@@ -193,56 +193,56 @@ class Accelerometer(_OfSection):
 
 @final
 class Gyroscope(_OfSection):
-    """Angular velocity of the arm's tip, or of a section of a link, or of a free base, along its own axes [rad/s].
+    """Angular velocity of the arm's tip, a section of a link, or a free base, along its own axes [rad/s].
 
     Parameters
     ----------
     link : str, optional
         Default: the tip of the arm. "base": a free base.
     at : float
-        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+        Station along the link, from 0 to 1 of its length; on a telescope, only 1.
     axes : str
-        E.g. "xy".
+        Such as "xy".
     """
 
     type: Literal["gyroscope"] = "gyroscope"
     axes: Axes = "xyz"
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """`base_turning_x`, ..."""
+        """Return `base_turning_x`, ..."""
         where, _ = self.section(arm)
         return tuple(f"{self.name or signal(f'{where}_turning')}_{axis}" for axis in self.axes)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[rad/s]"""
+        """Return [rad/s]."""
         return ("rad/s",) * len(self.axes)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """The chosen components."""
+        """Return the chosen components."""
         w = self.station(arm, chain, q, qd).twist[3:]
         return [w["xyz".index(axis)] for axis in self.axes]
 
 
 @final
 class StarTracker(_OfSection):
-    """The attitude of a free base, or of a section of a link: the turn that leads to it from a reference [rad].
+    """Attitude of a free base, or of a section of a link: the rotation vector from a reference [rad].
 
-    Three numbers, the turn's axis times its angle, along the axes of the reference. Near it they are the angles about
-    these axes, each with noise of its own; a quaternion's four would depend on one another, and stand for the same
-    attitude twice. Half a turn away from the reference they jump to the other side. `flexarm.attitude.quaternion` has
-    the quaternion of a turn.
+    The reading has three numbers, the rotation's axis times its angle, along the axes of the reference. Near the
+    reference they are the angles about these axes, each with its own noise. The four numbers of a quaternion would
+    depend on each other, and two quaternions would stand for the same attitude. The numbers jump at half a turn from
+    the reference. `flexarm.attitude.quaternion` returns the quaternion of a rotation vector.
 
     Parameters
     ----------
     link : str, optional
         Default "base", a free base. None: the tip of the arm.
     at : float
-        Station along the link, from 0 to 1 of its length; of a telescope, 1 alone.
+        Station along the link, from 0 to 1 of its length; on a telescope, only 1.
     reference : (4,)
         Quaternion (w, x, y, z) that turns the reference's axes into the world's (the base frame's, if that is not
         free). Default: those axes themselves.
     axes : str
-        E.g. "z": one of the three numbers alone.
+        Such as "z": one of the three numbers alone.
     """
 
     type: Literal["star-tracker"] = "star-tracker"
@@ -251,16 +251,16 @@ class StarTracker(_OfSection):
     axes: Axes = "xyz"
 
     def names(self, arm: Arm) -> tuple[str, ...]:
-        """`base_attitude_x`, ..."""
+        """Return `base_attitude_x`, ..."""
         where, _ = self.section(arm)
         return tuple(f"{self.name or signal(f'{where}_attitude')}_{axis}" for axis in self.axes)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
-        """[rad]"""
+        """Return [rad]."""
         return ("rad",) * len(self.axes)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
-        """The chosen components."""
+        """Return the chosen components."""
         from flexarm.mechanics.links import turn_of
         from flexarm.mechanics.spatial import dot, transposed
 

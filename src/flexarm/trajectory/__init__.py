@@ -1,4 +1,4 @@
-"""References: motions of the joints, as expressions in t, and input shapers."""
+"""References, which are motions of the joints as expressions in t, and input shapers."""
 
 from flexarm.trajectory.compensated import TipCompensated
 from flexarm.trajectory.lines import TaskLine

@@ -1,4 +1,4 @@
-"""The joints' motion that brings the tip of the bending arm where the rigid arm's would be."""
+"""Joint motion that moves the tip of the flexible arm to where the rigid arm's tip would be."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -13,31 +13,32 @@ from flexarm.trajectory.lines import check_axes
 from flexarm.trajectory.reference import Array, Reference, checked_reference, jumps_of, positions
 
 STEPS = 2
-"""Newton steps; with the deflection small the second is already below what quasi-static leaves out."""
+"""Number of Newton steps. For small deflections the second is already below the quasi-static error."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class TipCompensated:
-    """A reference corrected for the deflection that its own motion causes, so that the tip follows it.
+    """A reference that is corrected for the deflection that its own motion causes, so that the tip follows it.
 
-    Links and springs are taken to bend as under the inertia and gravity forces of the wanted motion at each instant,
-    without vibrating (quasi-static): K eta = -(forces on eta along the motion with eta = 0), and a spring carries the
-    joint's torque. The joints then turn so that the bent arm's tip is where the rigid arm's would be. What comes out is
-    what the actuators' encoders shall see: at an elastic joint the motor's angle, with the spring's twist in it.
+    Links and springs deflect quasi-statically under the inertia and gravity forces of the wanted motion at each
+    instant, without vibration: K eta = -(forces on eta along the motion with eta = 0), and a spring carries the joint's
+    torque. The joints then turn so that the tip of the flexible arm is where the rigid arm's would be. The result is
+    the reference of the actuators' encoders: at an elastic joint the motor's angle, which includes the spring's
+    deflection.
 
     Parameters
     ----------
     reference : Reference
-        Of the joints of the rigid arm.
+        Reference of the joints of the rigid arm.
     model : Model
     axes : str
-        Coordinates of the tip that shall be right, as many as there are joints.
+        Coordinates of the tip that are corrected, as many as there are joints.
 
     Raises
     ------
     DescriptionError
-        When the axes are not as many as the joints, or the arm has a telescope or a free base.
+        If the numbers of axes and joints differ, or if the arm has a telescope or a free base.
     """
 
     reference: Reference
@@ -67,7 +68,7 @@ class TipCompensated:
         if r.numel() != len(joints):
             raise DescriptionError(f"TipCompensated: the reference moves {r.numel()} joints of {len(joints)}")
 
-        # 1. the forces along the motion of the arm that does not bend
+        # 1. the forces along the motion of the undeformed arm
         rd = ca.jacobian(r, t)
         rdd = ca.jacobian(rd, t)
 
@@ -88,7 +89,7 @@ class TipCompensated:
         if elastic:
             bent[elastic] = -ca.mtimes(np.linalg.inv(K[np.ix_(elastic, elastic)]), force[elastic])
 
-        # 3. joints that bring the tip back
+        # 3. joint motions that correct the tip
         rows = ["xyz".index(axis) for axis in self.axes]
         q = ca.SX.sym("q", n)
         place = model.fixed("tip")(q)[rows, 3]
@@ -105,9 +106,9 @@ class TipCompensated:
         return [ca.dot(ca.DM(column), bent) for column in B.T]
 
     def jumps(self) -> Array:
-        """Those of the reference."""
+        """Times at which the reference jumps."""
         return jumps_of(self.reference)
 
     def described(self) -> str:
-        """The reference, and the arm it was corrected for."""
+        """Text with the reference and the arm for which it is corrected."""
         return f"{self.reference.described()}, tip compensated along {self.axes} ({self.model.fingerprint})"

@@ -14,56 +14,56 @@ from flexarm.trajectory.motions import quintic
 from flexarm.trajectory.reference import Array, share
 
 DEGREES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-"""Tried one after another until the tip is close enough to the line."""
+"""Degrees of the polynomial, tried one after another until the tip is close enough to the line."""
 
 SOLVED = 1e-11
-"""Distance at which a point counts as reached, as a share of the size of what is asked."""
+"""Distance at which a point counts as reached, as a share of the size of the problem."""
 
 WORST_CONDITION = 1e6
-"""Of the tip's Jacobian; beyond, the arm counts as singular."""
+"""Condition number of the tip's Jacobian above which the arm counts as singular."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class TaskLine:
-    """The tip of the rigid arm moves along a straight line, from rest to rest, with the timing of `Quintic`.
+    """Straight line of the rigid arm's tip, from rest to rest, with the timing of `Quintic`.
 
-    Of an arm on a free base the line is one as seen from the base, which is taken to stand still at rest.
+    For an arm on a free base the line is relative to the base in its pose of rest.
 
-    The joints' motion is found when the line is made: Newton's method along the line from its start, on `arm.rigid()`.
-    It is then kept as a polynomial in the share of the line passed, interpolated at Chebyshev points, its degree
-    raised until the tip is where it should be to `tolerance` all along. (A spline of degree five would need hundreds of
-    knots for 1e-9 m, and a program without branches evaluates all its pieces; where the arm is not near a singular
-    configuration the motion is analytic, and a degree of ten to thirty does.)
+    The constructor finds the joints' motion by Newton's method along the line from its start, on `arm.rigid()`. It
+    stores the motion as a polynomial in the share of the line, interpolated at Chebyshev points. It raises the degree
+    until the tip is within `tolerance` all along. A spline of degree five would need hundreds of knots for 1e-9 m, and
+    a program without branches evaluates all its pieces. Away from singular configurations the motion is analytic, and a
+    degree of ten to thirty is enough.
 
     Parameters
     ----------
     arm : Arm
-        Of one to three joints; its flexibility is left aside.
+        An arm of one to three joints; its flexibility is ignored.
     start, end : (joints,)
-        Positions of the tip along `axes` [m]; `start=None` is where the tip is at `q0`.
+        Positions of the tip along `axes` [m]; `start=None` is the tip's position at `q0`.
     duration : float
-        Of the motion [s]; before it the arm stands at the start, after it at the end.
+        Duration of the motion [s]. The arm rests at the start before it and at the end after it.
     axes : str
-        Which coordinates of the tip, "xy" for instance: as many as the arm has joints.
+        Coordinates of the tip, such as "xy": as many as the arm has joints.
     q0 : (joints,), optional
-        Where the search for the start begins: it decides between elbow up and elbow down. Default: every revolute joint
-        at 0.5 rad.
+        Initial guess of the search for the start, which decides between elbow up and elbow down. Default: every
+        revolute joint at 0.5 rad.
     tolerance : float
         [m]
 
     Attributes
     ----------
     coefficients : (degree + 1, joints)
-        Of Chebyshev polynomials in (-1, 1), the share of the line from 0 to 1.
+        Coefficients of Chebyshev polynomials on (-1, 1), which is the share of the line from 0 to 1.
     deviation : float
-        Largest distance of the tip from where it should be [m].
+        Largest distance of the tip from its reference [m].
 
     Raises
     ------
     DescriptionError
-        Where the line leaves the arm's reach, or the arm becomes singular on it, or the axes are not as many as the
-        joints.
+        If the line leaves the arm's reach, if the arm becomes singular on it, or if the numbers of axes and joints
+        differ.
     """
 
     arm: Arm
@@ -109,14 +109,14 @@ class TaskLine:
         return [_clenshaw(c.tolist(), x) for c in self.coefficients.T]
 
     def described(self) -> str:
-        """The line, its duration, and a digest of the joints' motion."""
+        """Text with the line, its duration, and a digest of the joints' motion."""
         digest = hashlib.sha256(np.ascontiguousarray(self.coefficients).tobytes()).hexdigest()[:16]
         way = f"from {list(self.start)} to {list(self.end)} ({self.axes}) in {self.duration!r} s"
         return f"a straight line of the tip {way}, joints' motion {digest}"
 
 
 def check_axes(axes: object, joints: tuple[str, ...]) -> None:
-    """Raises `Fault` where the axes are not some of x, y, z, as many as the joints."""
+    """Raise `Fault` if the axes are not some of x, y, z, as many as the joints."""
     if not isinstance(axes, str) or not axes or not set(axes) <= set("xyz") or len(set(axes)) < len(axes):
         raise Fault("axes", f"is {shown(axes)}; it must be some of x, y, z, such as 'xy'")
     if len(axes) != len(joints):
@@ -126,7 +126,7 @@ def check_axes(axes: object, joints: tuple[str, ...]) -> None:
 
 
 def _clenshaw(c: list[float], x: Any) -> Any:
-    """The sum of c_k T_k(x)."""
+    """Sum of c_k T_k(x) by Clenshaw's method."""
     b1: Any = 0.0
     b2: Any = 0.0
     for k in range(len(c) - 1, 0, -1):
@@ -135,7 +135,7 @@ def _clenshaw(c: list[float], x: Any) -> Any:
 
 
 class _Tip:
-    """Where a rigid arm's tip is, and how it moves with the joints."""
+    """Position of a rigid arm's tip, and its Jacobian."""
 
     def __init__(self, arm: Arm, axes: str):
         import casadi as ca
@@ -151,7 +151,7 @@ class _Tip:
         self._most = {i: link.body.length for i, link in links if isinstance(link.joint, Telescope)}
 
     def place(self, q: Array) -> Array:
-        """(joints,) -> (axes,), or (N, joints) -> (N, axes)."""
+        """Position of the tip: (joints,) -> (axes,), or (N, joints) -> (N, axes)."""
         return np.array(self._place(q.T)).T.reshape(q.shape)
 
     def slope(self, q: Array) -> Array:
@@ -159,9 +159,9 @@ class _Tip:
         return np.array(self._both(q)[1])
 
     def nearest(self, target: Array, q: Array, size: float) -> tuple[Array, float]:
-        """Joints near q that bring the tip to the target, or as near as they can, and the distance [m].
+        """Return joint coordinates near q that bring the tip as near as possible to the target, and the distance [m].
 
-        Levenberg and Marquardt's method, no step longer than half a radian.
+        The method is that of Levenberg and Marquardt, with steps of at most half a radian.
         """
         damping = 1e-3
         place, J = (np.array(x) for x in self._both(q))
@@ -180,7 +180,7 @@ class _Tip:
         return q, float(np.linalg.norm(error))
 
     def guesses(self, q0: Any) -> list[Array]:
-        """Where to search: the given configuration, then a bent one, then others."""
+        """Initial guesses: the given configuration, then a bent one, then others."""
         rest = self.rest
         turning = np.array([link.joint.turns for link in self.arm.links if link.joint.moves])
         rng = np.random.default_rng(0)
@@ -188,31 +188,31 @@ class _Tip:
         return bent if q0 is None else [np.array(q0), *bent]
 
     def fits(self, q: Array) -> bool:
-        """Whether every telescope's free length is one that it has."""
+        """True if every telescope's free length is possible."""
         return all(0 < q[i] <= most for i, most in self._most.items())
 
     def allowed(self, q: Array) -> Array:
-        """The same joints, but a telescope no longer or shorter than it can be."""
+        """Return the joint coordinates with the lengths of telescopes clipped to possible ones."""
         return np.array([np.clip(x, 0.0, self._most[i]) if i in self._most else x for i, x in enumerate(q)])
 
     def shown(self, place: Array) -> str:
-        """E.g. x = 0.5, y = 0.2 m."""
+        """Text of a position, such as x = 0.5, y = 0.2 m."""
         return ", ".join(f"{a} = {p:.4g}" for a, p in zip(self.axes, place, strict=True)) + " m"
 
 
 class _Line:
-    """A line of the tip, and the joints' motion along it; s in (0, 1) is the share of it passed."""
+    """A line of the tip, and the joints' motion along it; s in (0, 1) is the share of the line."""
 
     def __init__(self, tip: _Tip, start: Array, end: Array):
         self.tip, self.start, self.way = tip, start, end - start
         self.size = float(np.abs([start, end]).max() + np.linalg.norm(tip.place(tip.rest)) + 1e-300)
 
     def at(self, s: Any) -> Array:
-        """Where the tip should be."""
+        """Reference position of the tip."""
         return self.start + np.multiply.outer(s, self.way)
 
     def followed(self, q0: Any) -> tuple[Array, Array]:
-        """Shares s (k,) and joints (k, joints) from start to end, close enough for Newton's method between them."""
+        """Return shares s (k,) and joints (k, joints) from start to end, dense enough for Newton's method between."""
         q = self._begin(q0)
         side = self._side(0.0, q)
         steps: list[tuple[float, Array]] = [(0.0, q)]
@@ -240,7 +240,9 @@ class _Line:
         raise self._fault(0.0)
 
     def _side(self, s: float, q: Array) -> float:
-        """On which side of singular configurations q lies; raises `DescriptionError` on one, or where q cannot be."""
+        """Sign of the Jacobian's determinant at q; raises `DescriptionError` at a singular or an impossible
+        configuration.
+        """
         if not self.tip.fits(q):
             raise self._fault(s)
         J = self.tip.slope(q)
@@ -249,7 +251,7 @@ class _Line:
         return float(np.sign(np.linalg.det(J)))
 
     def _fault(self, s: float) -> DescriptionError:
-        """Why the line cannot be followed beyond s: out of reach there or farther on, or else singular."""
+        """Return the error that explains why the line ends at s: out of reach there or farther on, or singular."""
         far = [(self._out_of_reach(at), at) for at in np.linspace(s, 1, 9)]
         distance, at = max(far)
         here = f"{100 * s:.3g} % of the line, {self.tip.shown(self.at(s))}"
@@ -260,12 +262,12 @@ class _Line:
         return DescriptionError(f"TaskLine: arm {self.tip.arm.name!r} is in a singular configuration at {here}")
 
     def _out_of_reach(self, s: float) -> float:
-        """Distance of a point of the line from the nearest that the tip can reach [m]."""
+        """Distance of a point of the line from the nearest point in the tip's reach [m]."""
         found = [self.tip.nearest(self.at(s), guess, self.size)[0] for guess in self.tip.guesses(None)]
         return min(float(np.linalg.norm(self.at(s) - self.tip.place(self.tip.allowed(q)))) for q in found)
 
     def fitted(self, path: tuple[Array, Array], tolerance: float) -> tuple[Array, float]:
-        """Chebyshev coefficients (degree + 1, joints), and the largest distance of the tip from its place [m]."""
+        """Chebyshev coefficients (degree + 1, joints), and the largest distance of the tip from its reference [m]."""
         from numpy.polynomial import chebyshev
 
         deviation = np.inf

@@ -1,4 +1,4 @@
-"""Motions given joint by joint: cycloids, parabolic blends, quintics, way-points."""
+"""Motions of each joint: cycloids, parabolic blends, quintics, way-points."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,13 +13,15 @@ from flexarm.errors import DescriptionError
 from flexarm.trajectory.reference import Array, check_pairs, share
 
 PASSED = 1e-6
-"""Of the largest point: a spline that misses one by more is none."""
+"""Error of a spline at a point, relative to the largest point, above which it is rejected."""
 
 
 @final
 @dataclass(frozen=True)
 class Cycloidal:
-    """theta_i = k_i (t - T_i / pi sin(pi t / T_i)): rest at t = 0, and again at 2 T_i (Mohan & Saha eq. 44).
+    """Cycloidal motion theta_i = k_i (t - T_i / pi sin(pi t / T_i)) (Mohan & Saha eq. 44).
+
+    The joints are at rest at t = 0, and again at 2 T_i.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class Cycloidal:
         return [k * (t - T / np.pi * ca.sin(np.pi / T * t)) for k, T in zip(self.rates, self.periods, strict=True)]
 
     def described(self) -> str:
-        """Rates and periods."""
+        """Text with the rates and periods."""
         return f"a cycloidal motion, rates {list(self.rates)}, periods {list(self.periods)}"
 
 
@@ -62,9 +64,9 @@ class ParabolicBlends:
     start, end : (joints,)
         [rad] or [m].
     duration : float
-        Of the motion [s]; before it the joints stand at `start`, after it at `end`.
+        Duration of the motion [s]. The joints rest at `start` before it and at `end` after it.
     blend : float
-        Of each blend [s], at most half the duration.
+        Duration of each blend [s], at most half of `duration`.
     """
 
     start: tuple[float, ...]
@@ -89,26 +91,26 @@ class ParabolicBlends:
         import casadi as ca
 
         T, b = self.duration, self.blend
-        rate = 1 / (T - b)  # of the straight part, for a way of 1
+        rate = 1 / (T - b)  # of the linear segment, for a displacement of 1
         into, out = rate * t**2 / (2 * b), 1 - rate * (T - t) ** 2 / (2 * b)
         way = ca.if_else(t < b, into, ca.if_else(t < T - b, rate * (t - b / 2), out))
         way = ca.if_else(t < 0, 0, ca.if_else(t < T, way, 1))
         return [a + (z - a) * way for a, z in zip(self.start, self.end, strict=True)]
 
     def jumps(self) -> Array:
-        """Where the acceleration jumps."""
+        """Times at which the acceleration jumps."""
         return np.array([0.0, self.blend, self.duration - self.blend, self.duration])
 
     def described(self) -> str:
-        """Ends and times."""
+        """Text with the ends and times."""
         ends = f"from {list(self.start)} to {list(self.end)}"
         return f"parabolic blends {ends} in {self.duration!r} s, blends of {self.blend!r} s"
 
 
 def BangBang(start: Any, end: Any, duration: float) -> ParabolicBlends:
-    """One acceleration for half the duration, its opposite for the other: what a bound on acceleration allows soonest.
+    """Constant acceleration for half the duration, then its opposite: the fastest motion for a given acceleration.
 
-    Over a way d the acceleration is 4 d / duration^2. These are parabolic blends that leave no straight part.
+    Over a displacement d the acceleration is 4 d / duration^2. These are parabolic blends without a linear segment.
 
     Parameters
     ----------
@@ -125,24 +127,25 @@ def BangBang(start: Any, end: Any, duration: float) -> ParabolicBlends:
 
 
 def quintic(s: Any) -> Any:
-    """10 s^3 - 15 s^4 + 6 s^5: 0 to 1 as s goes from 0 to 1, at rest and without acceleration at both."""
+    """Return 10 s^3 - 15 s^4 + 6 s^5: from 0 to 1, with zero rate and acceleration at both ends."""
     return s**3 * (10 - s * (15 - 6 * s))
 
 
 @final
 @dataclass(frozen=True)
 class Quintic:
-    """q = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5), s = t / duration: from rest to rest (Subudhi & Morris eq. 71).
+    """Quintic motion from rest to rest: q = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5), s = t / duration.
 
-    Rate and acceleration are continuous everywhere. The rate is largest at half time, 1.875 (b - a) / duration; the
-    acceleration at s = 1/2 -+ sqrt(3) / 6, +-5.774 (b - a) / duration^2.
+    The source is Subudhi & Morris eq. 71. Rate and acceleration are continuous everywhere. The largest rate is 1.875
+    (b - a) / duration, at half time. The largest acceleration is +-5.774 (b - a) / duration^2, at s = 1/2 -+ sqrt(3) /
+    6.
 
     Parameters
     ----------
     start, end : (joints,)
         [rad] or [m].
     duration : float
-        Of the motion [s]; before it the joints stand at `start`, after it at `end`.
+        Duration of the motion [s]. The joints rest at `start` before it and at `end` after it.
     """
 
     start: tuple[float, ...]
@@ -162,23 +165,24 @@ class Quintic:
         return [a + (b - a) * way for a, b in zip(self.start, self.end, strict=True)]
 
     def described(self) -> str:
-        """Ends and duration."""
+        """Text with the ends and the duration."""
         return f"a quintic from {list(self.start)} to {list(self.end)} in {self.duration!r} s"
 
 
 @final
 @dataclass(frozen=True)
 class MinimumJerk:
-    """Through way-points at given times with the least integral of jerk squared, from rest to rest.
+    """Motion through way-points at given times with the least integral of jerk squared, from rest to rest.
 
-    Rest means no rate and no acceleration; both are free at the points between. By the calculus of variations the sixth
+    Rest means zero rate and acceleration. Both are free at the points between. By the calculus of variations the sixth
     derivative vanishes between the points and the fourth is continuous at them: a spline of degree five with four
     continuous derivatives. Two points give `Quintic` (Flash & Hogan 1985).
 
     Parameters
     ----------
     points : (k, joints)
-        Two at least [rad] or [m]; (k,) for one joint. Before the first time and after the last the joints stand there.
+        At least two points [rad] or [m]; (k,) for one joint. The joints rest there before the first time and after the
+        last.
     times : (k,)
         Increasing [s].
     """
@@ -195,7 +199,7 @@ class MinimumJerk:
             raise DescriptionError(f"MinimumJerk: {counts}; one of each")
 
     def pieces(self) -> Array:
-        """Coefficients (k - 1, 6, joints) of each piece, the highest power first, in the share of its time passed."""
+        """Coefficients (k - 1, 6, joints) of each piece, the highest power first, in the share of its time."""
         from scipy.interpolate import make_interp_spline
 
         times, points = np.array(self.times), np.array(self.points)
@@ -212,9 +216,9 @@ class MinimumJerk:
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t.
 
-        The way made in each piece, summed: each is a polynomial in a variable that stands at 0 before its piece and at
-        1 after it. A program without branches computes every piece anyway, so a tree of `if_else` would save nothing
-        and choose six coefficients a joint where this chooses one variable for all.
+        The result is the sum of the displacements in all pieces. Each is a polynomial in a variable that is 0 before
+        its piece and 1 after it. A program without branches computes every piece anyway. A tree of `if_else` would
+        therefore save nothing, and would select six coefficients for each joint instead of one variable for all.
         """
         q: list[Any] = list(self.points[0])
         for (begin, end), piece in zip(pairwise(self.times), self.pieces(), strict=True):
@@ -224,12 +228,12 @@ class MinimumJerk:
         return q
 
     def described(self) -> str:
-        """Points and times."""
+        """Text with the points and times."""
         return f"minimum jerk through {[list(p) for p in self.points]} at {list(self.times)} s"
 
 
 def checked_times(value: object) -> tuple[float, ...]:
-    """Two or more increasing times; raises `Fault`."""
+    """Check two or more increasing times; raises `Fault`."""
     times = checked_numbers(value, "s", part="times")
     if len(times) < 2:
         raise Fault("times", "has 1 number; it must have at least 2")
@@ -240,7 +244,7 @@ def checked_times(value: object) -> tuple[float, ...]:
 
 
 def checked_points(value: object) -> tuple[tuple[float, ...], ...]:
-    """Rows of equal length, a row being a number where there is one joint; raises `Fault`."""
+    """Check rows of equal length, where a row may be a number for one joint; raises `Fault`."""
     rows = []
     for i, row in enumerate(checked_list(value, "a list of points", "points")):
         point = row if isinstance(row, list | tuple | np.ndarray) else [row]

@@ -1,4 +1,4 @@
-"""What a reference is, and its values at given times."""
+"""The protocol of references, and their values at given times."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ class Reference(Protocol):
         """Joint coordinates at the symbolic time t."""
 
     def described(self) -> str:
-        """Everything the expression depends on."""
+        """Text with everything on which the expression depends."""
 
-    # A reference may say `jumps()`, the times at which its acceleration jumps.
+    # A reference may have `jumps()`, the times at which its acceleration jumps.
 
 
 @final
 @dataclass(frozen=True)
 class Still:
-    """Standing at one place.
+    """Constant reference at one position.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Still:
         return list(self.position)
 
     def described(self) -> str:
-        """Where."""
+        """Text with the position."""
         return f"standing at {list(self.position)}"
 
 
 def checked_reference(value: Any, part: str = "reference") -> Any:
-    """The value, which must say what a reference says; raises `Fault`."""
+    """Return the value if it has the methods of a reference; raises `Fault`."""
     if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in ("expression", "described")):
         raise Fault(part, f"is {shown(value)}; it must be a reference, such as a Quintic")
     return value
@@ -73,7 +73,7 @@ def positions(reference: Reference, t: Any) -> Any:
 
 
 def reference_key(reference: Reference) -> str:
-    """Return what functions of a reference follow from: its own words, or its expression where it is the user's own."""
+    """Return a key for functions of a reference: its own text, or a digest of the expression of a user's class."""
     with refused():
         checked_reference(reference)
     if not is_foreign(reference):
@@ -85,7 +85,7 @@ def reference_key(reference: Reference) -> str:
 
 
 def jumps_of(reference: Reference) -> Array:
-    """Where a reference's acceleration jumps; nowhere if it does not say."""
+    """Times at which a reference's acceleration jumps; none if it has no method `jumps`."""
     with refused():
         checked_reference(reference)
         given = reference.jumps() if hasattr(reference, "jumps") else ()
@@ -93,7 +93,7 @@ def jumps_of(reference: Reference) -> Array:
 
 
 def reference_function(reference: Reference) -> Callable[[Array], Array]:
-    """From times (times,) to the joint coordinates of a reference, (times, joints)."""
+    """Return the function from times (times,) to the joint coordinates of a reference, (times, joints)."""
     import casadi as ca
 
     s = ca.SX.sym("t")
@@ -133,10 +133,10 @@ def reference_motion(reference: Reference, t: float) -> tuple[Array, Array, Arra
 
 
 def share(t: Any, begin: float, end: float) -> Any:
-    """The part of (begin, end) that has passed at the symbolic time t: 0 before, 1 after.
+    """Share of the interval (begin, end) that has passed at the symbolic time t: 0 before, 1 after.
 
-    At `begin` its slope is that of the inside and at `end` that of the outside. Minimum and maximum would leave the
-    slope at both to chance, and two intervals that touch would count it twice or not at all.
+    At `begin` the slope is that inside the interval, and at `end` that outside. With minimum and maximum the slope at
+    both would be arbitrary, and two adjacent intervals would count it twice or not at all.
     """
     import casadi as ca
 
@@ -144,16 +144,16 @@ def share(t: Any, begin: float, end: float) -> Any:
 
 
 def check_pairs(name: str, one: tuple[float, ...], other: tuple[float, ...], words: tuple[str, str]) -> None:
-    """Raises `DescriptionError` where two fields are not for as many joints."""
+    """Raise `DescriptionError` if two fields are for different numbers of joints."""
     if len(one) != len(other):
         raise DescriptionError(f"{name}: {len(one)} {words[0]} for {len(other)} {words[1]}; one of each a joint")
 
 
 def rest(reference: Reference) -> tuple[float, Array] | None:
-    """When a reference has come to rest for good [s], and where; None if it never does.
+    """Return the time at which a reference comes to rest for good [s], and its position; None if it never does.
 
-    A reference is known by its values alone: they are looked at over 13 orders of magnitude of time, 64 times an
-    octave, and the end of the last movement is then bracketed.
+    The function knows only the values of a reference. It evaluates them over 13 orders of magnitude of time, 64 times
+    an octave, and then brackets the end of the last movement.
     """
     octaves = 2.0 ** np.arange(-20, 22)
     times = np.concatenate([[0.0], np.outer(octaves, 1 + np.arange(64) / 64).ravel()])

@@ -1,4 +1,4 @@
-"""Input shapers: a command cut into impulses whose vibrations cancel."""
+"""Input shapers: a command is split into impulses whose vibrations cancel."""
 
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, final
@@ -25,14 +25,14 @@ from flexarm.trajectory.reference import Array, Reference, checked_reference, ju
 class Shaper:
     """Impulses with which a command is convolved: `A_1 r(t - t_1) + A_2 r(t - t_2) + ...`.
 
-    A product of two shapers is their convolution; it cancels what either cancels.
+    The product of two shapers is their convolution. It cancels the vibrations that either of them cancels.
 
     Parameters
     ----------
     times : (k,)
         Increasing, the first not negative [s].
     amplitudes : (k,)
-        Their sum is 1, so that the command ends where it would.
+        Their sum is 1, so that the final value of the command does not change.
     """
 
     times: tuple[float, ...]
@@ -56,7 +56,7 @@ class Shaper:
 
     @property
     def duration(self) -> float:
-        """By how much a shaped motion ends later [s]."""
+        """Time by which a shaped motion ends later [s]."""
         return self.times[-1]
 
     def __mul__(self, other: "Shaper") -> "Shaper":
@@ -66,14 +66,14 @@ class Shaper:
         amplitudes = np.multiply.outer(self.amplitudes, other.amplitudes).ravel()
         order = np.argsort(times, kind="stable")
         times, amplitudes = times[order], amplitudes[order]
-        new = np.diff(times, prepend=-np.inf) > 1e-12 * times[-1]  # impulses at one time are one impulse
+        new = np.diff(times, prepend=-np.inf) > 1e-12 * times[-1]  # impulses at the same time are merged
         return Shaper(times[new].tolist(), np.add.reduceat(amplitudes, np.flatnonzero(new)).tolist())
 
     def residual(self, frequency: Any, damping_ratio: float = 0.0) -> Array:
-        """Vibration that the impulses leave in an oscillator, as a share of what one impulse of the same sum starts.
+        """Vibration of an oscillator after the impulses, relative to that after one impulse of the same sum.
 
-        `V = exp(-zeta omega t_k) |sum A_i exp((zeta + j sqrt(1 - zeta^2)) omega t_i)|` (Singer & Seering 1990): the
-        amplitude when the last impulse has come. `frequency`: omega of any shape [rad/s].
+        `V = exp(-zeta omega t_k) |sum A_i exp((zeta + j sqrt(1 - zeta^2)) omega t_i)|` (Singer & Seering 1990) is the
+        amplitude just after the last impulse. `frequency`: omega of any shape [rad/s].
         """
         with refused("residual"):
             omega = checked_array(frequency, "frequency")
@@ -82,7 +82,7 @@ class Shaper:
         return np.abs(np.exp((z + 1j * np.sqrt(1 - z * z)) * late) @ np.array(self.amplitudes))
 
     def described(self) -> str:
-        """Its impulses."""
+        """Text with the impulses."""
         return f"impulses {list(self.amplitudes)} at {list(self.times)} s"
 
 
@@ -94,27 +94,27 @@ TOLERABLE: Rule = ("positive and at most 0.1", lambda x: 0 < x <= 0.1)
 
 
 def ZV(frequency: float, damping_ratio: float = 0.0) -> Shaper:
-    """Zero vibration: two impulses half a damped period apart (Singer & Seering 1990).
+    """Zero-vibration shaper: two impulses half a damped period apart (Singer & Seering 1990).
 
     Parameters
     ----------
     frequency : float
-        Undamped, omega [rad/s].
+        Undamped frequency omega [rad/s].
     damping_ratio : float
         zeta, less than 1.
     """
     half, z = _half_period("ZV", frequency, damping_ratio, UNDERDAMPED)
-    K = np.exp(-np.pi * z / np.sqrt(1 - z * z))  # what half a period leaves of an oscillation
+    K = np.exp(-np.pi * z / np.sqrt(1 - z * z))  # amplitude of an oscillation after half a period
     return Shaper((0.0, half), (1 / (1 + K), K / (1 + K)))
 
 
 def ZVD(frequency: float, damping_ratio: float = 0.0) -> Shaper:
-    """Zero vibration and zero derivative to the frequency: ZV with itself, three impulses (Singer & Seering 1990).
+    """Zero-vibration-and-derivative shaper: the square of ZV, three impulses (Singer & Seering 1990).
 
     Parameters
     ----------
     frequency : float
-        Undamped, omega [rad/s].
+        Undamped frequency omega [rad/s].
     damping_ratio : float
         zeta, less than 1.
     """
@@ -123,21 +123,22 @@ def ZVD(frequency: float, damping_ratio: float = 0.0) -> Shaper:
 
 
 def EI(frequency: float, damping_ratio: float = 0.0, tolerance: float = 0.05) -> Shaper:
-    """Extra-insensitive: `tolerance` at the modelled frequency for none on either side (Singhose et al. 1994).
+    """Extra-insensitive shaper: residual `tolerance` at the modelled frequency, zero at two others (Singhose et al.
+    1994).
 
-    Three impulses over one damped period. Undamped they are `(1 + V) / 4, (1 - V) / 2, (1 + V) / 4`, half a period
-    apart. Damped, the definition is solved: residual V at the frequency, zero at two others, one above and one below,
-    with the same damping ratio. (Singhose, Seering & Singer 1996 have polynomials fitted to the solution; they are off
-    by up to 3e-3.)
+    It has three impulses over one damped period. Without damping they are `(1 + V) / 4, (1 - V) / 2, (1 + V) / 4`, half
+    a period apart. With damping the definition is solved numerically: the residual is V at the frequency, and zero at
+    one frequency above and one below with the same damping ratio. The polynomials of Singhose, Seering & Singer 1996,
+    which are fitted to the solution, have errors of up to 3e-3.
 
     Parameters
     ----------
     frequency : float
-        Undamped, omega [rad/s].
+        Undamped frequency omega [rad/s].
     damping_ratio : float
-        zeta, at most 0.4: beyond, the frequency above wanders off.
+        zeta, at most 0.4, above which the upper frequency diverges.
     tolerance : float
-        V, as `Shaper.residual` has it; at most 0.1.
+        V, as in `Shaper.residual`; at most 0.1.
     """
     half, z = _half_period("EI", frequency, damping_ratio, MOST_DAMPED)
     with refused("EI"):
@@ -159,7 +160,7 @@ def _extra_insensitive(zeta: float, V: float) -> tuple[float, float, float]:
     from scipy.optimize import root
 
     def faults(x: Array, z: float) -> list[float]:
-        a, c, middle, below, above = x  # frequencies as shares of the modelled one
+        a, c, middle, below, above = x  # frequencies relative to the modelled one
         pole = 2 * np.pi * (z / np.sqrt(1 - z * z) + 1j)
 
         def left(omega: float) -> complex:
@@ -181,7 +182,7 @@ def _extra_insensitive(zeta: float, V: float) -> tuple[float, float, float]:
 @final
 @dataclass(frozen=True)
 class Shaped:
-    """A reference convolved with a shaper. Each copy of it stands at its beginning, t = 0, until its impulse comes.
+    """A reference convolved with a shaper. Each copy of it rests at its initial value, t = 0, until its impulse.
 
     Parameters
     ----------
@@ -209,24 +210,24 @@ class Shaped:
         return [sum(parts[1:], parts[0]) for parts in zip(*copies, strict=True)]
 
     def jumps(self) -> Array:
-        """Where the acceleration jumps: those of the reference, and its beginning, once for each impulse."""
+        """Times at which the acceleration jumps: those of the reference, and its beginning, once for each impulse."""
         own = jumps_of(self.reference)
         begins = reference_motion(self.reference, 0.0)[2].any() or (own == 0).any()
         own = np.append(own[own > 0], 0.0) if begins else own[own > 0]
         return np.unique(np.add.outer(np.array(self.shaper.times), own))
 
     def described(self) -> str:
-        """The reference and the impulses."""
+        """Text with the reference and the impulses."""
         return f"{self.reference.described()}, shaped by {self.shaper.described()}"
 
 
 def shaped(given: Any, shaper: Shaper) -> Any:
-    """A reference, or an input of steps (`Piecewise`, `bang_bang`), convolved with a shaper; the same kind of thing."""
+    """Convolve a reference, or an input of steps (`Piecewise`, `bang_bang`), with a shaper. The type stays the same."""
     if not isinstance(shaper, Shaper):
         raise DescriptionError(f"shaped: shaper is {shown(shaper)}; it must be a Shaper, such as ZV(frequency)")
     if hasattr(given, "expression") and not isinstance(given, type):
         return Shaped(given, shaper)
-    # Inputs stand above this module, which therefore knows one of steps by what it is made of: times and values alone.
+    # Inputs are defined in a layer above this module. An input of steps is recognized by its fields, times and values.
     made_of = [f.name for f in fields(given)] if is_dataclass(given) and not isinstance(given, type) else []
     if made_of == ["times", "values_"]:
         return type(given)(*_shaped_steps(given.times, given.values_, shaper))

@@ -1,4 +1,4 @@
-"""Equations in other formats: source code that needs nothing of flexarm, and documents. One format a file."""
+"""Equations in other formats: source code without flexarm, and documents. Each file has one format."""
 
 from flexarm.closed_forms.formats.c import C, c
 from flexarm.closed_forms.formats.javascript import JAVASCRIPT, WINDOW, javascript
@@ -10,6 +10,6 @@ from flexarm.closed_forms.formats.python import PYTHON, python
 from flexarm.closed_forms.formats.text import text
 
 RESERVED = C.reserved | JAVASCRIPT.reserved | WINDOW | MATLAB.reserved | PYTHON.reserved
-"""Names that one of the languages keeps for itself."""
+"""Reserved names of all languages."""
 
 __all__ = ["JAVASCRIPT", "RESERVED", "Program", "c", "javascript", "latex", "markdown", "matlab", "python", "text"]

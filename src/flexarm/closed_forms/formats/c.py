@@ -1,4 +1,4 @@
-"""Equations as C99 that needs its standard library only, with a program that compares it with given numbers."""
+"""Equations as C99 that needs only its standard library, with a program that compares them with given numbers."""
 
 import math
 import re
@@ -29,7 +29,7 @@ log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc 
 rint lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin
 fma cabs cacos cacosh carg casin casinh catan catanh ccos ccosh cexp cimag clog conj cpow cproj creal csin csinh csqrt
 ctan ctanh j0 j1 jn y0 y1 yn gamma drem significand scalb finite isinf isnan"""
-"""Each also with an f and an l behind it."""
+"""Each name is also reserved with the suffixes f and l."""
 
 LIBRARY = """abort abs asctime atexit atof atoi atol atoll bsearch btowc calloc clearerr clock ctime difftime div exit
 fclose feof feclearexcept fegetenv fegetexceptflag fegetround feholdexcept feraiseexcept fesetenv fesetexceptflag
@@ -61,7 +61,7 @@ getchar_unlocked getdelim getline getw index lgamma_r lgammaf_r lgammal_r locale
 popen putc_unlocked putchar_unlocked putw renameat rindex setbuffer setlinebuf ssize_t stpcpy stpncpy strcasecmp
 strcasecmp_l strcoll_l strdup strerror_l strerror_r strncasecmp strncasecmp_l strndup strnlen strsep strsignal
 strtok_r strxfrm_l tempnam tmpnam_r vdprintf"""
-"""What POSIX and glibc add to the headers that are included."""
+"""Names that POSIX and glibc add to the included headers."""
 
 HEADERS = """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool
 stddef stdint stdio stdlib string tgmath time wchar wctype"""
@@ -141,7 +141,7 @@ static int differs(const char *name, const $real *found, const double *expected,
     printf("%s: largest relative error %.2g\\n", name, gap);
     return !(gap <= $tolerance);
 }""")
-"""Whether numbers are not those expected, for programs that test."""
+"""Function that compares numbers with the expected ones, for test programs."""
 
 TEST = Template("""// Compares $name with given numbers.
 #include "$name.h"
@@ -166,16 +166,16 @@ def c(
     expected: Mapping[str, Sequence],
     tolerance: float = 1e-12,
 ) -> dict[str, str]:
-    """Texts of NAME.h, NAME.c and NAME_test.c by their names.
+    """Return the texts of NAME.h, NAME.c and NAME_test.c by their names.
 
-    The test evaluates the program at the state `inputs`, with the default parameters unless there is a "p" among them.
-    It prints for each output the largest difference to what is expected, as a part of the largest expected number, and
-    fails where that is above the tolerance.
+    The test evaluates the program at the state `inputs`, with the default parameters unless "p" is among them. It
+    prints for each output the largest error, relative to the largest expected number. It fails if an error is above the
+    tolerance.
 
     Raises
     ------
     FlexarmError
-        When C has no way to write an operation, a constant is not finite, or the numbers of the test do not fit.
+        If C has no form for an operation, if a constant is not finite, or if the numbers of the test do not fit.
     """
     made = source(program, C)
     names, name, p = made.names, made.name, made.names["p"]
@@ -270,6 +270,6 @@ def _list(program: Program, x: str, given: Mapping[str, Sequence], size: int) ->
 
 
 def listed(values: np.ndarray) -> str:
-    """Numbers in braces, of double."""
+    """Numbers in braces, as double."""
     lines = wrap(", ".join(f"{value:.17g}" for value in values.tolist()), 100)
     return f"{{{lines[0]}}}" if len(lines) == 1 else "{\n" + indent("\n".join(lines), "    ") + "\n}"

@@ -1,4 +1,4 @@
-"""The equations of an arm as a document: headings, paragraphs, tables and formulas, before they become a format."""
+"""The equations of an arm as a document of headings, paragraphs, tables and formulas, independent of the format."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from flexarm.shapes import ClosedForm
 
 
 class Derived(Protocol):
-    """What a document needs of an arm's equations."""
+    """Interface of an arm's equations that a document needs."""
 
     arm: Arm
     coordinates: tuple[str, ...]
@@ -26,36 +26,36 @@ class Derived(Protocol):
 
     @property
     def closed_forms(self) -> dict[str, ClosedForm]:
-        """Of modal integrals, by symbol."""
+        """Closed forms of modal integrals, by symbol."""
 
     @property
     def without_closed_forms(self) -> str:
-        """What to say of modal integrals that have none."""
+        """Note about modal integrals that have none."""
 
     @property
     def stations(self) -> dict[str, float]:
-        """Of sections that are no tips: what their symbols end with, and where on the link they lie."""
+        """Stations on the link of sections that are not at a tip, by the suffix of their symbols."""
 
     @property
     def functions(self) -> tuple[LengthFunction, ...]:
         """Modal integrals that change with a length, and their derivatives."""
 
     def length_of(self, function: LengthFunction) -> str:
-        """The coordinate that one of them depends on."""
+        """Return the coordinate on which a function depends."""
 
     def derive(self, *names: str) -> None:
-        """Parts, before any of them is printed; raises `DescriptionError` where one is too large."""
+        """Derive parts before any of them is printed; raises `DescriptionError` if one is too large."""
 
     def forms(self, name: str) -> list[list[Form]]:
-        """A matrix as sums, by rows."""
+        """Return a matrix as sums, by rows."""
 
     def stand_ins(self) -> dict[str, Form]:
-        """Symbols that stand for sums."""
+        """Return symbols that stand for sums."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A section's title."""
+    """Title of a section."""
 
     text: str
 
@@ -69,7 +69,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text, or of a formula between dollars."""
+    """Table with cells of text, or of a formula between dollars."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -85,22 +85,22 @@ class Formulas:
 Block = Heading | Paragraph | Table | Formulas
 
 DOLLAR = "\ue000"
-"""A dollar that is no border of a formula, of Unicode's private letters, of which a user's text can have none."""
+"""Placeholder of a literal dollar: a private letter of Unicode, which a user's text cannot contain."""
 
 
 def quoted(text: str) -> str:
-    """A user's text, in which a dollar is a dollar."""
+    """Return a user's text with its dollars as literal ones."""
     return escape.line(text).replace("$", DOLLAR)
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
-    """Texts, in which every dollar is a dollar, and formulas between dollars: each with whether it is one."""
+    """Split text into plain texts and formulas between dollars, each with True if it is a formula."""
     found = [part for part in re.split(r"(\$[^$]*\$)", text) if part]
     return [(part.replace(DOLLAR, "$"), part.startswith("$")) for part in found]
 
 
 def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Block]:
-    """Everything that is printed of an arm's equations of motion, in order, or of some parts of them."""
+    """Return the complete document of an arm's equations of motion, or of some parts."""
     arm = equations.arm
     chosen = (*of_motion(arm), "energy", "tip") if parts is None else known(parts)
     equations.derive(*chosen)
@@ -127,7 +127,7 @@ def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Blo
 
 
 def _coordinates(equations: Derived) -> list[Block]:
-    """A table of the coordinates; of a free base's rates another one."""
+    """Table of the coordinates, and another of a free base's rates."""
     arm = equations.arm
     moving = [(x.name, _meaning(arm, x)) for x in arm.layout if x.role != "base"]
     if not arm.free:
@@ -178,7 +178,7 @@ def _parameters(equations: Derived) -> list[Block]:
 
 
 def _integrals(equations: Derived, modal: list[Parameter]) -> list[Block]:
-    """Tables of the modal integrals that are constant, and of what their closed forms are made of."""
+    """Tables of the constant modal integrals, and of the constants in their closed forms."""
     if not modal:
         return []
     blocks: list[Block] = []
@@ -222,7 +222,7 @@ def _integrals(equations: Derived, modal: list[Parameter]) -> list[Block]:
 
 
 def _functions(equations: Derived) -> list[Block]:
-    """A table of the modal integrals that change with a telescope's length."""
+    """Table of the modal integrals that change with a telescope's length."""
     plain = {f.letters: f for f in equations.functions}
     if not plain:
         return []
@@ -243,7 +243,7 @@ _CONSTANT = re.compile(r"(\\beta|\\sigma|(?<![A-Za-z\\])N)_\{(\d+)\}")
 
 
 def _marked(found: re.Match, link: str) -> str:
-    """A constant of a link's shapes, the link's number before the mode's."""
+    """Constant of a link's shapes, with the link's number before the mode's."""
     labels = [label for label in (link, found[2]) if label]
     return f"{found[1]}_{{{('' if max(map(len, labels)) == 1 else ',').join(labels)}}}"
 
@@ -253,7 +253,7 @@ def _unit(text: str) -> str:
 
 
 def _integral(letters: str, meaning: str) -> str:
-    """The definition of a modal integral, as a formula."""
+    """Definition of a modal integral, as a formula."""
     letter, _, *marks = letters.split("_")
     phi = [rf"\phi_{{{mark}}}" for mark in marks]
     if any(mark[0] in "gehs" for mark in marks):
@@ -322,7 +322,7 @@ def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
 
 
 def _matrix(part: Part, rows: list[list[Form]]) -> list[Block]:
-    """As a matrix where it is small, else entry by entry; of a symmetric one the upper half."""
+    """Show a small part as a matrix, a large one entry by entry, and of a symmetric one the upper half."""
     small, letter, symmetric = matrix(rows), part.letter, part.symmetric
     if small is not None:
         return [Formulas([f"{letter} &= {small}"])]
@@ -359,5 +359,5 @@ def _pose(equations: Derived) -> list[Block]:
 
 
 def titled(arm: Arm) -> str:
-    """The document's title."""
+    """Title of the document."""
     return quoted(f"Equations of motion: {arm.name}")

@@ -1,7 +1,7 @@
-"""Equations as a JavaScript function that needs nothing, for browsers and Node.
+"""Equations as a JavaScript function without dependencies, for browsers and Node.
 
-V8 compiles a function only as long as it is short: one of more than sixty thousand bytes of bytecode is never
-optimized, and then thirty times as slow. So a long program is cut into parts that hand on what a later one needs in an
+V8 compiles a function only if it is short. A function of more than sixty thousand bytes of bytecode is never optimized,
+and is then thirty times as slow. A long program is therefore split into parts, which pass values to later parts in an
 array.
 """
 
@@ -30,7 +30,7 @@ WINDOW = frozenset(
     """window document location top self parent name status event history navigator screen origin length closed frames
     opener external""".split()
 )
-"""What a browser's window keeps for itself: a function of such a name would not be defined."""
+"""Names of properties of a browser's window, which cannot be redefined by a function."""
 
 OWN = "out w"
 
@@ -88,17 +88,17 @@ if (typeof module === "object") module.exports = $name;
 
 
 def javascript(program: Program) -> str:
-    """A classic script, which Node reads too, that defines the function NAME(inputs..., p, out).
+    """Return a classic script, which Node can also read, that defines the function NAME(inputs..., p, out).
 
-    Inputs are arrays of numbers in the program's order; p, the parameters, stands behind them where there are any and
-    has their values where it is left out. `out` has a Float64Array for each output, its rows one after the other, and
-    is returned; where it is left out it is made. NAME.out() makes one, NAME.inputs has the inputs' sizes, NAME.shapes
-    the outputs' shapes, NAME.p the parameters' values, NAME.symbols their symbols.
+    Inputs are arrays of numbers in the program's order. p, the parameters, follows them if there are any, and has
+    default values. `out` has a Float64Array for each output, row by row, and is returned. It is created if it is left
+    out. NAME.out() creates one, NAME.inputs has the inputs' sizes, NAME.shapes the outputs' shapes, NAME.p the
+    parameters' values, NAME.symbols their symbols.
 
     Raises
     ------
     FlexarmError
-        When JavaScript has no way to write an operation, or a constant is not finite.
+        If JavaScript has no form for an operation, or if a constant is not finite.
     """
     made = source(program, JAVASCRIPT)
     names, p = made.names, made.names["p"]
@@ -140,12 +140,12 @@ def _parameters(name: str, values: list[str], symbols: list[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Text in a comment that ends neither the comment nor the script that a page has it in."""
+    """Return text for a comment that ends neither the comment nor the script element of a page."""
     return text.replace("*/", "* /").replace("<", "< ")
 
 
 def _cut(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
-    """The statements in stretches of about the same length, none above the longest."""
+    """Split the statements into groups of similar length, none above the largest."""
     statements = list(statements)
     total = sum(len(statement.text) for statement in statements)
     share = total / max(1, math.ceil(total / LONGEST))
@@ -162,7 +162,7 @@ def _cut(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
 
 
 def _handed(parts: list[list[Statement]]) -> dict[str, int]:
-    """Places in w of the temporaries that a later part needs."""
+    """Indices in w of the temporaries that a later part needs."""
     where = {x: i for i, part in enumerate(parts) for s in part if not s.output for x in s.targets}
     used = dict.fromkeys(
         x for i, part in enumerate(parts) for s in part for x in NAME.findall(s.text) if where.get(x, i) != i
@@ -171,7 +171,7 @@ def _handed(parts: list[list[Statement]]) -> dict[str, int]:
 
 
 def _part(name: str, passed: str, part: list[Statement], program: Program, made: Source, handed: dict[str, int]) -> str:
-    """A function with some of the statements."""
+    """Return a function with some of the statements."""
     own = {x for s in part if not s.output for x in s.targets}
     read = dict.fromkeys(x for s in part for x in NAME.findall(s.text))
     p, outputs = made.names["p"], dict.fromkeys(s.output for s in part if s.output)

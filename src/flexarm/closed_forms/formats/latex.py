@@ -1,4 +1,4 @@
-"""The equations as a LaTeX document that needs amsmath and nothing else."""
+"""The equations as a LaTeX document that needs only amsmath."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ HEAD = r"""\documentclass[11pt,a4paper]{article}
 
 
 def latex(equations: Derived, parts: Sequence[str] | None = None) -> str:
-    """The whole document, or what is said of some parts, ready for pdflatex."""
+    """Return the complete document, or some parts, ready for pdflatex."""
     body = "\n\n".join(_block(block) for block in document(equations, parts))
     title = escaped(titled(equations.arm))
     head = f"{HEAD}\\title{{{title}}}\n\\author{{}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
@@ -54,9 +54,9 @@ def _table(table: Table) -> str:
 
 
 WIDTHS = {"what it is": "p{50mm}", "definition": "p{65mm}"}
-"""Of columns whose lines may be broken."""
+"""Widths of columns whose lines may be broken."""
 
 
 def escaped(text: str) -> str:
-    """Text for LaTeX; what stands between dollars is left alone."""
+    """Escape text for LaTeX, except between dollars."""
     return "".join(part if is_formula else escape.latex(part) for part, is_formula in pieces(text))

@@ -16,7 +16,7 @@ from flexarm.closed_forms.formats.document import (
 
 
 def markdown(equations: Derived, parts: Sequence[str] | None = None) -> str:
-    """The whole document, or what is said of some parts."""
+    """Return the complete document, or some parts."""
     title = escaped(titled(equations.arm))
     return f"# {title}\n\n" + "\n\n".join(_block(block) for block in document(equations, parts)) + "\n"
 
@@ -34,5 +34,5 @@ def _block(block: Block) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text for Markdown; what stands between dollars is left alone."""
+    """Escape text for Markdown, except between dollars."""
     return "".join(part if is_formula else escape.markdown(part) for part, is_formula in pieces(text))

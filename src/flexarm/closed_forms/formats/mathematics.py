@@ -1,4 +1,4 @@
-"""Symbols and sums in LaTeX's mathematics, which Markdown shares."""
+"""Symbols and sums in LaTeX mathematics, which Markdown also uses."""
 
 import re
 from fractions import Fraction
@@ -6,9 +6,9 @@ from fractions import Fraction
 from flexarm.closed_forms.collect import Form, Product
 
 LINE = 64
-"""Width of a line of formulas, in about as many letters."""
+"""Width of a line of formulas, in approximate letters."""
 SHORT = 30
-"""Width of a sum in parentheses that is not broken."""
+"""Width up to which a sum in parentheses is not broken."""
 
 GREEK = ("alpha", "gamma", "delta", "eta", "theta", "phi", "psi", "sigma")
 LETTERS = {
@@ -16,7 +16,7 @@ LETTERS = {
     "mh": ("m", "h"), "Jx": ("J", "x"), "px": ("p", "x"), "py": ("p", "y"), "pz": ("p", "z"), "mP": ("m", "P"),
     "gx": ("g", "x"), "gy": ("g", "y"), "gz": ("g", "z"), "cx": ("c", "x"), "cy": ("c", "y"), "cz": ("c", "z"),
 }  # fmt: skip
-"""Letters with a mark of their own, which comes before the link's number."""
+"""Letters with their own index, which comes before the link's number."""
 
 
 def symbol(name: str) -> str:
@@ -58,7 +58,7 @@ def number(value: float) -> str:
 
 
 def entry_lines(left: str, form: Form) -> list[str]:
-    """An equation in lines of about one width, each a row of an aligned display."""
+    """Split an equation into lines of similar width, each a row of an aligned display."""
     lines: list[str] = []
     line, width = f"{left} &= ", 0.0
     for text, nesting, may_break in _tokens(form, 0):
@@ -72,12 +72,12 @@ def entry_lines(left: str, form: Form) -> list[str]:
 
 
 def sum_text(form: Form) -> str:
-    """The sum in one line."""
+    """Return the sum in one line."""
     return "".join(text for text, _, _ in _tokens(form, 0))
 
 
 def matrix(rows: list[list[Form]]) -> str | None:
-    """The matrix as one formula, or None where it is too wide or too high."""
+    """Return the matrix as one formula, or None if it is too wide or too high."""
     if len(rows) > 10:
         return None
     cells = [[sum_text(form) if form else "0" for form in row] for row in rows]
@@ -89,7 +89,7 @@ def matrix(rows: list[list[Form]]) -> str | None:
 
 
 Token = tuple[str, int, bool]
-"""Text, how deep within parentheses it stands, whether a line may begin with it."""
+"""Text, nesting depth in parentheses, and True if a line may begin with the text."""
 
 
 def _tokens(form: Form, depth: int) -> list[Token]:
@@ -154,7 +154,7 @@ def _coefficient(size: Fraction | float) -> str:
 
 
 def _width(text: str) -> float:
-    """About how many letters wide a formula is; what stands over and under a line counts once."""
+    """Approximate width of a formula in letters; numerator and denominator count once."""
     text = re.sub(r"\\(tfrac|frac)\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}", r"\2", text)
     text = re.sub(r"\\(big[lr]|dot|ddot|mathrm|begin|end|,|quad)", "", text)
     text = re.sub(r"\\(cos|sin)", "xxx", text)

@@ -1,4 +1,4 @@
-"""Equations as a MATLAB function file, which Octave reads too."""
+"""Equations as a MATLAB function file, which Octave can also read."""
 
 from textwrap import indent
 
@@ -50,14 +50,14 @@ def _assignments(statement: Statement) -> list[str]:
 
 
 def matlab(program: Program, language: Language = MATLAB) -> str:
-    """A function file. The parameters are a struct; called without arguments, the function returns their values.
+    """Return a function file. The parameters are a struct; without arguments, the function returns their values.
 
     `language` is MATLAB, or MATLAB with names for nan and inf.
 
     Raises
     ------
     FlexarmError
-        When MATLAB has no way to write an operation, or a constant is not finite.
+        If MATLAB has no form for an operation, or if a constant is not finite.
     """
     made = source(program, language)
     names = made.names

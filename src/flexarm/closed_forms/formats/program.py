@@ -1,4 +1,4 @@
-"""Equations to be written out: a CasADi function, and what its numbers are."""
+"""Equations for export: a CasADi function, and the meanings of its numbers."""
 
 import math
 import re
@@ -17,29 +17,29 @@ IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class Program:
-    """Equations to be written out as source.
+    """Equations for export as source code.
 
     Attributes
     ----------
     name : str
-        Of the function in the source.
+        Name of the function in the source.
     title : str
         One line for its head.
     function : casadi.Function
-        Of SX; every input is a column. The names of its inputs and outputs are those in the source.
+        Function of SX; every input is a column. The names of its inputs and outputs are those in the source.
     parameters : tuple of Parameter
-        In the order of the input "p", which stands last in the source and has their values by default.
+        In the order of the input "p", which is last in the source and has their values by default.
     entries : dict
         Names of the numbers in the other inputs, for comments.
     notes : dict
-        One line on each input and output, for comments.
+        One line about each input and output, for comments.
     shapes : dict
-        Of outputs for which CasADi's shape does not say it: a column counts as (rows,), a single number as ().
+        Shapes of outputs that CasADi's shape does not determine: a column counts as (rows,), a single number as ().
 
     Raises
     ------
     FlexarmError
-        When a name is no identifier, or what is said of the function does not fit it.
+        If a name is no identifier, or if another field does not fit the function.
     """
 
     name: str
@@ -78,12 +78,12 @@ class Program:
 
     @property
     def symbols(self) -> list[str]:
-        """Of the parameters."""
+        """Symbols of the parameters."""
         return [parameter.symbol for parameter in self.parameters]
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of the inputs, the parameters among them."""
+        """Sizes of the inputs, including the parameters."""
         return {name: self.function.size1_in(name) for name in self.function.name_in()}
 
     @property
@@ -99,12 +99,12 @@ class Program:
         return dict(zip(self.function.name_out(), shapes, strict=True)) | self.shapes
 
     def sample(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Random inputs and CasADi's values, to check source code with where it runs.
+        """Return random inputs and CasADi's values, for a check of the source code in its own environment.
 
         Returns
         -------
         inputs : list of (n,)
-            In the order of the source's arguments: the parameters last, where there are any.
+            In the order of the source's arguments, with the parameters last, if there are any.
         outputs : list of (k,)
             In the order of `outputs`, each row by row.
         """

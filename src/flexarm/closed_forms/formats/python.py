@@ -1,4 +1,4 @@
-"""Equations as a Python module that needs NumPy only."""
+"""Equations as a Python module that needs only NumPy."""
 
 import builtins
 import keyword
@@ -85,14 +85,14 @@ QUIET = "@np.errstate(all='ignore')  # both sides of a condition are evaluated, 
 
 
 def python(program: Program) -> str:
-    """A module with one function, whose arguments are the program's inputs and which returns a named tuple of arrays.
+    """Return a module with one function of the program's inputs that returns a named tuple of arrays.
 
     Axes before the last of an argument mean many states at once.
 
     Raises
     ------
     FlexarmError
-        When Python has no way to write an operation, or a constant is not finite.
+        If Python has no form for an operation, or if a constant is not finite.
     """
     made = source(program, PYTHON)
     names = made.names

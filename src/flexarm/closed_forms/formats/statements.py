@@ -1,7 +1,8 @@
 """A program as a list of assignments in one language.
 
-What is used more than once gets a name, and so do sines and cosines; the rest is folded into the expression that uses
-it, as far as a line holds it. Sums and products lose the parentheses that would only fix the order of rounding.
+Values that are used more than once have a name, and so have sines and cosines. All others are part of the expression
+that uses them, as far as the line length allows. Sums and products have no parentheses that only determine the order of
+rounding.
 """
 
 import math
@@ -20,12 +21,12 @@ from flexarm.mechanics.parameters import Parameter
 from flexarm.native.program import INPUT, OUTPUT, PART, SINCOS, Instruction, instructions
 
 LONGEST = 76
-"""Characters of one expression."""
+"""Largest number of characters of one expression."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One value, given to a new temporary, or to one or two entries of an output."""
+    """One value, assigned to a new temporary, or to one or two entries of an output."""
 
     targets: tuple[str, ...]
     text: str
@@ -39,9 +40,9 @@ class Source:
     Attributes
     ----------
     name : str
-        Of the function.
+        Name of the function.
     names : dict
-        Inputs, outputs and "p" -> their names, kept clear of the language's own.
+        Inputs, outputs and "p" -> their names, which avoid reserved ones.
     fields, local : dict
         Symbols of parameters -> their names among the parameters, and inside the function.
     statements : tuple of Statement
@@ -62,12 +63,12 @@ class Source:
 
 
 def source(program: Program, language: Language) -> Source:
-    """The program's statements in a language.
+    """Return the program's statements in a language.
 
     Raises
     ------
     FlexarmError
-        When the language has no way to write an operation, or a constant is not finite.
+        If the language has no form for an operation, or if a constant is not finite.
     """
     taken, others = set(language.reserved), set(language.reserved)
     name = _free(program.name, taken)
@@ -106,11 +107,11 @@ def _statements(
     language: Language,
     taken: set[str],
 ) -> tuple[list[Statement], set[str], set[str]]:
-    """Statements, owners of the numbers they need, outputs with entries that are always zero.
+    """Return statements, owners of the numbers they need, and outputs with entries that are always zero.
 
-    Numbers of the inputs and entries of the outputs come with the names of their owners.
+    Numbers of the inputs and entries of the outputs have the names of their owners.
     """
-    # 1. where each value goes, and how often it is used; two entries of an output take it at once
+    # 1. targets of each value, and its number of uses; two entries of an output are assigned together
     steps = [_step(code, instruction) for instruction in code]
     goals: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     uses: Counter[int] = Counter()
@@ -130,7 +131,7 @@ def _statements(
     used: set[str] = set()
     sparse: set[str] = set()
     terms: dict[int, Term] = {}
-    folded: set[int] = set()  # those that have no name yet
+    folded: set[int] = set()  # values without a name so far
     angles: dict[tuple, int] = {}
     temporaries = count(1)
 
@@ -178,20 +179,20 @@ def _statements(
 
 
 def _step(code: list[Instruction], instruction: Instruction) -> tuple[int | str, tuple[int | float, ...]]:
-    """Operation and arguments; sine and cosine apart."""
+    """Operation and arguments, with sine and cosine separated."""
     if instruction.op != PART:
         return instruction.op, instruction.args
     return (ca.OP_SIN, ca.OP_COS)[instruction.index], code[int(instruction.args[0])].args
 
 
 def meaning(parameter: Parameter) -> str:
-    """A comment on a parameter."""
+    """Comment about a parameter."""
     unit = f" [{parameter.unit}]" if parameter.unit else ""
     return escape.comment(f"{parameter.name}{unit}: {parameter.meaning}")
 
 
 def remarks(program: Program, made: Source, language: Language) -> list[str]:
-    """Lines on the inputs and their numbers, and on the outputs."""
+    """Lines about the inputs with their numbers, and about the outputs."""
     lines: list[str] = []
     for x in (*program.inputs, *program.outputs):
         lines.append(remark(program, made, x))
@@ -201,12 +202,12 @@ def remarks(program: Program, made: Source, language: Language) -> list[str]:
 
 
 def remark(program: Program, made: Source, x: str) -> str:
-    """A line on one input or output."""
+    """Line about one input or output."""
     return made.names[x] + (f": {escape.comment(program.notes[x])}" if x in program.notes else "")
 
 
 def body(program: Program, made: Source, mark: str, assignment: Callable[[Statement], list[str]]) -> list[str]:
-    """Lines of the statements; where an output begins, an empty one and a comment behind the mark."""
+    """Lines of the statements; each output begins with an empty line and a comment after the mark."""
     lines: list[str] = []
     output = ""
     for statement in made.statements:

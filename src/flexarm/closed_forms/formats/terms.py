@@ -16,7 +16,7 @@ FUNCTIONS: dict[int, str] = {
     getattr(ca, f"OP_{name.upper()}"): f"{name}({{0}})"
     for name in "sqrt exp log sin cos tan asin acos atan sinh cosh tanh floor ceil".split()
 } | {ca.OP_ATAN2: "atan2({0}, {1})"}
-"""What the languages have in common."""
+"""Templates that the languages have in common."""
 
 LOGICAL = (ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE)
@@ -24,13 +24,13 @@ COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE)
 
 @dataclass(frozen=True)
 class Language:
-    """What one language writes in its own way.
+    """Syntax of one language.
 
     Attributes
     ----------
     name : str
     reserved : frozenset of str
-        Names that may not be given.
+        Reserved names.
     templates : dict
         Text of each operation that is not plain arithmetic.
     number : str
@@ -40,9 +40,9 @@ class Language:
     output : Callable
         (array, indices from 0, shape) -> one of its entries; no indices mean that it is one number.
     others : dict
-        Texts of nan and inf, where the language shall have them.
+        Texts of nan and inf, if the language may use them.
     truth : str
-        Template of the condition that a number is 1 and not 0, where numbers are no conditions.
+        Template of the condition that a number is 1 and not 0, if numbers are no conditions.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Language:
 
 
 class Strength(IntEnum):
-    """How firmly an expression holds together; a negative one is a product behind a minus sign."""
+    """Binding strength of an expression; a negative one is a product after a minus sign."""
 
     TRUTH, SUM, NEGATIVE, PRODUCT, ATOM = range(5)
 
@@ -69,22 +69,22 @@ class Term(NamedTuple):
 
     @property
     def negative(self) -> bool:
-        """Whether it stands behind a minus sign."""
+        """True if the expression begins with a minus sign."""
         return self.strength == Strength.NEGATIVE
 
     @property
     def inner(self) -> str:
-        """In parentheses if it is a sum."""
+        """The expression, in parentheses if it is a sum."""
         return f"({self.text})" if self.strength <= Strength.SUM else self.text
 
     @property
     def size(self) -> str:
-        """As a factor, without the sign."""
+        """The expression as a factor, without the sign."""
         return self.inner.removeprefix("-")
 
 
 def constant(value: float, language: Language) -> Term:
-    """A number."""
+    """Return a number as a term."""
     if not math.isfinite(value):
         if text := language.others.get(repr(abs(value))):
             return Term(f"-{text}", Strength.NEGATIVE) if value < 0 else Term(text)
@@ -93,21 +93,21 @@ def constant(value: float, language: Language) -> Term:
 
 
 def numeric(term: Term, language: Language) -> Term:
-    """The same, a condition as 1 or 0."""
+    """Return the term, with a condition as 1 or 0."""
     return Term(language.number.format(term.text)) if term.strength == Strength.TRUTH else term
 
 
 def condition(term: Term, language: Language) -> Term:
-    """The same, a number as a condition."""
+    """Return the term, with a number as a condition."""
     if term.strength == Strength.TRUTH or not language.truth:
         return term
     return Term(language.truth.format(term.inner), Strength.TRUTH)
 
 
 def operation(op: int | str, operands: list[Term], language: Language) -> Term:
-    """One operation.
+    """Return the term of one operation.
 
-    A reciprocal is a product that begins with 1.0/, and a factor takes the place of the 1.0.
+    A reciprocal is a product that begins with 1.0/, and a factor replaces the 1.0.
     """
     if isinstance(op, int) and op not in (ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_MUL, ca.OP_SQ, ca.OP_TWICE):
         return _call(op, operands, language)
@@ -139,7 +139,7 @@ def _product(text: str, negative: bool) -> Term:
 
 
 def _call(op: int, operands: list[Term], language: Language) -> Term:
-    """An operation by the language's template; an operator, which has no parentheses, needs them around sums."""
+    """Return an operation by the language's template. Operators have no parentheses, so sums within them need some."""
     if op not in language.templates:
         names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
         raise FlexarmError(f"{language.name}: no way to write the CasADi operation {names[op]}")

@@ -9,7 +9,9 @@ from flexarm.closed_forms.parts import PARTS, known, motion_line, of_motion
 
 
 def text(equations: Derived, parts: Sequence[str] | None = None) -> str:
-    """Coordinates, parameters, abbreviations, the entries of the matrices or of some; SymPy reads right-hand sides."""
+    """Return coordinates, parameters, abbreviations, and the entries of all or some matrices; SymPy reads right-hand
+    sides.
+    """
     arm = equations.arm
     names = of_motion(arm) if parts is None else known(parts)
     equations.derive(*names)
@@ -44,7 +46,7 @@ def text(equations: Derived, parts: Sequence[str] | None = None) -> str:
 
 
 def infix(form: Form) -> str:
-    """A sum as Python and SymPy write it."""
+    """Return a sum in the syntax of Python and SymPy."""
     texts = [_product(product) for product in form]
     return "".join(
         text if i == 0 else f" - {text[1:]}" if text.startswith("-") else f" + {text}" for i, text in enumerate(texts)
