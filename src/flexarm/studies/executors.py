@@ -113,7 +113,7 @@ class Pool:
             self._common = self._new(self._count)
         try:
             return self._common.submit(*work)
-        except BrokenExecutor:  # the running chunks are known to be lost; the pool is replaced here first
+        except BrokenExecutor:  # the running chunks report it as well; it is noticed here first
             self._common = self._new(self._count)
             return self._common.submit(*work)
         except RuntimeError as error:
