@@ -250,10 +250,10 @@ def test_a_docstring_is_taken_apart(making):
     descriptions = making("descriptions")
     assert descriptions.parameters(fa.Beam)["mass"] == (
         "float",
-        "[kg], [kg/m]: one of them, or a material and a section.",
+        "Mass [kg], or mass per length [kg/m]. Give one of them, or a material and a section.",
     )
-    assert descriptions.meanings(fa.Revolute)["damping"][1].startswith("Viscous, on the link side")
-    assert descriptions.summary(fa.Payload) == "What a link carries, its centre of mass at the tip."
+    assert descriptions.meanings(fa.Revolute)["damping"][1].startswith("Viscous damping on the link side")
+    assert descriptions.summary(fa.Payload) == "Payload of a link, with its centre of mass at the tip."
 
 
 def test_markup_of_docstrings_is_that_of_the_site(making):

@@ -1,12 +1,12 @@
-"""The command `flexarm`: its commands together, what goes wrong, and the status it ends with.
+"""The command `flexarm`: its commands, its error messages, and its exit status.
 
     0    done
-    1    a run failed; the part before is kept
-    2    refused: what was asked for cannot be understood, done, read or written
-    70   a fault of flexarm's own, which should never be seen
-    130  Ctrl-C; the part of a run before it is kept
+    1    a run failed; the part before is stored
+    2    rejected: the request cannot be understood, done, read or written
+    70   an internal error of flexarm, which should never occur
+    130  Ctrl-C; the part of a run before it is stored
 
-Whatever goes wrong is one line on standard error.
+Every error message is one line on standard error.
 """
 
 import atexit
@@ -63,28 +63,34 @@ def common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """What is asked of no command."""
+    """Options of `flexarm` itself, without a command."""
 
 
 USAGE: Any = typer.BadParameter.__mro__[2]
-"""What is wrong with the arguments: ClickException, of click or of typer's own copy of it."""
+"""Class of errors in the arguments: ClickException, of click or of typer's own copy of it."""
 
 LEAST_MEMORY = 800_000_000
-"""Bytes of address space below which libraries fail, hang or end the process: OpenBLAS as it is loaded (0.35 GB), LLVM
-as it compiles (0.55 GB), HDF5 as it writes (0.7 GB), measured with the Canadarm."""
+"""Smallest address space in bytes with which all libraries work.
+
+With less, libraries fail, hang or end the process: OpenBLAS when it is loaded (0.35 GB), LLVM when it compiles (0.55
+GB), HDF5 when it writes (0.7 GB), measured with the Canadarm.
+"""
 
 NOT_LOADED = re.compile(r"shared object|dylib|DLL load|annot allocate memory")
-"""Words in the message of Python about a shared library that it cannot load."""
+"""Words in Python's message on a shared library that cannot be loaded."""
 
 NEW_OBJECTS = 500_000
-"""Between two searches for garbage, more than a short command makes. With Python's own number, 700, what libraries make
-when they are imported is searched hundreds of times, which takes a tenth of the command's time."""
+"""Number of new objects between two garbage collections, which is more than a short command creates.
+
+With Python's default, 700, the objects of imported libraries are searched hundreds of times. This takes a tenth of the
+command's time.
+"""
 
 
 def main() -> NoReturn:
     """Entry point."""
     gc.set_threshold(NEW_OBJECTS)
-    atexit.register(gc.freeze)  # the last search, through all that there is: a third of a second
+    atexit.register(gc.freeze)  # skips the last collection over all objects, which takes a third of a second
     try:
         usable_streams()
         status = too_little_memory() or ended(lambda: app(sys.argv[1:] or ["--help"], standalone_mode=False))
@@ -98,10 +104,10 @@ def main() -> NoReturn:
 
 
 def ended(work: Callable[[], Any]) -> int:
-    """Do the work; say in a line what stopped it, and return the exit status.
+    """Do the work, print one line on an error that stopped it, and return the exit status.
 
-    Warnings are lines too, each of them once. A run that Ctrl-C ends stops the command, unless that asks for the part:
-    nobody compares it with whole ones.
+    Warnings are lines, too, without repetition. A run that Ctrl-C ends stops the command, unless the command asks for
+    the part, since nobody compares a part with complete runs.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedRun)
@@ -130,7 +136,7 @@ def ended(work: Callable[[], Any]) -> int:
             complain(str(error))
             return REFUSED
         except USAGE as error:
-            said = error.format_message()  # in which whatever was typed stands in full, and a word of pydantic's
+            said = error.format_message()  # contains the complete input, and a word from pydantic
             said = said.replace(": Value error, ", ": ", 1)
             complain(said if len(said) <= 1000 else f"{said[:500]} ... {said[-200:]}")
             return REFUSED
@@ -143,7 +149,7 @@ def ended(work: Callable[[], Any]) -> int:
                 return REFUSED
             complain(f"a fault of flexarm's own, please report it: {type(error).__name__}: {error}; {_place(error)}")
             return FAULT
-        if status == INTERRUPTED:  # typer has caught a Ctrl-C itself
+        if status == INTERRUPTED:  # typer has caught Ctrl-C itself
             complain("interrupted")
         return status if isinstance(status, int) else DONE
 
@@ -168,7 +174,7 @@ def _first(text: str) -> str:
 
 
 def _place(error: Exception) -> str:
-    """Where in the package an error was raised, for the report."""
+    """Return the place in the package where an error was raised, for the report."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "flexarm" in frame.filename] or frames
     return f"{ours[-1].filename.rpartition('flexarm')[2].lstrip('/')}, line {ours[-1].lineno}"

@@ -1,11 +1,11 @@
-"""The house style: how every figure of the package looks, on paper, on a white page and on a dark one.
+"""House style of all figures, on paper, on a white page and on a dark one.
 
-A figure lies on a white card of its own, so that it can be read wherever it is put; as SVG the card is dark where the
-reader's pages are. Curves have colours that stand out from both cards, and dashes, widths or marks that tell them apart
-without colour. What is drawn in several figures looks the same in all of them: the i-th link, joint or run has the i-th
-colour and dashes, what is wanted is thin and dashed in the colour of the text, what was measured is broad and grey.
+A figure has a white background of its own, so that it is readable on any page. As SVG the background is dark on dark
+pages. The colours of curves contrast with both backgrounds. Dashes, widths or marks distinguish curves without colour.
+The i-th link, joint or run has the same colour and dashes in all figures. Desired values are thin and dashed in the
+colour of the text, and measured values are broad and grey.
 
-Nothing here changes matplotlib's own settings, which are the user's, and matplotlib is imported by the first figure.
+This module does not change matplotlib's settings, which belong to the user. The first figure imports matplotlib.
 """
 
 import io
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 PAPER, INK = "#ffffff", "#1f2328"
 DARK_PAPER, DARK_INK = "#16181d", "#d7dae0"
 SOFT = "#808080"
-"""Of the cards and what is written on them; grey for what lies beneath."""
+"""Colours of backgrounds and texts, and grey for elements in the background."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#997a00", "#7a6fc9")
-"""Those of Okabe and Ito, for readers who see fewer colours, the light ones darkened."""
+"""Colours of Okabe and Ito for colour-blind readers, with the light ones darkened."""
 
 DASHES: tuple[Any, ...] = (
     "solid",
@@ -37,52 +37,55 @@ POLES, ZEROS = ("x", "+", "1", "2", "3", "4"), ("o", "s", "D", "^", "v", "p")
 MARKS = ("", "o", "s", "^", "D", "v", "X", "P", "<", ">", "p", "h")
 
 CURVE, THIN, BROAD, FINE = 1.6, 0.9, 3.2, 0.6
-"""Widths of lines, in points: FINE is what stands around the curves."""
+"""Widths of lines, in points. FINE is for everything around the curves."""
 
 DOT = 4.0
 """Size of a mark, in points."""
 
 SMALL, TINY, MEDIUM = 9.0, 8.0, 11.0
-"""Sizes of letters, in points: the axes', a legend's, a title's."""
+"""Sizes of text, in points: of axes, legends and titles."""
 
 MANY = 240
-"""Samples of a curve, where nobody says how many it has."""
+"""Default number of samples of a curve."""
 
 WANTED: dict[str, Any] = {"color": INK, "linewidth": THIN, "linestyle": (0, (5, 3))}
-"""A reference, what is exact."""
+"""Style of a reference or an exact value."""
 
 PRINTED: dict[str, Any] = {"color": INK, "linestyle": "", "marker": "x", "markersize": 5.2}
-"""Numbers that a paper has printed."""
+"""Style of values printed in a paper."""
 
 MEASURED: dict[str, Any] = {"color": SOFT, "linewidth": BROAD, "linestyle": "solid"}
-"""What another curve is laid upon."""
+"""Style of a curve on which another curve is drawn."""
 
 BAND: dict[str, Any] = {"color": SOFT, "alpha": 0.35, "linewidth": 0.0}
-"""Between which bounds something should be."""
+"""Style of an area between bounds."""
 
 MODEL: dict[str, Any] = {"color": INK, "linewidth": THIN, "linestyle": "solid"}
-"""What is computed beside what was measured."""
+"""Style of computed values beside measured ones."""
 
 RULE: dict[str, Any] = {"color": SOFT, "linewidth": THIN, "linestyle": (0, (1, 2))}
-"""A line across the axes: zero, a limit."""
+"""Style of a line across the axes, such as zero or a limit."""
 
 
 def colour(i: int) -> str:
-    """Of the i-th of several things."""
+    """Return the colour of the i-th of several things."""
     return COLOURS[i % len(COLOURS)]
 
 
 def curve(i: int, samples: int = MANY, **more: Any) -> dict[str, Any]:
-    """How the i-th of several curves is drawn: colour, dashes and, once these have all been used, marks.
+    """Return the style of the i-th curve: colour, dashes and, after all dashes have been used, marks.
 
-    `samples` says of how many points it is; what is in `more` stands for what it would have: `linewidth`, `color`.
+    `samples` is its number of points. Values in `more` override others: `linewidth`, `color`.
     """
     look: dict[str, Any] = {"color": colour(i), "linewidth": CURVE, "linestyle": DASHES[i % len(DASHES)]}
     return look | marked(i // len(DASHES), i, samples) | more
 
 
 def marked(k: int, i: int = 0, samples: int = MANY) -> dict[str, Any]:
-    """The k-th mark at a dozen of a curve's samples, the i-th curve's beside the others'; none for k = 0."""
+    """Return the k-th mark at about twelve samples of the i-th curve, at other places than those of other curves.
+
+    There is no mark for k = 0.
+    """
     if not k % len(MARKS):
         return {}
     places = (samples * (i % 6) // 72, max(1, samples // 12))
@@ -90,38 +93,38 @@ def marked(k: int, i: int = 0, samples: int = MANY) -> dict[str, Any]:
 
 
 def points(i: int, **more: Any) -> dict[str, Any]:
-    """How the i-th of several sets of points is drawn."""
+    """Return the style of the i-th of several sets of points."""
     look: dict[str, Any] = {"color": colour(i), "linestyle": "", "markersize": DOT}
     return look | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markerfacecolor": "none"} | more
 
 
 def pole(i: int) -> dict[str, Any]:
-    """How the poles of the i-th of several systems are drawn."""
+    """Return the style of the poles of the i-th of several systems."""
     return points(i) | {"marker": POLES[i % len(POLES)], "markersize": 1.6 * DOT}
 
 
 def zero(i: int) -> dict[str, Any]:
-    """How the zeros of the i-th of several systems are drawn."""
+    """Return the style of the zeros of the i-th of several systems."""
     return points(i) | {"marker": ZEROS[i % len(ZEROS)], "markersize": 1.4 * DOT}
 
 
 def cloud(i: int, count: int) -> dict[str, Any]:
-    """How a cloud of so many points is drawn, where many lie above each other."""
+    """Return the style of a cloud with this number of points, many of them overlapping."""
     return points(i) | {"marker": ".", "markersize": DOT / 2 if count > 300 else DOT, "alpha": 0.5}
 
 
 def joined(i: int, **more: Any) -> dict[str, Any]:
-    """How the i-th of several curves through few points is drawn: a mark at each."""
+    """Return the style of the i-th of several curves through few points, with a mark at each."""
     return curve(i) | {"marker": MARKS[1 + i % (len(MARKS) - 1)], "markersize": DOT, "markevery": 1} | more
 
 
 def upright(i: int) -> dict[str, Any]:
-    """How the i-th of several sets of upright lines is drawn."""
+    """Return the style of the i-th of several sets of vertical lines."""
     return {"colors": colour(i), "linestyles": [DASHES[i % len(DASHES)]], "linewidths": CURVE}
 
 
 def bar(i: int, **more: Any) -> dict[str, Any]:
-    """How the i-th of several bars is filled."""
+    """Return the style of the i-th of several bars."""
     return {"facecolor": colour(i), "edgecolor": PAPER, "hatch": HATCHES[i % len(HATCHES)], "linewidth": FINE} | more
 
 
@@ -129,7 +132,7 @@ def bar(i: int, **more: Any) -> dict[str, Any]:
 
 
 def figure(width: float, height: float, dark: bool = False, **options: Any) -> "Figure":
-    """An empty card [inches]; options are those of matplotlib's `Figure`."""
+    """Return an empty figure of this size [inches]. Options are those of matplotlib's `Figure`."""
     from matplotlib.figure import Figure
 
     paper = DARK_PAPER if dark else PAPER
@@ -137,14 +140,14 @@ def figure(width: float, height: float, dark: bool = False, **options: Any) -> "
 
 
 def s_plane(axes: Any) -> None:
-    """Axes on which poles of continuous systems, or of sampled ones as such, are drawn."""
+    """Set up axes for the poles of continuous systems, or for those of sampled systems in the s plane."""
     axes.axhline(0.0, **RULE)
     axes.axvline(0.0, **RULE)
     axes.set(xlabel="real part [1/s]", ylabel="imaginary part [rad/s]")
 
 
 def finished(figure: "Figure") -> "Figure":
-    """The same figure, all that stands around its curves in the house style."""
+    """Return the same figure, with everything around its curves in the house style."""
     dark = figure.get_gid() == "flexarm-dark"
     paper, ink = (DARK_PAPER, DARK_INK) if dark else (PAPER, INK)
     for axes in figure.axes:
@@ -164,7 +167,7 @@ def finished(figure: "Figure") -> "Figure":
 
 
 def _write(things: Any, size: float, ink: str) -> None:
-    """Texts among these get the colour of the ink, and this size if they are larger."""
+    """Set the text colour, and reduce larger texts to this size."""
     from matplotlib.text import Text
 
     for text in things:
@@ -183,13 +186,13 @@ def _dress(legends: Any, paper: str, ink: str) -> None:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 _SAVING = threading.RLock()
-"""Matplotlib takes how it writes SVG and PDF from settings of the process."""
+"""Lock for writing SVG and PDF, since matplotlib's settings for them belong to the process."""
 
-if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it held for ever
+if hasattr(os, "register_at_fork"):  # a child forked meanwhile would find the lock held forever
     os.register_at_fork(before=_SAVING.acquire, after_in_parent=_SAVING.release, after_in_child=_SAVING.release)
 
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "flexarm", "pdf.fonttype": 42, "ps.fonttype": 42}
-"""Letters stay letters, which can be searched for and marked; the same figure is the same file."""
+"""Settings with which texts stay texts that can be searched and selected, and equal figures give equal files."""
 
 DATES = {"svg": "Date", "pdf": "CreationDate", "eps": "CreationDate", "ps": "CreationDate"}
 
@@ -197,10 +200,9 @@ TURNED = {PAPER: DARK_PAPER, INK: DARK_INK}
 
 
 def rendered(figure: "Figure", suffix: str, dpi: float = 120) -> bytes:
-    """A figure as a file of this kind, "png", "svg", "pdf", ...; raises `ValueError` for one matplotlib cannot write.
+    """Return a figure as a file of this kind, "png", "svg", "pdf", ... Raises `ValueError` for an unsupported kind.
 
-    Letters and curves of SVG and PDF are letters and curves. An SVG of a figure in the house style turns dark where the
-    reader's pages are.
+    SVG and PDF contain texts and curves, not pixels. An SVG of a figure in the house style is dark on dark pages.
     """
     from matplotlib import rc_context
 
@@ -214,7 +216,7 @@ def rendered(figure: "Figure", suffix: str, dpi: float = 120) -> bytes:
 
 
 def _turning() -> str:
-    """Rules of CSS that exchange the card's colours."""
+    """Return CSS rules that exchange the colours of the background and of texts."""
     rules = [
         f'#flexarm [style*="{what}: {light}"] {{{what}: {dark} !important}}'
         for light, dark in TURNED.items()

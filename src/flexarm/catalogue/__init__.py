@@ -1,4 +1,4 @@
-"""The arms, scenarios and studies that come with the package, and files to start from, as .toml files."""
+"""Arms, scenarios and studies that come with the package, and templates for a first start, as .toml files."""
 
 PLACES = {"arm": "arms", "scenario": "scenarios", "study": "studies"}
-"""Folders of what has a name."""
+"""Folders of the arms, scenarios and studies."""

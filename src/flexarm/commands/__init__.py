@@ -1,1 +1,1 @@
-"""The commands of the command line, a file a group; `cli` puts them together."""
+"""Commands of the command line, one file for each group. The module `cli` combines them."""

@@ -1,4 +1,4 @@
-"""What an arm is: show, modes."""
+"""Commands that describe an arm: show, modes."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -47,7 +47,7 @@ def show(
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """What an arm is, in numbers."""
+    """Return the properties of an arm in numbers."""
     import numpy as np
 
     from flexarm.description.free import FreeBase
@@ -95,7 +95,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
 
 def _base(base: Any) -> dict[str, Any]:
-    """A free base, in numbers."""
+    """Return the properties of a free base in numbers."""
     from flexarm.description.arm import tensor
 
     return {
@@ -108,11 +108,11 @@ def _base(base: Any) -> dict[str, Any]:
 
 
 NUMBERS = ("gear_ratio", "rotor_inertia", "stiffness", "spring_damping", "damping")
-"""Of a linear drive, as a joint has them."""
+"""Parameters of a linear drive, as a joint has them."""
 
 
 def _drive(link: str, joint: Any) -> dict[str, Any]:
-    """What lies between the actuator and the joint of a link: the parts that are there, each with what it was given."""
+    """Return the drive of a link's joint: its parts, each with the values that were given."""
     from flexarm.description.joints import units
 
     linear = [
@@ -131,7 +131,7 @@ def _drive(link: str, joint: Any) -> dict[str, Any]:
 
 
 def _given(part: Any, before: str = "") -> list[dict[str, Any]]:
-    """The fields of a part that are not what they are by default, and those of parts in it: name, value, unit."""
+    """Return name, value and unit of the fields of a part, and of its inner parts, that differ from their defaults."""
     from flexarm.checks import unit_of
 
     found = []
@@ -144,7 +144,7 @@ def _given(part: Any, before: str = "") -> list[dict[str, Any]]:
 
 
 def _show_drives(drives: list[dict[str, Any]]) -> None:
-    """Where a joint has more than a linear drive."""
+    """Print the drives if a joint has more than a linear drive."""
     if not any(each["parts"] for each in drives):
         return
     drawn = table("drive", "input", "part", "")
@@ -158,7 +158,7 @@ def _show_drives(drives: list[dict[str, Any]]) -> None:
 
 
 def _words(fields: list[dict[str, Any]]) -> str:
-    """ "coulomb 5, viscous 0.1" """
+    """Return the fields as a text such as "coulomb 5, viscous 0.1"."""
     return ", ".join(f"{each['name']} {_word(each['value'])}" for each in fields) or "-"
 
 
@@ -169,7 +169,7 @@ def _word(value: Any) -> str:
 
 
 def _show_base(base: dict[str, Any]) -> None:
-    """A free base and what pushes and turns it."""
+    """Print a free base and its thrusters."""
     import numpy as np
 
     I = np.array(base["inertia"])
@@ -220,7 +220,7 @@ def _show_facts(found: dict[str, Any]) -> None:
 
 
 def _parameters(arm: Any) -> dict[str, Any]:
-    """The numbers of an arm that may vary, and the names of those that are zero."""
+    """Return the parameters of an arm that may vary, and the names of those that are zero."""
     from flexarm.model import Model, variable
 
     seen = Model(arm, ["*"]).parameters
@@ -245,7 +245,7 @@ def _show_parameters(found: dict[str, Any]) -> None:
 
 
 def _convergence(found: Any) -> dict[str, Any]:
-    """What more modes change."""
+    """Return the changes due to more modes."""
     return {
         "modes": [{"where": where, "now": now, "with_more": more} for where, (now, more) in found.modes.items()],
         "kept": [{"where": where, "why": why} for where, why in found.kept.items()],
@@ -286,7 +286,7 @@ def modes(
 ) -> None:
     """List the natural modes of an arm about a configuration.
 
-    Each with its frequency, and the coordinates that take part.
+    Prints the frequency of each mode, and the coordinates that take part.
     """
     from flexarm.description.load import load
     from flexarm.model import Model
@@ -322,7 +322,7 @@ def modes(
 
 
 def _configuration(model: Any, settings: list[str]) -> Any:
-    """The arm's rest, and what `--at` says of it."""
+    """Return the configuration at rest with the changes of `--at`."""
     import numpy as np
 
     from flexarm.checks import meant
@@ -342,7 +342,7 @@ def _configuration(model: Any, settings: list[str]) -> Any:
 
 
 def _modes(model: Any, q: Any, free: bool) -> dict[str, Any]:
-    """Frequencies and shapes; a shape's largest coordinate is 1."""
+    """Return frequencies and shapes. The largest coordinate of a shape is 1."""
     import numpy as np
 
     from flexarm.attitude import local_names

@@ -1,4 +1,4 @@
-"""The public set of problems: benchmark-set."""
+"""Command for the public set of problems: benchmark-set."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Action(StrEnum):
-    """What to do with the set."""
+    """Actions on the set of problems."""
 
     LIST = "list"
     SHOW = "show"
@@ -30,7 +30,7 @@ TAKES = {
     Action.EXPORT: "a FOLDER",
     Action.SCORE: "a PROBLEM and a FILE",
 }
-"""What each action takes; as many as are in capitals."""
+"""Arguments of each action. The words in capitals are counted."""
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
@@ -58,7 +58,7 @@ def benchmark_set(
 ) -> None:
     """Show, export and score the public set of problems.
 
-    Each has a description in words and numbers and a converged trajectory with its uncertainty, for any tool.
+    Each problem has a description in words and numbers, and a converged trajectory with its uncertainty, for any tool.
     """
     from flexarm.problems import export, problem, score
 

@@ -1,4 +1,4 @@
-"""What a shell may complete: names of what is bundled, and .toml files. Nothing is loaded for it but their texts."""
+"""Shell completion of bundled names and of .toml files. It reads only the texts of bundled files."""
 
 import os
 import re
@@ -12,14 +12,14 @@ from flexarm.catalogue import PLACES
 
 LONGEST = 60
 PLAIN = re.compile(r"[\w@%+,][\w@%+=,.-]*\.(\w+)")
-"""Names of files that no shell has to quote."""
+"""Pattern of file names that no shell has to quote."""
 
 
 def bundled_or_file(*kinds: str, files: tuple[str, ...] = ("toml",)) -> Callable[[str], list[tuple[str, str]]]:
-    """Completes an argument that is the name of something bundled of these kinds, or a file with one of the endings."""
+    """Return a function that completes a bundled name of these kinds, or a file with one of these endings."""
 
     def complete(incomplete: str) -> list[tuple[str, str]]:
-        if os.sep in incomplete:  # a path, which shells complete better; they do where nothing is found here
+        if os.sep in incomplete:  # shells complete paths better, and do so if nothing is returned here
             return []
         known = [(name, said) for kind in kinds for name, said in _bundled(kind) if name.startswith(incomplete)]
         return known + [(name, "") for name in _files(files) if name.startswith(incomplete)]
@@ -28,7 +28,7 @@ def bundled_or_file(*kinds: str, files: tuple[str, ...] = ("toml",)) -> Callable
 
 
 def _bundled(kind: str) -> list[tuple[str, str]]:
-    """Names, sorted, and descriptions as long as shells show them on one line."""
+    """Return sorted names, and descriptions short enough for one line in the shell."""
     import tomllib
 
     found = []
@@ -40,7 +40,7 @@ def _bundled(kind: str) -> list[tuple[str, str]]:
 
 
 def _files(endings: tuple[str, ...]) -> list[str]:
-    """The files of the folder in which the shell is that end so, but those whose names a shell would have to quote."""
+    """Return the files in the current folder with these endings, without names that a shell would have to quote."""
     try:
         plain = filter(None, map(PLAIN.fullmatch, os.listdir()))
         return sorted(each.string for each in plain if each[1] in endings)
@@ -56,4 +56,4 @@ ScenarioArgument = Annotated[
         autocompletion=bundled_or_file("scenario"),
     ),
 ]
-"""The argument of a command that takes one."""
+"""Type of a command's argument that is a scenario."""

@@ -1,4 +1,4 @@
-"""An arm's equations in closed form: derive."""
+"""Command that derives an arm's equations in closed form: derive."""
 
 from pathlib import Path
 from typing import Annotated

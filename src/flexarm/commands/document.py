@@ -1,7 +1,7 @@
-"""What a command has found as one JSON document, for programs: `--json`.
+"""Results of a command as one JSON document for programs: `--json`.
 
-Keys are ours and stay; what a user has named is a value and never a key. Numbers are in SI units, and `units` says in
-which, for every key that has one. A number that does not exist is null, an infinite one the text Infinity or -Infinity.
+Keys are fixed, and names given by the user are values, never keys. Numbers are in SI units. `units` has the unit of
+every key that has one. A number that does not exist is null. An infinite number is the text Infinity or -Infinity.
 """
 
 import json
@@ -95,43 +95,43 @@ UNITS = {
     "turned_most": "rad",
     "work": "J",
 }
-"""Of every key whose number has one; an object with a key `unit` says its own, and counts have none."""
+"""Units of all keys whose values have one. An object with a key `unit` states its own unit, and counts have none."""
 
 
 def show_document(command: str, found: Mapping[str, Any]) -> None:
-    """Print what a command has found, and nothing else."""
-    if sys.stdout is not None:  # closed by who has started the command
+    """Print the results of a command, and nothing else."""
+    if sys.stdout is not None:  # closed by the program that started the command
         print(document(command, found))
 
 
 def document(command: str, found: Mapping[str, Any]) -> str:
-    """What a command has found, its name, the version, and the units of the keys that occur."""
+    """Return the results of a command with its name, the version, and the units of the keys that occur."""
     body = plain(found)
     keys = {*_keys(body)}
     units = {key: unit for key, unit in UNITS.items() if key in keys}
-    # ASCII: a terminal or a pipe of any encoding has its letters
+    # ASCII characters exist in every encoding of a terminal or a pipe
     return json.dumps({"flexarm": __version__, "command": command, "units": units} | body, indent=2, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """The same of what JSON has: arrays as lists, NaN as null, infinity as a text, paths as texts."""
+    """Return a value as JSON types: arrays as lists, NaN as null, infinity as a text, paths as texts."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):  # an array, or a number of NumPy's
+    if hasattr(value, "tolist"):  # an array, or a NumPy number
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, PathLike):
         value = fspath(value)
     if isinstance(value, str):
-        return escape.attribute(value)  # halves of surrogate pairs, which other readers of JSON refuse
+        return escape.attribute(value)  # halves of surrogate pairs, which other JSON readers reject
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
     return value
 
 
 def _keys(value: Any) -> Iterator[str]:
-    """Every key of a document, at any depth."""
+    """Yield every key of a document, at any depth."""
     if isinstance(value, dict):
         yield from value
         value = list(value.values())

@@ -1,4 +1,4 @@
-"""An arm for other programs: export."""
+"""Command that exports an arm to other programs: export."""
 
 from collections.abc import Callable
 from os.path import realpath
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from flexarm.simulation.sampled import Sampled
 
 VERSIONS = ("2.0", "3.0")
-"""Of FMUs."""
+"""Versions of FMI."""
 
 FOLDERS = {"--c", "--law", "--simulink"}
-"""Options that name a folder."""
+"""Options whose value is a folder."""
 
 LAWS = ("--law", "--law-fmu", "--ssp")
-"""Options for which a scenario is needed."""
+"""Options that need a scenario."""
 
 USED_BY = {
     "--period": LAWS,
@@ -34,7 +34,7 @@ USED_BY = {
     "--segments": ("--mjcf", "--exudyn"),
     "--vary": ("--c", "--fmu", "--simulink", "--modelica", "--ssp"),
 }
-"""Options that say how, and those that say what, by which they are heard."""
+"""Options with settings, and the output options to which they apply."""
 
 Check = Callable[[Path, str], None]
 
@@ -82,8 +82,8 @@ def export(
 ) -> None:
     """Write an arm for C, FMI and other simulators.
 
-    Those are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law goes to C and FMI; its arm then starts
-    where the scenario does, and its FMU shows what the law measures.
+    These are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law can be written as C and FMI. Its arm then
+    starts in the initial state of the scenario, and the arm's FMU has the measurements of the law as outputs.
     """
     import time
 
@@ -163,9 +163,9 @@ def export(
 
 
 def _check_apart(asked: dict[str, Path]) -> None:
-    """That nothing is written over what another option writes.
+    """Raise `DescriptionError` if two options would write to the same place.
 
-    A folder may have several things in it, but for two CMakeLists.txt.
+    A folder may contain the output of several options, but only one CMakeLists.txt.
     """
     taken: dict[str, str] = {}
     for option, path in asked.items():
@@ -177,7 +177,7 @@ def _check_apart(asked: dict[str, Path]) -> None:
 
 
 def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[Sampled, dict[str, Any]]":
-    """The sampled law of a scenario, and where its motion begins."""
+    """Return the sampled law of a scenario, and its initial state."""
     from flexarm.simulation.sampled import Sampled
 
     where = f"scenario {scenario.name!r}"

@@ -1,4 +1,4 @@
-"""The optimal motion of a scenario: optimize."""
+"""Command that computes the optimal motion of a scenario: optimize."""
 
 import tomllib
 import warnings
@@ -35,8 +35,8 @@ def optimize(
 ) -> None:
     """Find the optimal motion that a scenario asks for.
 
-    How long it takes, beside the rigid arm's; where it ends, and what it leaves ringing; which limits hold it up. A
-    motion that has been found is kept, and told at once the next time.
+    Prints its duration compared with the rigid arm's, the error and the residual vibration at the end, and the active
+    limits. A motion that has been found is stored, and shown immediately the next time.
     """
     from flexarm.model import Model
     from flexarm.optimal.active import active
@@ -58,13 +58,13 @@ def optimize(
     model = Model(chosen.loaded_arm())
     pressed: list[str] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("always", InterruptedRun)  # what there is is shown, and then it is said
+        warnings.simplefilter("always", InterruptedRun)  # the results are shown before the message
         show = warnings.showwarning
         warnings.showwarning = lambda message, kind, *rest: (
             pressed.append(str(message)) if issubclass(kind, InterruptedRun) else show(message, kind, *rest)
         )
         motion: Any = chosen.motion(model)
-    limits = chosen.reference.limits or Limits()  # type: ignore[union-attr]  # as above
+    limits = chosen.reference.limits or Limits()  # type: ignore[union-attr]  # checked above
     found = _document(chosen, model, motion, active(model, motion, limits))
     if not json:
         _show(found)
@@ -83,7 +83,7 @@ def optimize(
 
 
 def _changed(scenario: "Scenario", reference: "OptimalReference", given: list[str]) -> "Scenario":
-    """The scenario with other values of keys of its reference; raises `DescriptionError`."""
+    """Return the scenario with other values in its reference. Raises `DescriptionError`."""
     whole: dict[str, Any] = {
         key: dict(value) if isinstance(value, Described | Mapping) else value for key, value in reference
     }
@@ -106,7 +106,7 @@ def _changed(scenario: "Scenario", reference: "OptimalReference", given: list[st
 
 
 def _value(text: str) -> Any:
-    """As in a file; a word needs no quotes."""
+    """Return a value written as in a file. A word needs no quotes."""
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except (ValueError, RecursionError):
@@ -141,7 +141,10 @@ def _document(scenario: "Scenario", model: "Model", motion: "OptimalMotion", lim
 
 
 def _page(scenario: "Scenario", place: Path) -> SimulationError | None:
-    """Write the page of the scenario's run, under the motion's torques where nothing else drives it; why it failed."""
+    """Write the page of the scenario's run, and return the error that ended the run, or None.
+
+    Without another input, the arm is driven by the torques of the motion.
+    """
     from flexarm.pictures.view import viewed
 
     if scenario.input is None and scenario.controller is None:

@@ -1,4 +1,4 @@
-"""The four papers, reproduced: papers."""
+"""Command that reproduces the four papers: papers."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ def papers(
 ) -> None:
     """Reproduce the four papers, or one of them.
 
-    Draws their figures, and prints each claim beside what comes out here.
+    Draws their figures, and prints each claim beside the result of this package.
     """
     import time
 
@@ -55,7 +55,7 @@ def papers(
 
 
 def _found(paper: Any, parts: list[Any], path: Path, seconds: float) -> dict[str, Any]:
-    """What a paper says beside what came out here."""
+    """Return the claims of a paper with the results of this package."""
     said = ("where", "says", "printed", "ours", "verdict", "correction", "note")
     return {
         "name": paper.name,

@@ -1,4 +1,4 @@
-"""An arm alive in the browser: play."""
+"""Command that simulates an arm live in the browser: play."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,9 +22,9 @@ def play(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; default NAME-live.html.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
 ) -> None:
-    """Write a page in which the arm itself runs.
+    """Write a page that simulates the arm itself.
 
-    Drag its target, push it, change controller, payload and stiffness.
+    On the page you drag the arm's target, push the arm, and change controller, payload and stiffness.
     """
     from flexarm.pictures.play import played
     from flexarm.pictures.view import check_suffix, opened

@@ -1,4 +1,4 @@
-"""Scenarios that are run: simulate, compare."""
+"""Commands that run scenarios: simulate, compare."""
 
 import shlex
 import tempfile
@@ -33,10 +33,10 @@ def simulate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run a scenario, write its result, and sum it up.
+    """Run a scenario, write its result, and print a summary.
 
-    Writes NAME.nc (NetCDF), NAME.png and NAME.html, prints a summary with the energy audit, and what to do next.
-    Method, step, tolerance, end and samples are the scenario's where they are not given here.
+    Writes NAME.nc (NetCDF), NAME.png and NAME.html, and prints a summary with the energy balance and the next commands.
+    Method, step, tolerance, end and samples are those of the scenario unless they are given here.
     """
     import time
 
@@ -47,11 +47,11 @@ def simulate(
     solver: dict[str, Any] = {"method": method, "step": step, "rtol": rtol}
     solver = {name: x for name, x in solver.items() if x is not None}
     if method not in (None, chosen.solver.method) and step is None:
-        solver["step"] = None  # the scenario's was for its own method
+        solver["step"] = None  # the scenario's step was for its own method
     whole = {name: x for name, x in (("until", until), ("samples", samples)) if x is not None}
     try:
         chosen = chosen.replace(**whole, solver=chosen.solver.replace(**solver))
-    except DescriptionError as error:  # the scenario was right, so it is an option
+    except DescriptionError as error:  # the scenario was valid, so the error is in an option
         raise DescriptionError(error.message, field=f"--{error.field.removeprefix('solver.')}") from None
     kinds = _kinds(figure or [], chosen)
     stem = out / escape.file_name(chosen.name)
@@ -61,7 +61,7 @@ def simulate(
     failure: SimulationError | None = None
     pressed: list[str] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("always", InterruptedRun)  # its part is written, and then it is said
+        warnings.simplefilter("always", InterruptedRun)  # the part is written before the message
         show = warnings.showwarning
         warnings.showwarning = lambda message, kind, *rest: (
             pressed.append(str(message)) if issubclass(kind, InterruptedRun) else show(message, kind, *rest)
@@ -100,7 +100,7 @@ def compare(
 ) -> None:
     """Compare scenarios that follow a reference.
 
-    Runs them; settling, overshoot, residual vibration, torque and energy of each.
+    Runs them, and prints settling time, overshoot, residual vibration, torque and energy of each.
     """
     from flexarm.scenario import load_scenario
     from flexarm.simulation.performance import performance
@@ -116,7 +116,7 @@ def compare(
             except SimulationError as error:
                 raise SimulationError(f"{name}: {error}", error.result) from None
             rows.append({"scenario": chosen.name, **vars(found)})
-    finally:  # those before one that failed, or before Ctrl-C
+    finally:  # those before a failure, or before Ctrl-C
         if rows and json:
             show_document("compare", {"scenarios": rows})
         elif rows:
@@ -140,11 +140,11 @@ def _show_comparison(rows: list[dict[str, Any]]) -> None:
 
 
 FIGURES = ("stroboscope", "path")
-"""What `--figure` draws."""
+"""Figures of the option `--figure`."""
 
 
 def _kinds(asked: list[str], scenario: Any) -> list[str]:
-    """The figures that are asked for, each once; raises `DescriptionError` for one that cannot be drawn."""
+    """Return the requested figures without repetition. Raises `DescriptionError` for one that cannot be drawn."""
     from flexarm.checks import choices, meant, shown
 
     for kind in asked:
@@ -159,7 +159,7 @@ def _kinds(asked: list[str], scenario: Any) -> list[str]:
 
 
 def _written(result: Any, stem: Path, plot: bool, view: bool, kinds: list[str]) -> tuple[list[Path], str]:
-    """Where result, figure and page are, and what was wrong with the place meant for them where they are not there."""
+    """Return the paths of result, figures and page, and the error if the intended place was not possible."""
     from flexarm.plots import draw, save_figure
     from flexarm.plots.run import VARIABLES
     from flexarm.simulation.results import save_result
@@ -168,14 +168,14 @@ def _written(result: Any, stem: Path, plot: bool, view: bool, kinds: list[str]) 
     with finished_first():
         try:
             written = [save_result(result, stem.with_name(stem.name + ".nc"))]
-        except DescriptionError as error:  # a disk that has filled up meanwhile
+        except DescriptionError as error:  # the disk is full
             fault = str(error)
             try:
                 stem = Path(tempfile.mkdtemp(prefix="flexarm-")) / stem.name
                 written = [save_result(result, stem.with_name(stem.name + ".nc"))]
             except (DescriptionError, OSError) as again:
                 raise SimulationError(f"{fault}; nor can it be kept elsewhere: {again}", result) from None
-    if plot and {*VARIABLES} <= {*result.variables}:  # a scenario may keep less than a figure shows
+    if plot and {*VARIABLES} <= {*result.variables}:  # a scenario may keep fewer variables than a figure needs
         try:
             written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))
         except DescriptionError as error:
@@ -199,19 +199,19 @@ def _written(result: Any, stem: Path, plot: bool, view: bool, kinds: list[str]) 
 
 
 SMALL = 3
-"""Coordinates of an arm whose equations fit on a page."""
+"""Largest number of coordinates of an arm whose equations fit on a page."""
 
 MOMENTA = (
     *("momentum_drift", "momentum_scale", "angular_momentum_drift", "angular_momentum_scale"),
     *("momentum_changed_by", "quaternion_drift"),
 )
-"""The audit of an arm on a free base."""
+"""Attributes of the momentum balance of an arm on a free base."""
 
 ENERGIES = ("kinetic", "potential", "work", "dissipated")
 
 
 def _summary(result: Any, seconds: float, written: list[Path]) -> dict[str, Any]:
-    """What a run came to, in numbers; without what the result does not have."""
+    """Return the results of a run in numbers, as far as the result has them."""
     a = result.attrs
     last = result.isel(time=-1)
     found = {
@@ -248,7 +248,7 @@ def _summary(result: Any, seconds: float, written: list[Path]) -> dict[str, Any]
 
 
 def _joints(result: Any) -> list[dict[str, Any]]:
-    """Where each joint was at both ends, and how far off its reference at most."""
+    """Return the initial and final value of each joint, and its largest deviation from the reference."""
     import numpy as np
 
     found = []
@@ -263,7 +263,7 @@ def _joints(result: Any) -> list[dict[str, Any]]:
 
 
 def _base(result: Any) -> dict[str, float]:
-    """How far a free base was from its start at most and at the end, and how far turned."""
+    """Return the largest and final distance of a free base from its start, and the same for its rotation."""
     import numpy as np
 
     from flexarm.plots.run import base_motion
@@ -274,7 +274,7 @@ def _base(result: Any) -> dict[str, float]:
 
 
 def _deflections(result: Any) -> list[dict[str, Any]]:
-    """How far the tip of each link was out of its place at most."""
+    """Return the largest deflection of the tip of each link."""
     import numpy as np
 
     largest = np.linalg.norm(result.deflection.values, axis=-1).max(axis=0)
@@ -282,7 +282,7 @@ def _deflections(result: Any) -> list[dict[str, Any]]:
 
 
 def _next(name: str, scenario: Any, result: Any, file: Path) -> list[str]:
-    """Commands that make sense after a run: see it, play with its arm, compare it or understand it."""
+    """Return useful next commands after a run: show it, simulate its arm live, compare it, or analyse it."""
     from flexarm.description.arm import Arm
     from flexarm.pictures.playable import unplayable
 
@@ -302,7 +302,10 @@ def _next(name: str, scenario: Any, result: Any, file: Path) -> list[str]:
 
 
 def _comparable(name: str, scenario: Any, result: Any) -> list[str]:
-    """Scenarios of the same arm whose motion ends before they do, as a comparison needs: this one, and bundled ones."""
+    """Return comparable scenarios of the same arm: this one and bundled ones.
+
+    Their motion must end before the run does, as a comparison requires.
+    """
     from flexarm.description.load import catalogued, table_of
     from flexarm.simulation.performance import performance
 

@@ -1,4 +1,4 @@
-"""The stability of a scenario's closed loop: stability."""
+"""Command on the stability of a scenario's closed loop: stability."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flexarm.scenario import Scenario
 
 FAST = 12
-"""Poles that are shown; the document has all."""
+"""Largest number of poles in the output. The document has all."""
 
 
 def stability(
@@ -29,10 +29,10 @@ def stability(
     samples: Annotated[int, typer.Option(help="Random samples in the ranges, beside their corners.")] = 50,
     json: Json = False,
 ) -> None:
-    """Poles and margins of a scenario's closed loop.
+    """Print poles and margins of a scenario's closed loop.
 
-    Where the arm stands at the end, and along its motion: poles; gain, phase, delay and disk margins of each loop with
-    the others closed; peaks of the sensitivities; the worst over ranges of parameters.
+    At the end of the scenario and along its motion: poles; gain, phase, delay and disk margins of each loop with the
+    others closed; peaks of the sensitivities. Over ranges of parameters: the worst case.
     """
     from flexarm.analysis import stability as found_of
     from flexarm.model import Model
@@ -57,14 +57,14 @@ def stability(
 
 
 def _motion(scenario: "Scenario", model: "Model") -> Any:
-    """The scenario's run, as far as it goes, of what the linear models need."""
+    """Return the run of the scenario, as far as it goes, with the variables that the linear models need."""
     import warnings
 
     from flexarm.simulation.run import simulate
 
     keep = ["q", "qd", *(["drive_state"] if model.states else []), *(["w"] if model.exogenous else [])]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnstableStart)  # that is what is told here
+        warnings.simplefilter("ignore", UnstableStart)  # this command reports instability itself
         try:
             return simulate(model, **scenario.arguments(model) | {"keep": keep})
         except SimulationError as error:
@@ -72,7 +72,7 @@ def _motion(scenario: "Scenario", model: "Model") -> Any:
 
 
 def _ranges(given: list[str]) -> dict[str, tuple[float, float]]:
-    """Ranges by names, of texts NAME=LOW:HIGH."""
+    """Return ranges by name from texts NAME=LOW:HIGH."""
     found = {}
     for each in given:
         name, _, ends = each.partition("=")

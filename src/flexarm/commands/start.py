@@ -1,4 +1,4 @@
-"""Where to begin: list, new."""
+"""Commands for a first start: list, new."""
 
 import json as json_
 import os
@@ -49,7 +49,7 @@ def list_(
 
 
 def _everything() -> dict[str, list[dict[str, str]]]:
-    """Name and description of all that is bundled, by kind."""
+    """Return name and description of everything bundled, by kind."""
     from flexarm.description.load import bundled, catalogued, description_of
 
     names = {"arms": bundled(), "scenarios": catalogued("scenario"), "studies": catalogued("study")}
@@ -65,7 +65,7 @@ def _has(entry: dict[str, str], sought: list[str]) -> bool:
 
 
 def _nothing(sought: list[str], everything: dict[str, list[dict[str, str]]]) -> str:
-    """That nothing was found, with names and words like those that occur nowhere."""
+    """Return a message that nothing was found, with similar names or words."""
     from flexarm.checks import meant, shown
 
     entries = [entry for entries in everything.values() for entry in entries]
@@ -77,7 +77,7 @@ def _nothing(sought: list[str], everything: dict[str, list[dict[str, str]]]) -> 
 
 
 def _show(kind: str, entries: list[dict[str, str]], sought: list[str]) -> None:
-    """One kind as a table in which what was sought is marked."""
+    """Print one kind as a table with highlighted search words."""
     from rich.text import Text
 
     say(kind, style="bold")
@@ -95,7 +95,7 @@ def _show(kind: str, entries: list[dict[str, str]], sought: list[str]) -> None:
 
 
 class Kind(StrEnum):
-    """What arms there are to start from."""
+    """Kinds of arms for a first start."""
 
     PLANAR = "planar"
     SPATIAL = "spatial"
@@ -116,7 +116,7 @@ def new(
 ) -> None:
     """Write an arm and a scenario to start from.
 
-    NAME.toml and NAME-slew.toml, with every number explained. What is there already is not replaced.
+    Writes NAME.toml and NAME-slew.toml, with an explanation of every value. Existing files are not replaced.
     """
     name = name.removesuffix(".toml")
     if fault := _unfit(name):
@@ -134,7 +134,7 @@ def new(
 
 
 def _unfit(name: str) -> str:
-    """Why a text is no name of a file that every system and every shell takes as it is."""
+    """Return the reason why a text is not a valid file name on every system and in every shell, or ""."""
     from flexarm.checks import LONGEST, shown
 
     if not name.strip() or name != name.strip():
@@ -149,8 +149,8 @@ def _unfit(name: str) -> str:
 
 
 def template(kind: Kind, what: str, name: str) -> str:
-    """The text of an arm's or a scenario's file for a name."""
+    """Return the text of an arm's or a scenario's file with a given name."""
     file = resources.files("flexarm.catalogue") / "templates" / f"{kind}-{what}.toml"
     text = file.read_text(encoding="utf-8")
     text = text.replace("@ARM@", shlex.quote(f"{name}.toml")).replace("@SCENARIO@", shlex.quote(f"{name}-slew.toml"))
-    return text.replace("@NAME@", json_.dumps(name, ensure_ascii=False)[1:-1])  # as TOML writes it too
+    return text.replace("@NAME@", json_.dumps(name, ensure_ascii=False)[1:-1])  # TOML has the same escapes

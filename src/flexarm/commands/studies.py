@@ -1,4 +1,4 @@
-"""Studies: many runs of a scenario."""
+"""Command that runs a study: study."""
 
 import time
 import warnings
@@ -34,9 +34,9 @@ def study(
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
     json: Json = False,
 ) -> None:
-    """Run a study: write NAME.nc and NAME.png, sum it up.
+    """Run a study: write NAME.nc and NAME.png, and print a summary.
 
-    Finished chunks are kept. Killed at any moment and started again, it goes on where it was.
+    Finished chunks are stored. A study that was interrupted at any moment continues when it is started again.
     """
     from flexarm.studies.file import load_study
 
@@ -46,7 +46,7 @@ def study(
     chosen = load_study(name)
     try:
         plan = chosen.plan(runs)
-    except DescriptionError as error:  # the file was right, so it is the option
+    except DescriptionError as error:  # the file was valid, so the error is in the option
         raise DescriptionError(f"--runs: {error}") from None
     stem = out / escape.file_name(chosen.name)
     kept = stem.with_name(stem.name + ".study") if folder is None else folder
@@ -95,7 +95,7 @@ def _written(result: Any, stem: Path, plot: bool) -> list[Path]:
 
 
 def lost(result: Any) -> str:
-    """What to say of runs that could not be computed; of those that only came to no good end, nothing."""
+    """Return a message on runs that could not be computed, or "". Runs that failed in the simulation do not count."""
     if not (count := int(result.attrs["runs_lost"])):
         return ""
     first = int(result.run_lost.values.argmax())
@@ -109,7 +109,7 @@ INDICES = ("first_order", "first_order_low", "first_order_high", "total_order", 
 
 
 def _summary(result: Any, description: str, seconds: float, written: list[Path]) -> dict[str, Any]:
-    """What a study came to, in numbers; without what its design does not give."""
+    """Return the results of a study in numbers, as far as its design has them."""
     a = result.attrs
     bad = [str(text) for text in result.status.values if text != "completed"]
     found = {
@@ -135,7 +135,7 @@ def _summary(result: Any, description: str, seconds: float, written: list[Path])
 
 
 def _outcome(name: str, values: Any) -> dict[str, Any]:
-    """An outcome's numbers over the runs that have it; NaN where none has."""
+    """Return statistics of an outcome over the runs that have it, or NaN if none has."""
     import numpy as np
 
     y = values.values
@@ -149,7 +149,7 @@ def _outcome(name: str, values: Any) -> dict[str, Any]:
 
 
 def _worst(result: Any) -> dict[str, Any]:
-    """The worst run: its number, its parameters, and its outcome or why it has none."""
+    """Return the worst run: its number, its parameters, and its outcome or the reason why it has none."""
     a = result.attrs
     worst = result.isel(run=int(a["worst_run"]))
     units = {name: worst[name].attrs.get("units", "") for name in (*a["parameters"], a["outcome"]) if name in worst}
@@ -195,7 +195,7 @@ def _show_summary(found: dict[str, Any]) -> None:
 
 
 def _indices(found: dict[str, Any], order: str, words: str) -> Any:
-    """Sobol's indices of one kind as a table, with half the width between their bounds."""
+    """Return Sobol's indices of one order as a table, with half the width between their bounds."""
     outcomes = [each["name"] for each in found["outcomes"]]
     drawn = table(f"share of the variance {words}", *outcomes)
     rows: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What the commands have in common: what they take, where they write, and how they speak."""
+"""Common parts of the commands: arguments, output files, and messages."""
 
 import io
 import os
@@ -18,7 +18,7 @@ from flexarm.files import check_writable
 from flexarm.interrupts import heard_by
 
 WIDE = 160
-"""Columns of a table where no terminal limits them."""
+"""Width of a table without a terminal [columns]."""
 
 ArmName = Annotated[
     str,
@@ -30,16 +30,16 @@ ArmName = Annotated[
 ]
 
 
-# -- where it writes ---------------------------------------------------------------------------------------------------
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 def check_folder(folder: Path, option: str = "--out") -> None:
-    """Before a long run rather than after it: results can be written there."""
+    """Check before a long run that results can be written into a folder."""
     check_file(folder / "result", option, folder)
 
 
 def check_file(path: Path, option: str, named: Path | None = None) -> None:
-    """The same of a file, or of what is named."""
+    """Check that a file can be written. `named` is the path in the error message."""
     try:
         check_writable(path)
     except DescriptionError as error:
@@ -47,7 +47,7 @@ def check_file(path: Path, option: str, named: Path | None = None) -> None:
 
 
 def check_unread(files: Iterable[str | None], asked: Mapping[str, Path | None]) -> None:
-    """Check that no option overwrites a file that is read, or a file beside a robot's or named in it."""
+    """Check that no option overwrites an input file, or a file next to a robot file or named in it."""
     from flexarm.description.robots.reading import is_robots, read_with
 
     for file in files:
@@ -63,7 +63,8 @@ def check_unread(files: Iterable[str | None], asked: Mapping[str, Path | None]) 
 
 @contextmanager
 def finished_first() -> Iterator[None]:
-    """Ctrl-C waits until this has ended, such as a result's file; a second one is as always."""
+    """Delay Ctrl-C until the block has ended, for example until a result's file is complete. A second Ctrl-C is
+    immediate."""
     pressed: list[int] = []
 
     def press(number: int, _: Any) -> None:
@@ -77,11 +78,12 @@ def finished_first() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-# -- how it speaks -----------------------------------------------------------------------------------------------------
+# -- output ------------------------------------------------------------------------------------------------------------
 
 
 def table(*heads: str, header: bool = True) -> Any:
-    """A table as all commands draw them: where it is too wide nothing is cut off, and names keep together longest."""
+    """Return a table in the style of all commands. Wide cells are folded, not cut, and names stay on one line
+    longest."""
     from rich.table import Table
 
     made = Table(*heads, box=None, padding=(0, 2, 0, 0), show_header=header)
@@ -96,19 +98,19 @@ def spaced(values: Any) -> str:
 
 
 def say(thing: Any, style: str | None = None) -> None:
-    """Print a text or a table; what is in it is neither markup nor a command to the terminal."""
+    """Print a text or a table. Its contents are neither markup nor terminal commands."""
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.segment import Segment
     from rich.text import Text
 
     class Harmless:
-        """The same, when its place on the screen is known and only its letters are left to print."""
+        """Renderable that removes terminal commands from texts after they have been laid out."""
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
             for text, look, control in console.render(Text(thing) if isinstance(thing, str) else thing, options):
                 yield Segment(text if control else escape.lines(text), look, control)
 
-    if sys.stdout is None:  # closed by who has started the command
+    if sys.stdout is None:  # closed by the program that started the command
         return
     wide = None if sys.stdout.isatty() else WIDE
     console = Console(highlight=False, markup=False, emoji=False, width=wide)
@@ -117,25 +119,25 @@ def say(thing: Any, style: str | None = None) -> None:
         return
     with console.capture() as drawn:
         console.print(Harmless())
-    sys.stdout.write(re.sub(" +$", "", drawn.get(), flags=re.MULTILINE))  # columns are filled up with spaces
+    sys.stdout.write(re.sub(" +$", "", drawn.get(), flags=re.MULTILINE))  # columns are padded with spaces
 
 
 def say_next(commands: Iterable[str]) -> None:
-    """What to do now, as it can be typed."""
+    """Print the next commands in a form that can be typed."""
     say("Next:")
     for command in commands:
         say(f"  {command}")
 
 
 def complain(message: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     print("flexarm: " + " ".join(escape.line(message).split()), file=sys.stderr)
 
 
 class Outlet(io.FileIO):
-    """Standard output or error. What its reader no longer takes, or the disk, is dropped: the work goes on.
+    """Standard output or error that ignores write errors, such as a closed pipe or a full disk.
 
-    Its results are files, and the exit status tells of them. `failure` is the first error.
+    The work continues, since its results are files, and the exit status reports on them. `failure` is the first error.
     """
 
     failure: OSError | None = None
@@ -150,16 +152,16 @@ class Outlet(io.FileIO):
 
 
 def usable_streams() -> None:
-    """Standard output and error that take any letter and do not fail, also where they are closed, or close early.
+    """Replace standard output and error by streams that accept any character and do not fail, even if they are closed.
 
-    A closed one would give its number to the next file that is opened, which would then have the messages in it.
+    Without this a closed stream would give its number to the next opened file, which would receive the messages.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
     for name, number in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
-        if stream is getattr(sys, f"__{name}__"):  # not another's, as in a test or a notebook
+        if stream is getattr(sys, f"__{name}__"):  # not replaced, as in a test or a notebook
             if stream is not None:
                 stream.flush()
             encoding = "utf-8" if stream is None else stream.encoding
@@ -174,7 +176,7 @@ def usable_streams() -> None:
 
 
 def unwritten() -> str:
-    """Why not all of standard output could be written, where that is not its reader's choice."""
+    """Return the reason why standard output was not written completely, or "". A reader that closes it is no error."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     failure = raw.failure if isinstance(raw, Outlet) else None

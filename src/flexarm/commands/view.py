@@ -1,4 +1,4 @@
-"""What is seen of runs: view."""
+"""Command that shows runs in the browser: view."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from flexarm.commands.terminal import check_file, say
 from flexarm.errors import SimulationError
 
 LONGEST = 60
-"""Letters of a file's name that is put together of several."""
+"""Largest length of a file name that combines several names."""
 
 
 def view(
@@ -30,7 +30,7 @@ def view(
 ) -> None:
     """Show results in the browser, on one page that moves.
 
-    With plots; several results lie over each other.
+    The page also has plots. Several results are drawn in one picture.
     """
     from flexarm.pictures.view import check_suffix, opened, viewed
 
@@ -50,7 +50,7 @@ def view(
 
 
 class _Given:
-    """A result's file, or a scenario that is to be run."""
+    """A result's file, or a scenario to run."""
 
     def __init__(self, given: str):
         from flexarm.scenario import load_scenario
@@ -64,7 +64,7 @@ class _Given:
         return self.file.stem if self.file else escape.file_name(self.scenario.name)  # type: ignore[union-attr]
 
     def result(self, failures: list[SimulationError]) -> Any:
-        """The result, of a run that fails the part before."""
+        """Return the result. For a run that fails it is the part before the failure."""
         from flexarm.simulation.results import load_result
 
         if self.file:
@@ -77,7 +77,7 @@ class _Given:
 
 
 def _place(given: list[_Given]) -> Path:
-    """Beside a result's file, as simulate writes it; of scenarios and of several in this folder."""
+    """Return the path of the page: next to a result's file, or in this folder for scenarios and for several results."""
     alone = given[0]
     if len(given) == 1:
         folder = alone.file.parent if alone.file else Path()

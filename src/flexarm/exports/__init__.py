@@ -1,1 +1,1 @@
-"""What other programs take of a model: C sources, S-functions, FMUs, lumped equivalents."""
+"""Exports of a model to other programs: C sources, S-functions, FMUs, lumped equivalents."""

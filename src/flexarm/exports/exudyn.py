@@ -1,8 +1,9 @@
-"""Exudyn: a script that builds an arm's lumped equivalent as a kinematic tree, in minimal coordinates, and runs it.
+"""Export to Exudyn: a script that builds and runs an arm's lumped equivalent as a kinematic tree in minimal
+coordinates.
 
 Joints turn about (or slide along) the z-axes of their frames. Springs and dampers of hinges are the tree's proportional
-and derivative terms; rotors, and the motors of elastic joints with their transmissions, are matrices over the tree's
-coordinates and the motors' own.
+and derivative terms. Rotors, and the motors of elastic joints with their transmissions, are matrices over the
+coordinates of the tree and of the motors.
 """
 
 from os import PathLike
@@ -21,7 +22,7 @@ from flexarm.model import Model
 Array = np.ndarray
 
 ENDING = ".py"
-"""Ending of the file's name; Python imports no other."""
+"""Ending of the file name. Python imports no other."""
 
 RUN = '''
 
@@ -98,43 +99,47 @@ if __name__ == "__main__":
 
 
 def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
-    """The arm's lumped equivalent as a script for Exudyn 1.8 or newer.
+    """Return the arm's lumped equivalent as a script for Exudyn 1.8 or newer.
 
-    Its function `build(torques)` gives the system container, the system, a sensor of the arm's tip and the loads of its
-    inputs. How far its natural frequencies are from the arm's stands at its head.
+    The function `build(torques)` of the script returns the system container, the system, a sensor of the arm's tip and
+    the loads of its inputs. The head of the script states the deviation of its natural frequencies from those of the
+    arm.
 
     Parameters
     ----------
     arm : Arm
+        Arm to export.
     segments : int
-        Hinges of each flexible link in each direction in which it bends.
+        Number of hinges of each flexible link in each direction in which it bends.
 
     Raises
     ------
     DescriptionError
-        Where the arm cannot be lumped, see `lumped`; where its base is free, or it has an absolute rotor whose carrier
+        If the arm cannot be lumped (see `lumped`), if its base is free, or if it has an absolute rotor whose carrier
         turns about other axes.
     """
     return written(lumped(arm, segments))
 
 
 def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
-    """Write an arm as a script for Exudyn, flexible links as rigid segments with springs; gives its path.
+    """Write an arm as a script for Exudyn, with rigid segments and springs as flexible links, and return its path.
 
-    Numbers that vary are those of `model.at(p)`. The file says how far its natural frequencies are from the beams', and
-    what it leaves out.
+    Varied parameters have the values of `model.at(p)`. The file states the deviation of its natural frequencies from
+    those of the beams, and what it leaves out.
 
     Parameters
     ----------
     model : Model
+        Model to export.
     path : path
+        File to write.
     segments : int
-        Hinges of each flexible link in each direction in which it bends.
+        Number of hinges of each flexible link in each direction in which it bends.
 
     Raises
     ------
     DescriptionError
-        As `exudyn_script`; or the file cannot be written, or its name does not end with .py.
+        As in `exudyn_script`, and if the file cannot be written or its name does not end with .py.
     """
     with refused("export_exudyn"):
         checked_instance(model, Model, "model")
@@ -143,7 +148,7 @@ def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGME
 
 
 def written(equivalent: Lumped) -> str:
-    """A lumped equivalent as a script."""
+    """Return a lumped equivalent as a script."""
     arm = equivalent.arm
     if arm.free:
         raise DescriptionError(f"arm {equivalent.source.name!r}: the base is free; for Exudyn's tree it must be held")
@@ -152,7 +157,7 @@ def written(equivalent: Lumped) -> str:
     before = [np.eye(3) if joint.parent < 0 else turned[joint.parent] for joint in joints]
     motors = [(j, x.rotor, x.transmission, x.loss) for j, x in enumerate(joints) if x.transmission is not None]
     motor_of = {joints[j].name: -1 - i for i, (j, *_) in enumerate(motors)}
-    row = {j: len(joints) + i for i, (j, *_) in enumerate(motors)}  # of its rotor among the coordinates
+    row = {j: len(joints) + i for i, (j, *_) in enumerate(motors)}  # row of its rotor among the coordinates
     carried = [(row.get(j, j), k, share) for j in range(len(joints)) for k, share in equivalent.carried(j).items()]
     number = {joint.name: j for j, joint in enumerate(joints)}
     links = [link.name for link in equivalent.source.links if link.joint.moves]
@@ -191,7 +196,7 @@ def written(equivalent: Lumped) -> str:
 
 
 def _to_z(axis: Array) -> Array:
-    """A rotation whose third column is the axis; the unit matrix for z."""
+    """Return a rotation whose third column is the axis, which is the identity for z."""
     if axis[2] > 1.0 - 1e-12:
         return np.eye(3)
     x = np.cross([0.0, 1.0, 0.0] if abs(axis[1]) < 0.9 else [1.0, 0.0, 0.0], axis)
@@ -200,7 +205,7 @@ def _to_z(axis: Array) -> Array:
 
 
 def _literal(value: Any) -> str:
-    """Python's, with numbers to the last digit; a line for each entry of a list of lists."""
+    """Return a Python literal with all digits, and with one line for each entry of a list of lists."""
     if isinstance(value, np.ndarray):
         return repr(value.tolist())
     if isinstance(value, list) and any(isinstance(x, np.ndarray | tuple) for x in value):

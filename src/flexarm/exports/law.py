@@ -1,4 +1,4 @@
-"""A sampled control law as C: what was simulated is what runs on the controller's board."""
+"""Sampled control laws as C, so that the controller's board runs what was simulated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,13 +28,13 @@ from flexarm.simulation.sampled import Called, Sampled, SampledFeedback
 Array = np.ndarray
 
 SAMPLES = 5
-"""Of the law's, that its program tests."""
+"""Number of samples that the test program compares."""
 
 LINEAR = 1e-9
-"""Of a law's largest number: what may be left of states that the sensors do not tell apart."""
+"""Tolerance for the dependence on states that sensors cannot distinguish, relative to the law's largest number."""
 
 PROBES = 1e-6, 1e-3, 0.1
-"""Sizes of deviations from rest at which that is looked for: a law that is at its limit does not tell."""
+"""Sizes of deviations from rest for this test. There are several, since a law in saturation shows no dependence."""
 
 HEADER = Template("""// What the law keeps from sample to sample.
 typedef struct {
@@ -76,16 +76,16 @@ $checks
 
 @dataclass(frozen=True)
 class Measured:
-    """What a law in C is given.
+    """Control law over its measured inputs.
 
     Attributes
     ----------
     names : (k,)
-        With units.
+        Names of the measured inputs, with units.
     function : casadi.Function
-        t, y, z -> u, the next z.
+        The law: t, y, z -> u, next z.
     of : casadi.Function
-        q, qd, s, qdd -> y.
+        The measurement: q, qd, s, qdd -> y.
     """
 
     names: tuple[str, ...]
@@ -98,35 +98,36 @@ def export_law(
 ) -> list[Path]:
     """Write a sampled control law as C into a folder and return its files.
 
-    NAME_law.h and NAME_law.c with `NAME_law_init(&state)` and `NAME_law_step(&state, y, u)`, which is called once a
-    period; NAME_law_test.c, which compares some samples with the law as flexarm runs it; CMakeLists.txt. What lies
-    between the law and the arm, delay and limits, is part of it. Noise is not: instruments have their own.
+    NAME_law.h and NAME_law.c contain `NAME_law_init(&state)` and `NAME_law_step(&state, y, u)`. Call the second once
+    per period. NAME_law_test.c compares some samples with the law as flexarm runs it. CMakeLists.txt builds both. Delay
+    and limits between the law and the arm are included. Noise is not, since real instruments have their own.
 
     Parameters
     ----------
     controller : Sampled
-        Around a law that is an expression; not around a function in Python.
+        Sampled controller with a law that is an expression, not a function in Python.
     model : Model
-        The arm the law is designed for, with these parameters.
+        Arm for which the law is designed, with the parameters of this model.
     path : path
-        Of the folder, which is made if it is missing.
+        Folder of the files, which is created if it does not exist.
     real : "double" or "float"
-        What the law computes with; the time is counted in whole periods.
+        Type of all numbers. Time is counted in whole periods.
     sensors : list of sensors, optional
-        What y is: their signals, of which the law must be a function, and which must be linear in q and qd. Without
-        sensors y is those of q, qd, states of drives and qdd that the law depends on; the header names them.
+        Sensors whose signals are y. The law must be a function of these signals, and they must be linear in q and qd.
+        Without sensors, y has the entries of q, qd, states of drives and qdd on which the law depends. The header lists
+        their names.
 
     Raises
     ------
     DescriptionError
-        When the controller is not sampled or is Python, the sensors do not tell what the law needs, or the folder has
-        the CMakeLists.txt of something else.
+        If the controller is not sampled or is a Python function, if the sensors do not determine what the law needs, or
+        if the folder has the CMakeLists.txt of another project.
     """
     return write_project("export_law", Path(checked_path(path)), c_law(controller, model, real, sensors))
 
 
 def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:
-    """The texts of `export_law`, by the names of their files."""
+    """Return the texts of `export_law` by file name."""
     with refused("export_law"):
         checked_instance(controller, Sampled, "controller")
         checked_instance(model, Model, "model")
@@ -148,7 +149,8 @@ def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Seq
 
 
 def seen(feedback: SampledFeedback, model: Model, sensors: Sequence[Sensor]) -> Measured:
-    """The law over what it is given; raises `DescriptionError` where sensors do not tell what it needs."""
+    """Return the law over its measured inputs. Raises `DescriptionError` if sensors do not determine what the law
+    needs."""
     law = feedback.law
     names = [f"{name} [{coordinate_unit(model.arm, name)}]" for name in model.coordinates]
     names += [f"{name}, rate" for name in model.velocities] + [f"{name}, state of a drive" for name in model.states]
@@ -171,7 +173,10 @@ def _by_sensors(
     state: ca.SX,
     needs: list[str],
 ) -> Measured:
-    """The law as a function of signals y = y0 + C (x - x0): at x0 + C+ (y - y0) it is what it is at x."""
+    """Return the law as a function of signals y = y0 + C (x - x0).
+
+    It is evaluated at x0 + C+ (y - y0), where it has the same value as at x.
+    """
     q, qd, _, qdd = everything
     y = ca.SX(model.with_numbers(model.output_function(sensors))(q, qd, qdd))
     of = ca.Function("y", everything, [y])
@@ -204,7 +209,7 @@ def _by_sensors(
 
 
 def _step(name: str, feedback: SampledFeedback, measured: Measured, model: Model, real: Real) -> Written:
-    """What the law keeps, and one sample."""
+    """Return the C code of the law's memory and of one sample."""
     memory, period = feedback.law.memory, feedback.period
     y = len(measured.names)
     given = [f"{name}_state *state", *([f"const {real} y[{y}]"] if y else []), f"{real} u[{len(model.inputs)}]"]
@@ -227,7 +232,7 @@ def _step(name: str, feedback: SampledFeedback, measured: Measured, model: Model
 
 
 def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model, real: Real) -> str:
-    """The program that compares some samples near rest with the law as a run calls it."""
+    """Return the program that compares some samples near rest with the law as a simulation calls it."""
     rng = np.random.default_rng(1)
     silent = replace(feedback.law, noise=(0.0,) * len(feedback.law.noise))
     called = Called(replace(feedback, law=silent), model)

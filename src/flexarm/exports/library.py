@@ -1,4 +1,4 @@
-"""A model as a C library: a header, a source, a program that tests it, and a CMake file."""
+"""Models as C libraries: a header, a source, a test program and a CMake file."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,13 +22,14 @@ from flexarm.model import Model, Sensor
 Array = np.ndarray
 
 CLOSE = {"double": 1e-12, "float": 1e-3}
-"""How far a result may be from the native model's, as a part of its largest number.
+"""Tolerance of a result against the native model, relative to its largest number.
 
-Floats lose what the mass matrix is ill-conditioned by: 2e-5 is usual, 1.1e-4 a light beam with a heavy payload.
+Floats lose accuracy by the condition of the mass matrix: 2e-5 is usual, and 1.1e-4 occurs for a light beam with a heavy
+payload.
 """
 
 STEP = 1e-4
-"""Of the step of RK4 that is tested [s]."""
+"""Length of the tested RK4 step [s]."""
 
 RK4 = Template("""$signature
 {
@@ -62,7 +63,8 @@ ESTIMATE = Template("""    for (int i = 0; i < $nx; i++) {
         error[i] -= (h / 6.0) * k[i];
     }
 """)
-"""The rates k4 of the last stage against those at the step's end: the difference from a result of third order."""
+"""Comparison of the rates k4 of the last stage with those at the end of the step: the difference from a third-order
+result."""
 
 STEP_NOTES = Template("""// A step of the classical Runge-Kutta method over h [s], with u held. A state x is q, qd, s,
 // the work of the inputs and the energy dissipated [J]. x_next may be x_now. Nothing checks its error:
@@ -116,35 +118,36 @@ def export_c(
 ) -> list[Path]:
     """Write a model as a C library into a folder and return its files.
 
-    NAME.h and NAME.c, C99 that needs nothing but the mathematics of the standard library; NAME_test.c, which compares
-    it with numbers of the native model; CMakeLists.txt, which builds both. NAME is the arm's, as an identifier.
+    NAME.h and NAME.c are C99 and need only the mathematics of the standard library. NAME_test.c compares them with
+    numbers of the native model. CMakeLists.txt builds both. NAME is the name of the arm as an identifier.
 
     Parameters
     ----------
     model : Model
-        Numbers that it varies are the array p of every function; `NAME_p_nominal` are this model's.
+        Model to export. Its varied parameters are the array p of every function, with this model's values in
+        `NAME_p_nominal`.
     path : path
-        Of the folder, which is made if it is missing.
+        Folder of the files, which is created if it does not exist.
     real : "double" or "float"
-        What the library computes with.
+        Type of all numbers in the library.
     sensors : list of sensors, optional
-        What NAME_outputs reads, without sampling, noise and resolution.
+        Sensors of NAME_outputs, without sampling, noise and resolution.
 
     Raises
     ------
     DescriptionError
-        When a sensor does not fit the arm, its equations are not finite near rest, or the folder cannot be written or
-        has the CMakeLists.txt of something else.
+        If a sensor does not fit the arm, if its equations are not finite near rest, if the folder cannot be written, or
+        if the folder has the CMakeLists.txt of another project.
     FlexarmError
-        When C has no way to write an operation, or a number is too large for float.
+        If an operation cannot be written in C, or a number is too large for float.
     """
     return write_project("export_c", Path(checked_path(path)), c_library(model, real, sensors))
 
 
 def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write texts by the names of their files into a folder that is made if it is missing; one CMakeLists.txt is of it.
+    """Write texts by file name into a folder, which is created if it does not exist. One of them is CMakeLists.txt.
 
-    Raises `DescriptionError` where another project has its CMakeLists.txt there.
+    Raises `DescriptionError` if the folder has the CMakeLists.txt of another project.
     """
     there = folder / "CMakeLists.txt"
     if there.is_file():
@@ -156,7 +159,7 @@ def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Pa
 
 
 def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:
-    """The texts of `export_c`, by the names of their files."""
+    """Return the texts of `export_c` by file name."""
     with refused("export_c"):
         checked_instance(model, Model, "model")
     check_real("export_c", real)
@@ -174,7 +177,8 @@ def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = (
 
 
 def rk4(model: Model, name: str, real: Real, error: bool = False) -> Written:
-    """A step of the classical Runge-Kutta method of the whole state, inputs held; with an estimate of its error."""
+    """Return a classical Runge-Kutta step of the complete state with constant inputs, optionally with an error
+    estimate."""
     counts = sizes(model)
     held = [f"const {real} {a}[{counts[f'n{a}']}]" for a in ("u", "w") if counts[f"n{a}"]]
     p = [f"const {real} p[{len(model.p)}]"] if len(model.p) else []
@@ -194,7 +198,7 @@ def rk4(model: Model, name: str, real: Real, error: bool = False) -> Written:
 
 
 def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> tuple[Array, Array]:
-    """The step and the estimate of its error by the native model."""
+    """Return the step and its error estimate, computed by the native model."""
     cuts = np.cumsum([model.nq, model.nv, len(model.states)])
 
     def rate(x: Array) -> Array:
@@ -211,7 +215,7 @@ def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> 
 
 
 def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str:
-    """The program that compares, at two states."""
+    """Return the test program, which compares the library at two states."""
     rng = np.random.default_rng(1)
     checks = [text for _ in range(2) for text in _checks(model, name, found, real, rounded(state(model, rng), real))]
     return TEST.substitute(
@@ -222,7 +226,7 @@ def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str
 
 
 def rounded(state: Mapping[str, Array], real: Real) -> dict[str, Array]:
-    """The same numbers as the C library gets them."""
+    """Return the numbers as the C library receives them."""
     kind = np.float32 if real == "float" else np.float64
     return {a: value.astype(kind).astype(float) for a, value in state.items()}
 
@@ -243,7 +247,7 @@ def _checks(model: Model, name: str, found: Iterable[Exported], real: Real, at: 
 
 
 def _check(function: str, real: Real, given: list[str], arguments: list[str], expected: Mapping[str, Any]) -> list[str]:
-    """A call in a block of its own, and its results beside those expected."""
+    """Return a call in a block of its own, with its results compared to the expected ones."""
     made = [f"{real} {y}[{np.size(value)}];" for y, value in expected.items()]
     right = [
         f"static const double {y}_expected[{np.size(value)}] = {listed(np.ravel(value))};"
@@ -257,5 +261,5 @@ def _check(function: str, real: Real, given: list[str], arguments: list[str], ex
 
 
 def array(real: Real, name: str, values: Array) -> str:
-    """Constant numbers in C."""
+    """Return constant numbers in C."""
     return f"static const {real} {name}[{len(values)}] = {in_reals(listed(values), real)};"

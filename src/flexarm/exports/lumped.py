@@ -1,11 +1,11 @@
-"""A lumped equivalent: each flexible link a chain of rigid segments with springs in the hinges between them.
+"""Lumped equivalents: each flexible link becomes a chain of rigid segments with springs in the hinges between them.
 
-A beam is cut into n cells of equal length. In the middle of each is a hinge whose spring has the cell's compliance,
-1 / k = int dx / EI over the cell; between the hinges lie rigid segments with the mass and inertia of the beam there.
-So a constant moment bends the chain's tip by the beam's angle and deflection, masses and inertias add up to the beam's,
-and natural frequencies converge with 1 / n^2 (the finite segment method: Huston, Computers & Structures 13 (1981);
-Amirouche, Fundamentals of Multibody Dynamics, chapter 9). The chain is an arm of rigid links like any other: the
-equations are those of `Model`.
+A beam is cut into n cells of equal length. In the middle of each cell is a hinge. Its spring has the compliance of the
+cell, 1 / k = int dx / EI. Between the hinges are rigid segments with the mass and inertia of the beam there. A constant
+moment therefore bends the chain's tip by the angle and the deflection of the beam. Masses and inertias add up to those
+of the beam, and natural frequencies converge with 1 / n^2 (the finite segment method: Huston, Computers & Structures 13
+(1981); Amirouche, Fundamentals of Multibody Dynamics, chapter 9). The chain is an arm of rigid links with the equations
+of `Model`.
 """
 
 import math
@@ -31,16 +31,17 @@ from flexarm.model.linear import symmetric_modes
 Array = np.ndarray
 
 SEGMENTS, MOST_SEGMENTS = 8, 200
-"""Cells of each beam where nothing else is said; the first frequency is then known to about 0.3 per cent."""
+"""Default and largest number of cells of each beam. With the default the first frequency has an error of about 0.3
+%."""
 NEARLY_NOTHING = 1e-9
-"""Share of a segment's mass that lies between hinges at one place; taken from the segment, so that sums are equal."""
+"""Mass of a segment between hinges at one place, as a share of the segment. It is subtracted there to keep the sum."""
 AXES = {"y": (0.0, 0.0, 1.0), "z": (0.0, -1.0, 0.0), "torsion": (1.0, 0.0, 0.0)}
-"""About which a hinge turns for a deflection along y or z, or a twist."""
+"""Axes of a hinge for a deflection along y or z, or a twist."""
 TORQUE = "; the input is the torque (or force) on the joint's side of the gear"
 FINE = 5
-"""Polynomials a direction with which the first frequencies of a beam are exact but for 1e-5."""
+"""Number of polynomials per direction for which the first frequencies of a beam are exact to 1e-5."""
 PARALLEL = 1e-9
-"""Axes whose cosine differs from 1 by less are parallel."""
+"""Largest difference of a cosine from 1 for which axes count as parallel."""
 BODIES = (Beam, Rigid, Frame)
 JOINTS = (Revolute, Prismatic, Fixed)
 GAUSS = np.polynomial.legendre.leggauss(8)
@@ -49,29 +50,31 @@ GAUSS = np.polynomial.legendre.leggauss(8)
 @final
 @dataclass(frozen=True)
 class Moving:
-    """A joint that moves, with what is rigid behind it.
+    """A moving joint with the rigid body behind it.
 
     Attributes
     ----------
     name : str
-        Of its link.
+        Name of its link.
     parent : int
-        Position among the moving joints of the one that carries it; -1 of the base.
+        Index of the moving joint that carries it, or -1 for the base.
     R, p : (3, 3), (3,)
-        Its frame in that of its parent, at the coordinate 0.
+        Pose of its frame in that of its parent, at the coordinate 0.
     axis : (3,)
         Unit vector in its frame.
     turns : bool
+        True if the coordinate is an angle.
     mass, com, inertia : float, (3,), (3, 3)
-        In its frame, inertia about the centre of mass [kg], [m], [kg m^2].
+        Mass [kg], centre of mass [m], and inertia about it [kg m^2], in its frame.
     rotor : float
-        Inertia (or mass) of its rotor on the joint's side, G^2 I_r.
+        Inertia (or mass) of its rotor on the joint side, G^2 I_r.
     share : float
-        Of its carrier's turning in the rotor's, behind the gear: 1 / G of an absolute rotor, 0 of a relative one.
+        Share of the carrier's rotation in that of the rotor, after the gear: 1 / G for an absolute rotor, 0 for a
+        relative one.
     damping, stiffness, rest : float
-        Of its bearing, and of the spring beside its actuator.
+        Damping of its bearing and of its parallel spring, stiffness of the spring, and its unloaded coordinate.
     transmission, loss : float or None
-        Stiffness and damping of the transmission between its motor and it; None where that is rigid.
+        Stiffness and damping of the transmission to its motor. None for a rigid transmission.
     """
 
     name: str
@@ -100,18 +103,18 @@ class Lumped:
     Attributes
     ----------
     source : Arm
-        Of which it is the equivalent.
+        Original arm.
     segments : int
-        Cells, and places of hinges, of each beam.
+        Number of cells, and of hinge places, of each beam.
     arm : Arm
-        The rigid links; the first segment of a link has the link's name, drive and placement, hinges have the name of
-        link, place and direction: "upper_1y".
+        Arm of rigid links. The first segment of a link has the link's name, drive and placement. The name of a hinge
+        has the link, the place and the direction: "upper_1y".
     pieces : dict of str to list of str
-        For each link of the source its segments from its origin to its tip.
+        For each link of the source, the names of its segments from its origin to its tip.
     stacked : frozenset of str
-        Segments of next to no mass, between two hinges at one place.
+        Segments with negligible mass, between two hinges at one place.
     left_out : tuple of str
-        What the equivalent does not have of the source, or has otherwise; a line each.
+        Properties of the source that the equivalent lacks or has in another form, a line each.
     """
 
     source: Arm
@@ -123,21 +126,23 @@ class Lumped:
 
     @cached_property
     def model(self) -> Model:
-        """Its equations of motion."""
+        """Equations of motion of the equivalent."""
         return Model(self.arm)
 
     @cached_property
     def drives(self) -> tuple[int, ...]:
-        """Positions of the source's actuators among the equivalent's inputs; all other inputs are hinges', and zero."""
+        """Indices of the source's actuators among the equivalent's inputs. All other inputs are those of hinges, and
+        zero."""
         names = self.arm.inputs
         return tuple(names.index(name) for name in self.source.inputs)
 
     @cached_property
     def frequencies(self) -> Array:
-        """Of the beams, of the source, of the equivalent, drives held at rest, (3, k) ascending [rad/s], k <= 6.
+        """Natural frequencies with locked drives at rest, (3, k) ascending [rad/s], k <= 6: exact beams, source,
+        equivalent.
 
-        Those of the beams are of the source with polynomials in the place of its mode shapes, five or more a direction:
-        what the source's own shapes miss is then told apart from what the hinges do.
+        The exact beams are those of the source with polynomials as mode shapes, at least five per direction. They
+        separate the error of the source's own shapes from that of the hinges.
         """
         models = (Model(_finer(self.source)), Model(self.source))
         found = [*(_oscillating(x.frequencies(np.array(x.arm.rest))) for x in models), _oscillating(self._held())]
@@ -146,13 +151,13 @@ class Lumped:
 
     @property
     def frequency_error(self) -> float:
-        """Relative, of the first natural frequency, against the beams'; 0 where nothing oscillates."""
+        """Relative error of the first natural frequency against the exact beams, or 0 if nothing oscillates."""
         exact, _, mine = self.frequencies
         return float(mine[0] / exact[0] - 1.0) if len(exact) else 0.0
 
     @property
     def statement(self) -> tuple[str, ...]:
-        """What it is and how exact, a line each."""
+        """Description and accuracy of the equivalent, a line each."""
         head = f"lumped equivalent of {self.source.name!r}: {self.segments} hinges a flexible link and direction"
         each = [
             f"{c:.6g} ({100 * (c / a - 1):+.2g} % of the beams' {a:.6g}; the arm's shapes {100 * (b / a - 1):+.2g} %)"
@@ -163,9 +168,9 @@ class Lumped:
 
     @cached_property
     def joints(self) -> tuple[Moving, ...]:
-        """The joints that move, each behind the one that carries it: what other programs take of rigid trees."""
+        """Moving joints, each after the one that carries it, for programs with trees of rigid bodies."""
         arm, parents = self.arm, self.arm.parents
-        frames: dict[int, tuple[int, Array, Array]] = {}  # of each link: its moving joint, its frame in that one's
+        frames: dict[int, tuple[int, Array, Array]] = {}  # of each link: its moving joint, and its frame there
         parts: list[list[tuple[float, Array, Array]]] = []
         order: list[tuple[int, int, Array, Array]] = []
         for i in arm.outward:
@@ -188,16 +193,17 @@ class Lumped:
         return tuple(_moving(arm.links[i], n, R, p, parts[j]) for j, (i, n, R, p) in enumerate(order))
 
     def carried(self, j: int) -> dict[int, float]:
-        """What turns the rotor of a joint beside its own rate: joints, and the shares of their rates, behind the gear.
+        """Return the joints that turn the rotor of a joint besides its own rate, with the shares of their rates, after
+        the gear.
 
-        Raises `DescriptionError` where an absolute rotor's carrier turns about other axes than the rotor's: its share
-        then hangs on the configuration, and no fixed matrix has it.
+        Raises `DescriptionError` if the carrier of an absolute rotor turns about axes that are not parallel to the
+        rotor's. The share then depends on the configuration, so that no constant matrix exists.
         """
         joint = self.joints[j]
         shares: dict[int, float] = {}
         if not joint.share:
             return shares
-        axis, k = joint.R @ joint.axis, joint.parent  # in the frame of joint k, where that does not turn it
+        axis, k = joint.R @ joint.axis, joint.parent  # in the frame of joint k, if that joint does not turn it
         turned = self.arm.free
         while k >= 0:
             carrier = self.joints[k]
@@ -213,7 +219,7 @@ class Lumped:
 
     @cached_property
     def tip(self) -> tuple[int, Array]:
-        """The moving joint that carries the arm's tip, and the tip in its frame, (3,)."""
+        """Index of the moving joint that carries the tip of the arm, and the tip in its frame, (3,)."""
         q = np.array(self.arm.rest)
         frames, i = self.model.frames(q), self.arm.tip_link
         while i >= 0 and not self.arm.links[i].joint.moves:
@@ -225,14 +231,15 @@ class Lumped:
         return number, frames[i][:3, :3].T @ there
 
     def start(self, q: Any = None) -> Array:
-        """The equivalent's coordinates for those of the source's joints, motors and base, hinges straight, (nq,)."""
+        """Return the equivalent's coordinates (nq,) for those of the source's joints, motors and base, with straight
+        hinges."""
         q = np.array(self.source.rest if q is None else q, dtype=float)
         given = dict(zip(self.source.coordinates, q, strict=True))
         rest = dict(zip(self.arm.coordinates, self.arm.rest, strict=True))
         return np.array([given.get(name, value) for name, value in rest.items()])
 
     def _held(self) -> Array:
-        """Natural frequencies while the source's drives stand still, hinges are free."""
+        """Return natural frequencies with the source's drives locked and the hinges free."""
         arm, model, q = self.arm, self.model, np.array(self.arm.rest)
         mine = {self.arm.inputs[i] for i in self.drives}
         free = [i for i, name in enumerate(arm.velocities) if name not in mine]
@@ -245,19 +252,20 @@ class Lumped:
 
 
 def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
-    """The equivalent of an arm by rigid segments and hinges with springs.
+    """Return the equivalent of an arm, with rigid segments and hinges with springs.
 
     Parameters
     ----------
     arm : Arm
+        Arm to convert.
     segments : int
-        Cells of each flexible link, each with a hinge in every direction in which the link has modes.
+        Number of cells of each flexible link. Each cell has a hinge in every direction in which the link has modes.
 
     Raises
     ------
     DescriptionError
-        Where the arm has a telescope, bodies of finite elements, couplings, or more than can be lumped; the line says
-        what can be.
+        If the arm has a telescope, finite element bodies, couplings, or another part that cannot be lumped. The message
+        states what is supported.
     """
     with refused("lumped"):
         checked_instance(arm, Arm, "arm")
@@ -303,7 +311,8 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
 
 
 def _cut(link: Link, beam: Beam, n: int, slow: float, stacked: set[str]) -> list[Link]:
-    """The segments of a flexible link, the first on its joint; those with next to no mass are added to `stacked`."""
+    """Return the segments of a flexible link, the first on its joint. Those with negligible mass are added to
+    `stacked`."""
     bends = [d for d in AXES if beam.counts.get(d)]
     cuts = [0.0, *((i + 0.5) / n for i in range(n)), 1.0]
     bodies = [_segment(beam, a, b) for a, b in pairwise(cuts)]
@@ -326,7 +335,7 @@ def _cut(link: Link, beam: Beam, n: int, slow: float, stacked: set[str]) -> list
 
 
 def _points(beam: Beam, a: float, b: float) -> tuple[Array, Array]:
-    """Points from a to b and their weights [m], between the beam's steps."""
+    """Return points from a to b and their quadrature weights [m], between the beam's steps."""
     edges = [a, *(x for x in beam.breaks if a < x < b), b]
     x, w = GAUSS
     pairs = list(pairwise(edges))
@@ -335,14 +344,14 @@ def _points(beam: Beam, a: float, b: float) -> tuple[Array, Array]:
 
 
 def _integral(beam: Beam, direction: str, a: float, b: float) -> float:
-    """Compliance of a cell: int dx / EI, or 1 / GJ."""
+    """Return the compliance of a cell: int dx / EI, or int dx / GJ."""
     x, dx = _points(beam, a, b)
     along = beam.profile(x)
     return float(dx @ (1.0 / {"y": along.EI_y, "z": along.EI_z, "torsion": along.GJ}[direction]))
 
 
 def _segment(beam: Beam, a: float, b: float) -> Rigid:
-    """The rigid piece between two stations, with the lumps that ride on it."""
+    """Return the rigid body between two stations, with the lumps on it."""
     x, dx = _points(beam, a, b)
     along, s = beam.profile(x), (x - a) * beam.length
     mass = float(dx @ along.m)
@@ -359,7 +368,7 @@ def _segment(beam: Beam, a: float, b: float) -> Rigid:
 
 
 def _station(pieces: list[Link], length: float, at: float | Pose) -> tuple[str, float | Pose]:
-    """Where on a link's segments something hangs that hung on the link."""
+    """Return the segment, and the place on it, that corresponds to a place on the original link."""
     if isinstance(at, Pose):
         return pieces[0].name, at
     left = at * length
@@ -373,7 +382,7 @@ def _station(pieces: list[Link], length: float, at: float | Pose) -> tuple[str, 
 
 
 def _slope(spring: Spring) -> float:
-    """Stiffness of a transmission where it is not wound."""
+    """Return the stiffness of an unloaded transmission."""
     slope = spring.stiffness
     if spring.table:
         places, values = np.array(spring.table).T
@@ -383,7 +392,7 @@ def _slope(spring: Spring) -> float:
 
 
 def _plain(joint: Any) -> Any:
-    """A joint with rotor, gear, bearing and linear spring, and a spring beside it; without the rest of its drive."""
+    """Return a joint with rotor, gear, bearing, linear spring and parallel spring, without the rest of its drive."""
     if isinstance(joint, Fixed) or joint.drive is None:
         return joint
     kept = None if joint.drive.parallel is None else Drive(parallel=joint.drive.parallel)
@@ -394,7 +403,7 @@ def _plain(joint: Any) -> Any:
     return joint.replace(drive=kept, stiffness=k, spring_damping=d)
 
 
-# -- what cannot be, and what is lost ----------------------------------------------------------------------------------
+# -- limits of the equivalent ------------------------------------------------------------------------------------------
 
 
 def _check(link: Link) -> None:
@@ -453,7 +462,7 @@ def _lost(beam: Beam) -> list[str]:
 
 
 def _ratio(body: Body) -> float:
-    """Of critical damping, of the first mode."""
+    """Return the ratio of critical damping of the first mode."""
     if not isinstance(body, Beam):
         return 0.0
     return (body.damping_ratios[0] if body.damping_ratios else 0.0) + body.loss_factor / 2
@@ -465,20 +474,20 @@ def _slowest(arm: Arm) -> float:
 
 
 def _finer(arm: Arm) -> Arm:
-    """The arm with polynomials for shapes, where its beams are in one piece."""
+    """Return the arm with polynomial shapes for all beams in one piece."""
     links = []
     for link in arm.links:
         body = link.body
         if isinstance(body, Beam) and body.segments is None and body.modes:
             modes = {d: max(FINE, count) if d in AXES and count else count for d, count in body.modes.items()}
-            ratio = 0.0  # what is damped does not count here
+            ratio = 0.0  # damping has no effect here
             body = body.replace(modes=modes, shapes="polynomial", damping=ratio, foreshortening=False)
         links.append(link.replace(body=body))
     return arm.replace(links=links)
 
 
 def _oscillating(omega: Array) -> Array:
-    """Without rigid motions and directions in which the arm falls."""
+    """Return frequencies without those of rigid motions and of unstable directions."""
     return omega[omega > 1e-6 * np.abs(omega).max(initial=0.0)]
 
 
@@ -498,7 +507,8 @@ def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[tuple[float
 
 
 def loads(arm: Arm, i: int) -> list[tuple[float, Array, Array]]:
-    """What a rigid link carries: mass, centre of mass in its frame, inertia about that along its axes; a row a part."""
+    """Return the inertias of a rigid link: mass, centre of mass in its frame, and inertia about it along its axes, one
+    row each."""
     link, payload = arm.links[i], arm.payloads[i]
     body = link.body
     if not isinstance(body, Rigid | Frame):
@@ -519,7 +529,7 @@ def _held_at(payload: Payload, tip: Array) -> tuple[float, Array, Array]:
 
 
 def together(parts: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
-    """One rigid body of several: mass, centre of mass, inertia about it, (3, 3)."""
+    """Return one rigid body for several: mass, centre of mass, and inertia about it, (3, 3)."""
     mass = sum(m for m, _, _ in parts)
     com = np.sum([m * c for m, c, _ in parts], axis=0) / mass if mass else np.zeros(3)
     about = np.zeros((3, 3))

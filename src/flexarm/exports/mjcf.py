@@ -1,16 +1,18 @@
-"""MuJoCo's format: an arm's lumped equivalent as MJCF, hinges with springs and all.
+"""Export to MuJoCo: an arm's lumped equivalent as MJCF, with its hinges and springs.
 
-A body is a rigid segment, or several joints with the segment behind them: what moves must have mass in MuJoCo, so
-frames and hinges at one place are joints of the body that they carry. A rotor that turns relative to its joint is the
-joint's armature; the motor of an elastic joint is a body beside the arm that turns about (or slides along) an axis of
-its own with the rotor's inertia and no weight, tied to the joint by a fixed tendon as stiff as the transmission.
-An absolute rotor is the armature of a fixed tendon over its own joint (or motor) and those that turn its carrier.
+Everything that moves must have mass in MuJoCo. A body is therefore a rigid segment with one or several joints, and
+frames and hinges at one place become joints of the body that they carry. Rotors are represented as follows:
+
+- A rotor that turns relative to its joint is the armature of the joint.
+- The motor of an elastic joint is a separate body without weight, which turns about (or slides along) its own axis with
+  the inertia of the rotor. A fixed tendon with the stiffness of the transmission connects it to the joint.
+- An absolute rotor is the armature of a fixed tendon over its own joint (or motor) and those that turn its carrier.
 """
 
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree import ElementTree  # nothing is read with it
+from xml.etree import ElementTree  # only for writing
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -26,54 +28,57 @@ from flexarm.model import Model
 Array = np.ndarray
 
 ENDING = ".xml"
-"""Ending of the file's name; MuJoCo reads no other."""
+"""Ending of the file name. MuJoCo reads no other."""
 
 LEAST = 1e-10
-"""Share of a segment's largest moment of inertia that each of them has at least: MuJoCo takes no slender rod."""
+"""Smallest moment of inertia of a segment, as a share of its largest. MuJoCo rejects slender rods."""
 SMALLEST = 1e-13
-"""[kg and kg m^2], for points."""
+"""Mass [kg] and inertia [kg m^2] of points."""
 STEP = 1e-3
-"""[s]; what runs the file will set its own."""
+"""Time step in the file [s]. Programs that run the file usually set their own."""
 
 
 def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
-    """The arm's lumped equivalent as MJCF.
+    """Return the arm's lumped equivalent as MJCF.
 
-    Joints have the names of the equivalent's coordinates ("upper.joint", "upper_1y.joint"), actuators those of the
-    arm's inputs, and the site and the sensor `tip` are the arm's tip. What the equivalent is, and how far its natural
-    frequencies are from the arm's, stands in the file as custom text.
+    Joints have the names of the equivalent's coordinates ("upper.joint", "upper_1y.joint"), and actuators those of the
+    arm's inputs. The site and the sensor `tip` are at the tip of the arm. Custom text in the file describes the
+    equivalent and states the deviation of its natural frequencies from those of the arm.
 
     Parameters
     ----------
     arm : Arm
+        Arm to export.
     segments : int
-        Hinges of each flexible link in each direction in which it bends.
+        Number of hinges of each flexible link in each direction in which it bends.
 
     Raises
     ------
     DescriptionError
-        Where the arm cannot be lumped, see `lumped`, or has an absolute rotor whose carrier turns about other axes.
+        If the arm cannot be lumped (see `lumped`), or has an absolute rotor whose carrier turns about other axes.
     """
     return written(lumped(arm, segments))
 
 
 def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
-    """Write an arm as a file for MuJoCo, flexible links as rigid segments with springs; gives its path.
+    """Write an arm as a file for MuJoCo, with rigid segments and springs as flexible links, and return its path.
 
-    Numbers that vary are those of `model.at(p)`. The file says how far its natural frequencies are from the beams', and
-    what it leaves out.
+    Varied parameters have the values of `model.at(p)`. The file states the deviation of its natural frequencies from
+    those of the beams, and what it leaves out.
 
     Parameters
     ----------
     model : Model
+        Model to export.
     path : path
+        File to write.
     segments : int
-        Hinges of each flexible link in each direction in which it bends.
+        Number of hinges of each flexible link in each direction in which it bends.
 
     Raises
     ------
     DescriptionError
-        As `mjcf`; or the file cannot be written, or its name does not end with .xml.
+        As in `mjcf`, and if the file cannot be written or its name does not end with .xml.
     """
     with refused("export_mjcf"):
         checked_instance(model, Model, "model")
@@ -82,7 +87,7 @@ def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENT
 
 
 def written(equivalent: Lumped) -> str:
-    """A lumped equivalent as MJCF."""
+    """Return a lumped equivalent as MJCF."""
     arm = equivalent.arm
     root = ElementTree.Element("mujoco", model=equivalent.source.name)
     _add(root, "compiler", angle="radian", autolimits="true")
@@ -106,7 +111,7 @@ def written(equivalent: Lumped) -> str:
         link, parent = arm.links[i], parents[i]
         carrier = "base" if parent < 0 else arm.links[parent].name
         seat = seats[carrier].beyond(0.0 if parent < 0 else arm.links[parent].body.length, link, parent < 0)
-        if carrier in goes_on:  # one body, another joint
+        if carrier in goes_on:  # one body with another joint
             parts = held[carrier]
         else:
             body = _add(seat.body, "body", name=link.name, pos=seat.p, quat=_quaternion(seat.R))
@@ -136,7 +141,7 @@ def written(equivalent: Lumped) -> str:
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-# -- parts of it -------------------------------------------------------------------------------------------------------
+# -- elements of the file ----------------------------------------------------------------------------------------------
 
 
 def _text(value: Any) -> str:
@@ -150,14 +155,14 @@ def _add(parent: Any, tag: str, **attributes: Any) -> Any:
 
 
 class Seat(NamedTuple):
-    """A body of the file, and where in it a link's frame stands while its joints are zero: R (3, 3), p (3,)."""
+    """A body of the file, and the pose in it of a link's frame with its joints at zero: R (3, 3), p (3,)."""
 
     body: Any
     R: Array
     p: Array
 
     def beyond(self, length: float, link: Any, on_base: bool) -> "Seat":
-        """The seat of a link on this one, of a length."""
+        """Return the seat of a link on this one. `length` is the length of the carrying link."""
         R, p = self.R, self.p
         if isinstance(link.at, Pose):
             R, p = R @ link.at.rotation, p + R @ np.array(link.at.xyz)
@@ -171,9 +176,10 @@ def _quaternion(R: Array) -> Array:
 
 
 def _going_on(arm: Arm, on: list[list[int]], stacked: frozenset[str]) -> set[str]:
-    """Links that are joints of the body that they carry: of next to no mass, or frames with one link, which moves.
+    """Return the links that become joints of the body that they carry.
 
-    `on` are the links on each link; so below.
+    They have negligible mass, or are frames with a single link, which moves. `on` lists the links on each link, here
+    and below.
     """
     found = set(stacked)
     for i, link in enumerate(arm.links):
@@ -188,16 +194,16 @@ def _weighs(parts: list) -> bool:
 
 
 def _carries(arm: Arm, on: list[list[int]], i: int) -> bool:
-    """Whether anything that is one with a link weighs something."""
+    """Return True if anything fixed to a link has mass."""
     fixed = [j for j in on[i] if not arm.links[j].joint.moves]
     return any(_weighs(loads(arm, j)) or _carries(arm, on, j) for j in fixed)
 
 
 def _inertial(parts: list) -> tuple[Any, bool]:
-    """Mass and inertia, and whether it had to be raised by more than nothing.
+    """Return mass and inertia, and True if they had to be raised noticeably.
 
-    MuJoCo takes no mass that is zero, no inertia that is zero about an axis, nor one that is less there than the other
-    two differ by, as that of a short thick segment without rotary inertia is.
+    MuJoCo rejects a mass of zero, an inertia of zero about an axis, and an inertia smaller than the difference of the
+    other two. A short thick segment without rotary inertia has such an inertia.
     """
     mass, com, about = together(parts)
     values, axes = np.linalg.eigh(about)
@@ -211,7 +217,7 @@ def _inertial(parts: list) -> tuple[Any, bool]:
 
 
 def _base(world: Any, arm: Arm) -> Any:
-    """What carries the first links: the world, or a body that is free."""
+    """Return the element that carries the first links: the world, or a free body."""
     if not isinstance(arm.base, FreeBase):
         return world
     base = _add(world, "body", name="base")
@@ -221,8 +227,10 @@ def _base(world: Any, arm: Arm) -> Any:
 
 
 def _joint(seat: Seat, link: Any, springs: list[tuple[str, float, float]], carried: bool) -> None:
-    """The link's joint, with what acts beside its actuator; transmissions are added to `springs`. A rotor that turns
-    with its carrier has a tendon."""
+    """Add the link's joint, with everything parallel to its actuator. Transmissions are added to `springs`.
+
+    A rotor that turns with its carrier has a tendon.
+    """
     joint = link.joint
     if isinstance(joint, Fixed):
         return
@@ -245,7 +253,7 @@ def _drives(
     springs: list[tuple[str, float, float]],
     carried: dict[str, dict[int, float]],
 ) -> None:
-    """Motors of elastic joints, transmissions, rotors that turn with their carriers, and the actuators."""
+    """Add the motors of elastic joints, transmissions, rotors that turn with their carriers, and the actuators."""
     arm = equivalent.arm
     links = {link.name: link for link in arm.links}
     rotors = {x.name: x.rotor for x in equivalent.joints}

@@ -1,4 +1,4 @@
-"""A model as a text of Modelica: variables by name around functions whose statements are the traced programs."""
+"""Models as Modelica text: named variables, and functions whose statements are those of the traced programs."""
 
 import math
 import re
@@ -42,7 +42,7 @@ semiLinear shiftSample sign sin sinh size skew smooth spatialDistribution sqrt s
 terminal terminate ticksInState time timeInState transition transpose vector zeros"""
 
 OWN = "Input Output beyond rates signals driven dx y z"
-"""Names in the model beside those of its variables."""
+"""Names in the model other than those of its variables."""
 
 MODELICA = Language(
     name="Modelica",
@@ -70,7 +70,7 @@ MODELICA = Language(
 )
 
 SPELLED = {"ohm": "Ohm"}
-"""Units that Modelica spells in its own way."""
+"""Units with another spelling in Modelica."""
 
 TEXT = Template("""model $name "$title"
   // Written by flexarm. It needs nothing of it, and no library.
@@ -117,28 +117,34 @@ def export_modelica(
 ) -> Path:
     """Write a model as a text of Modelica that needs no library, and return its path.
 
-    The class is called as the file. Its variables are those of an FMU with an underscore for whatever is no letter and
-    no digit: states `q_NAME`, `qd_NAME` and `s_NAME` with units and start values, inputs `u_NAME` and exogenous ones
-    `w_NAME`, parameters `p_NAME` (those that vary in the model, with its values), the sensors' signals by their names.
-    The equations are functions inside the class, whose statements are the traced program's.
+    The class has the name of the file. Its variables are those of an FMU, with an underscore in place of each character
+    that is neither a letter nor a digit:
+
+    - states `q_NAME`, `qd_NAME` and `s_NAME` with units and start values
+    - inputs `u_NAME` and exogenous inputs `w_NAME`
+    - parameters `p_NAME`, which are those that the model varies, with its values
+    - the sensors' signals by their names
+
+    The equations are functions inside the class, whose statements are those of the traced program.
 
     Parameters
     ----------
     model : Model
+        Model to export.
     path : str or path
-        Of the file, `.mo`; an older one is replaced.
+        File to write, `.mo`. An existing file is replaced.
     sensors : list of Sensor, optional
-        What is measured, without noise and sampling; default as that of `export_fmu`.
+        Measured signals, without noise and sampling. Default: as in `export_fmu`.
     q0, qd0, s0 : (nq,), (n,), (states,), optional
-        Where it starts; default the arm's rest.
+        Initial state. Default: the arm at rest.
 
     Raises
     ------
     DescriptionError
-        Where an argument does not fit the model, two sensors have one name, the file's name is no name of a class, or
-        it cannot be written.
+        If an argument does not fit the model, if two sensors have the same name, if the file's name is not valid for a
+        class, or if the file cannot be written.
     FlexarmError
-        Where Modelica has no way to write an operation.
+        If an operation cannot be written in Modelica.
     """
     with refused("export_modelica"):
         checked_instance(model, Model, "model")
@@ -147,7 +153,7 @@ def export_modelica(
 
 
 def checked_file(path: str | PathLike[str]) -> Path:
-    """The path of a file that has the name of a class; raises `DescriptionError`."""
+    """Return the path of a file with a valid class name. Raises `DescriptionError`."""
     with refused("export_modelica"):
         file = Path(checked_path(path))
         if not NAMED.fullmatch(file.name) or file.stem in MODELICA.reserved:
@@ -159,11 +165,11 @@ def checked_file(path: str | PathLike[str]) -> Path:
 def modelica(
     model: Model, name: str, sensors: Sequence[Sensor] | None = None, q0: Any = None, qd0: Any = None, s0: Any = None
 ) -> str:
-    """The text of `export_modelica`, of a class with this name."""
+    """Return the text of `export_modelica` for a class with this name."""
     at = start(model, q0, qd0, s0)
     seen = usual_sensors(model) if sensors is None else sensors
     model.output_names(seen)
-    found = system(model, seen, at, step=1.0, tolerance=0.0)  # of a co-simulation, which this is none
+    found = system(model, seen, at, step=1.0, tolerance=0.0)  # for co-simulation, which does not apply here
     taken = {*MODELICA.reserved, name}
     named = {
         kind: [(_name(each, taken), each) for each in signals]
@@ -171,7 +177,7 @@ def modelica(
     }
     rates, measured = (next(each for each in found.programs if each.name == a) for a in ("rates", "outputs"))
     nx, nu = len(found.states), len(found.inputs)
-    at_once: Array = np.asarray(found.outputs_on[:, nx : nx + nu].any(axis=1))  # they follow an input without delay
+    at_once: Array = np.asarray(found.outputs_on[:, nx : nx + nu].any(axis=1))  # they depend directly on an input
     programs = {"dx": rates}
     programs |= {"y": _of(measured, "signals", np.flatnonzero(~at_once), "xp")} if not at_once.all() else {}
     programs |= {"z": _of(measured, "driven", np.flatnonzero(at_once), "xup")} if at_once.any() else {}
@@ -205,7 +211,7 @@ def modelica(
 
 
 def _name(signal: Signal, taken: set[str]) -> str:
-    """A name of its own for a variable; a digit does not begin one."""
+    """Return a unique name for a variable, which does not begin with a digit."""
     name = re.sub(r"\W", "_", signal.name, flags=re.ASCII)
     name = name if re.match("[A-Za-z_]", name) else f"_{name}"
     while name in taken:
@@ -215,7 +221,7 @@ def _name(signal: Signal, taken: set[str]) -> str:
 
 
 def _declared(kind: str, own: str, signal: Signal, start: str = "", fixed: str = "", value: float | None = None) -> str:
-    """A variable with its unit and what it is; its name in the model where that is another."""
+    """Return the declaration of a variable, with its unit and meaning, and its name in the model if that differs."""
     shown = DISPLAYED.get(signal.unit, ("", 0.0))[0]
     attributes = {
         "unit": f'"{unit}"' if (unit := _unit(signal.unit)) else "",
@@ -231,7 +237,8 @@ def _declared(kind: str, own: str, signal: Signal, start: str = "", fixed: str =
 
 
 def _unit(unit: str) -> str:
-    """As Modelica writes it, e.g. N.m.s/rad; none of a text that is no product of known units."""
+    """Return a unit in Modelica's notation, such as N.m.s/rad, or "" for a text that is not a product of known
+    units."""
     if not unit or powers(unit) is None:
         return ""
     above, *below = (
@@ -243,7 +250,7 @@ def _unit(unit: str) -> str:
 
 
 def _of(program: Program, name: str, rows: Array, arguments: str) -> Program:
-    """Some of a program's numbers, as a program of what they need."""
+    """Return a program for some rows of a program's result, with only these arguments."""
     symbols = dict(zip(program.function.name_in(), program.function.sx_in(), strict=True))
     result = program.function(*symbols.values())[rows]
     few = {a: x for a, x in symbols.items() if a in arguments}
@@ -253,7 +260,7 @@ def _of(program: Program, name: str, rows: Array, arguments: str) -> Program:
 
 
 def _function(program: Program) -> str:
-    """A program as a function of arrays."""
+    """Return a program as a function of arrays."""
     made = source(program, MODELICA)
     ((result, shape),) = program.outputs.items()
     p, size = made.names["p"], math.prod(shape)

@@ -1,4 +1,5 @@
-"""What a sampled law asks of an arm's state: of which of its numbers it is a function, that function, its program."""
+"""Dependence of a sampled law on an arm's state: the required entries, the law as a function of them, and its
+program."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
 
 def silent(feedback: SampledFeedback, model: Model) -> "ca.Function":
-    """A law that is an expression, without noise: t, x, z -> u, z_next; x is q, qd, states of drives, and qdd where it
-    measures accelerations."""
+    """Return a law that is an expression, without noise: t, x, z -> u, z_next.
+
+    The state x is q, qd, states of drives, and also qdd if the law measures accelerations.
+    """
     import casadi as ca
 
     whole = traced(feedback.law, model, feedback.name, len(model.states))
@@ -28,7 +31,7 @@ def silent(feedback: SampledFeedback, model: Model) -> "ca.Function":
 
 
 def needed(law: "ca.Function") -> list[int]:
-    """Of which numbers of x."""
+    """Return the indices of the entries of x on which the law depends."""
     import casadi as ca
 
     found = [np.array(ca.DM(law.jac_sparsity(k, 1), 1)).any(axis=0) for k in range(2) if law.numel_out(k)]
@@ -36,7 +39,7 @@ def needed(law: "ca.Function") -> list[int]:
 
 
 def of_needed(law: "ca.Function") -> "ca.Function":
-    """The same of those alone: t, y, z -> u, z_next."""
+    """Return the law as a function of the required entries alone: t, y, z -> u, z_next."""
     import casadi as ca
 
     t, x, z = law.sx_in()
@@ -47,9 +50,9 @@ def of_needed(law: "ca.Function") -> "ca.Function":
 
 
 def program(law: "ca.Function", name: str, title: str, measured: Sequence[str], inputs: Sequence[str]) -> Program:
-    """A law t, y, z -> u, z_next to be written out, without arguments and results of which there are no numbers.
+    """Return the program of a law t, y, z -> u, z_next, without empty arguments and results.
 
-    The names are those of what y and u are.
+    `measured` and `inputs` are the names of the entries of y and u.
     """
     import casadi as ca
 

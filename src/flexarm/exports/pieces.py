@@ -1,8 +1,8 @@
-"""A long list of assignments cut into pieces that a compiler takes one by one.
+"""Division of a long list of assignments into pieces that a compiler handles one by one.
 
-Compilers look at a function as a whole, and what they need grows faster than its length: the slopes of a spatial arm's
-forward dynamics take a minute in one function and some seconds in ten. Values that pass from one piece to another stand
-in an array, whose places are used again when their values are no longer needed.
+Compilers analyse a function as a whole, and their effort grows faster than its length. The derivatives of a spatial
+arm's forward dynamics take a minute in one function and some seconds in ten. An array stores the values that pass from
+one piece to another. Its places are reused when their values are no longer needed.
 """
 
 import re
@@ -12,24 +12,24 @@ from dataclasses import dataclass, replace
 from flexarm.closed_forms.formats.statements import Statement
 
 MOST = 500
-"""Statements of a piece."""
+"""Number of statements in a piece."""
 
 WHOLE = 2000
-"""So many stay in one function."""
+"""Largest number of statements that stay in one function."""
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Statements, and the names of arrays and parameters that they need or write."""
+    """Statements, and the names of arrays and parameters that they read or write."""
 
     statements: tuple[Statement, ...]
     names: frozenset[str]
 
 
 def pieces(statements: Sequence[Statement], array: str, most: int = MOST) -> tuple[list[Piece], int]:
-    """The statements in pieces, and the length of the array between them; one piece needs none."""
+    """Return the statements in pieces, and the length of the array between them, which is 0 for one piece."""
     stretches = [statements[i : i + most] for i in range(0, len(statements), most)]
     where = {x.targets[0]: k for k, stretch in enumerate(stretches) for x in stretch if not x.output}
     last: dict[str, int] = {}
@@ -58,7 +58,10 @@ def pieces(statements: Sequence[Statement], array: str, most: int = MOST) -> tup
 
 
 def _placed(statement: Statement, places: dict[str, int], passed: dict[str, int], array: str) -> Statement:
-    """With the array's places for the names of values that pass; such a value is an output of its piece."""
+    """Return a statement that uses the array's places for values that pass between pieces.
+
+    Such a value is an output of its piece.
+    """
 
     def placed(found: re.Match[str]) -> str:
         name = found[0]

@@ -1,4 +1,4 @@
-"""What a library of a model computes, one program each, and the numbers that the native model gives."""
+"""Programs of a model's library, and the same quantities computed by the native model."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ Array = np.ndarray
 
 
 class Result(NamedTuple):
-    """A quantity of a model in C."""
+    """A quantity of a model in C: its array name and a note."""
 
     letter: str
     note: str
@@ -43,19 +43,19 @@ RESULTS = {
     "frames": Result("T", "poses of the links' base frames, then of the tip, 4 x 4 each, row by row"),
     "state_rate": Result("xd", "rates of q, qd, s, work of the inputs [J], energy dissipated [J]"),
 }
-"""Names as `Model.function` has them, and as arrays in C."""
+"""Quantities by their names in `Model.function`, with their array names in C."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A program, and how the native model computes the same.
+    """A program, and the native computation of the same result.
 
     Attributes
     ----------
     program : Program
-        Its outputs are columns.
+        Program whose outputs are columns.
     native : Callable
-        State by the names of arguments -> outputs by name, of the model's own parameters.
+        Function from a state, by the names of arguments, to outputs by name, with the model's own parameters.
     """
 
     program: Program
@@ -63,7 +63,7 @@ class Exported:
 
 
 def checked_sensors(where: str, sensors: object) -> list[Sensor]:
-    """The sensors, none or some, in a list or a tuple; raises `DescriptionError` for anything else."""
+    """Return the sensors as a list. Raises `DescriptionError` for anything but a list or a tuple."""
     with refused(where):
         if not isinstance(sensors, list | tuple):
             raise Fault("sensors", f"is {shown(sensors)}; it must be a list of sensors")
@@ -71,14 +71,14 @@ def checked_sensors(where: str, sensors: object) -> list[Sensor]:
 
 
 def library(model: Model, sensors: Sequence[Sensor] = ()) -> list[Exported]:
-    """All that a library of a model has; sensors in it are read as they are, without sampling and noise."""
+    """Return all programs of a model's library. Sensors are read without sampling and noise."""
     few = [name for name in RESULTS if name != "input_matrix" or model.inputs]
     found = [quantity(model, name) for name in few] + [jacobian(model), slopes(model)]
     return found + ([measured(model, sensors)] if sensors else [])
 
 
 def quantity(model: Model, name: str) -> Exported:
-    """A quantity of the module `quantities`, its value in a row."""
+    """Return a quantity of the module `quantities`, with its value in a row."""
     letter, note = RESULTS[name]
     function = model.laid_out(name)
 
@@ -92,10 +92,10 @@ def quantity(model: Model, name: str) -> Exported:
 
 
 def jacobian(model: Model) -> Exported:
-    """Of the tip, as `analysis.tip_jacobian` gives it."""
+    """Return the Jacobian of the tip, as in `analysis.tip_jacobian`."""
     function, slope = model.function("tip"), model.slope_function("tip", "q")
     x = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    R, rows = function(*x.values())[:3, :3], slope(*x.values())  # a pose counts its columns one after the other
+    R, rows = function(*x.values())[:3, :3], slope(*x.values())  # the columns of a pose are stored one after the other
     turning = [ca.mtimes(ca.reshape(column, 4, 4)[:3, :3], R.T) for column in ca.horzsplit(rows)]
     w = [ca.vertcat(W[2, 1], W[0, 2], W[1, 0]) for W in turning]
     J = ca.vertcat(rows[12:15, :], ca.horzcat(*w))
@@ -107,7 +107,7 @@ def jacobian(model: Model) -> Exported:
 
 
 def slopes(model: Model) -> Exported:
-    """Of forward dynamics, to q (of a free base in local coordinates), qd and u."""
+    """Return the derivatives of forward dynamics with respect to q (local coordinates of a free base), qd and u."""
     function = model.function("forward_dynamics")
     x = dict(zip(function.name_in(), function.sx_in(), strict=True))
     to = [a for a in ("q", "qd", "u") if x[a].numel()]
@@ -125,7 +125,7 @@ def slopes(model: Model) -> Exported:
 
 
 def measured(model: Model, sensors: Sequence[Sensor]) -> Exported:
-    """What sensors read of a state, of inputs and of what acts from outside."""
+    """Return the sensor signals at a state, with inputs and exogenous inputs."""
     seen = outputs(model, sensors)
     function = model.function("forward_dynamics")
     x = dict(zip(function.name_in(), function.sx_in(), strict=True))
@@ -140,7 +140,7 @@ def measured(model: Model, sensors: Sequence[Sensor]) -> Exported:
 
 
 def _read(model: Model, seen: Outputs, x: dict[str, ca.SX]) -> ca.SX:
-    """Signals in order, as expressions of the state."""
+    """Return the signals in order, as expressions of the state."""
     given, p = list(x.values()), [x["p"]] if "p" in x else []
     motors = model.function("motors") if any(isinstance(each, OfMotor) for each in seen.sensors) else None
     qdd = model.function("forward_dynamics")(*given) if seen.driven else ca.SX.zeros(model.nv)
@@ -155,7 +155,7 @@ def _read(model: Model, seen: Outputs, x: dict[str, ca.SX]) -> ca.SX:
 
 
 def program(model: Model, name: str, x: dict[str, ca.SX], results: dict[str, ca.SX], notes: dict[str, str]) -> Program:
-    """A program of a model's arguments, without those of which there are no numbers; each result a column."""
+    """Return a program of a model's arguments, without empty ones. Each result is a column."""
     inputs = {a: symbol for a, symbol in x.items() if symbol.numel()}
     columns = [ca.densify(ca.cse(y)) for y in results.values()]
     signals = {
@@ -174,13 +174,12 @@ def program(model: Model, name: str, x: dict[str, ca.SX], results: dict[str, ca.
 
 
 def parameters(model: Model) -> tuple[Any, ...]:
-    """What varies, with this model's own values."""
+    """Return the varied parameters with the values of this model."""
     return tuple(replace(x, value=float(value)) for x, value in zip(model.varied, model.p, strict=True))
 
 
 def sizes(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, int]:
-    """Numbers of coordinates, rates, inputs, states of drives, of what acts from outside, of a state of a run, of
-    signals."""
+    """Return the numbers of coordinates, rates, inputs, states of drives, exogenous inputs, run states and signals."""
     nx = model.nq + model.nv + len(model.states) + 2
     counted = {"nq": model.nq, "nv": model.nv, "nu": len(model.inputs), "ns": len(model.states)}
     counted |= {"nw": len(model.exogenous), "nx": nx}
@@ -188,9 +187,9 @@ def sizes(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, int]:
 
 
 def state(model: Model, rng: np.random.Generator) -> dict[str, Array]:
-    """A state near rest at which everything is a number, with all that acts.
+    """Return a state near rest with finite rates, and all inputs.
 
-    Raises `DescriptionError` where there is none.
+    Raises `DescriptionError` if there is none.
     """
     arm = model.arm
     sizes = {"qd": model.nv, "qdd": model.nv, "u": len(model.inputs), "s": len(model.states), "w": len(model.exogenous)}

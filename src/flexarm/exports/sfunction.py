@@ -1,4 +1,4 @@
-"""A model for Simulink and MATLAB: a level-2 S-function in C and an M function for ode45."""
+"""Models for Simulink and MATLAB: a level-2 S-function in C, and an M function for ode45."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from flexarm.model import Model, Sensor
 from flexarm.sensors import outputs
 
 OCTAVE_TOO = replace(MATLAB, others={"nan": "NaN", "inf": "Inf"})
-"""MATLAB with names for what is no finite number."""
+"""MATLAB with the names of numbers that are not finite."""
 
 SFUNCTION = Template("""// $title, as a level-2 S-function of Simulink. Written by flexarm.
 //
@@ -109,7 +109,7 @@ static void mdlTerminate(SimStruct *S)
 """)
 
 LONGEST = 63
-"""Letters of a function's name that MATLAB knows."""
+"""Largest length of a function name that MATLAB distinguishes."""
 
 BUILD = Template("""% Builds the S-function $sfun, with the compiler of `mex -setup C`.
 here = fileparts(mfilename('fullpath'));
@@ -120,32 +120,33 @@ mex('-outdir', here, fullfile(here, '$sfun.c'), fullfile(here, '$plant.c'));
 def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[Sensor] = ()) -> list[Path]:
     """Write a model for Simulink and MATLAB into a folder and return its files.
 
-    NAME_sfun.c, a level-2 S-function around NAME_plant.h and NAME_plant.c, with NAME_build.m, which builds it by mex;
-    NAME_state_rate.m, the rates of the whole state as a function for ode45, which Octave reads too. The block's inputs
-    are u, and what acts from outside where the arm has that; its outputs q, qd, energies and what sensors read; its
-    parameters the state at the start, and p where the model varies.
+    NAME_sfun.c is a level-2 S-function around NAME_plant.h and NAME_plant.c. NAME_build.m builds it by mex.
+    NAME_state_rate.m has the rates of the complete state as a function for ode45, and also works in Octave. The inputs
+    of the block are u, and exogenous inputs if the arm has them. Its outputs are q, qd, energies and sensor signals.
+    Its parameters are the initial state, and p if the model has varied parameters.
 
     Parameters
     ----------
     model : Model
+        Model to export.
     path : path
-        Of the folder, which is made if it is missing.
+        Folder of the files, which is created if it does not exist.
     sensors : list of sensors, optional
-        What the last output reads, without sampling, noise and resolution.
+        Sensors of the last output, without sampling, noise and resolution.
 
     Raises
     ------
     DescriptionError
-        When a sensor does not fit the arm, or the folder cannot be written.
+        If a sensor does not fit the arm, or the folder cannot be written.
     FlexarmError
-        When C or MATLAB has no way to write an operation.
+        If an operation cannot be written in C or MATLAB.
     """
     folder = Path(checked_path(path))
     return [write_whole(folder / file, text.encode()) for file, text in simulink(model, sensors).items()]
 
 
 def simulink(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, str]:
-    """The texts of `export_simulink`, by the names of their files."""
+    """Return the texts of `export_simulink` by file name."""
     with refused("export_simulink"):
         checked_instance(model, Model, "model")
     sensors = checked_sensors("export_simulink", sensors)
@@ -175,7 +176,7 @@ def _sfunction(model: Model, name: str, plant: str, sensors: Sequence[Sensor]) -
     local += ["const real_T *p = PARAMETERS(S);"] if p else []
     arguments = [a for a, _ in state] + [a for a, _ in held] + p
     energy = [a for a, _ in state] + p
-    read = arguments if driven else [a for a, _ in state] + ["none"] * len(held) + p  # which nothing reads then
+    read = arguments if driven else [a for a, _ in state] + ["none"] * len(held) + p  # the outputs do not read `none`
     reading = local if driven else local[len(held) :]
     if sensors and held and not driven:
         reading = [f"static const real_T none[{max(nu, nw)}] = {{0.0}};", *reading]

@@ -1,7 +1,7 @@
-"""Several programs of one model as C99: a header and a source that need the standard library's mathematics only.
+"""Programs of one model as C99: a header and a source that need only the mathematics of the standard library.
 
-Every program becomes a function of arrays of numbers, its parameters in the last of those that go in, and every result
-is an array, row by row. Nothing is allocated, nothing is kept: functions may be called from many threads at once.
+Every program becomes a function of arrays of numbers. Parameters are its last input, and every result is an array, row
+by row. The functions allocate nothing and store nothing, so that they may be called from several threads at once.
 """
 
 import math
@@ -38,10 +38,10 @@ FLAT = {
     )
     for real in REALS
 }
-"""C with every result as one array, in which nothing is converted unsaid."""
+"""C with every result as one array, and without implicit conversions."""
 
 LARGEST, SMALLEST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).smallest_subnormal)
-"""Of float's numbers."""
+"""Largest and smallest positive numbers of type float."""
 
 HEADER = Template("""// $title
 // Written by flexarm, of which it needs nothing. Results must not overlap what goes in.
@@ -80,7 +80,7 @@ $functions
 
 @dataclass(frozen=True)
 class Written:
-    """C that is no program: how it is declared in the header, and what stands in the source."""
+    """C code that does not come from a program: its declaration in the header and its definition in the source."""
 
     declared: str
     defined: str
@@ -94,31 +94,32 @@ def c_sources(
     sizes: Mapping[str, int] | None = None,
     written: Sequence[Written] = (),
 ) -> dict[str, str]:
-    """Texts of NAME.h and NAME.c by their names: a function NAME_PROGRAM for each program.
+    """Return the texts of NAME.h and NAME.c by file name, with a function NAME_PROGRAM for each program.
 
-    Its arguments are the program's inputs in order, then p where the program has parameters, then its results, each one
-    an array: a matrix row by row. `NAME_p_nominal` are the parameters' own values, and `NAME_NP` how many there are.
+    The arguments of a function are the program's inputs in order, then p if the program has parameters, then its
+    results. Each result is an array, with a matrix row by row. `NAME_p_nominal` has the nominal values of the
+    parameters, and `NAME_NP` is their number.
 
     Parameters
     ----------
     name : str
-        An identifier; what is seen from outside begins with it.
+        Identifier that begins all public names.
     programs : sequence of Program
-        Those with parameters have the same ones.
+        Programs to write. Those with parameters must have the same ones.
     real : "double" or "float"
-        What the numbers are.
+        Type of all numbers.
     title : str
-        One line for the heads.
+        Title at the beginning of the files, one line.
     sizes : dict
-        Numbers that become constants of the preprocessor, NAME_KEY.
+        Values of preprocessor constants NAME_KEY.
     written : sequence of Written
-        Further C, behind the programs.
+        Further C code, after the programs.
 
     Raises
     ------
     FlexarmError
-        When a name is no identifier or is there twice, parameters differ, C has no way to write an operation, or a
-        number is too large for float.
+        If a name is not an identifier or occurs twice, if parameters differ, if an operation cannot be written in C, or
+        if a number is too large for float.
     """
     check_real("C", real)
     with refused("C"):
@@ -157,14 +158,14 @@ def c_sources(
 
 
 def check_real(where: str, real: object) -> None:
-    """Raise `DescriptionError` for what is neither double nor float."""
+    """Raise `DescriptionError` unless the argument is "double" or "float"."""
     with refused(where):
         if not isinstance(real, str) or real not in REALS:
             raise Fault("real", f"is {shown(real)}; it must be {choices(*REALS)}")
 
 
 def _shared(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
-    """Names of the numbers in inputs that mean the same wherever they occur, to be said once."""
+    """Return the names of the entries of inputs that are the same in all programs, which are documented only once."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for program in programs:
         for x in program.inputs:
@@ -173,7 +174,7 @@ def _shared(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
 
 
 def _function(name: str, program: Program, real: Real, shared: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
-    """A program's declaration and definition."""
+    """Return the declaration and the definition of a program."""
     made = source(program, FLAT[real])
     p, count = made.names["p"], len(program.parameters)
     arguments = [f"const {real} {made.names[x]}[{size}]" for x, size in program.inputs.items()]
@@ -197,7 +198,7 @@ def _function(name: str, program: Program, real: Real, shared: Mapping[str, tupl
 
 
 def _parts(name: str, program: Program, made: Source, real: Real) -> tuple[list[str], list[str]]:
-    """A long program as functions that only this source sees, and the lines that call them."""
+    """Return a long program as static functions, and the lines that call them."""
     between = "between"
     while between in {*made.names.values(), *made.local.values(), *(x.targets[0] for x in made.statements)}:
         between += "_"
@@ -224,7 +225,7 @@ def _defined(head: str, lines: Sequence[str], real: Real) -> str:
 
 
 def _local(program: Program, made: Source, used: frozenset[str], real: Real) -> list[str]:
-    """Parameters by their names."""
+    """Return declarations that give parameters their names."""
     named = [(i, made.local[symbol]) for i, symbol in enumerate(program.symbols)]
     return [f"const {real} {x} = {made.names['p']}[{i}];" for i, x in named if x in used]
 
@@ -234,14 +235,14 @@ def _zeros(array: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def signature(name: str, arguments: Sequence[str]) -> str:
-    """A function's head, its arguments on lines of their own where one would be long."""
+    """Return a function's head, with one argument per line if a single line would be long."""
     line = ", ".join(arguments)
     joined = line if len(line) < 80 else "\n    " + ",\n    ".join(arguments)
     return f"void {name}({joined or 'void'})"
 
 
 def _remarks(program: Program, made: Source, shared: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Lines on what goes in and comes out, without what is said once for all functions."""
+    """Return lines on inputs and results, without those that are documented once for all functions."""
     lines: list[str] = []
     for x in (*program.inputs, *program.outputs):
         lines += [f"// {remark(program, made, x)}"] if x in program.notes else []
@@ -259,7 +260,7 @@ def _assignment(statement: Statement, real: Real) -> list[str]:
 
 
 def literal(value: float, real: Real) -> str:
-    """A number in C."""
+    """Return a number in C."""
     return in_reals(repr(float(value)), real)
 
 
@@ -268,7 +269,7 @@ FUNCTIONS = frozenset(MATHEMATICS.split())
 
 
 def in_reals(text: str, real: Real) -> str:
-    """C over double as C over these numbers: float's own literals and functions of math.h."""
+    """Return C code in double as C code in the given type, with float's literals and functions of math.h."""
     return text if real == "double" else TOKEN.sub(_in_float, text)
 
 

@@ -1,4 +1,4 @@
-"""An arm and its sampled law in one file: two FMUs, and who is connected with whom."""
+"""Export of an arm and its sampled law as one SSP file: two FMUs and their connections."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ SPACES = {
     "xmlns:ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
 }
 ENDING = ".ssp"
-"""Ending of the file's name, by which importing programs recognize it."""
+"""Ending of the file name, by which importing programs recognize it."""
 
 ARM, LAW = "arm", "law"
-"""Names of the two in the system."""
+"""Names of the two components in the system."""
 
 
 def export_ssp(
@@ -41,27 +41,29 @@ def export_ssp(
     step: float | None = None,
     tolerance: float = TOLERANCE,
 ) -> Path:
-    """Write an arm and its sampled law as one file of SSP, connected, and return its path.
+    """Write an arm and its sampled law as one connected SSP file, and return its path.
 
-    Whatever program reads SSP has the closed loop then. In it are the FMUs of `export_fmu` and `export_law_fmu`, of
-    FMI 2.0, called "arm" and "law". System Structure and Parameterization: ssp-standard.org, version 1.0.
+    Any program that reads SSP can then simulate the closed loop. The file contains the FMUs of `export_fmu` and
+    `export_law_fmu`, in FMI 2.0, with the names "arm" and "law". System Structure and Parameterization:
+    ssp-standard.org, version 1.0.
 
     Parameters
     ----------
     loop : control.Sampled
         The controller with its period.
     model : Model
+        Model of the arm.
     path : str or path
-        Of the file, `.ssp`; an older one is replaced when the new one is complete.
+        File to write, `.ssp`. An existing file is replaced when the new one is complete.
     sensors, q0, qd0, s0, step, tolerance
-        As those of `export_fmu`; what the law measures is there in any case.
+        As in `export_fmu`. The measurements of the law are added in any case.
 
     Raises
     ------
     DescriptionError
-        As `export_fmu` and `export_law_fmu`, or where the law depends on states of drives other than motors' currents.
+        As in `export_fmu` and `export_law_fmu`, and if the law depends on states of drives other than motor currents.
     FlexarmError
-        As `export_fmu`.
+        As in `export_fmu`.
     """
     with refused("export_ssp"):
         checked_instance(model, Model, "model")
@@ -84,21 +86,21 @@ def export_ssp(
 
 
 def read_by(model: Model) -> dict[str, Encoder | Tachometer | MotorCurrent]:
-    """What reads coordinates, rates and currents that are states, by the names that those have as a law's inputs."""
+    """Return sensors of coordinates, rates and currents that are states, by their names as inputs of a law."""
     links = {f"s.{link.name}.motor.current": link.name for link in model.arm.links}
     currents = {name: MotorCurrent(link=link) for name, link in links.items() if name[2:] in model.states}
     return {each.names(model.arm)[0]: each for each in readers(model)} | currents
 
 
 def with_measured(model: Model, seen: Sequence[Sensor], inputs: Sequence[str]) -> list[Sensor]:
-    """Sensors, and those of what a law has as inputs beside them; of other states of drives, which none reads, none."""
+    """Return the sensors, with those of the law's inputs added. Other states of drives have no sensor."""
     known, read = set(model.output_names(seen)), read_by(model)
     more = [read[name] for name in inputs if name in read]
     return [*seen, *(each for each in more if each.names(model.arm)[0] not in known)]
 
 
 def structure(name: str, arm: Fmu, law: Fmu, sources: Mapping[str, str]) -> str:
-    """The text of SystemStructure.ssd; `sources` are the arm's outputs by the law's inputs."""
+    """Return the text of SystemStructure.ssd. `sources` maps the law's inputs to the arm's outputs."""
     about = {**SPACES, "name": escape.line(name), "version": "1.0"}
     root = ElementTree.Element("ssd:SystemStructureDescription", about)
     system = ElementTree.SubElement(root, "ssd:System", {"name": re.sub(r"\W", "_", name, flags=re.ASCII)})

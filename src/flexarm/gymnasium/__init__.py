@@ -1,12 +1,12 @@
-"""Environments for Gymnasium: an arm that learns to reach, to follow, to stop swinging.
+"""Environments for Gymnasium: an arm that learns to reach, to track, or to suppress vibration.
 
     import gymnasium
     import flexarm.gymnasium
     env = gymnasium.make("flexarm/Suppress-v0", arm="canadarm")
     envs = gymnasium.make_vec("flexarm/Suppress-v0", num_envs=64, arm="canadarm")
 
-Importing this module registers them; so does `gymnasium.make("flexarm.gymnasium:flexarm/Reach-v0")`. It needs the
-extra `gymnasium`.
+Importing this module registers the environments, as does `gymnasium.make("flexarm.gymnasium:flexarm/Reach-v0")`. The
+module needs the extra `gymnasium`.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""The environments: one arm, and a vector of them in native lanes."""
+"""Environments: one arm, and a vector of arms in native SIMD batches."""
 
 from typing import Any, final
 
@@ -18,10 +18,10 @@ from flexarm.simulation.rhs import DIVERGED
 Array = np.ndarray
 
 ONE = np.ones(1, dtype=bool)
-"""The only arm there is."""
+"""Mask of the only arm."""
 
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 50}
-"""Of the classes; an environment has as many pictures a second as periods."""
+"""Metadata of the classes. An environment has one picture per period."""
 
 
 @final
@@ -31,55 +31,61 @@ class ArmEnv(gymnasium.Env[Array, Array]):
     Parameters
     ----------
     task : "Reach", "Track" or "Suppress"
+        Task.
     arm : str, path, Arm or Model, optional
         Name of a bundled arm, path of its file, or the arm itself. Default "subudhi-morris".
     scenario : str, path or Scenario, optional
-        In the place of an arm: it gives the arm, where an episode begins, how long it lasts, the reference that `Track`
-        follows, and what disturbs the arm; its input and its controller are left out.
+        Scenario in place of an arm. It sets the arm, the initial state, the duration of an episode, the reference that
+        `Track` follows, and the disturbance. Its input and its controller are left out.
     sensors : list of sensors, optional
-        What is observed, each with its noise, its resolution and its sample time, a whole number of periods. Default:
-        encoders and tachometers of the drives, deflections of the links' tips [m, rad], of a free base its pose and its
-        velocities; but for `Suppress` the tip's place.
+        Observations, each sensor with its noise, resolution and sample time (a whole number of periods). Default:
+        encoders and tachometers of the drives, deflections of the links' tips [m, rad], pose and velocities of a free
+        base, and the position of the tip, except for `Suppress`.
     period : float, optional
-        For which an action is held [s]. Default: a twentieth of the slowest vibration's, from 5 ms to 0.1 s.
+        Time for which an action is constant [s]. Default: a twentieth of the slowest vibration's period, from 5 ms to
+        0.1 s.
     duration : float, optional
-        Of an episode [s]. Default: the scenario's, or ten slowest vibrations, 5 s at least.
+        Duration of an episode [s]. Default: that of the scenario, or ten periods of the slowest vibration, at least
+        5 s.
     limit : float or (m,), optional
-        What an action of 1 adds to the input that holds the arm where it begins [N m, N or V]. Default: the motor's
-        limit, or what turns the joint by 1 rad from rest to rest in a fifth of the episode, or in two of the slowest
-        vibration's periods where that is longer.
+        Change of the input for an action of 1, relative to the input that holds the arm in its initial state [N m, N or
+        V]. Default: the limit of the motor, or the input that turns the joint by 1 rad from rest to rest in a fifth of
+        the episode, or in two periods of the slowest vibration if that is longer.
     randomise : dict, optional
-        Distributions by names of parameters, as a study has them: {"payload.mass": ["0.5 kg", "1 kg"]},
-        {"*.EI": {"type": "uniform", "low": "-20 %", "high": "20 %"}}. Each episode has an arm of its own.
+        Distributions by names of parameters, as in a study: {"payload.mass": ["0.5 kg", "1 kg"]}, {"*.EI": {"type":
+        "uniform", "low": "-20 %", "high": "20 %"}}. Each episode has an arm of its own.
     weights : (3,), optional
-        Of the error, of its velocity and of the effort in the reward; default 1, 0.1, 0.01.
+        Weights of the error, of its velocity and of the effort in the reward. Default: 1, 0.1, 0.01.
     method, rtol : str, float
-        As of `flexarm.Stepper`.
+        As in `flexarm.Stepper`.
     render_mode : "rgb_array", optional
+        Kind of pictures.
     spread : float
-        Of `Reach` and `Track`: how far goals lie from the beginning [rad].
+        For `Reach` and `Track`: largest distance of goals from the initial joints [rad].
     amplitude : float, optional
-        Of `Suppress`: how far the arm swings [m].
+        For `Suppress`: amplitude of the vibration [m].
 
     Attributes
     ----------
     observation_space, action_space : Box
-        Readings, then where the tip is wanted [m] (`Reach`, `Track`) and how fast [m/s] (`Track`), up to 1e12;
-        actions from -1 to 1, one of each input: u = holding input + limit a.
+        Observations are sensor readings, then the target's position [m] (`Reach`, `Track`) and velocity [m/s]
+        (`Track`), up to 1e12. Actions are from -1 to 1, one for each input: u = holding input + limit a.
     names, units : tuple of str
-        Of the observation's numbers.
+        Names and units of the observations.
     model : flexarm.Model
+        Model of the arm.
 
     Raises
     ------
     DescriptionError
-        Where something asked for is not possible.
+        If an argument is not valid.
 
     Notes
     -----
-    The reward of a period is -(|e| + 0.1 |e'| T) / L - 0.01 mean(a^2), -5 at least, with e the tip's error [m]; L and T
-    are the task's length and time. An episode is truncated after its duration. It is terminated where a link is bent
-    beyond half its length or the motion cannot be computed: the periods that are left then count as -5 each.
+    The reward of a period is -(|e| + 0.1 |e'| T) / L - 0.01 mean(a^2), at least -5. Here e is the error of the tip [m],
+    and L and T are the length and time scales of the task. An episode is truncated after its duration. It is terminated
+    if a link bends by more than half its length or the motion cannot be computed. Each remaining period then counts as
+    -5.
     """
 
     metadata = METADATA
@@ -110,18 +116,17 @@ class ArmEnv(gymnasium.Env[Array, Array]):
         self._picture: Picture | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """An episode begins: what is observed, and {"parameters": (k,)} of the arm where some are drawn."""
+        """Begin an episode. Return the observation, and {"parameters": (k,)} of the arm if some are random."""
         super().reset(seed=seed)
         self._begun = True
         seen = self._episodes.begin(ONE, [self.np_random])
         return seen[0], {key: value[0] for key, value in _parameters(self._episodes).items()}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """A period on: what is observed, the reward, whether the episode has ended, whether its time is over, and
-        "error" [m], "speed" [m/s], "effort" [1] and "success".
+        """Advance by a period. Return the observation, the reward, terminated, truncated, and information.
 
-        Raises `DescriptionError` for an action of another shape, or that is not finite, and Gymnasium's `ResetNeeded`
-        where no episode has begun.
+        The information has "error" [m], "speed" [m/s], "effort" [1] and "success". Raises `DescriptionError` for an
+        action of another shape, or one that is not finite, and Gymnasium's `ResetNeeded` if no episode has begun.
         """
         given = _action(action, self.action_space)
         _check_begun(self._begun, "ArmEnv", "step")
@@ -131,8 +136,8 @@ class ArmEnv(gymnasium.Env[Array, Array]):
         info = {key: value[0].item() for key, value in told.items()}
         return seen[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
 
-    def render(self) -> Array | None:  # type: ignore[override]  # one kind of picture
-        """The arm as a picture, (height, width, 3) of bytes; None without `render_mode`."""
+    def render(self) -> Array | None:  # type: ignore[override]  # only one kind of picture
+        """Return a picture of the arm, (height, width, 3) of bytes, or None without `render_mode`."""
         if self.render_mode is None:
             return None
         _check_begun(self._begun, "ArmEnv", "render")
@@ -141,51 +146,52 @@ class ArmEnv(gymnasium.Env[Array, Array]):
 
     @property
     def state(self) -> Array:
-        """(q, qd) and states of drives, as of `flexarm.Stepper`."""
+        """State (q, qd), and states of drives, as in `flexarm.Stepper`."""
         return self._episodes.state[0].copy()
 
     @property
     def parameters(self) -> Array:
-        """Of the arm of this episode, (k,); no numbers where its model does not vary."""
+        """Parameters of the arm of this episode, (k,), or an empty array if its model does not vary."""
         return self._episodes.stepper.p[0]
 
     @property
     def duration(self) -> float:
-        """Of an episode [s]."""
+        """Duration of an episode [s]."""
         return self._episodes.ground.duration
 
     @property
     def period(self) -> float:
-        """[s]"""
+        """Period of the environment [s]."""
         return self._episodes.ground.period
 
     @property
     def limit(self) -> Array:
-        """What an action of 1 adds to each input, (m,) [N m, N or V]."""
+        """Change of each input for an action of 1, (m,) [N m, N or V]."""
         return self._episodes.ground.limit.copy()
 
     @property
     def holding(self) -> Array:
-        """The input for an action of 0, (m,): what holds the arm at rest where it begins."""
+        """Inputs for an action of 0, (m,), which hold the arm at rest in its initial state."""
         return self._episodes.ground.u.copy()
 
 
 @final
 class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
-    """Many arms with one task, eight at a time in native code: what `ArmEnv` is, N times.
+    """Many arms with one task, in native SIMD batches of eight: N times an `ArmEnv`.
 
     Parameters
     ----------
     num_envs : int
+        Number of environments, N.
     autoreset_mode : gymnasium.vector.AutoresetMode or its value
-        "NextStep" (default), "SameStep" or "Disabled", as of `gymnasium.vector.SyncVectorEnv`; where it is disabled,
-        arms begin anew by `reset(options={"reset_mask": ...})`.
+        "NextStep" (default), "SameStep" or "Disabled", as in `gymnasium.vector.SyncVectorEnv`. With "Disabled",
+        episodes begin by `reset(options={"reset_mask": ...})`.
     others
-        As of `ArmEnv`.
+        As in `ArmEnv`.
 
     Notes
     -----
-    Environment i has the generator that `ArmEnv` has after `reset(seed=seed + i)`: its episodes are the same but for
+    Environment i has the same generator as `ArmEnv` after `reset(seed=seed + i)`. Its episodes are equal up to
     rounding.
     """
 
@@ -232,12 +238,13 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Episodes begin: of all, or of those of `options["reset_mask"]`, (N,) of bool; see `ArmEnv.reset`.
+        """Begin episodes of all environments, or of those in `options["reset_mask"]`, (N,) of bool. See
+        `ArmEnv.reset`.
 
         Parameters
         ----------
         seed : int or list of N, optional
-            Environment i has seed + i.
+            Seed. Environment i has seed + i.
         """
         where = np.ones(self.num_envs, dtype=bool)
         if options is not None and not isinstance(options, dict):
@@ -253,7 +260,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         return seen, self._told(_parameters(self._episodes), where)
 
     def _seed(self, seed: int | list[int | None] | None, where: Array) -> None:
-        """Generators of the chosen environments: those of their seeds, or as they are."""
+        """Set the generators of the chosen environments from their seeds. Without a seed, generators stay unchanged."""
         count = self.num_envs
         with refused("ArmVectorEnv.reset"):
             if isinstance(seed, list | tuple):
@@ -273,7 +280,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             self._np_random_seed = seed
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """A period of each; see `ArmEnv.step`. What has ended begins anew as the mode says."""
+        """Advance each environment by a period, see `ArmEnv.step`. Ended episodes begin again according to the mode."""
         given = _action(actions, self.action_space)
         again = self._ended if self._mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
@@ -303,7 +310,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         return seen, reward, terminated, truncated, info
 
     def _told(self, told: dict[str, Array], where: Array) -> dict[str, Any]:
-        """What is told of some environments, with masks, as Gymnasium has it; nothing of none."""
+        """Return information on some environments with masks, as Gymnasium requires, or nothing for none."""
         found: dict[str, Any] = {}
         if not where.any():
             return found
@@ -313,7 +320,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         return found
 
     def render(self) -> tuple[Array, ...] | None:  # type: ignore[override]
-        """A picture of each; None without `render_mode`."""
+        """Return a picture of each arm, or None without `render_mode`."""
         if self.render_mode is None:
             return None
         _check_begun(self._generators, "ArmVectorEnv", "render")
@@ -322,12 +329,12 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
 
     @property
     def states(self) -> Array:
-        """(q, qd) and states of drives of each, as of `flexarm.Stepper`."""
+        """States (q, qd), and states of drives, of each arm, as in `flexarm.Stepper`."""
         return self._episodes.state.copy()
 
     @property
     def parameters(self) -> Array:
-        """Of the arms, (N, k); no numbers where their model does not vary."""
+        """Parameters of the arms, (N, k), or an empty array if their model does not vary."""
         return self._episodes.stepper.p
 
 
@@ -337,7 +344,7 @@ def _check_begun(begun: object, who: str, what: str) -> None:
 
 
 def _spaces(episodes: Episodes) -> tuple[Box, Box]:
-    """Of observations and of actions."""
+    """Return the spaces of observations and of actions."""
     width, inputs = len(episodes.names), len(episodes.ground.u)
     return Box(-DIVERGED, DIVERGED, (width,), np.float64), Box(-1.0, 1.0, (inputs,), np.float32)
 
@@ -349,12 +356,12 @@ def _metadata(known: dict[str, Any], episodes: Episodes, render_mode: str | None
 
 
 def _parameters(episodes: Episodes) -> dict[str, Array]:
-    """What is told when an episode begins."""
+    """Return the information at the beginning of an episode."""
     return {"parameters": episodes.stepper.p} if any(each is not None for each in episodes.ground.quantiles) else {}
 
 
 def _action(action: Any, space: Any) -> Array:
-    """An action, or one of each, as numbers; raises `DescriptionError`."""
+    """Return an action, or one for each environment, as numbers. Raises `DescriptionError`."""
     try:
         found = np.asarray(action, dtype=float)
     except (TypeError, ValueError):

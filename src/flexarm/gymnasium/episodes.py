@@ -1,4 +1,4 @@
-"""Episodes of many arms at once, as arrays: what one environment is, and a vector of them."""
+"""Episodes of many arms at once, as arrays. One environment, and a vector of them, are built on these."""
 
 from typing import Any, final
 
@@ -19,33 +19,35 @@ Array = np.ndarray
 Generators = list[np.random.Generator]
 
 WORST = 5.0
-"""No period costs more; where an episode ends before its time, all that are left cost this much."""
+"""Largest cost of a period. If an episode ends early, all remaining periods have this cost."""
 
 WEIGHTS = (1.0, 0.1, 0.01)
-"""Of the error, of its velocity, of the effort."""
+"""Default weights of the error, of its velocity, and of the effort."""
 
 DRAWN = 64
-"""Periods for which noise is drawn at a time."""
+"""Number of periods for which noise is drawn at once."""
 
 
 @final
 class Episodes:
-    """N arms with one task, each in an episode of its own; see `ArmEnv` for the parameters.
+    """N arms with one task, each in its own episode. `ArmEnv` describes the parameters.
 
     Attributes
     ----------
     ground, task
+        Arm with its times and limits, and the task.
     stepper : Stepper
-        Of N plants.
+        Stepper of N plants.
     names, units : tuple of str
-        Of what is observed.
+        Names and units of the observations.
     count : int
+        Number of arms, N.
     steps : (N,)
-        Periods gone since the episodes began.
+        Number of periods since the beginning of each episode.
     state : (N, ...)
-        (q, qd) and states of drives.
+        States (q, qd), and states of drives.
     wanted : (N, 3), (N, 3)
-        Where the tips are wanted, and how fast [m, m/s].
+        Desired positions and velocities of the tips [m, m/s].
     """
 
     def __init__(
@@ -110,10 +112,10 @@ class Episodes:
         self._readings = np.zeros((count, len(self._noise)))
         self._p = self.stepper.p if model.varied else None
 
-    # -- what happens
+    # -- episodes ------------------------------------------------------------------------------------------------------
 
     def begin(self, where: Array, generators: Generators) -> Array:
-        """The chosen arms (N,) of bool begin an episode; what is observed of all of them then."""
+        """Begin an episode of the chosen arms, (N,) of bool, and return the observations of all arms."""
         rows = np.flatnonzero(where)
         random = [i for i, each in enumerate(self.ground.quantiles) if each is not None]
         size = len(random) + self.task.shares
@@ -132,9 +134,9 @@ class Episodes:
     def step(
         self, actions: Array, generators: Generators, where: Array
     ) -> tuple[Array, Array, Array, Array, dict[str, Array]]:
-        """A period on: what is observed, rewards, which episodes have ended and which are over, and what is told.
+        """Advance by a period. Return observations, rewards, terminated, truncated and further information.
 
-        Of arms that are not among the chosen ones (N,) nothing is read.
+        Sensors are read only for the arms in `where`, (N,) of bool.
         """
         a = np.clip(actions, -1.0, 1.0)
         before = self.state
@@ -149,7 +151,7 @@ class Episodes:
         return seen, -np.where(terminated, WORST * (1 + left), cost), terminated, truncated, told
 
     def _move(self, u: Array) -> Array:
-        """All arms a period on; which of them could not be moved, and stand at rest instead."""
+        """Advance all arms by a period. Return True for those that could not be computed, which are reset to rest."""
         failed = np.zeros(self.count, dtype=bool)
         while True:
             try:
@@ -158,17 +160,17 @@ class Episodes:
             except SimulationError:
                 bad = self.stepper.failed
                 if (bad & failed).any():
-                    raise  # at rest
+                    raise  # even from rest
                 failed |= bad
                 u = np.where(bad[:, None], self.ground.u, u)
                 self.stepper.reset(where=bad)
 
-    # -- what is seen
+    # -- observations --------------------------------------------------------------------------------------------------
 
     def _observed(
         self, a: Array, generators: Generators, where: Array, anew: bool = False
     ) -> tuple[Array, dict[str, Array]]:
-        """What instruments read and what is wanted; and of the tip what rewards are made of."""
+        """Return the sensor readings with the targets, and the terms of the rewards."""
         model, p = self.ground.model, self._p
         q, qd, s = np.split(self.state, [model.nq, model.nq + model.nv], axis=1)
         u = self.ground.u + self.ground.limit * a
@@ -196,16 +198,17 @@ class Episodes:
         return np.clip(np.concatenate([self._readings, *goal], axis=1), -DIVERGED, DIVERGED), told
 
     def _tip_of(self, q: Array, qd: Array, p: Array | None) -> tuple[Array, Array]:
-        """The tip's place and velocity, (N, 3) each."""
+        """Return the position and velocity of the tip, (N, 3) each."""
         y = np.atleast_2d(self._tip.values(self._rows(q), self._rows(qd), p=self._rows(p)))
         return y[:, :3], y[:, 3:6]
 
     def _rows(self, x: Array | None) -> Any:
-        """What is evaluated of arrays (N, ...): of one arm its row, which takes a tenth of the time."""
+        """Return the rows of an array (N, ...) for evaluation. For one arm it is a single row, which takes a tenth of
+        the time."""
         return x if x is None or self.count > 1 else x[0]
 
     def _far(self) -> Array:
-        """Which arms are bent so far that their shapes describe no beam."""
+        """Return True for arms with deflections so large that their mode shapes are not valid."""
         if not len(self._bent):
             return np.zeros(self.count, dtype=bool)
         places, lengths = self._bent[:, 0].astype(int), self._bent[:, 1]
@@ -215,12 +218,15 @@ class Episodes:
         return np.asarray((np.linalg.norm(away, axis=-1) > FAR * lengths).any(axis=1))
 
 
-# -- what is given -----------------------------------------------------------------------------------------------------
+# -- sensors -----------------------------------------------------------------------------------------------------------
 
 
 def sensors_of(arm: Arm, tip: bool) -> list[Any]:
-    """What an arm has where no sensors are given: encoders and tachometers of its drives, how far the tips of its links
-    are bent; of a free base its pose and its velocities; the place of the tip."""
+    """Return the default sensors of an arm.
+
+    They are encoders and tachometers of its drives, deflections of its links' tips, pose and velocities of a free base,
+    and optionally the position of the tip.
+    """
     found: list[Any] = [Encoder(coordinate=name) for name in POSE[: len(POSE) * arm.free]]
     found += [Tachometer(coordinate=name) for name in TWIST[: len(TWIST) * arm.free]]
     drives = [f"{link.name}.drive" for link in arm.links if link.joint.moves]
@@ -236,12 +242,12 @@ def sensors_of(arm: Arm, tip: bool) -> list[Any]:
 
 
 def _own(arm: Arm) -> list[Any]:
-    """What rewards are made of."""
+    """Return the sensors for the rewards."""
     return [TipPosition(name="at"), TipVelocity(name="moving")]
 
 
 def _every(sensors: Any, period: float) -> list[int]:
-    """How many periods lie between two readings of each sensor; raises `Fault`."""
+    """Return the number of periods between two readings of each sensor. Raises `Fault`."""
     if not isinstance(sensors, list | tuple) or not sensors:
         raise Fault("sensors", f"is {shown(sensors)}; it must be a list of sensors")
     found = []
@@ -256,7 +262,7 @@ def _every(sensors: Any, period: float) -> list[int]:
 
 
 def _bent(arm: Arm) -> Array:
-    """Place and length (k, 2) of the links that are in one piece and bend."""
+    """Return index and length (k, 2) of the flexible links in one piece."""
     found = [
         (i, link.body.length)
         for i, link in enumerate(arm.links)

@@ -1,6 +1,6 @@
-"""What tasks are about: an arm, where it begins, how far it reaches, how slowly it swings, how strong its drives are.
+"""Basis of all tasks: an arm, its initial state, its reach, its slowest vibration, and the strength of its drives.
 
-What is not given follows from the arm: periods and times from its slowest vibration, inputs from its inertia.
+Values that are not given follow from the arm: periods and times from its slowest vibration, inputs from its inertia.
 """
 
 from collections.abc import Mapping
@@ -29,57 +29,58 @@ from flexarm.trajectory import Reference
 Array = np.ndarray
 
 ARM = "subudhi-morris"
-"""Where neither an arm nor a scenario is given."""
+"""Default arm, without an arm and a scenario."""
 
 SAMPLED, SWINGS = 20, 10
-"""Periods of the environment in one of the slowest vibration, and vibrations in an episode."""
+"""Number of periods of the environment in one period of the slowest vibration, and of vibrations in an episode."""
 FASTEST, SLOWEST, STIFF = 0.005, 0.1, 0.02
-"""Default periods lie between the first two; that of an arm that does not vibrate is the third [s]."""
+"""Limits of the default period, and the default period for an arm that does not vibrate [s]."""
 SHORTEST_EPISODE = 5.0
-"""By default [s]."""
+"""Shortest default duration of an episode [s]."""
 
 MOVES = 5
-"""Motions of a radian, from rest to rest, for which a joint alone has the time in an episode with all its input."""
+"""Number of motions by a radian, from rest to rest, that a joint alone can make with full input in an episode."""
 SLID = 0.1
-"""Of the reach: what counts as a radian of a joint that slides, and of a free base."""
+"""Share of the reach that corresponds to a radian, for prismatic joints and for a free base."""
 
 SHARES = np.linspace(1e-6, 1.0 - 1e-6, 257)
-"""Of a distribution: where it is asked what it draws."""
+"""Shares at which the values of a distribution are checked."""
 
 LEAST = 1e-9
-"""Frequencies below are none [rad/s]."""
+"""Largest frequency that counts as zero [rad/s]."""
 
 
 @final
 @dataclass(frozen=True)
 class Ground:
-    """What tasks are made of.
+    """An arm with its times and limits.
 
     Attributes
     ----------
     model : Model
+        Model of the arm.
     quantiles : tuple
-        Of each of the model's parameters its distribution, or None where it keeps its value.
+        Distribution of each parameter of the model, or None for a constant parameter.
     q, qd, u : (nq,), (nv,), (m,)
-        Where an episode begins, and what holds the arm at rest.
+        Initial state of an episode, and the inputs that hold the arm at rest.
     joints : (j,)
-        The joints there [rad or m].
+        Initial joint coordinates [rad or m].
     period, steps : float, int
-        Of the environment [s], and of an episode.
+        Period of the environment [s], and number of periods in an episode.
     limit : (m,)
-        What an action of 1 adds to `u`, in the unit of the input.
+        Change of `u` for an action of 1, in the unit of the input.
     reach : float
-        The lengths of all links together [m].
+        Sum of the lengths of all links [m].
     frequency : float
-        The lowest with the drives held [rad/s]; 0 where nothing vibrates.
+        Lowest frequency with locked drives [rad/s], or 0 if nothing vibrates.
     moving : (nv, j)
-        How the coordinates go with the joints.
+        Matrix from joint coordinates to all coordinates.
     range : (j, 2)
-        Between which a joint may stand [rad or m].
+        Lower and upper limit of each joint [rad or m].
     reference : Reference or None
-        Of the scenario.
+        Reference of the scenario.
     disturbance
-        Of the scenario, as `fa.Stepper` takes it.
+        Disturbance of the scenario, as in `fa.Stepper`.
     """
 
     model: Model
@@ -100,17 +101,18 @@ class Ground:
 
     @property
     def duration(self) -> float:
-        """Of an episode [s]."""
+        """Duration of an episode [s]."""
         return self.period * self.steps
 
     @property
     def way(self) -> Array:
-        """What counts as a radian of each joint, (j,): one, or of one that slides a share of the reach [m]."""
+        """Motion of each joint that counts as a radian, (j,): 1 rad, or for a prismatic joint a share of the reach
+        [m]."""
         joints = [link.joint for link in self.model.arm.links if link.joint.moves]
         return np.array([1.0 if joint.turns else SLID * self.reach for joint in joints])
 
     def posture(self, joints: Array, rates: Array | None = None) -> tuple[Array, Array]:
-        """Coordinates (N, nq) and rates (N, nv) of joints (N, j) that nothing bends."""
+        """Return coordinates (N, nq) and rates (N, nv) for joints (N, j), without deflection."""
         arm, q = self.model.arm, np.tile(self.model.arm.rest, (len(joints), 1))
         moved = np.flatnonzero(self.moving.any(axis=1))
         q[:, moved + self.model.nq - self.model.nv] = joints @ self.moving[moved].T
@@ -119,8 +121,10 @@ class Ground:
         return q, np.zeros((len(joints), self.model.nv)) if rates is None else rates @ self.moving.T
 
     def modes(self, most: int) -> tuple[Array, Array]:
-        """The lowest frequencies (k,) [rad/s] with the drives held, and the modes (k, nv), which move sections by 1 m
-        at most."""
+        """Return the lowest frequencies (k,) [rad/s] with locked drives, and the modes (k, nv).
+
+        The modes are scaled to a largest motion of a section of 1 m.
+        """
         found, shapes = self.model.modes(self.q)
         slow = np.flatnonzero(found > LEAST)[:most]
         kept = [shapes[:, i] / _largest(self, shapes[:, i]) for i in slow]
@@ -130,7 +134,7 @@ class Ground:
 def ground(
     arm: Any, scenario: Any, randomise: Any, period: Any, duration: Any, limit: Any, asked: str = "ArmEnv"
 ) -> Ground:
-    """What is given, and what follows where nothing is; raises `DescriptionError`."""
+    """Return the ground from the given values, and defaults for the others. Raises `DescriptionError`."""
     told = _scenario(scenario)
     if told is not None and arm is not None:
         raise DescriptionError(f"{asked}: arm is given beside a scenario, which has one; give one of them")
@@ -174,7 +178,7 @@ def ground(
     )
 
 
-# -- what is given -----------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 def _scenario(given: Any) -> Scenario | None:
@@ -182,7 +186,7 @@ def _scenario(given: Any) -> Scenario | None:
 
 
 def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantile | None, ...]]:
-    """The model, some of whose numbers vary where they are to be drawn, and their distributions."""
+    """Return the model, in which the random parameters vary, and their distributions."""
     if randomise is not None and not isinstance(randomise, Mapping):
         message = f"randomise is {shown(randomise)}; it must be a dict of distributions by names of parameters"
         raise DescriptionError(f"{asked}: {message}")
@@ -213,9 +217,10 @@ def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantil
 
 
 def _check_drawn(model: Model, i: int, quantile: Any, asked: str) -> None:
-    """That an arm may have what is drawn: here, and not in an episode among thousands.
+    """Raise `DescriptionError` if an arm could not have a value of a distribution.
 
-    The ends of a distribution, which are never drawn, are not asked.
+    The check prevents an error in one of thousands of episodes. It leaves out the ends of a distribution, which never
+    occur.
     """
     p = np.tile(model.p, (SHARES.size, 1))
     p[:, i] = quantile(SHARES)
@@ -227,7 +232,7 @@ def _check_drawn(model: Model, i: int, quantile: Any, asked: str) -> None:
 
 
 def _arguments(scenario: Scenario, model: Model, asked: str) -> dict[str, Any]:
-    """What a scenario says of where the arm begins, what it is to follow and what disturbs it."""
+    """Return the initial state, the reference and the disturbance of a scenario."""
     if scenario.outside is not None:
         message = f"scenario {scenario.name!r} has exogenous inputs, which no environment has; give them as disturbance"
         raise DescriptionError(f"{asked}: {message}")
@@ -237,7 +242,7 @@ def _arguments(scenario: Scenario, model: Model, asked: str) -> dict[str, Any]:
 
 
 def _clock(period: Any, duration: Any, frequency: float) -> tuple[float, int]:
-    """The period [s] and how many an episode has; raises `Fault`."""
+    """Return the period [s] and the number of periods in an episode. Raises `Fault`."""
     slowest = 2.0 * np.pi / frequency if frequency else 0.0
     if period is None:
         period = _round(min(max(slowest / SAMPLED, FASTEST), SLOWEST)) if slowest else STIFF
@@ -251,13 +256,13 @@ def _clock(period: Any, duration: Any, frequency: float) -> tuple[float, int]:
 
 
 def _round(x: float) -> float:
-    """1, 2 or 5 times a power of ten, at most x."""
+    """Return 1, 2 or 5 times a power of ten, at most x."""
     power = 10.0 ** np.floor(np.log10(x))
     return float(f"{power * max(n for n in (1, 2, 5) if n * power <= x * (1 + 1e-9)):g}")
 
 
 def _limit(given: Any, otherwise: Array) -> Array:
-    """What an action of 1 adds to each input; raises `Fault`."""
+    """Return the change of each input for an action of 1. Raises `Fault`."""
     if given is None:
         return otherwise
     found = checked_array(given, "limit")
@@ -268,12 +273,11 @@ def _limit(given: Any, otherwise: Array) -> Array:
     return np.array(np.broadcast_to(found, otherwise.shape), dtype=float)
 
 
-# -- what follows ------------------------------------------------------------------------------------------------------
+# -- defaults ----------------------------------------------------------------------------------------------------------
 
 
 def _standing(model: Model, q: Array) -> tuple[Array, Array]:
-    """Where the arm stands still near q with its drives held, and the inputs for it; where nothing holds it, q and
-    zeros."""
+    """Return the equilibrium near q with locked drives, and its inputs. Without an equilibrium, return q and zeros."""
     try:
         return equilibrium(model, q)
     except DescriptionError:
@@ -283,14 +287,17 @@ def _standing(model: Model, q: Array) -> tuple[Array, Array]:
 
 
 def _lowest(model: Model, q: Array) -> float:
-    """Of the frequencies with the drives held [rad/s]; 0 where there is none."""
+    """Return the lowest frequency with locked drives [rad/s], or 0 if there is none."""
     found = model.frequencies(q)
     return float(min(found[found > LEAST], default=0.0))
 
 
 def _strength(model: Model, q: Array, u: Array, moving: Array, reach: float, time: float) -> Array:
-    """Of each input its motor's limit where it has one; else what moves the joint alone, all else being still, by a
-    radian from rest to rest in this time, beside what holds it."""
+    """Return a limit of each input: that of its motor, or a sufficient one.
+
+    A sufficient input moves the joint alone by a radian from rest to rest in this time, in addition to the holding
+    input.
+    """
     M, arm = model.mass_matrix(q), model.arm
     quick = 4.0 / time**2
     links = [link for link in arm.links if link.joint.moves]
@@ -310,7 +317,7 @@ def _strength(model: Model, q: Array, u: Array, moving: Array, reach: float, tim
 
 
 def _ranges(arm: Arm) -> Array:
-    """Between which joints may stand: a telescope has an end, others have none here."""
+    """Return the range of each joint. Only a telescope has limits here."""
     links = [link for link in arm.links if link.joint.moves]
     ends = [
         (1.01 * SHORTEST * link.body.length, 0.99 * link.body.length)  # type: ignore[attr-defined]  # a beam
@@ -322,7 +329,7 @@ def _ranges(arm: Arm) -> Array:
 
 
 def _largest(ground: Ground, mode: Array) -> float:
-    """By how much a section moves at most where a mode's coordinates are those of the mode [m]."""
+    """Return the largest motion of a section per unit of a mode's coordinates [m]."""
     arm, small = ground.model.arm, 1e-6 * ground.reach / np.abs(mode).max()
     about = attitude.local(arm, ground.q)
     places = [drawn(ground.model, attitude.configuration(arm, about + s * mode))[0][..., :3] for s in (-small, small)]

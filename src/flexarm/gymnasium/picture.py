@@ -1,4 +1,4 @@
-"""Pictures of environments: the arm's line, its joints, its tip and where that is wanted."""
+"""Pictures of environments: the arm's neutral axes, its joints, its tip and the tip's target."""
 
 from typing import Any, final
 
@@ -12,14 +12,14 @@ from flexarm.plots.camera import chosen_camera, floor, upright
 Array = np.ndarray
 
 SIDE = 4.0
-"""Of a picture [inch]."""
+"""Side of a picture [inch]."""
 DOTS = 100
-"""An inch."""
+"""Dots per inch."""
 
 
 @final
 class Picture:
-    """Draws arms of one kind, from where all of their reach is seen."""
+    """Drawing of arms of one kind, with a camera that shows all of their reach."""
 
     def __init__(self, episodes: Episodes):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -46,7 +46,7 @@ class Picture:
         self._canvas = FigureCanvasAgg(style.finished(figure))
 
     def of(self, i: int) -> Array:
-        """One of the arms as it stands, (height, width, 3) of bytes."""
+        """Return a picture of one of the arms, (height, width, 3) of bytes."""
         episodes = self._episodes
         q = episodes.state[i, : episodes.ground.model.nq]
         model = episodes.ground.model
@@ -60,5 +60,5 @@ class Picture:
 
 
 def _turns(model: Any) -> Array:
-    """Joints a little away, to see in which plane an arm moves, (5, j)."""
+    """Return small random joint motions that show the plane in which an arm moves, (5, j)."""
     return 0.1 * np.random.default_rng(1).normal(size=(5, len(model.arm.joints)))

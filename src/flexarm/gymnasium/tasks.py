@@ -1,7 +1,8 @@
-"""The tasks: where the tip is wanted, how an episode begins, and what its errors are measured by.
+"""Tasks: the target of the tip, the beginning of an episode, and the scale of errors.
 
-All are about the tip: to be at a place, on a way, or at rest. Of an episode everything that chance decides is a number
-from 0 to 1, drawn at its beginning; here such shares become angles and amplitudes, for many episodes at once.
+All tasks are about the tip, which moves to a place, follows a path, or comes to rest. Everything random in an episode
+is a number from 0 to 1, drawn at its beginning. This module converts these shares into angles and amplitudes, for many
+episodes at once.
 """
 
 from dataclasses import dataclass, field
@@ -18,52 +19,52 @@ from flexarm.trajectory.reference import reference_rates, reference_values
 Array = np.ndarray
 
 SWUNG = 2
-"""Modes that are excited where vibration is to be suppressed."""
+"""Number of modes that are excited in `Suppress`."""
 
 MOVED = 0.6
-"""Of an episode: the time in which the joints of `Track` go from one place to another."""
+"""Share of an episode in which the joints of `Track` move from one place to another."""
 
 NEAR = 0.1
-"""Of the length by which errors are measured: what counts as there."""
+"""Share of the length scale within which the tip counts as being at its target."""
 
 
 class Task(Protocol):
-    """What an environment asks of a task."""
+    """Interface of a task."""
 
     @property
     def ground(self) -> Ground:
-        """The arm and its numbers."""
+        """Arm with its times and limits."""
 
     @property
     def length(self) -> float:
-        """By what errors of the tip are measured [m]."""
+        """Length scale of tip errors [m]."""
 
     @property
     def time(self) -> float:
-        """By what its velocities are measured, beside the length [s]."""
+        """Time scale of tip velocities, in addition to the length scale [s]."""
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What is observed of the tip that is wanted: "position", "velocity"."""
+        """Observed quantities of the target: "position", "velocity"."""
 
     @property
     def moves(self) -> bool:
-        """Whether what is wanted changes within an episode."""
+        """True if the target changes within an episode."""
 
     @property
     def shares(self) -> int:
-        """How many numbers an episode is drawn from."""
+        """Number of random numbers per episode."""
 
     def begun(self, shares: Array) -> tuple[Array, Array]:
-        """Coordinates (N, nq) and rates (N, nv) at the beginning."""
+        """Return initial coordinates (N, nq) and rates (N, nv)."""
 
     def wanted(self, shares: Array, steps: Array) -> tuple[Array, Array]:
-        """Coordinates (N, nq) and rates (N, nv) whose tip is wanted after so many periods (N,)."""
+        """Return coordinates (N, nq) and rates (N, nv) whose tip is the target after these numbers of periods (N,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Going:
-    """The tip is wanted elsewhere: errors are measured by the arm's reach, and an episode is drawn from a goal."""
+    """Base class of tasks with a target elsewhere: the scale of errors is the reach, and the goal is random."""
 
     ground: Ground
     spread: float = 0.5
@@ -84,45 +85,48 @@ class Going:
 
     @property
     def shares(self) -> int:
-        """One of each joint."""
+        """One random number for each joint."""
         return len(self.ground.joints)
 
     def begun(self, shares: Array) -> tuple[Array, Array]:
-        """As the ground says."""
+        """Return the initial state of the ground for each episode."""
         return _same(self.ground, len(shares))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Reach(Going):
-    """The tip is to go to a place and stay there: where it is with the joints up to `spread` from the beginning's.
+    """The tip moves to a goal and stays there. At the goal the joints differ by at most `spread` from the beginning.
 
     Parameters
     ----------
     ground : Ground
+        Arm with its times and limits.
     spread : float
-        [rad]; of joints that slide as much of a tenth of the reach.
+        Largest difference [rad]. For prismatic joints it is this share of a tenth of the reach.
     """
 
     shown = ("position",)
     moves = False
 
     def wanted(self, shares: Array, steps: Array) -> tuple[Array, Array]:
-        """The posture of the goal."""
+        """Return the posture of the goal."""
         return self.ground.posture(_goals(self.ground, self.spread, shares))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Track(Going):
-    """The tip is to follow that of an arm which nothing bends: from the beginning to a goal as that of `Reach`, by
-    quintics in three fifths of the episode; or along a scenario's reference.
+    """The tip follows the tip of a rigid arm, along quintics or along a scenario's reference.
+
+    The quintics go from the beginning to a goal, as in `Reach`, in three fifths of the episode.
 
     Parameters
     ----------
     ground : Ground
+        Arm with its times and limits.
     spread : float
-        As of `Reach`.
+        As in `Reach`.
     """
 
     table: tuple[Array, Array] | None = field(init=False, repr=False, default=None)
@@ -140,7 +144,7 @@ class Track(Going):
         object.__setattr__(self, "table", table)
 
     def wanted(self, shares: Array, steps: Array) -> tuple[Array, Array]:
-        """The posture on the way."""
+        """Return the posture on the path."""
         if self.table is not None:
             at = np.minimum(steps, self.ground.steps)
             return self.table[0][at], self.table[1][at]
@@ -154,14 +158,15 @@ class Track(Going):
 @final
 @dataclass(frozen=True, eq=False)
 class Suppress:
-    """The arm swings with its drives held, in its two slowest modes; the tip is to come to rest where it hung.
+    """The arm swings with locked drives in its two slowest modes. The tip should come to rest at its original position.
 
     Parameters
     ----------
     ground : Ground
+        Arm with its times and limits.
     amplitude : float, optional
-        Of the slowest mode: by how much a section moves at most [m]; at least half of it. Of the next one up to three
-        tenths of it, divided by how much faster it is. Default a fiftieth of the reach.
+        Largest motion of a section in the slowest mode [m]. Each episode has at least half of it. The second mode has
+        up to three tenths of it, divided by the ratio of the frequencies. Default: a fiftieth of the reach.
     """
 
     ground: Ground
@@ -184,21 +189,21 @@ class Suppress:
 
     @property
     def length(self) -> float:
-        """The amplitude [m]."""
+        """Amplitude [m]."""
         return 0.02 * self.ground.reach if self.amplitude is None else self.amplitude
 
     @property
     def time(self) -> float:
-        """A radian of the slowest mode [s]."""
+        """Time for a radian of the slowest mode [s]."""
         return 1.0 / self.ground.frequency
 
     @property
     def shares(self) -> int:
-        """Amplitude and phase of each mode."""
+        """Random numbers for amplitude and phase of each mode."""
         return 2 * SWUNG
 
     def begun(self, shares: Array) -> tuple[Array, Array]:
-        """Somewhere in the swing of each mode."""
+        """Return a random state of the vibration in each mode."""
         frequencies, modes = self.modes
         k = len(frequencies)
         least, most = np.array([0.5, 0.0])[:k], np.array([1.0, 0.3])[:k] * frequencies[0] / frequencies
@@ -209,21 +214,21 @@ class Suppress:
         return attitude.configuration(self.ground.model.arm, x), qd - (size * frequencies * np.sin(phase)) @ modes
 
     def wanted(self, shares: Array, steps: Array) -> tuple[Array, Array]:
-        """Where it hangs."""
+        """Return the configuration at rest."""
         q, qd = _same(self.ground, len(shares))
         return q, 0.0 * qd
 
 
 TASKS: dict[str, Any] = {kind.__name__: kind for kind in (Reach, Track, Suppress)}
-"""By their names."""
+"""Tasks by name."""
 
 
 def _same(ground: Ground, count: int) -> tuple[Array, Array]:
-    """The beginning that the ground has, for each."""
+    """Return the initial state of the ground for each of `count` episodes."""
     return np.tile(ground.q, (count, 1)), np.tile(ground.qd, (count, 1))
 
 
 def _goals(ground: Ground, spread: float, shares: Array) -> Array:
-    """Joints (N, j) up to a spread from the beginning's, within their ranges."""
+    """Return joints (N, j) within a spread from the initial ones, and within their ranges."""
     found = ground.joints + spread * ground.way * (2.0 * shares - 1.0)
     return np.clip(found, *ground.range.T)

@@ -1,1 +1,1 @@
-"""What is seen of an arm and of its motion: pages for the browser, and pictures that move."""
+"""Visualization of an arm and of its motion: pages for the browser, films and pictures."""

@@ -1,4 +1,4 @@
-"""Results as moving pictures and as strips of poses, without a browser: for papers, talks and pages."""
+"""Results as films and as strips of poses, without a browser, for papers, talks and web pages."""
 
 import io
 import tempfile
@@ -41,21 +41,21 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 MOVING = {".gif": 50.0, ".mp4": 120.0}
-"""Files that move, and the most pictures a second they may have: viewers show a GIF of more of them slower."""
+"""Endings of films, and the largest number of pictures per second. Viewers slow down a GIF with more of them."""
 STILL = (".png", ".svg", ".pdf")
 
 MOST_PICTURES = 3000
 LONGEST = 600.0
-"""Of a film [s]: a GIF counts hundredths of a second up to 65535, and ffmpeg has limits too."""
+"""Longest film [s]. A GIF counts hundredths of a second up to 65535, and ffmpeg has limits, too."""
 
 MOST_RUNS = len(style.COLOURS)
 
 DOTS_PER_INCH = 100.0
 NARROWER = 0.7
-"""How thick an arm is drawn beside the one before, on which it lies."""
+"""Thickness of an arm relative to the previous one, on which it is drawn."""
 
 DENSE = 2000
-"""Points of a tip's path, at most."""
+"""Largest number of points in the path of a tip."""
 
 
 def animate(
@@ -74,44 +74,46 @@ def animate(
     dark: bool = False,
     model: Model | None = None,
 ) -> Path:
-    """Draw the motion of a result, or of several in one picture, into a file, whole or not at all; its path.
+    """Draw the motion of one or several results in one picture, and return the path of the file.
 
-    A `.gif` or `.mp4` moves in the result's own time; a `.png`, `.svg` or `.pdf` is a strip of poses, evenly in time.
-    Links have the colours of `flexarm.plots.draw`; several arms one each, and a name.
+    The file is written as a whole or not at all. A `.gif` or `.mp4` file is a film in the time of the result. A `.png`,
+    `.svg` or `.pdf` file is a strip of poses at equal intervals of time. Links have the colours of
+    `flexarm.plots.draw`. If there are several arms, each has one colour and a name.
 
     Parameters
     ----------
     results : Dataset, list of them, or dict of them by name
-        At most six, as `simulate` gives them.
+        At most six results of `simulate`.
     path : str
-        Its ending says what is written. `.mp4` needs ffmpeg.
+        File to write. Its ending selects the format. `.mp4` needs ffmpeg.
     names : list of str, optional
-        Of several results; default their own.
+        Names of several results. Default: their own names.
     magnified : float
-        By what deflections are multiplied, those of elastic joints too; the picture says so.
+        Factor of all deflections, including those of elastic joints. The picture shows the factor.
     view : "xy", "xz", "yz", "space" or (azimuth, elevation), optional
-        Across a plane, or from all around [rad]. Default: the plane in which the arms stay, else from all around.
+        View onto a plane, or in space from these angles [rad]. Default: the plane of the motion, else in space.
     ghost : "auto", "reference", "rigid" or None
-        Also drawn, dashed: the arm where the reference has it, or undeformed. "auto": the reference, if there is one.
+        Arm that is drawn dashed in addition: at the reference, or undeformed. "auto" draws the reference if there is
+        one.
     trace : bool
-        Whether the path of the tip is drawn.
+        True to draw the path of the tip.
     fps : float
-        Pictures a second.
+        Pictures per second.
     speed : float
-        Seconds of the motion in a second of the film.
+        Seconds of motion per second of film.
     poses : int
-        Of a strip.
+        Number of poses in a strip.
     size : (width, height), optional
-        Of the picture, or of each pose in a strip [pixels, or hundredths of an inch].
+        Size of the picture, or of each pose in a strip [pixels, or hundredths of an inch].
     dark : bool
-        A dark card in place of the white one.
+        True for a dark background in place of a white one.
     model : Model, optional
-        Of the results, where shapes or links of your own keep their arm from being built again.
+        Model of the results. It is needed if the arm has shapes or links of your own classes, which cannot be rebuilt.
 
     Raises
     ------
     DescriptionError
-        For an argument that does not fit, or a file that cannot be written.
+        If an argument is not allowed, or the file cannot be written.
     """
     with refused("animate"):
         suffix = _suffix(path)
@@ -131,13 +133,13 @@ def animate(
     return write_whole(path, content)
 
 
-# -- what is given -----------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 @final
 @dataclass(frozen=True)
 class Options:
-    """What is drawn beside the arms, and how large [pixels]."""
+    """Optional elements of the picture, and its size [pixels]."""
 
     magnified: float
     ghost: str | None
@@ -185,7 +187,7 @@ def _checked(
 
 
 def _times(runs: list[Motion], suffix: str, fps: float, speed: float, poses: int) -> Array:
-    """When the pictures are [s]: evenly, from the first sample of all to the last of all."""
+    """Return the times of the pictures [s], at equal intervals from the first sample of all runs to the last."""
     begin, end = min(run.t[0] for run in runs), max(run.t[-1] for run in runs)
     if suffix in STILL:
         return np.linspace(begin, end, int(poses))
@@ -199,21 +201,23 @@ def _times(runs: list[Motion], suffix: str, fps: float, speed: float, poses: int
     return begin + np.arange(int(count + 1e-9) + 1) * speed / fps
 
 
-# -- what is drawn -----------------------------------------------------------------------------------------------------
+# -- contents of a picture ---------------------------------------------------------------------------------------------
 
 
 @final
 class Stage:
-    """What a picture of the runs shows at each of its times, and from where it is seen.
+    """Contents of the pictures of the runs at each time, and their camera.
 
     Attributes
     ----------
     runs : list of Motion
+        Runs to draw.
     times : (F,)
-        Of the pictures [s].
+        Times of the pictures [s].
     camera : Camera
+        Projection onto the paper.
     box : (2, 2)
-        Smallest and largest place on the paper [m].
+        Smallest and largest coordinates on the paper [m].
     """
 
     def __init__(self, runs: list[Motion], times: Array, options: Options, view: Any):
@@ -230,11 +234,11 @@ class Stage:
         self.paths = [self._path(run) for run in runs]
 
     def _samples(self, run: Motion) -> Array:
-        """At most `DENSE` of a run's configurations, the last one among them."""
+        """Return at most `DENSE` of a run's configurations, including the last."""
         return run.q[np.unique(np.linspace(0, len(run.q) - 1, DENSE).astype(int))]
 
     def _extent(self, run: Motion, look: dict[str, Any]) -> Array:
-        """Between which corners (2, 3) [m] a run is drawn."""
+        """Return the corners (2, 3) of the box in which a run is drawn [m]."""
         found = []
         shown_as = [(self._samples(run), self.options.magnified)]
         if run.wanted is not None and self.ghost(run) == "reference":
@@ -262,33 +266,33 @@ class Stage:
 
     @property
     def up(self) -> Array:
-        """What is upright in space: against gravity [unit vector]."""
+        """Upward direction, against gravity [unit vector]."""
         return np.array(self.looks[0]["up"])
 
     @property
     def box(self) -> Array:
-        """What lies in the picture, with room for what is thicker than a line: smallest and largest place [m]."""
+        """Smallest and largest coordinates in the picture, with a margin for anything thicker than a line [m]."""
         corners = np.array(np.meshgrid(*zip(self.low, self.high, strict=True))).reshape(3, -1).T
         seen = self.camera.seen(corners)
         room = 0.05 * self.size
         return np.array([seen.min(axis=0) - room, seen.max(axis=0) + room])
 
     def ghost(self, run: Motion) -> str | None:
-        """What is drawn dashed beside a run."""
+        """Return the kind of the dashed arm of a run, or None."""
         asked = self.options.ghost
         if asked in ("auto", "reference"):
             return "reference" if run.wanted is not None else None
         return asked
 
     def _path(self, run: Motion) -> tuple[Array, Array]:
-        """Times (P,) and places (P, 3) of a run's tip as drawn."""
+        """Return times (P,) and positions (P, 3) of a run's tip as drawn."""
         chosen = np.unique(np.linspace(0, len(run.t) - 1, DENSE).astype(int))
         return run.t[chosen], drawn(run.model, run.q[chosen], self.options.magnified)[1][:, -1, :, 3]
 
     # -- at one time
 
     def faces(self, t: float) -> tuple[Array, Array]:
-        """Polygons (n, 4, 2) [m] on the paper, the farthest of each arm first, and their colours (n, 3)."""
+        """Return polygons (n, 4, 2) on the paper [m], the farthest of each arm first, and their colours (n, 3)."""
         from matplotlib.colors import to_rgb
 
         dark = np.array(to_rgb(style.SOFT)) * (1.25 if self.options.dark else 0.95)
@@ -305,7 +309,7 @@ class Stage:
         return np.concatenate(polygons), np.concatenate(colours)
 
     def ghosts(self, t: float) -> list[Array]:
-        """Of every run that has one, the dashed line (P, 2) [m]."""
+        """Return the dashed lines (P, 2) of all runs that have one [m]."""
         found = []
         gap = np.full((1, 3), np.nan)  # between the branches of a tree
         for run, look in zip(self.runs, self.looks, strict=True):
@@ -317,7 +321,7 @@ class Stage:
         return found
 
     def tips(self, t: float) -> list[Array]:
-        """Of every run the path of the tip up to now, (P, 2) [m]; its last point is where the tip is drawn."""
+        """Return the path of each run's tip up to now, (P, 2) [m]. The last point is the tip."""
         found = []
         for run, (times, places) in zip(self.runs, self.paths, strict=True):
             now = drawn(run.model, run.at(t), self.options.magnified)[1][-1, :, 3]
@@ -329,7 +333,7 @@ class Stage:
 
 
 def draw_on(axes: Any, stage: Stage) -> Callable[[float], None]:
-    """The stage on matplotlib's axes; what is returned shows it at a time [s]."""
+    """Draw the stage on matplotlib axes, and return a function that shows it at a time [s]."""
     from matplotlib.collections import PolyCollection
 
     paper, ink = _card(stage.options.dark)
@@ -369,12 +373,12 @@ def draw_on(axes: Any, stage: Stage) -> Callable[[float], None]:
 
 
 def _card(dark: bool) -> tuple[str, str]:
-    """Colours of the card and of what is written on it."""
+    """Return the colours of the background and of the text."""
     return (style.DARK_PAPER, style.DARK_INK) if dark else (style.PAPER, style.INK)
 
 
 def _explained(axes: Any, stage: Stage) -> None:
-    """What is what, where a picture has more than one arm in its own size."""
+    """Add a legend if a picture has several arms, or magnified deflections."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -394,9 +398,9 @@ def _explained(axes: Any, stage: Stage) -> None:
 
 
 def film(stage: Stage) -> tuple["Figure", Callable[[float], None]]:
-    """A figure of the stage, and what shows it at a time [s]."""
+    """Return a figure of the stage, and a function that shows the stage at a time [s]."""
     asked = stage.options.size or _fitting(stage, 720, 0.45, 1.0)
-    width, height = (2 * -(-x // 2) for x in asked)  # even, as players need it
+    width, height = (2 * -(-x // 2) for x in asked)  # even, as players require
     figure = style.figure(width / DOTS_PER_INCH, height / DOTS_PER_INCH, stage.options.dark, dpi=DOTS_PER_INCH)
     left, low = (58 / width, 46 / height) if stage.camera.axes else (0.0, 0.0)
     right, high = (1 - 12 / width, 1 - 10 / height) if stage.camera.axes else (1.0, 1.0)
@@ -407,7 +411,7 @@ def film(stage: Stage) -> tuple["Figure", Callable[[float], None]]:
 
 
 def strip(stage: Stage) -> "Figure":
-    """A figure of the stage at each of its times, in rows."""
+    """Return a figure of the stage at all its times, in rows."""
     width, height = stage.options.size or _fitting(stage, 280, 0.5, 1.4)
     count = len(stage.times)
     columns = min(count, 3 if width > height else 6)
@@ -430,7 +434,7 @@ def strip(stage: Stage) -> "Figure":
 
 
 def _fitting(stage: Stage, width: int, least: float, most: float) -> tuple[int, int]:
-    """A width and the height that shows the stage without much room beside it [pixels]."""
+    """Return a width and a height that fit the stage with little margin [pixels]."""
     across, upwards = stage.box[1] - stage.box[0]
     return width, round(width * float(np.clip(upwards / across, least, most)))
 
@@ -439,7 +443,7 @@ def _fitting(stage: Stage, width: int, least: float, most: float) -> tuple[int, 
 
 
 def _pictures(stage: Stage) -> Any:
-    """The film's pictures as Pillow has them, one after another."""
+    """Yield the pictures of the film as Pillow images."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -452,9 +456,10 @@ def _pictures(stage: Stage) -> Any:
 
 
 def _gif(stage: Stage, fps: float) -> bytes:
-    """A GIF counts hundredths of a second, so that pictures last more or less long: together as long as they should.
+    """Return a GIF file.
 
-    One table of colours serves all pictures, or they would flicker.
+    A GIF counts hundredths of a second, so that the duration of pictures varies. Their sum is correct. All pictures
+    share one colour table, since separate tables make the film flicker.
     """
     from PIL import Image
 
@@ -473,7 +478,7 @@ def _gif(stage: Stage, fps: float) -> bytes:
 
 
 def _mp4(stage: Stage, fps: float) -> bytes:
-    """ffmpeg writes into a folder of its own, which goes away whatever happens."""
+    """Return an MP4 file. ffmpeg writes into a temporary folder, which is always removed."""
     from subprocess import CalledProcessError  # noqa: TID251  (what matplotlib's writer raises)
 
     from matplotlib.animation import FFMpegWriter

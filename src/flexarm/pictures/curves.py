@@ -1,4 +1,4 @@
-"""Plots over time of a result, as numbers for a page: which there are, their units, their curves."""
+"""Plots of a result over time, as numbers for a page: titles, units and curves."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 LARGEST = 1e38
-"""Of a value that a plot shows; what is larger, or no number, is a gap in its curve."""
+"""Largest value in a plot. A larger value, or one that is not a number, is a gap in its curve."""
 
 UNSEEN = 1e-3
-"""Of the largest deflection: a component that stays below lies on the axis of its plot."""
+"""Share of the largest deflection below which a component is left out, since it would lie on the axis of its plot."""
 
 PREFIXES = ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\N{MICRO SIGN}"))
 
 ENERGIES = {"kinetic": "kinetic", "potential": "change of potential", "work": "work", "dissipated": "dissipated"}
 
 EFFORTS = ("forces", "N"), ("torques", "N m")
-"""Titles and units of inputs along something, and about it."""
+"""Titles and units of inputs along a direction, and about one."""
 
 Curves = dict[tuple[str, str], list[dict[str, Any]]]
-"""By title and unit of their plot, in the order of the plots: `name`, `values`, and sometimes a `reference`."""
+"""Curves by title and unit of their plot, in the order of the plots: `name`, `values`, and sometimes a `reference`."""
 
 
 def panels(results: Sequence["Dataset"], rows: Sequence[Array]) -> list[dict[str, Any]]:
-    """The plots of results, of which some times are shown: joints and references, drives, deflections, energies.
+    """Return the plots of results at some of their times: joints and references, drives, deflections, energies.
 
-    Of each plot a `title`, a `unit` that suits the largest value, and `runs`: for every result its curves, float32.
+    Each plot has a `title`, a `unit` that suits the largest value, and `runs`, the curves of every result (float32).
     """
     each = [_curves(result, i) for result, i in zip(results, rows, strict=True)]
     found = []
@@ -104,5 +104,5 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
 
 
 def _largest(values: Array) -> float:
-    """The size of the largest that is known."""
+    """Return the largest absolute value that is not NaN."""
     return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))

@@ -1,4 +1,4 @@
-"""The geometry of an arm as a program, to be written out for the browser."""
+"""Geometry of an arm as a program for the browser."""
 
 from dataclasses import replace
 
@@ -10,9 +10,9 @@ __all__ = ["SECTION", "STATIONS", "drawing", "drawing_program", "drawn"]
 
 
 def drawing_program(model: Model) -> Program:
-    """The program "drawing": (q, s) -> stations, frames: the arrays of `drawn` laid out, their last axis fastest.
+    """Return the program "drawing": (q, s) -> stations, frames. These are the arrays of `drawn`, row-major.
 
-    Where the model varies it has parameters, by default this model's.
+    If the model has varied parameters, so has the program, with the values of this model as defaults.
     """
     return Program(
         name="drawing",

@@ -1,4 +1,4 @@
-"""An arm that moves in a page: its equations, controllers and drawing as programs, and the numbers they run with."""
+"""An arm that moves in a page: equations, controllers and drawing as programs, and their parameters."""
 
 import math
 from collections.abc import Iterator
@@ -36,36 +36,37 @@ from flexarm.trajectory import ZVD, Shaper
 Array = np.ndarray
 
 STIFF = ("EI", "GJ", "EA", "stiffness")
-"""Fields of links that the slider of stiffness multiplies."""
+"""Fields of links that the stiffness slider multiplies."""
 DAMPING = "damping_ratio"
 GRAVITY = ("gravity", "gravity.x", "gravity.y", "gravity.z")
 
 SOFTEST, STIFFEST = 0.25, 4.0
 MOST_DAMPING = 0.1
-"""Of all modes, added to what the arm has."""
+"""Largest damping ratio that the slider adds to all modes."""
 
 KP_STOPS = tuple(2.0 ** np.arange(-4, 5))
 KD_STOPS = tuple(2.0 ** np.arange(-2, 3))
 LQR_STOPS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""By what gains, and the bandwidth of the regulator, may be multiplied."""
+"""Factors of the gains, and of the bandwidth of the regulator."""
 
 FASTEST_JOINTS = 8.0
-"""Bandwidth of controllers beyond which a person sees no difference [rad/s]."""
+"""Bandwidth of controllers above which a person sees no difference [rad/s]."""
 
 FINE, COARSE = 0.25, 1.25
-"""|lambda| h: where a mode loses a part in 600 000 of its energy a step; half of where RK4 is unstable, 2.8."""
+"""Limits of |lambda| h. At FINE a mode loses 1/600 000 of its energy per step. COARSE is half the stability limit of
+RK4, 2.8."""
 
 LASTING = 0.3
-"""Damping ratio below which a mode is to keep its energy."""
+"""Damping ratio below which a mode should keep its energy."""
 
 LONGEST_STEP = 1e-3
-"""[s]"""
+"""Longest step [s]."""
 
 BUDGET = 5e8
-"""Operations a second of motion: a fifth of what V8 does on a laptop, all that it does on a slow phone."""
+"""Operations per second of motion: a fifth of the speed of V8 on a laptop, and all that it does on a slow phone."""
 
 CALMLY = 0.25
-"""Acceleration and speed of a base that wheels turn, of those of a joint: all that it carries swings."""
+"""Acceleration and speed of a base that wheels turn, relative to those of a joint. Everything on the base swings."""
 
 WELL_DAMPED = 0.4
 """Damping ratio above which a mode needs no shaper."""
@@ -74,7 +75,7 @@ WELL_DAMPED = 0.4
 @final
 @dataclass(frozen=True)
 class Slider:
-    """A number that the page changes: p[i] = offset[i] + slope[i] * value for some of the parameters."""
+    """A value that the page changes: p[i] = offset[i] + slope[i] * value for some of the parameters."""
 
     key: str
     label: str
@@ -88,7 +89,7 @@ class Slider:
     slope: tuple[float, ...]
 
     def at(self, p: Array, value: float) -> Array:
-        """The parameters with this value."""
+        """Return the parameters with this value of the slider."""
         p = p.copy()
         p[list(self.entries)] = np.array(self.offset) + np.array(self.slope) * value
         return p
@@ -96,22 +97,22 @@ class Slider:
 
 @final
 class Live:
-    """An arm as a page runs it. On a free base its wheels are led by the turn of the base, and its thrusters are off.
+    """An arm as a page runs it. Wheels on a free base control the rotation of the base, and its thrusters are off.
 
     Parameters
     ----------
     arm : Arm
     q : (nq,)
-        Where it starts, at rest.
+        Initial configuration, at rest.
     target : (m,)
-        Of the joints; in a wheel's place of the base's turn about its axis, see `Targets`.
+        Target of each joint. For a wheel it is the rotation of the base about its axis, see `Targets`.
     gains : (Kp, Kd), optional
-        Of the joints' controller, (m,) each.
+        Gains of the joint controller, (m,) each.
 
     Raises
     ------
     DescriptionError
-        When the arm has no actuated joints, or not one a joint, or drives with states or inputs from outside.
+        If a joint has no actuator, or a drive has states or exogenous inputs.
     """
 
     def __init__(self, arm: Arm, q: ArrayLike, target: ArrayLike, gains: tuple[Array, Array] | None = None):
@@ -144,14 +145,14 @@ class Live:
 
     @cached_property
     def plain(self) -> Model:
-        """The arm as it is described, for designs."""
+        """The arm as described, for controller design."""
         return Model(self.arm)
 
-    # -- what can be changed
+    # -- sliders
 
     @cached_property
     def sliders(self) -> tuple[Slider, ...]:
-        """Payload, stiffness, damping, gravity; only what the arm has."""
+        """Sliders of payload, stiffness, damping and gravity, as far as the arm has them."""
         names = [x.name for x in self.model.varied]
         fields = [_field(self.arm, x) for x in self.model.varied]
         p = self.model.p
@@ -181,7 +182,7 @@ class Live:
         return tuple(found)
 
     def _corners(self) -> Iterator[Array]:
-        """Parameters that make the fastest modes: stiff, well damped, with the lightest and the heaviest load."""
+        """Yield parameters with the fastest modes: stiff, well damped, with the lightest and the heaviest load."""
         by_key = {slider.key: slider for slider in self.sliders}
         p = self.model.p
         for key in ("stiffness", "damping"):
@@ -194,23 +195,23 @@ class Live:
 
     @cached_property
     def pace(self) -> float:
-        """Bandwidth of the controllers [rad/s]: that of the slowest mode with the drives held, if that is not fast."""
+        """Bandwidth of the controllers [rad/s]: that of the slowest mode with locked drives, with an upper limit."""
         slow = [omega for omega in self.plain.frequencies(self.led.standing(self.target)) if omega > 0]
         return float(min([FASTEST_JOINTS, *slow[:1]]))
 
     @cached_property
     def Kp(self) -> Array:
-        """Gains of the joints' controller, (m,): as given, or for this bandwidth of the rigid arm."""
+        """Proportional gains of the joint controller, (m,): as given, or for this bandwidth of the rigid arm."""
         return self._gains[0] if self._gains else self._inertia * self.pace**2
 
     @cached_property
     def Kd(self) -> Array:
-        """(m,): a damping ratio of 0.7."""
+        """Derivative gains, (m,): as given, or for a damping ratio of 0.7."""
         return self._gains[1] if self._gains else 1.4 * self._inertia * self.pace
 
     @cached_property
     def _inertia(self) -> Array:
-        """(m,): of the rigid arm at the target, along what each target alone moves."""
+        """Inertia of the rigid arm at the target, (m,), along the motion of each target alone."""
         led = targets(self.rigid)
         M = self.rigid.mass_matrix(led.standing(self.target))
         return np.einsum("im,ij,jm->m", led.moved, M, led.moved)
@@ -226,7 +227,7 @@ class Live:
         return [self._of_all(x["K"], x["coordinates"]) for x in facts], ""
 
     def _of_all(self, K: Array, names: tuple[str, ...]) -> Array:
-        """Gains (m, 2n) of gains of some coordinates."""
+        """Return gains (m, 2n) from the gains of some coordinates."""
         n, names_of_all = self.model.nv, local_names(self.arm)
         own = [names_of_all.index(name) for name in names]
         found = np.zeros((len(K), 2 * n))
@@ -235,22 +236,23 @@ class Live:
 
     @property
     def regulators(self) -> list[Array]:
-        """K (m, 2n) of the LQR for each of its stops, about the target; none where there is no design."""
+        """Gains K (m, 2n) of the LQR about the target for each of its stops, or an empty list if no design exists."""
         return self._designs[0]
 
     @property
     def without_regulator(self) -> str:
-        """Why there is none."""
+        """Reason why there is no LQR design, or ""."""
         return self._designs[1]
 
     def shapers(self) -> list[Shaper | None]:
-        """For each pair of stops of Kp and Kd, the latter fastest, what takes the slowest vibrations out; or None."""
+        """Return a shaper of the slowest vibrations, or None, for each pair of stops of Kp and Kd (Kd varies
+        fastest)."""
         return [self._shaper(kp, kd) for kp in KP_STOPS for kd in KD_STOPS]
 
     def _shaper(self, kp: float, kd: float) -> Shaper | None:
         target = tuple(self.target.tolist())
         try:
-            if self.arm.free:  # which falls with all that it carries: no weight to be carried
+            if self.arm.free:  # it falls with everything on it, so that there is no weight to carry
                 controller = ToTargets(target, kp * self.Kp, kd * self.Kd)
                 omega, zeta = controlled_vibrations(self.plain, controller, self.led.standing(self.target))
             else:
@@ -265,8 +267,10 @@ class Live:
 
     @property
     def push(self) -> float:
-        """Of a push on the tip [N/m]: as stiff as the arm under its controller is there, where it is softest; a free
-        base is held meanwhile, and what turns nothing but itself is left out."""
+        """Stiffness of a push on the tip [N/m]: the lowest stiffness of the controlled arm at the tip.
+
+        A free base is fixed for this value, and coordinates without stiffness of their own are left out.
+        """
         q = self.led.standing(self.target)
         K = np.array(self.plain.slope("restoring_force", 0)(q)) + self._fed_back(self.Kp)
         J = np.array(self.plain.slope("tip", 0)(q))[12:15]  # the last column of the pose
@@ -277,7 +281,8 @@ class Live:
         return 1.0 / softest if softest > 0 else 1.0
 
     def _fed_back(self, gains: Array) -> Array:
-        """The slope (n, n) of what the joints' controller does against local coordinates, or their rates."""
+        """Return the derivative (n, n) of the joint controller's forces with respect to local coordinates, or their
+        rates."""
         B = self.plain.input_matrix(np.array(self.arm.rest))
         return np.asarray(B @ ((self.led.acting * gains)[:, None] * self.led.seen))
 
@@ -285,7 +290,7 @@ class Live:
 
     @cached_property
     def poles(self) -> Array:
-        """Eigenvalues [1/s] of the arm, free and under controllers, at the ends of what can be changed."""
+        """Eigenvalues [1/s] of the arm, free and controlled, at the ends of the ranges of all sliders."""
         B, n = self.model.input_matrix(self.q), self.model.nv
         hardest = self._fed_back(KP_STOPS[-1] * self.Kp), self._fed_back(KD_STOPS[-1] * self.Kd)
         feedback = [(np.zeros((n, n)), np.zeros((n, n))), hardest]
@@ -303,14 +308,14 @@ class Live:
 
     @property
     def fastest(self) -> tuple[float, float]:
-        """The largest size of a pole, and of one that hardly decays [1/s]."""
+        """Largest magnitude of a pole, and of a pole with little damping [1/s]."""
         size = np.abs(self.poles)
         lasting = size[-self.poles.real < LASTING * size]
         return float(size.max()), float(lasting.max(initial=0.0))
 
     @property
     def step(self) -> float:
-        """Of RK4 [s]: fine as long as the budget lasts, never longer than half of what is stable."""
+        """Step of RK4 [s]: fine if the budget allows it, and never longer than half the stability limit."""
         fastest, lasting = self.fastest
         affordable = self._costs / BUDGET
         usual = min(LONGEST_STEP, FINE / max(lasting, 1e-9))
@@ -318,22 +323,22 @@ class Live:
 
     @property
     def bearable(self) -> bool:
-        """Whether the budget suffices for a step that is stable."""
+        """True if the budget is sufficient for a stable step."""
         affordable = self._costs / BUDGET
         return affordable <= min(LONGEST_STEP, COARSE / max(self.fastest[0], 1e-9))
 
     @property
     def operations(self) -> float:
-        """Additions and multiplications for a second of motion."""
+        """Number of additions and multiplications per second of motion."""
         return self._costs / self.step
 
     @cached_property
     def _costs(self) -> int:
-        """Operations of a step of RK4."""
+        """Number of operations of an RK4 step."""
         return 4 * sum(operations(self.motion.function))
 
     def _configurations(self) -> list[Array]:
-        """Where the fastest modes are looked for: the start, the target, and some places of the joints at random."""
+        """Return the configurations at which the fastest modes are computed: start, target, and some random ones."""
         rng = np.random.default_rng(1)
         low, high = self.ranges
         joints = [self.target, *(rng.uniform(low, high, len(low)) for _ in range(3)), low]
@@ -341,17 +346,18 @@ class Live:
 
     @property
     def ranges(self) -> tuple[Array, Array]:
-        """Of the targets, low and high, (m,) each; the first target is within."""
+        """Lower and upper ends of the target ranges, (m,) each. They include the first target."""
         low, high = self.led.ranges
         return np.minimum(low, self.target), np.maximum(high, self.target)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Where the arm has fewer modes than its description, and how many."""
+        """Directions in which the arm has fewer modes than its description, with their number."""
         return tuple(f"{what}: {left}" for what, left in self._fewer_modes.items())
 
     def _fewer(self) -> tuple[Arm, str, str] | None:
-        """The arm without its fastest mode, where that was, and what is left there; None where it has none left."""
+        """Return the arm without its fastest mode, the place of the mode, and what remains there, or None if no mode is
+        left."""
         model = self.plain
         q = self.led.standing(self.target)
         omega, shapes = model.modes(q, locked=False)
@@ -376,7 +382,7 @@ class Live:
 
     @property
     def limits(self) -> list[tuple[int, float, float]]:
-        """Places in q that have a range, and its ends: beyond it the equations of a telescope say nothing."""
+        """Indices in q with a limited range, and its ends. The equations of a telescope are not valid beyond."""
         found, before = [], self.model.nq - self.model.nv
         for body, own in zip(self.model.chain.bodies, self.model.chain.own, strict=True):
             eta = positions(own[1:])
@@ -385,7 +391,7 @@ class Live:
 
     @property
     def path(self) -> tuple[Array, Array]:
-        """Acceleration and speed at which a target is approached, (m,) each: the slowest mode is just seen to swing."""
+        """Acceleration and speed at which targets are approached, (m,) each. The slowest mode swings just visibly."""
         reach = sum(link.body.length for link in self.arm.links)
         moving = [link for link in self.arm.links if link.joint.moves]
         size = np.array([1.0 if link.joint.unit == "rad" else reach / 4 for link in moving])
@@ -397,7 +403,8 @@ class Live:
 
     @cached_property
     def motion(self) -> Program:
-        """(q, qd, u, f, p) -> q', qdd; power [W]: of the inputs, lost in dampers, of the push f on the tip [N]."""
+        """Program (q, qd, u, f, p) -> q', qdd, and power [W]: of the inputs, lost in dampers, and of the push f on the
+        tip [N]."""
         model = self.model
         q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
         u, f = ca.SX.sym("u", len(model.inputs)), ca.SX.sym("f", 3)
@@ -412,7 +419,7 @@ class Live:
         return self._program("motion", {"q": q, "qd": qd, "u": u, "f": f}, {"rates": rates, "qdd": qdd, "power": power})
 
     def programs(self) -> list[Program]:
-        """All that the page runs: motion, drawing, energy, seen, rigid, joint_pd, regulator, statics."""
+        """Return all programs of the page: motion, drawing, energy, seen, rigid, joint_pd, regulator, statics."""
         model, led, n, m = self.model, self.led, self.model.nv, len(self.model.inputs)
         q, qd, x0 = ca.SX.sym("q", model.nq), ca.SX.sym("qd", n), ca.SX.sym("x0", n)
         r, rd, at, u0 = (ca.SX.sym(name, m) for name in ("r", "rd", "at", "u0"))
@@ -448,7 +455,8 @@ class Live:
         ]
 
     def _carried(self, y: Any) -> Any:
-        """The rigid arm's gravity torque at y, of the load and gravity that the sliders say; on a free base none."""
+        """Return the gravity torque of the rigid arm at y, with load and gravity from the sliders. On a free base it is
+        zero."""
         names = [x.name for x in self.model.varied if x.name in ("payload.mass", *GRAVITY)]
         p = self.model.symbols
         if self.arm.free:
@@ -466,26 +474,26 @@ class Live:
 
 
 def _plain(name: str, title: str, given: dict[str, Any], results: dict[str, Any]) -> Program:
-    """A program without the arm's parameters."""
+    """Return a program without the arm's parameters."""
     dense = [ca.cse(ca.densify(ca.SX(x))) for x in results.values()]
     return Program(name, title, ca.Function(name, [*given.values()], dense, [*given], [*results]))
 
 
 def _varied(arm: Arm) -> list[str]:
-    """Names of the parameters that the sliders change."""
+    """Return the names of the parameters that the sliders change."""
     known = variable(arm)
     found = [x.name for x in known if x.name == "payload.mass" or _field(arm, x) in (*STIFF, DAMPING)]
     pulls = [x.name for x in known if x.name in GRAVITY]
     if any(arm.gravity):
         size = dict(zip(("gravity.x", "gravity.y", "gravity.z"), arm.gravity, strict=True))
         found += [x for x in pulls if size.get(x, 1.0)]
-    elif not arm.free:  # which would fall out of sight
+    elif not arm.free:  # it would fall out of sight
         found += [x for x in pulls if x == ("gravity.y" if _planar(arm) else "gravity.z")]
     return found
 
 
 def _planar(arm: Arm) -> bool:
-    """Whether all that happens, happens in the plane x y."""
+    """Return True if all motion is in the plane x y."""
     model = Model(arm)
     rng = np.random.default_rng(1)
     q = np.array(arm.rest) + 0.3 * rng.normal(size=(4, len(arm.coordinates)))
@@ -493,7 +501,7 @@ def _planar(arm: Arm) -> bool:
 
 
 def _field(arm: Arm, number: Parameter) -> str:
-    """What of its link a number is, "EI" of `upper.EI` and `upper.EI.y`; "" of another, or of no link."""
+    """Return the field of a link to which a parameter belongs, "EI" for `upper.EI` and `upper.EI.y`, or ""."""
     if not number.link:
         return ""
     owner = arm.links[number.link - 1].name
@@ -502,11 +510,11 @@ def _field(arm: Arm, number: Parameter) -> str:
 
 
 def _total_mass(arm: Arm) -> float:
-    """Of the links [kg]."""
+    """Return the mass of all links [kg]."""
     return sum(x.value for x in variable(arm) if _field(arm, x) == "mass")
 
 
 def _rounded(value: float) -> float:
-    """Up to two digits."""
+    """Return a value rounded up to two digits."""
     scale = 10.0 ** math.floor(math.log10(value))
     return math.ceil(value / scale * 10) / 10 * scale

@@ -1,8 +1,8 @@
-"""What a notebook shows of an arm, a model and a result.
+"""HTML representations of an arm, a model and a result in a notebook.
 
-An arm's picture is that of the description, all coordinates at rest: nothing is traced or compiled for it, and neither
-matplotlib nor a browser's scripts are needed. Results are xarray's and stay so; `%load_ext flexarm` shows the moving
-arm above xarray's own table.
+The picture of an arm shows its description with all coordinates at rest. It needs no tracing and no compilation,
+neither matplotlib nor scripts of a browser. Results stay xarray datasets. `%load_ext flexarm` shows the moving arm
+above xarray's own table.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 WIDTH, LOW, HIGH = 420, 90, 300
-"""Of a picture, and between which its height is [pixels]."""
+"""Width of a picture, and the limits of its height [pixels]."""
 
 MOST_LINKS = 40
-"""That are drawn as solids, and that have a row in the table; an arm of more is drawn as a line."""
+"""Largest number of links drawn as solids, and of rows in the table. A larger arm is drawn as a line."""
 
 
 def of_arm(arm: Arm, what: str = "Arm", more: str = "") -> str:
-    """An arm at rest as HTML: a picture, and a row for each link. A user's words in it are words."""
+    """Return an arm at rest as HTML: a picture, and a row for each link. All texts of the user are escaped."""
     facts = [f"{len(arm.coordinates)} coordinates", f"{len(arm.inputs)} inputs"]
     if any(arm.gravity):
         facts.append(f"gravity {_numbers(arm.gravity)} m/s\N{SUPERSCRIPT TWO}")
@@ -45,7 +45,7 @@ def of_arm(arm: Arm, what: str = "Arm", more: str = "") -> str:
 
 
 def of_model(model: Model) -> str:
-    """The same of a model's arm, with the parameters that vary."""
+    """Return a model's arm at rest as HTML, with the parameters that vary."""
     numbers = zip(model.varied, model.p, strict=True)
     varied = [f"{escape.html(x.name)} = {value:.4g} {escape.html(x.unit)}" for x, value in numbers]
     return of_arm(model.arm, "Model of", f"; varies: {', '.join(varied)}" if varied else "")
@@ -63,9 +63,9 @@ def _numbers(values: Any) -> str:
 
 
 def rest(arm: Arm) -> tuple[Array, Array]:
-    """Where the two ends of each link, (links, 2, 6), and the frames, (links + 1, 3, 4), stand at rest, as in `drawn`.
+    """Return both ends of each link, (links, 2, 6), and the frames, (links + 1, 3, 4), at rest, as in `drawn`.
 
-    A station has its place [m] and its own y axis.
+    A station has its position [m] and its own y axis.
     """
     parents, count = arm.parents, len(arm.links)
     stations, frames = np.zeros((count, 2, 6)), np.zeros((count + 1, 3, 4))
@@ -89,10 +89,10 @@ def rest(arm: Arm) -> tuple[Array, Array]:
 
 
 def _svg(arm: Arm) -> str:
-    """A picture that needs nothing beside it; lines have the colour of the page's letters."""
+    """Return a self-contained picture as SVG. Lines have the text colour of the page."""
     try:
         look = solids(Model(arm))
-    except DescriptionError:  # nothing in it moves
+    except DescriptionError:  # an arm without moving joints
         return ""
     stations, frames = rest(arm)
     camera = _camera(look)
@@ -131,7 +131,7 @@ def _polyline(points: Array) -> tuple[Array, str]:
 
 
 def _camera(look: dict[str, Any]) -> Camera:
-    """Across the base plane in which the arm moves, or from all around."""
+    """Return a camera onto the base plane in which the arm moves, or a camera in space."""
     for plane, (_, _, k) in PLANES.items():
         if look["plane"] is not None and abs(look["plane"][k]) > 1 - 1e-9:
             return plane_camera(plane)
@@ -175,12 +175,12 @@ DATASET = ("xarray.core.dataset", "Dataset")
 
 
 def load(ipython: Any) -> None:
-    """From now on IPython shows results of `simulate` as moving arms above xarray's own table."""
+    """Make IPython show results of `simulate` as moving arms above xarray's own table."""
     _formatter(ipython).for_type_by_name(*DATASET, of_dataset)
 
 
 def unload(ipython: Any) -> None:
-    """As it was before."""
+    """Undo `load`."""
     _formatter(ipython).pop(".".join(DATASET), None)
 
 
@@ -189,7 +189,7 @@ def _formatter(ipython: Any) -> Any:
 
 
 def of_dataset(dataset: "Dataset") -> str:
-    """A result with its page; any other dataset, and a result that cannot be drawn, as xarray has it."""
+    """Return a result with its page. Any other dataset, and a result that cannot be drawn, is shown by xarray alone."""
     from flexarm.pictures.view import viewed
 
     own = dataset._repr_html_()

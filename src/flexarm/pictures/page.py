@@ -1,8 +1,10 @@
-"""One self-contained page: scripts, programs and data in a file that opens from disk and asks for nothing else.
+"""Self-contained pages: HTML files with scripts, programs and data that open from disk and load nothing else.
 
-Three things keep a user's words harmless. They reach the page as data alone, in JSON whose `<`, `>` and `&` are
-written as numbers, or as the title, escaped. Of scripts the page runs those whose digests stand in its policy, which
-are the ones written here. And the policy forbids every connection, so that nothing could leave the page either.
+Three measures keep a user's texts harmless:
+
+- They enter the page only as data, in JSON with `<`, `>` and `&` as escapes, or as the escaped title.
+- The page runs only scripts whose digests are in its policy, which are those written here.
+- The policy forbids every connection, so that nothing can leave the page.
 """
 
 import base64
@@ -26,26 +28,29 @@ COMMON = ("three.min.js", "uplot.min.js", "data.js", "solids.js", "scene.js")
 STYLES = ("uplot.min.css", "style.css")
 
 KINDS = {"float64": "f8", "float32": "f4", "int32": "i4", "uint8": "u1"}
-"""Numbers that a page's typed arrays hold."""
+"""Types of numbers in a page's typed arrays."""
 
 
 def page(title: str, data: Mapping[str, Any], scripts: Sequence[str], programs: Sequence[str] = ()) -> str:
-    """The text of an HTML file with these data, in which the scripts run in their order, after the common ones.
+    """Return the text of an HTML file with these data, which runs the scripts in order after the common ones.
 
     Parameters
     ----------
     title : str
-        Of the page, as text.
+        Title of the page, as plain text.
     data : dict
-        What `flexarm.data()` gives in the page: texts, numbers, booleans, None, lists and dicts of them, and arrays of
-        numbers anywhere, which keep their shape and, in single or double precision, their every bit. A number outside
-        an array that is not finite is null.
+        Result of `flexarm.data()` in the page: texts, numbers, booleans, None, and lists and dicts of them. Arrays of
+        numbers are allowed everywhere. They keep their shape, and every bit in single or double precision. A number
+        outside an array that is not finite becomes null.
     scripts : list of str
         Names of files in `assets`, .js or .css.
     programs : list of str
-        JavaScript that runs after the common scripts and before those: functions made of an arm.
+        JavaScript that runs after the common scripts and before `scripts`: functions made from an arm.
 
-    Raises `DescriptionError` where data hold something else, and for a name that is no file of `assets`.
+    Raises
+    ------
+    DescriptionError
+        If data contain something else, or if a name is not that of a file in `assets`.
     """
     own = [name for name in scripts if not name.endswith(".css")]
     styles = [asset(name) for name in (*STYLES, *(name for name in scripts if name not in own))]
@@ -86,13 +91,13 @@ def page(title: str, data: Mapping[str, Any], scripts: Sequence[str], programs: 
 
 
 def written(data: Any) -> str:
-    """Data as JSON of ASCII that can stand between tags; raises `DescriptionError` for what it cannot hold."""
+    """Return data as ASCII JSON that may be placed between tags. Raises `DescriptionError` for unsupported data."""
     text = json.dumps(_plain(data, "data"), separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any, where: str) -> Any:
-    """The value as texts, numbers, lists and tables; an array as its kind, shape and bytes."""
+    """Return the value as texts, numbers, lists and tables. An array becomes its type, shape and bytes."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping):
@@ -114,7 +119,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 def _key(key: str) -> str:
-    """A key that is never `$array`, which arrays have; `flexarm.data` takes the second dollar away."""
+    """Return a key that differs from `$array`, the key of arrays. `flexarm.data` removes the second dollar."""
     return f"${key}" if key.startswith("$") else key
 
 
@@ -136,7 +141,7 @@ def _array(value: np.ndarray, where: str) -> dict[str, Any]:
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file in `assets`; raises `DescriptionError` where there is none of that name."""
+    """Return the text of a file in `assets`. Raises `DescriptionError` if there is no file of this name."""
     folder = files("flexarm.pictures") / "assets"
     known = sorted(entry.name for entry in folder.iterdir())
     if name not in known:
@@ -145,7 +150,7 @@ def asset(name: str) -> str:
 
 
 def _in_script(code: str) -> str:
-    """Code that does not end its element, nor turns it into another, by a text or a comment in it."""
+    """Return code in which no text or comment ends the script element or changes its meaning."""
     return re.sub("<(?=/?script|!--)", r"\\x3c", code, flags=re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""An arm alive in the browser: one page in which its own equations run."""
+"""Live simulation of an arm in the browser: one page that runs the arm's own equations."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -32,31 +32,33 @@ Array = np.ndarray
 SCRIPTS = ("view.css", "play.css", "controls.js", "live.js", "strips.js", "play.js")
 
 ASIDE = 0.4
-"""Of an arm that is played without a scenario: how far the first target is from rest [rad]."""
+"""Distance of the first target from rest for an arm without a scenario [rad]."""
 
 LARGEST = 1e6
-"""Of a rate that is gone on with, in SI units: a wheel's angle, and the way of a base, may be as large as they like."""
+"""Largest rate at which the page continues, in SI units. The angle of a wheel and the position of a base are
+unlimited."""
 
 AT_REST = (1.0, 0.0, 0.0, 0.0)
-"""The attitude of a free base at rest."""
+"""Attitude of a free base at rest."""
 
 
 def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = None, *, show: bool = True) -> Any:
-    """An arm that moves in the browser: one HTML file in which its own equations run, offline.
+    """Write an HTML file that simulates an arm in the browser with its own equations, offline.
 
-    In the page the targets of the joints or of the tip are dragged, the tip is pushed, a controller is chosen and its
-    gains set, payload, stiffness, damping and gravity changed, while plots and the balance of energies run along.
+    In the page you drag the targets of the joints or of the tip, and push the tip. You choose a controller and set its
+    gains. You change payload, stiffness, damping and gravity. Plots and the energy balance are updated continuously.
 
     Parameters
     ----------
     what : Arm, Model, Scenario or str
-        The arm; a scenario starts as it says, with its reference's end, or what its controller holds, as target and
-        the gains of its joint PD; a text is the name of a bundled one, or the path of a .toml file. In the place of a
-        reaction wheel's angle the turn of the free base about its axis is led to a target; thrusters are off.
+        Arm to simulate. A scenario sets the initial state, the target (the end of its reference, or what its controller
+        holds) and the gains of its joint PD controller. A text is the name of a bundled arm or scenario, or the path of
+        a .toml file. The target of a reaction wheel is the rotation of the free base about the wheel's axis. Thrusters
+        are off.
     path : path, optional
-        Of the file. Without one a `Page` is returned, which a notebook shows.
+        File to write. Without a path, a `Page` is returned, which a notebook shows.
     show : bool
-        Whether a file is opened, where there is a browser.
+        True to open the file if there is a browser.
 
     Returns
     -------
@@ -65,8 +67,7 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
     Raises
     ------
     DescriptionError
-        When there is no such arm or scenario, the arm has no actuator or not one a joint, or the file cannot be
-        written.
+        If there is no such arm or scenario, if a joint has no actuator, or if the file cannot be written.
     """
     with refused("play"):
         checked_flag(show, "show")
@@ -76,7 +77,7 @@ def play(what: Arm | Model | Scenario | str, path: str | PathLike[str] | None = 
 
 
 def played(what: Arm | Model | Scenario | str) -> Page:
-    """The page that `play` writes."""
+    """Return the page that `play` writes."""
     title, description, live = _live(what)
     programs = live.programs()
     data = {
@@ -90,7 +91,7 @@ def played(what: Arm | Model | Scenario | str) -> Page:
 
 
 def _live(what: Any) -> tuple[str, str, Live]:
-    """Title, description and the arm as the page runs it."""
+    """Return the title, the description, and the arm as the page runs it."""
     if isinstance(what, str):
         what = _found(what)
     if isinstance(what, Model):
@@ -110,7 +111,7 @@ def _live(what: Any) -> tuple[str, str, Live]:
 
 
 def _found(name: str) -> Arm | Scenario:
-    """An arm or a scenario by its name or its file; an arm where both have the name."""
+    """Return an arm or a scenario by its name or its file. If both have the name, it is the arm."""
     if name in bundled():
         return load(name)
     if name in bundled_scenarios():
@@ -125,7 +126,7 @@ def _found(name: str) -> Arm | Scenario:
 
 
 def _aside(arm: Arm) -> Array:
-    """Somewhere else than at rest, that there is something to see: joints turned, telescopes further out or in."""
+    """Return a visible target away from rest: turned joints, and telescopes at another length."""
     found = []
     moving = [link for link in arm.links if link.joint.moves]
     for link, at in zip(moving, _joints(arm, np.array(arm.rest)), strict=True):
@@ -136,12 +137,15 @@ def _aside(arm: Arm) -> Array:
 
 
 def _joints(arm: Arm, q: Array) -> Array:
-    """Where the joints are at a configuration, (m,)."""
+    """Return the joint coordinates at a configuration, (m,)."""
     return local(arm, q)[list(arm.joints)]
 
 
 def _target(scenario: Scenario, led: Targets, q: Array) -> Array:
-    """Where the joints end, are held, or begin; in a wheel's place the attitude that is held, default that of rest."""
+    """Return the end of the reference, the joints that the controller holds, or the initial joints.
+
+    For wheels it is the attitude that the controller holds, by default that at rest.
+    """
     from flexarm.control.attitude import checked_attitude
     from flexarm.control.equilibrium import checked_joints, rest
 
@@ -159,7 +163,7 @@ def _target(scenario: Scenario, led: Targets, q: Array) -> Array:
 
 
 def _gains(scenario: Scenario, led: Targets) -> tuple[Array, Array] | None:
-    """Of a scenario's joint PD, where each is a number or one a joint, and no joint is a wheel's."""
+    """Return the gains of a scenario's joint PD controller if they are positive and no joint is a wheel, else None."""
     given, m = scenario.controller or {}, len(led.names)
     if given.get("type") != "joint-pd" or led.wheels:
         return None
@@ -170,7 +174,7 @@ def _gains(scenario: Scenario, led: Targets) -> tuple[Array, Array] | None:
 
 
 def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
-    """Data for the page's engine, see assets/live.js; `checks` holds values with which it checks its programs."""
+    """Return the data of the page's simulation, see assets/live.js. `checks` has values for a test of its programs."""
     model, arm, led = live.model, live.arm, live.led
     low, high = live.ranges
     acceleration, speed = live.path

@@ -1,10 +1,10 @@
-"""Which arms a page can play with; asked of the description alone, so that asking loads nothing that takes long."""
+"""Check of the arms that a page can simulate. It needs only the description, so that it loads nothing slow."""
 
 from flexarm.description.arm import Arm
 
 
 def unplayable(arm: Arm) -> str:
-    """Why a page cannot follow what drives an arm, or what acts from outside; "" where it can."""
+    """Return the reason why a page cannot simulate an arm's drives or external loads, or "" if it can."""
     if arm.couplings:
         return " has coupled joints, through which a page's controllers do not lead; give couplings=()"
     bare = arm.without_drives()

@@ -1,7 +1,7 @@
-"""An arm as shaded faces on a sheet of paper: tubes along its links, cylinders for joints, seen in parallel.
+"""Drawing of an arm as shaded faces in parallel projection: tubes along its links, cylinders for joints.
 
-Faces are sorted by how near they are and those turned away are left out, so that polygons drawn in order are a picture:
-matplotlib's own axes in space shade and sort worse, and take longer.
+Faces are sorted by distance, and those that face away are left out, so that polygons drawn in this order form the
+picture. Matplotlib's own 3D axes shade and sort worse, and take longer.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from flexarm.plots.camera import Camera
 Array = np.ndarray
 
 SIDES = 20
-"""Of a round section."""
+"""Number of sides of a round section."""
 
 THINNEST = 0.013
-"""Of the arm's reach: what is thinner would not be seen on paper."""
+"""Smallest thickness as a share of the arm's reach. Anything thinner would be invisible on paper."""
 
 STILL = np.eye(3), np.zeros(3)
-"""Axes and place of a base that is not free."""
+"""Axes and position of a base that is not free."""
 
 # -- solids ------------------------------------------------------------------------------------------------------------
 
@@ -30,14 +30,15 @@ STILL = np.eye(3), np.zeros(3)
 @final
 @dataclass(frozen=True)
 class Faces:
-    """Four corners of each (n, 4, 3) [m], and its colour (n, 3) in shares of red, green and blue."""
+    """Corners of each face (n, 4, 3) [m], and its colour (n, 3) as shares of red, green and blue."""
 
     corners: Array
     colours: Array
 
 
 def tube(centres: Array, y: Array, outline: Array, colour: Any) -> Faces:
-    """Faces along centres (S, 3) whose own y axes are y (S, 3); outline (K, 2) or (S, K, 2) [m], both ends closed."""
+    """Return the faces of a closed tube along centres (S, 3), with y axes y (S, 3) and outline (K, 2) or (S, K, 2)
+    [m]."""
     along = np.gradient(centres, axis=0)
     size = np.linalg.norm(along, axis=1, keepdims=True)
     along = along / np.where(size > 0, size, 1.0)
@@ -55,7 +56,7 @@ def tube(centres: Array, y: Array, outline: Array, colour: Any) -> Faces:
 
 
 def cylinder(centre: Array, axis: Array, radius: float, height: float, colour: Any) -> Faces:
-    """About an axis [unit vector], its centre in its middle [m]."""
+    """Return a cylinder about an axis [unit vector], by its midpoint [m]."""
     across = np.eye(3)[int(np.argmin(np.abs(axis)))]
     y = across - (across @ axis) * axis
     ends = centre + np.multiply.outer([-height / 2, height / 2], axis)
@@ -63,13 +64,13 @@ def cylinder(centre: Array, axis: Array, radius: float, height: float, colour: A
 
 
 def round_outline(radius: float, sides: int = SIDES) -> Array:
-    """(sides, 2)"""
+    """Return the points of a circle, (sides, 2)."""
     angles = 2 * np.pi * np.arange(sides) / sides
     return radius * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def outlines(link: dict[str, Any], least: float, stations: int) -> Array:
-    """(stations, K, 2) [m] of a link as `solids` describes it, nothing thinner than `least`."""
+    """Return the outlines (stations, K, 2) [m] of a link from `solids`, with nothing thinner than `least`."""
     base, tip = (np.maximum(link[end], least) / 2 for end in ("base", "tip"))
     unit = round_outline(1.0) if link["round"] else np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     x = np.linspace(0.0, 1.0, stations)[:, None, None]
@@ -85,21 +86,24 @@ def solid(
     width: float = 1.0,
     base: tuple[Array, Array] = STILL,
 ) -> list[Faces]:
-    """What an arm consists of where its sections and frames stand, as `drawn` has them.
+    """Return the faces of an arm whose sections and frames are placed as in `drawn`.
 
     Parameters
     ----------
     look : dict
-        As `solids` describes it.
+        Geometry from `solids`.
     stations : (links, S, at least 6)
+        Sections of the links.
     frames : (links + 1, 3, 4)
+        Frames of the links and of the tip.
     colours : one a link, (3,)
+        Colours of the links.
     dark : (3,)
-        Of joints, the base and the payloads.
+        Colour of joints, the base and the payloads.
     width : float
-        By what all that stands around the neutral axes is multiplied.
+        Factor of all dimensions across the neutral axes.
     base : (3, 3), (3,)
-        Axes, as columns, and place of the base, where it is free.
+        Axes, as columns, and position of a free base.
     """
     reach, links = look["reach"], look["links"]
     drawn = _edges if look["base"]["open"] else _box
@@ -133,7 +137,7 @@ def solid(
 def held(
     look: dict[str, Any], i: int, stations: Array, frames: Array, base: tuple[Array, Array] = STILL
 ) -> tuple[Array, Array]:
-    """Where a link is held by what carries it, and where its joint is, (3,) each [m]."""
+    """Return the point of the parent that holds a link, and the position of the link's joint, (3,) each [m]."""
     link, joint = look["links"][i], frames[i, :, 3]
     parent = link["parent"]
     R, p = base if parent < 0 else (frames[parent, :, :3], frames[parent, :, 3])
@@ -149,7 +153,8 @@ def held(
 
 
 def skeleton(look: dict[str, Any], stations: Array, frames: Array, base: tuple[Array, Array] = STILL) -> list[Array]:
-    """Lines (P, 3) [m] along the links, one from each joint on the base and from each link that is not its first."""
+    """Return lines (P, 3) [m] along the links. One starts at each joint on the base, and at each further branch of a
+    link."""
     found: list[list[Array]] = []
     ends: dict[int, list[Array]] = {}
     for i in _outward(look):
@@ -165,7 +170,7 @@ def skeleton(look: dict[str, Any], stations: Array, frames: Array, base: tuple[A
 
 
 def _outward(look: dict[str, Any]) -> list[int]:
-    """Places of the links, each behind the one that carries it."""
+    """Return the indices of the links, each after its parent."""
     found: dict[int, None] = {}
     while len(found) < len(look["links"]):
         found |= dict.fromkeys(i for i, x in enumerate(look["links"]) if x["parent"] < 0 or x["parent"] in found)
@@ -173,12 +178,12 @@ def _outward(look: dict[str, Any]) -> list[int]:
 
 
 def pose(q: Array, free: bool) -> tuple[Array, Array]:
-    """Axes, as columns, and place [m] of an arm's base at q (nq,)."""
+    """Return axes, as columns, and position [m] of an arm's base at q (nq,)."""
     return (attitude.rotation(q[3:7]), np.asarray(q[:3], dtype=float)) if free else STILL
 
 
 def body(look: dict[str, Any], q: Array) -> Array:
-    """Points (..., K, 3) [m] between which an arm's base is drawn at q (..., nq): corners of a free one's box."""
+    """Return the points (..., K, 3) [m] that bound an arm's base at q (..., nq): the corners of a free base's box."""
     box = look["base"]["box"]
     if box is None:
         return np.zeros((*q.shape[:-1], 1, 3))
@@ -186,7 +191,7 @@ def body(look: dict[str, Any], q: Array) -> Array:
 
 
 def borders(look: dict[str, Any], stations: Array, frames: Array) -> list[Array]:
-    """Points (..., S, 3) [m] of the two long sides of every panel, and corners of the boxes of links."""
+    """Return the points (..., S, 3) [m] of the two long sides of every panel, and the corners of links' boxes."""
     found = []
     for i, link in enumerate(look["links"]):
         if link["panel"]:
@@ -202,18 +207,18 @@ def borders(look: dict[str, Any], stations: Array, frames: Array) -> list[Array]
 
 
 def _corners(box: dict[str, Any]) -> Array:
-    """Of a box, in the frame in which it stands, (8, 3) [m]."""
+    """Return the corners of a box in its frame, (8, 3) [m]."""
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
     return np.array(box["xyz"]) + (signs * np.array(box["size"]) / 2) @ np.array(box["R"]).T
 
 
 def _placed(box: dict[str, Any], R: Array, p: Array) -> tuple[Array, Array, Array]:
-    """Axes, half edges and centre of a box in a frame."""
+    """Return axes, half edges and centre of a box in a frame."""
     return R @ np.array(box["R"]), np.array(box["size"]) / 2, p + R @ np.array(box["xyz"])
 
 
 def _box(box: dict[str, Any], R: Array, p: Array, colour: Any) -> list[Faces]:
-    """A free base, or a link that carries several."""
+    """Return the faces of a box: a free base, or a link that carries several."""
     axes, half, centre = _placed(box, R, p)
     ends = centre + np.multiply.outer([-half[0], half[0]], axes[:, 0])
     corners = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]) * half[1:]
@@ -221,7 +226,7 @@ def _box(box: dict[str, Any], R: Array, p: Array, colour: Any) -> list[Faces]:
 
 
 def _edges(box: dict[str, Any], R: Array, p: Array, colour: Any) -> list[Faces]:
-    """The edges of a box in which something stands that is to be seen."""
+    """Return the edges of a box whose inside must be visible."""
     axes, half, centre = _placed(box, R, p)
     radius = 0.02 * float(half.mean())
     corners = radius * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
@@ -235,7 +240,7 @@ def _edges(box: dict[str, Any], R: Array, p: Array, colour: Any) -> list[Faces]:
 
 
 def _feet(look: dict[str, Any], width: float, colour: Any) -> list[Faces]:
-    """What stands below each joint on a base that is not free, once where several are in one place."""
+    """Return the feet below the joints on a base that is not free, one for each place."""
     up, found, known = np.array(look["up"]), [], set()
     for root in look["base"]["roots"]:
         if (place := tuple(root["origin"])) not in known:
@@ -246,19 +251,19 @@ def _feet(look: dict[str, Any], width: float, colour: Any) -> list[Faces]:
 
 
 def half_width(outline: Array) -> float:
-    """The largest of an outline [m]."""
+    """Return the largest half width of an outline [m]."""
     return float(np.abs(outline).max())
 
 
 def _connection(a: Array, b: Array, radius: float, colour: Any) -> list[Faces]:
-    """The straight piece from one point to another, if they are apart."""
+    """Return a straight connection from one point to another, if they are apart."""
     way = b - a
     length = float(np.linalg.norm(way))
     return [cylinder((a + b) / 2, way / length, radius, length, colour)] if length > 0.2 * radius else []
 
 
 def _joint(joint: dict[str, Any], frame: Array, width: float, least: float, colour: Any) -> list[Faces]:
-    """A joint as a cylinder about, or a block along, what its coordinate moves."""
+    """Return a cylinder about the axis of a revolute joint, or a block along that of a prismatic joint."""
     if joint["kind"] not in ("revolute", "prismatic"):
         return []
     axis = frame[:, :3] @ np.array(joint["axis"])
@@ -268,7 +273,7 @@ def _joint(joint: dict[str, Any], frame: Array, width: float, least: float, colo
 
 
 def _hub(link: dict[str, Any], line: Array, frame: Array, outline: Array, colour: Any, dark: Any) -> list[Faces]:
-    """The hub of a telescope, and the part of its beam that reaches back through it."""
+    """Return the hub of a telescope, and the part of its beam that extends back through it."""
     x, y, mouth, half = frame[:, 0], np.tile(frame[:, 1], (2, 1)), frame[:, 3], half_width(outline)
     back = inside(link, line)
     found = [cylinder(mouth - 1.5 * half * x, x, 1.7 * half, 3.0 * half, dark)]
@@ -278,12 +283,13 @@ def _hub(link: dict[str, Any], line: Array, frame: Array, outline: Array, colour
 
 
 def inside(link: dict[str, Any], line: Array) -> float:
-    """Of a telescope whose sections stand on this line, how long the part in the hub and behind it is [m]."""
+    """Return the length [m] of the part of a telescope's beam in the hub and behind it, with the sections at this
+    line."""
     return max(0.0, link["length"] - float(np.linalg.norm(line[-1, :3] - line[0, :3])))
 
 
 def _ball(centre: Array, radius: float, colour: Any) -> Faces:
-    """A sphere [m]."""
+    """Return a sphere [m]."""
     angles = np.pi * (np.arange(8) / 7 - 0.5)
     centres = centre + np.multiply.outer(radius * np.sin(angles), [0.0, 0.0, 1.0])
     outline = np.multiply.outer(np.maximum(np.cos(angles), 1e-3), round_outline(radius, 16))
@@ -294,7 +300,7 @@ def _ball(centre: Array, radius: float, colour: Any) -> Faces:
 
 
 def picture(parts: Sequence[Faces], camera: Camera) -> tuple[Array, Array]:
-    """Polygons (n, 4, 2) on the paper, the farthest first, and their shaded colours (n, 3)."""
+    """Return polygons (n, 4, 2) on the paper, the farthest first, and their shaded colours (n, 3)."""
     corners = np.concatenate([part.corners for part in parts])
     colours = np.concatenate([part.colours for part in parts])
     normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])

@@ -1,10 +1,14 @@
-"""What an arm looks like: the solids of its links, joints and payload as plain numbers, for whatever draws them.
+"""Geometry of an arm for visualization: the solids of its links, joints and payload as plain numbers.
 
-Where they stand is `drawing`'s. What a description gives is drawn as it is: lengths, sections, tapers, axes. What it
-leaves open is chosen so that the arm can be read: a beam without a section is slender, and a strip where it bends in
-one plane only, its stiff side upright; a rigid link is a box between its neighbours' sections; a joint is as large as
-the links that it holds, or as its hub's mass; a payload is a ball of its mass. A free base is the uniform box of its
-mass and inertia; a rotor without length that carries nothing is a disc of its own.
+The module `drawing` places them. Lengths, sections, tapers and axes from the description are drawn to scale. Open
+properties are chosen for a readable picture:
+
+- A beam without a section is slender. If it bends in only one plane, it is a strip with its stiff side upright.
+- A rigid link is a box between its neighbours' sections.
+- A joint is as large as the links that it holds, or as the mass of its hub.
+- A payload is a ball of its mass.
+- A free base is the uniform box of its mass and inertia.
+- A rotor without length that carries nothing is a disc of its inertia.
 """
 
 from collections.abc import Sequence
@@ -26,61 +30,62 @@ from flexarm.model import Model
 from flexarm.plots.camera import upright
 
 DENSITY = 2700.0
-"""Of hubs and payloads, to have a size by their mass: aluminium's [kg/m^3]."""
+"""Density of hubs and payloads that gives them a size by their mass: that of aluminium [kg/m^3]."""
 
 THINNEST = 1 / 400
-"""Of the arm's reach: a section that is thinner would not be seen."""
+"""Smallest thickness of a section as a share of the arm's reach. Anything thinner would be invisible."""
 
 SLENDER = 1 / 25
-"""Of its length: how thick a beam is drawn that has no section."""
+"""Thickness of a beam without a section, as a share of its length."""
 
 STRIP = 0.4
 """Thickness over height of a beam that bends in one plane."""
 
 WIDE = 3.0
-"""Over the thickness of a slender beam: how wide a flat one is that is drawn as wide as its inertia says."""
+"""Smallest width of a flat beam drawn by its inertia, as a multiple of the thickness of a slender beam."""
 
 FLAT = 8.0
-"""Width over thickness from which on a box is a panel."""
+"""Smallest ratio of width to thickness at which a box is a panel."""
 
 LARGEST_BUS = 4.0
-"""Edges of a free base's box, over the arm's reach: what is given as 1e5 kg in a point stays to be seen."""
+"""Largest edge of a free base's box over the arm's reach. It keeps a base of 1e5 kg in a point visible."""
 
 
 @dataclass(frozen=True)
 class Outline:
-    """Sections of a link: `base` and `tip` are extents along y and z [m], between which they go linearly."""
+    """Sections of a link: extents along y and z at its `base` and `tip` [m], linear between."""
 
     round: bool
     base: tuple[float, float]
     tip: tuple[float, float]
 
     def scaled(self, least: float) -> "Outline":
-        """The same, nothing thinner than `least`."""
+        """Return the same outline with no extent below `least`."""
         base, tip = (tuple(max(x, least) for x in ends) for ends in (self.base, self.tip))
         return Outline(self.round, base, tip)  # type: ignore[arg-type]
 
     @property
     def flat(self) -> bool:
-        """Whether it is a panel's."""
+        """True for the outline of a panel."""
         return not self.round and max(self.base) >= FLAT * min(self.base)
 
     @property
     def blunt(self) -> float:
-        """Half of how thick the tip is [m]; of a panel, how thin."""
+        """Half the largest extent of the tip [m], or half the smallest extent for a panel."""
         return 0.5 * (min(self.tip) if self.flat else max(self.tip))
 
     def at(self, x: float) -> "Outline":
-        """The same up to a station, where it ends."""
+        """Return the part of the outline up to station x."""
         there = tuple((1.0 - x) * a + x * b for a, b in zip(self.base, self.tip, strict=True))
         return Outline(self.round, self.base, self.tip if x == 1.0 else there)  # type: ignore[arg-type]
 
 
 @singledispatch
 def outline(body: Body, reach: float) -> Outline | None:
-    """A body's own sections in an arm of this reach [m], or None where it is drawn between its neighbours'.
+    """Return a body's own sections in an arm of this reach [m], or None if neighbours determine them.
 
-    Registered by the class of the body; one of a kind of one's own is drawn as a rigid link unless it registers.
+    Implementations are registered by the class of the body. A user's own class is drawn as a rigid link unless it
+    registers one.
     """
     return None
 
@@ -102,7 +107,7 @@ def _(body: Beam, reach: float) -> Outline:
 
 @outline.register
 def _(body: FiniteElement, reach: float) -> Outline:
-    """Of the box that has the part's second moments across, as a straight one of one section has them."""
+    """Return the box with the second moments of the part across its length, for one constant section."""
     mass, first, inertia = float(body.part.mass[0]), body.part.first, body.part.second
     length = float(np.linalg.norm(body.part.place))
     spread = np.diag(np.trace(inertia) / 2 * np.eye(3) - inertia) / mass - (first / mass) ** 2
@@ -118,12 +123,15 @@ def _extents(section: Rod | Tube | Box) -> tuple[float, float]:
 
 
 def _width(beam: Beam) -> float:
-    """Of a flat beam without a section, by its moment of inertia about its axis [m]; 0 where that is not given."""
+    """Return the width of a flat beam without a section from its moment of inertia about its axis [m], or 0."""
     return sqrt(12.0 * (beam.polar_inertia or 0.0) * beam.length / beam.total_mass)
 
 
 def _ratio(beam: Beam) -> float:
-    """Of the extents along y and z: that of the stiffnesses, or a strip's where only one plane bends."""
+    """Return the ratio of the extents along y and z.
+
+    It follows from the stiffnesses, or is that of a strip if the beam bends in only one plane.
+    """
     y, z = beam.counts["y"], beam.counts["z"]
     if bool(y) != bool(z):
         return STRIP if y else 1 / STRIP
@@ -134,22 +142,35 @@ def _ratio(beam: Beam) -> float:
 
 
 def solids(model: Model) -> dict[str, Any]:
-    """What an arm looks like, as numbers, texts, lists and dicts, in SI units.
+    """Return the geometry of an arm as numbers, texts, lists and dicts, in SI units.
 
-    Keys: `name`; `reach`, the length of the stretched arm, of several the longest; `up`, against gravity, or else off
-    the plane, or along z; `gravity`; `plane`, the normal of the plane in which the arm moves, or None; `base`: `free`,
-    where joints stand on it (`roots`: `link`, `origin` and `axis`, the first of them also in `base` itself), and the
-    `box` of a free one (`size`, centre `xyz` and axes as the columns of `R`), else None, whether it
-    is `open`, so that what stands in it is seen, and its `nozzles`, where (`at`) and along which `direction` a thruster
-    pushes it; `links`, each with its name,
-    its body (`flexible`, `panel`, `length`, `round`, extents `base` and `tip` along y and z), its joint (`kind`
-    "revolute", "prismatic", "telescope" or "fixed", `axis`, `radius` and `half` height, `elastic`, places of its
-    `coordinate` and `motor` in q, or None), its `parent` and the station `at` which that carries it, its `payload`,
-    `mass` and `radius`, or None, its `wheel`, `radius` and `half` height, where it is a rotor, and its `box`, as the
-    base's, where it is a body that carries several; `hand`, the link whose tip is the arm's, and `payload` what that
-    carries; `tip`, the radius of the mark at the arm's end.
+    Keys of the result:
 
-    Raises `DescriptionError` where it is given no model.
+    - `name`: name of the arm.
+    - `reach`: length of the stretched arm, the longest if there are several.
+    - `gravity`: acceleration of gravity.
+    - `up`: direction against gravity. Without gravity it is normal to `plane`, or along z.
+    - `plane`: normal of the plane in which the arm moves, or None.
+    - `base`: a dict with `free`; `roots`, the joints on the base (`link`, `origin`, `axis`; the values of the first are
+      also in `base` itself); `box`, the box of a free base (`size`, centre `xyz`, axes as the columns of `R`) or None;
+      `open`, true if joints inside the box must be visible; `nozzles`, the thrusters (`at`, `direction`).
+    - `links`: a list of dicts, see below.
+    - `hand`: the link whose tip is the tip of the arm.
+    - `payload`: the payload of that link.
+    - `tip`: radius of the mark at the tip of the arm.
+
+    Keys of a link:
+
+    - `name`, `flexible`, `panel`, `length`, `round`: name and kind of its body.
+    - `base`, `tip`: extents along y and z.
+    - `joint`: `kind` ("revolute", "prismatic", "telescope" or "fixed"), `axis`, `radius`, `half` height, `elastic`, and
+      the indices of its `coordinate` and `motor` in q, or None.
+    - `parent`, `at`: the parent link and the station on it.
+    - `payload`: `mass` and `radius`, or None.
+    - `wheel`: `radius` and `half` height if the link is a rotor, or None.
+    - `box`: a box as that of the base if the link is a body that carries several others, or None.
+
+    Raises `DescriptionError` if the argument is not a model.
     """
     with refused("solids"):
         arm = _as_it_runs(checked_instance(model, Model, "model"))
@@ -193,7 +214,8 @@ def solids(model: Model) -> dict[str, Any]:
 
 
 def _as_it_runs(model: Model) -> Arm:
-    """The arm with the parameters of its model; as described, where a description has no place for one of them."""
+    """Return the arm with the parameters of its model, or as described if the description has no field for one of
+    them."""
     try:
         return model.arm_at()
     except DescriptionError:
@@ -201,19 +223,25 @@ def _as_it_runs(model: Model) -> Arm:
 
 
 def payload_radius(mass: float, tip: float, reach: float) -> float:
-    """Of the ball that stands for a payload [m]: by its mass, seen beside the link's tip, and smaller than the arm."""
+    """Return the radius of the ball for a payload [m].
+
+    It follows from the mass, within limits that keep it visible beside the link's tip and smaller than the arm.
+    """
     return min(max((3 * mass / (4 * pi * DENSITY)) ** (1 / 3), 1.5 * tip), max(reach / 12, 1.5 * tip))
 
 
 def _payload(arm: Arm, i: int, outlines: Sequence[Outline], reach: float) -> dict[str, float] | None:
-    """The ball of what link i carries."""
+    """Return the ball for the payload of link i."""
     if (payload := arm.payloads[i]) is None:
         return None
     return {"mass": payload.mass, "radius": payload_radius(payload.mass, outlines[i].blunt, reach)}
 
 
 def _reach(arm: Arm) -> float:
-    """The longest way from the base to a tip, stretched; of a free base no less than half the diagonal of its box."""
+    """Return the length of the longest path from the base to a tip, stretched.
+
+    It is at least half the diagonal of a free base's box.
+    """
     found = np.zeros(len(arm.links))
     parents, free = arm.parents, arm.free
     for i in arm.outward:
@@ -231,23 +259,23 @@ def _reach(arm: Arm) -> float:
 
 
 def _edges(mass: float, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Edges [m] and axes, as columns, of the uniform box of this mass and inertia (3, 3)."""
+    """Return edges [m] and axes, as columns, of the uniform box with this mass and inertia (3, 3)."""
     _, axes = np.linalg.eigh(inertia)
     axes = axes[
         :, np.argsort(np.abs(axes).argmax(axis=0), kind="stable")
-    ]  # each beside the frame's own where it can be
+    ]  # each close to an axis of the frame if possible
     I = np.diag(axes.T @ inertia @ axes)
     return np.sqrt(np.maximum(6.0 * (I.sum() - 2.0 * I) / mass, 0.0)), axes * np.linalg.det(axes)
 
 
 def _box(mass: float, com: Sequence[float], inertia: np.ndarray, reach: float) -> dict[str, Any]:
-    """That box where it can be seen: its edges, centre and axes."""
+    """Return the edges, centre and axes of this box, limited to a visible size."""
     size, axes = _edges(mass, inertia)
     return {"size": np.clip(size, reach / 40, LARGEST_BUS * reach).tolist(), "xyz": list(com), "R": axes.tolist()}
 
 
 def _torso(arm: Arm, i: int, reach: float) -> dict[str, Any] | None:
-    """The box of a rigid link without length on which several stand."""
+    """Return the box of a rigid link without length that carries several links, or None."""
     body = arm.links[i].body
     if not isinstance(body, Rigid) or body.length > 0 or arm.parents.count(i) < 2 or not body.inertia_tensor.any():
         return None
@@ -255,7 +283,7 @@ def _torso(arm: Arm, i: int, reach: float) -> dict[str, Any] | None:
 
 
 def _base(arm: Arm, reach: float) -> dict[str, Any]:
-    """What the arm stands on."""
+    """Return the base of the arm."""
     roots = [
         {
             "link": i,
@@ -282,13 +310,16 @@ def _base(arm: Arm, reach: float) -> dict[str, Any]:
 
 
 def _inside(box: dict[str, Any], point: Sequence[float]) -> bool:
-    """Whether a point lies within a box, not only on its face."""
+    """Return True if a point is inside a box, not on its face."""
     away = np.array(box["R"]).T @ (np.array(point) - np.array(box["xyz"]))
     return bool((np.abs(away) < 0.49 * np.array(box["size"])).all())
 
 
 def _station(arm: Arm, i: int) -> float:
-    """Where along its parent a link is seen to be held: of a pose that is rigidly on a rigid link the place beside."""
+    """Return the station on the parent at which a link is drawn.
+
+    For a pose on a rigid link it is the closest station.
+    """
     at, parent = arm.links[i].at, arm.parents[i]
     if not isinstance(at, Pose):
         return at
@@ -299,7 +330,7 @@ def _station(arm: Arm, i: int) -> float:
 
 
 def _wheel(arm: Arm, i: int, reach: float) -> dict[str, float] | None:
-    """Radius and half the height [m] of a rotor that carries nothing: a uniform disc of its mass and inertia."""
+    """Return radius and half the height [m] of a rotor that carries nothing: a uniform disc of its mass and inertia."""
     link = arm.links[i]
     if not isinstance(link.body, Rigid) or link.body.length > 0 or not (link.joint.moves and link.joint.turns):
         return None
@@ -317,7 +348,7 @@ def _wheel(arm: Arm, i: int, reach: float) -> dict[str, float] | None:
 
 
 def _outlines(arm: Arm, reach: float) -> list[Outline]:
-    """Of every link; those that have none of their own lie between their neighbours'."""
+    """Return the outline of every link. Links without one of their own are drawn between their neighbours'."""
     least = THINNEST * reach
     own = [outline(link.body, reach) for link in arm.links]
     found = [None if x is None else x.scaled(least) for x in own]
@@ -345,7 +376,7 @@ def _outlines(arm: Arm, reach: float) -> list[Outline]:
 
 
 def _joint(arm: Arm, i: int, before: Outline | None, drawn: Outline, reach: float) -> dict[str, Any]:
-    """A joint that holds the links' ends, as large as its hub's mass where that is larger."""
+    """Return a joint that holds the links' ends, enlarged to the size of its hub if that is larger."""
     link = arm.links[i]
     ends = [drawn.base] + ([] if before is None else [before.tip])
     axis = np.array(link.joint.direction)
@@ -372,7 +403,10 @@ def _kind(link: Link) -> str:
 
 
 def _plane(arm: Arm) -> list[float] | None:
-    """The normal of the plane in which joints move an arm, or None: all turn about it, all else lies across it."""
+    """Return the normal of the plane in which joints move an arm, or None.
+
+    All axes must be parallel to the normal, and all lengths perpendicular to it.
+    """
     turning, lying = _directions(arm)
     if not turning or arm.free:
         return None
@@ -384,7 +418,7 @@ def _plane(arm: Arm) -> list[float] | None:
 
 
 def _directions(arm: Arm) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Axes that turn, and directions along which something lies or slides, in the base frame, all angles zero."""
+    """Return rotation axes and the directions of lengths and slides, in the base frame, with all angles zero."""
     turned: dict[int, np.ndarray] = {-1: np.eye(3)}
     turning: list[np.ndarray] = []
     lying: list[np.ndarray] = []

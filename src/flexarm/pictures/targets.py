@@ -1,6 +1,6 @@
-"""What the controllers of a live page lead to its targets: joints, and by wheels the turn of a free base.
+"""Targets of the controllers of a live page: joints, and the rotation of a free base that wheels turn.
 
-A reaction wheel's own angle matters to nobody. In its place stands the turn of the base about the wheel's axis.
+The angle of a reaction wheel itself is irrelevant. Its target is the rotation of the base about the wheel's axis.
 """
 
 import math
@@ -23,32 +23,34 @@ from flexarm.trajectory import Still
 Array = np.ndarray
 
 SAME = 1e-12
-"""Of the largest: what a wheel's angle changes of an inertia matrix."""
+"""Largest change of the inertia matrix with the angle of a wheel, relative to its largest entry."""
 
 MOST_TURNED = math.pi / 3
-"""By which a wheel is told to turn a base [rad], and less where all wheels together could make it a half turn."""
+"""Largest target of a wheel for the rotation of the base [rad]. It is smaller if all wheels together would exceed half
+a turn."""
 
 
 @final
 @dataclass(frozen=True)
 class Targets:
-    """Of the m joints of an arm, over its n local coordinates x (see `attitude.local`).
+    """Targets of the m joints of an arm, over its n local coordinates x (see `attitude.local`).
 
     Attributes
     ----------
     model : Model
+        Model of the arm.
     names : (m,)
-        Of what is led.
+        Names of the targets.
     wheels : tuple of str
         Links that are reaction wheels.
     seen : (m, n)
-        What is fed back, seen x: at an elastic joint the motor's angle.
+        Matrix of the feedback, seen x: the motor's angle at an elastic joint.
     shown : (m, n)
-        Where what is led stands, on the links' side.
+        Matrix of the controlled coordinates on the link side, shown x.
     moved : (n, m)
-        How the arm stands at targets r with nothing bent: moved r, and at rest in what no target moves.
+        Matrix of the configuration at targets r without deflection, moved r. All other coordinates are at rest.
     acting : (m,)
-        -1 for a wheel, whose torque turns the base the other way; else 1.
+        -1 for a wheel, whose torque turns the base in the opposite direction, else 1.
     """
 
     model: Model
@@ -61,17 +63,20 @@ class Targets:
 
     @property
     def base(self) -> int:
-        """How many local coordinates are a free base's."""
+        """Number of local coordinates of a free base."""
         return BASE * self.model.arm.free
 
     @property
     def turning(self) -> Array:
-        """Which are wheels, (m,)."""
+        """True for each joint that is a wheel, (m,)."""
         return self.acting < 0.0
 
     @property
     def ranges(self) -> tuple[Array, Array]:
-        """Low and high, (m,) each: a turn each way, what a telescope can do, two reaches; of a base less."""
+        """Lower and upper ends of the ranges, (m,) each.
+
+        They are one turn in each direction, the range of a telescope, twice the reach for a slide, and less for a base.
+        """
         arm = self.model.arm
         reach = sum(link.body.length for link in arm.links)
         together = np.linalg.norm(self.moved[TURN], axis=0).sum() if self.wheels else 0.0
@@ -89,20 +94,22 @@ class Targets:
 
     @property
     def _still(self) -> Array:
-        """The local coordinates at rest that no target moves, the others zero."""
+        """Local coordinates at rest that no target moves. All others are zero."""
         arm = self.model.arm
         return np.where(self.moved.any(axis=1), 0.0, local(arm, np.array(arm.rest)))
 
     def standing(self, r: Array) -> Array:
-        """The configuration (nq,) at targets, with nothing bent and a free base at rest but for what wheels turn."""
+        """Return the configuration (nq,) at targets r, without deflection. A free base is at rest, except for wheel
+        targets."""
         return configuration(self.model.arm, self._still + self.moved @ r)
 
     def at(self, q: Array) -> Array:
-        """Where what is led stands, (m,)."""
+        """Return the controlled coordinates at a configuration, (m,)."""
         return np.asarray(self.shown @ local(self.model.arm, q))
 
     def aimed(self, q: Column, r: Column) -> Column:
-        """Local coordinates (n,) at targets with nothing bent, a free base where it is but for what wheels turn."""
+        """Return local coordinates (n,) at targets r, without deflection. A free base keeps its pose, except for wheel
+        targets."""
         import casadi as ca
 
         x, b = ca.DM(self._still) + ca.DM(self.moved) @ r, self.base
@@ -112,7 +119,7 @@ class Targets:
         return x
 
     def torque(self, x: Column, v: Column, r: Column, rd: Column, Kp: Column, Kd: Column) -> Column:
-        """u (m,) of the joints' PD at local coordinates and rates, gains (m,)."""
+        """Return u (m,) of the joint PD controller at local coordinates and rates, with gains (m,)."""
         import casadi as ca
 
         seen, told = ca.DM(self.seen), ca.DM(self.seen @ self.moved)
@@ -121,7 +128,7 @@ class Targets:
 
 
 def targets(model: Model) -> Targets:
-    """Of an arm with an actuator for each joint."""
+    """Return the targets of an arm with an actuator for each joint."""
     arm, m = model.arm, len(model.arm.joints)
     numbers = [arm.layout[i].link for i in arm.joints]
     links = [arm.links[i] for i in numbers]
@@ -140,7 +147,7 @@ def targets(model: Model) -> Targets:
 
 
 def _is_wheel(model: Model, i: int) -> bool:
-    """Whether a joint without a spring turns a link on a free base, and the turn changes nothing."""
+    """Return True if a joint without a spring turns a link on a free base and the angle does not change the inertia."""
     arm, place = model.arm, model.arm.joints[i]
     number = arm.layout[place].link
     elastic = place in (joint for joint, _ in arm.springs)
@@ -155,12 +162,14 @@ def _is_wheel(model: Model, i: int) -> bool:
 @final
 @dataclass(frozen=True)
 class ToTargets:
-    """PD control to targets that stand, as a controller of the package: the law that the page runs.
+    """PD control to constant targets, as a controller of the package: the control law that the page runs.
 
     Parameters
     ----------
     r : (m,)
+        Targets.
     Kp, Kd : (m,)
+        Gains.
     """
 
     r: tuple[float, ...]
@@ -168,7 +177,7 @@ class ToTargets:
     Kd: Array
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model."""
+        """Return the control law for a model."""
         led = targets(model)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:

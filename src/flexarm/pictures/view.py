@@ -1,4 +1,4 @@
-"""A result in the browser: what `fa.view` puts into a page, and where the page goes."""
+"""Results and arms in the browser: the contents of the pages of `fa.view`, and their files."""
 
 import html as entities
 import os
@@ -50,49 +50,51 @@ SCRIPTS = (
 SUFFIXES = (".html", ".htm")
 
 MOST_RESULTS = 8
-"""On one page, beyond which nobody tells them apart."""
+"""Largest number of results on one page, so that they can be told apart."""
 
 MOST_CASES = 12
-"""On one page, of which one is seen at a time."""
+"""Largest number of cases on one page, which shows one at a time."""
 
 MOST_SAMPLES, MOST_NUMBERS, LEAST_SAMPLES = 4001, 400_000, 201
-"""Of a result that a page holds, of all its results together, and of a result that has very many coordinates."""
+"""Largest number of samples of a result, largest number of values of all results of a page, and smallest number of
+samples."""
 
 SWING = 0.1
-"""Of an arm's size: how far a mode swings, and how far the sliders of an arm at rest bend a link."""
+"""Amplitude of a mode, and range of a slider of an arm at rest, as a share of the arm's size."""
 
 UNSEEN = 1e-3
-"""Of the largest coordinate's motion: what moves less than this in a mode is not magnified until it is seen."""
+"""Share of the largest coordinate's motion below which motion in a mode is not magnified to be visible."""
 
 TWIST = 0.6
-"""How far a mode, or a slider, twists a link at most [rad]."""
+"""Largest twist of a link by a mode or a slider [rad]."""
 
 
 @final
 @dataclass(frozen=True)
 class Page:
-    """A page that is not written yet. A notebook shows it in place.
+    """A page that is not yet written to a file. A notebook shows it in place.
 
     Attributes
     ----------
     title : str
+        Title of the page.
     html : str
-        All of it.
+        Complete text of the page.
     """
 
     title: str
     html: str
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write it, whole or not at all; raises `DescriptionError` where that cannot be done.
+        """Write the page as a whole or not at all, and return the path. Raises `DescriptionError` if this fails.
 
-        The path must end with .html or .htm: a page never takes the place of a result or of an arm's description.
+        The path must end with .html or .htm, so that a page never replaces a result or an arm's description.
         """
         check_suffix(path, f"page: path {shown(Path(checked_path(path)).name)}")
         return write_whole(path, self.html.encode())
 
     def delivered(self, path: str | PathLike[str] | None, show: bool) -> "Path | Page":
-        """The page itself where there is no path; else where it was written, opened if that is wanted."""
+        """Return the page itself without a path. Otherwise write it, open it if wanted, and return the path."""
         if path is None:
             return self
         written = self.save(path)
@@ -105,7 +107,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 640px; border: 0"
-        title, content = escape.html(self.title), entities.escape(self.html)  # whose lines stay lines
+        title, content = escape.html(self.title), entities.escape(self.html)  # newlines are preserved
         return f'<iframe sandbox="allow-scripts" style="{style}" title="{title}" srcdoc="{content}"></iframe>'
 
 
@@ -120,31 +122,31 @@ def view(
     locked: bool = True,
     model: Model | None = None,
 ) -> Path | Page:
-    """An arm in the browser: one HTML file that holds all it needs, and opens from disk without a network.
+    """Show results or an arm in the browser: one HTML file that contains everything and needs no network.
 
-    Results move: with a clock, deflections magnified, bending moments as colours, the reference as a ghost, plots over
-    time. An arm at rest has sliders for its coordinates, or swings in its natural modes.
+    Results move, with a clock, magnified deflections, bending moments as colours, the reference as a ghost, and plots
+    over time. An arm at rest has sliders for its coordinates, or swings in its natural modes.
 
     Parameters
     ----------
     what : xarray.Dataset, list or dict of them, Model or Arm
-        A result of `simulate`; several in one picture, at most 8, of one arm or several, with their names as keys of
-        a dict; runs of an ensemble, `ensemble.isel(run=[0, 7])`; a dict of such dicts, at most 12 cases, of which the
-        page shows the one that is chosen on it; or an arm.
+        Results or arm to show. Possible are a result of `simulate`, up to 8 results in one picture (a list, or a dict
+        by name, of one arm or several), runs of an ensemble (`ensemble.isel(run=[0, 7])`), and an arm. A dict of up to
+        12 such dicts has several cases, and the page shows the one that the reader selects.
     path : path, optional
-        Of the file. Without one a `Page` is returned, which a notebook shows.
+        File to write. Without a path, a `Page` is returned, which a notebook shows.
     names : list of str, optional
-        What results are called; default their own names.
+        Names of the results. Default: their own names.
     show : bool
-        Whether a file is opened, where there is a browser.
+        True to open the file if there is a browser.
     modes : bool
-        An arm's natural modes, with their frequencies.
+        True to show an arm's natural modes with their frequencies.
     q : (n,), optional
-        About which configuration, of an arm; default at rest.
+        Configuration about which an arm's modes are computed, or at which it is shown. Default: at rest.
     locked : bool
-        Whether the drives are held in the modes, as in `Model.modes`.
+        True to lock the drives in the modes, as in `Model.modes`.
     model : Model, optional
-        Of results, where shapes or links of your own keep their arm from being built again.
+        Model of the results. It is needed if the arm has shapes or links of your own classes, which cannot be rebuilt.
 
     Returns
     -------
@@ -153,8 +155,8 @@ def view(
     Raises
     ------
     DescriptionError
-        When a result lacks q, has none that is finite, or its arm cannot be built again from what it says of it; when
-        there are too many results; where the file cannot be written.
+        If a result lacks q or has no finite q, if its arm cannot be rebuilt from its attributes, if there are too many
+        results, or if the file cannot be written.
     """
     with refused("view"):
         checked_flag(show, "show")
@@ -166,7 +168,7 @@ def view(
 def viewed(
     what: Any, *, names: Any = None, modes: bool = False, q: Any = None, locked: bool = True, model: Any = None
 ) -> Page:
-    """The page that `view` writes."""
+    """Return the page that `view` writes."""
     with refused("view"):
         checked_flag(modes, "modes")
         checked_flag(locked, "locked")
@@ -181,12 +183,12 @@ def viewed(
 
 
 def check_suffix(path: str | PathLike[str], where: str) -> None:
-    """Raise `DescriptionError` where a browser would not take a file of this name for a page."""
+    """Raise `DescriptionError` if a browser would not accept a file of this name as a page."""
     check_ending(path, *SUFFIXES, where=where)
 
 
 def opened(path: Path) -> bool:
-    """Whether a browser with windows was asked to show a file. One that runs in a terminal would take it over."""
+    """Open a file in a graphical browser, and return True if one was started. Text browsers are not used."""
     windows = sys.platform in ("darwin", "win32") or any(os.environ.get(x) for x in ("DISPLAY", "WAYLAND_DISPLAY"))
     if not windows:
         return False
@@ -202,7 +204,7 @@ def opened(path: Path) -> bool:
 
 
 def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
-    """Results, runs of ensembles among them one by one, and what each is called, no two alike; raises `Fault`."""
+    """Return results, with each run of an ensemble separately, and their unique names. Raises `Fault`."""
     if _is_dict(what):
         if names is not None:
             raise Fault("names", "is given beside a dict of results, which has the names")
@@ -227,7 +229,7 @@ def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
 
 
 def _runs(given: "Dataset") -> list[tuple["Dataset", Any]]:
-    """A result alone, or the runs of an ensemble with their numbers, each as far as it is known."""
+    """Return a result alone, or the runs of an ensemble with their numbers, each up to its last finite sample."""
     if "run" not in given.coords:
         return [(given, None)]
     if "run" not in given.dims:
@@ -240,7 +242,7 @@ def _runs(given: "Dataset") -> list[tuple["Dataset", Any]]:
 
 
 def _results(what: Any, names: Any, model: Any) -> Page:
-    """The page of results, or of cases of them."""
+    """Return the page of results, or of cases with results."""
     cases = _cases(what, names)
     every = [result for results, _ in cases.values() for result in results]
     arms = _Arms()
@@ -259,7 +261,7 @@ def _results(what: Any, names: Any, model: Any) -> Page:
 
 
 def _cases(what: Any, names: Any) -> dict[str, tuple[list["Dataset"], list[str]]]:
-    """Results and their names, by case; one without a name where there are none. Raises `Fault`."""
+    """Return results and their names by case. Without cases, the only case has no name. Raises `Fault`."""
     if not (isinstance(what, Mapping) and what and all(_is_dict(each) for each in what.values())):
         return {"": _named(what, names)}
     if names is not None:
@@ -278,7 +280,8 @@ def _is_dict(what: Any) -> bool:
 
 
 def _case(results: list["Dataset"], called: list[str], model: Any, arms: "_Arms", together: int) -> dict[str, Any]:
-    """Results that are seen together, and their plots; `together` is how many the page has in all."""
+    """Return the data of results in one picture, and of their plots. `together` is the number of results on the
+    page."""
     rows, described = [], []
     for motion, result in zip(motions(results, called, model), results, strict=True):
         known, n = motion.q.shape
@@ -299,21 +302,21 @@ def _case(results: list["Dataset"], called: list[str], model: Any, arms: "_Arms"
 
 
 def _notes(result: "Dataset", motion: Motion, shown_: int) -> list[str]:
-    """What is to be said beside a result: that it stopped, that not all of it is on the page."""
+    """Return notes on a result: that it stopped early, and that the page has only some of its samples."""
     status = str(result["status"].values if "status" in result.variables else result.attrs.get("status", ""))
     notes = [] if status in ("completed", "") else [f"ends at {motion.t[-1]:.6g} s: {status}"]
     return notes + ([f"{shown_} of {len(motion.t)} samples are shown"] if shown_ < len(motion.t) else [])
 
 
 def _about(results: list["Dataset"]) -> str:
-    """One line below the title."""
+    """Return the line below the title."""
     arms = dict.fromkeys(str(result.attrs["title"]).partition(":")[0] for result in results)
     inputs = [str(result.attrs.get("input_description", "")) for result in results]
     return " \N{MIDDLE DOT} ".join(filter(None, (*arms, *(inputs if len(results) == 1 else ()))))
 
 
 class _Arms:
-    """The different arms of a page: what each looks like, and the program that draws it."""
+    """Distinct arms of a page: the geometry of each, and the program that draws it."""
 
     def __init__(self) -> None:
         self.described: list[dict[str, Any]] = []
@@ -321,7 +324,7 @@ class _Arms:
         self._known: dict[tuple[str, tuple[str, ...], bytes], int] = {}
 
     def number(self, model: Model) -> int:
-        """Which of them it is."""
+        """Return the index of a model's arm, after adding the arm if it is new."""
         key = model.arm.canonical(), tuple(x.name for x in model.varied), model.p.tobytes()
         if key not in self._known:
             self._known[key] = len(self.described)
@@ -347,22 +350,23 @@ def _configuration(model: Model, q: Any) -> Array:
 
 
 def _size(model: Model, q: Array) -> float:
-    """How large an arm is, from its base [m]."""
+    """Return the size of an arm, including its base [m]."""
     places = drawn(model, q)[0][..., :3].reshape(-1, 3)
     return float(np.ptp(np.vstack([places, sketch.pose(q, model.arm.free)[1]]), axis=0).max())
 
 
 def _amplitude(model: Model, q: Array, direction: Array) -> float:
-    """How far to go along a direction of local coordinates: `SWING` of the arm's size, or `TWIST` of a link, if less.
+    """Return the amplitude along a direction of local coordinates: `SWING` of the arm's size, or `TWIST` of a link, if
+    less.
 
-    Where a swing of that size is no longer small, as of shapes that shorten a link as they bend it, it is less too.
+    It is reduced further if the swing is no longer small, for example with shapes that shorten a link as they bend it.
     """
     arm, at, swing = model.arm, local(model.arm, q, q), SWING * _size(model, q)
     still = drawn(model, q)[0]
     largest = max(float(np.abs(direction).max()), 1e-300)
 
     def to(x: float) -> tuple[Array, Array]:
-        """Sections and frames at x and at -x along the direction."""
+        """Return sections and frames at x and at -x along the direction."""
         return drawn(model, configuration(arm, at + np.outer([x, -x], direction), q))
 
     way, turning = (np.subtract(*both) / (2e-4 / largest) for both in to(1e-4 / largest))
@@ -379,7 +383,7 @@ def _amplitude(model: Model, q: Array, direction: Array) -> float:
 
 
 def _modes(model: Model, q: Any, locked: bool) -> Page:
-    """The page of an arm's natural modes about a configuration."""
+    """Return the page of an arm's natural modes about a configuration."""
     q = _configuration(model, q)
     if fault := without_inertia(model, q):
         raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
@@ -404,7 +408,7 @@ def _modes(model: Model, q: Any, locked: bool) -> Page:
 
 
 def _parts(model: Model, shape: Array) -> str:
-    """The coordinates that move most in a mode, relative to the largest."""
+    """Return the coordinates that move most in a mode, relative to the largest."""
     relative = shape / shape[np.argmax(np.abs(shape))]
     leading = [i for i in np.argsort(-np.abs(relative), kind="stable") if abs(relative[i]) >= 0.05][:4]
     names = local_names(model.arm)
@@ -412,7 +416,7 @@ def _parts(model: Model, shape: Array) -> str:
 
 
 def _still(model: Model, q: Any) -> Page:
-    """The page of an arm at rest, with sliders."""
+    """Return the page of an arm at rest, with sliders."""
     q = _configuration(model, q)
     arms, size, sliders = _Arms(), _size(model, q), []
     motors, layout = dict(model.arm.springs), model.arm.layout

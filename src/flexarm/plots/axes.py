@@ -1,4 +1,4 @@
-"""Where a figure is drawn: on a card of its own, or on axes that somebody gives."""
+"""Axes of a figure: those of a new figure, or axes that the user gives."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def checked_axes(ax: Any, counts: Sequence[int] = (1,)) -> list[Any] | None:
-    """The axes that are given, one or a sequence of as many as `counts` allows; None for None. Raises `Fault`."""
+    """Return the given axes as a list with one of the allowed lengths `counts`, or None for None. Raises `Fault`."""
     import numpy as np
     from matplotlib.axes import Axes
 
@@ -26,5 +26,5 @@ def checked_axes(ax: Any, counts: Sequence[int] = (1,)) -> list[Any] | None:
 
 
 def ended(figure: Any, ax: list[Any] | None) -> "Figure":
-    """The figure: of the package's own all that stands around the curves in the house style, others as they are."""
+    """Return the figure. A new one is completed in the house style, one of the user stays unchanged."""
     return style.finished(figure) if ax is None else figure

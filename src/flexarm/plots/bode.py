@@ -1,4 +1,4 @@
-"""Bode diagrams: linear systems beside a measured frequency response."""
+"""Bode diagrams of linear systems and of a measured frequency response."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 ASIDE = 1e-7
-"""Of the frequency: how far to the right of the imaginary axis the phase is taken. An undamped pole turns it back and
-an undamped zero forward, as one with little damping does, and two integrators stand at -180 degrees, not at 180."""
+"""Distance from the imaginary axis at which the phase is computed, as a share of the frequency.
+
+To the right of the axis, an undamped pole lowers the phase and an undamped zero raises it, as with little damping. Two
+integrators have -180 degrees, not 180.
+"""
 
 POINTS = 600
 SIDES = np.concatenate([-np.geomspace(0.2, 1e-5, 16), [0.0], np.geomspace(1e-5, 0.2, 16)])
-"""Of a curve: frequencies evenly over the decades, and about each resonance, as shares of it."""
+"""Frequencies of a curve: uniform over the decades, and around each resonance at these relative distances."""
 
 COHERENT = 0.5
-"""From here on a line's phase follows its neighbours'; others lie where they are nearest to these."""
+"""Coherence above which the phase of a line is unwrapped. Other phases are placed close to these."""
 
 
 def draw_bode(
@@ -43,37 +46,38 @@ def draw_bode(
     q: Any = None,
     ax: Any = None,
 ) -> "Figure":
-    """A figure of gain and phase from one input to one output, of systems and of a measurement, with its coherence.
+    """Return a figure of gain and phase from one input to one output, of systems and of a measurement with its
+    coherence.
 
-    The phase of a system begins between -180 and 180 degrees and goes on without jumps; those of others, and of the
-    measurement, begin within half a turn of the first one's.
+    The phase of the first system begins between -180 and 180 degrees and continues without jumps. The phases of other
+    systems, and of the measurement, begin within half a turn of the first.
 
     Parameters
     ----------
     systems : StateSpace, TransferFunction, Model, list of them or dict of them by name, optional
-        python-control's, continuous or discrete; a `Model` is linearised about an equilibrium. Without it the
-        measurement alone is drawn.
+        Systems of python-control, continuous or discrete. A `Model` is linearised about an equilibrium. Without
+        systems, only the measurement is drawn.
     measured : Dataset, optional
-        As `frequency_response` gives it.
+        Result of `frequency_response`.
     output, input : str or int, optional
-        Whose: name or number, where there are several. One system, or one measurement, may be of one channel while the
-        others have several: `measured.sel(output="motor_angle")`.
+        Name or number of the output and of the input, if there are several. A system or measurement with one channel
+        may be combined with others that have several: `measured.sel(output="motor_angle")`.
     frequency : (k,), optional
-        [Hz]; default from the measurement, or from the poles and zeros.
+        Frequencies [Hz]. Default: those of the measurement, or a range from the poles and zeros.
     delay : float
-        Of the systems, beside what is in them [s].
+        Delay of the systems, in addition to their own [s].
     sensors : list of Sensor, optional
-        What is measured of a `Model`; default its coordinates and rates.
+        Measurements of a `Model`. Default: its coordinates and rates.
     q : (n,), optional
-        Of a `Model`: its equilibrium near this is taken; default near its rest.
+        Configuration near which the equilibrium of a `Model` is sought. Default: at rest.
     ax : Axes, two or three of them, optional
-        For gain, phase and coherence; default a new figure.
+        Axes for gain, phase and coherence. Default: a new figure.
 
     Raises
     ------
     DescriptionError
-        For what is no system and no frequency response, a channel that is not named or not known, frequencies that are
-        not positive.
+        If an argument is not a system or a frequency response, if a channel is unknown or not named, or if frequencies
+        are not positive.
     """
     with refused("draw_bode"):
         if systems is None and measured is None:
@@ -121,13 +125,13 @@ def draw_bode(
     return ended(figure, axes)
 
 
-# -- what is given -----------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """One channel: (k,) each; `unit` as it stands behind decibels."""
+    """One measured channel, with arrays (k,). `unit` is the text after "dB"."""
 
     frequency: Array
     response: Array
@@ -158,7 +162,7 @@ def _measured(data: Any, output: Any, input: Any) -> _Measured:
 
 
 def _single(name: str, system: "LTI", output: Any, input: Any) -> "LTI":
-    """One channel of a system."""
+    """Return one channel of a system."""
     whose = f"system {shown(name)}"
     i = channel(list(system.output_labels), output, "output", whose)
     j = channel(list(system.input_labels), input, "input", whose)
@@ -168,7 +172,7 @@ def _single(name: str, system: "LTI", output: Any, input: Any) -> "LTI":
 
 
 def _frequencies(given: Any, systems: list["LTI"], data: _Measured | None) -> Array:
-    """At which a curve is drawn [Hz]."""
+    """Return the frequencies of a curve [Hz]."""
     if given is not None:
         f = np.unique(checked_array(given, "frequency"))
         if not len(f) or not f[0] > 0:
@@ -181,7 +185,10 @@ def _frequencies(given: Any, systems: list["LTI"], data: _Measured | None) -> Ar
 
 
 def _range(system: "LTI") -> tuple[float, float]:
-    """From below the slowest pole or zero to above the fastest [Hz]; of a discrete system at most half its rate."""
+    """Return a range from below the slowest pole or zero to above the fastest [Hz].
+
+    For a discrete system it ends at half the sample rate.
+    """
     f = _corners(system)
     low, high = (f.min() / 10, 10 * f.max()) if len(f) else (0.01, 100.0)
     if system.dt:
@@ -191,7 +198,7 @@ def _range(system: "LTI") -> tuple[float, float]:
 
 
 def _corners(system: "LTI") -> Array:
-    """Frequencies of poles and zeros [Hz]."""
+    """Return the frequencies of poles and zeros [Hz]."""
     s = np.concatenate([system.poles(), system.zeros()])
     s = s[np.isfinite(s)]
     if system.dt:
@@ -201,13 +208,13 @@ def _corners(system: "LTI") -> Array:
 
 
 def _resolved(systems: list["LTI"], low: float, high: float) -> Array:
-    """Frequencies from low to high, dense about each corner."""
+    """Return frequencies from low to high, dense about each pole and zero."""
     near = [np.ravel(_corners(each)[:, None] * (1 + SIDES)) for each in systems]
     f = np.unique(np.concatenate([np.geomspace(low, high, POINTS), *near]))
     return f[(f >= low) & (f <= high)]  # type: ignore[no-any-return]
 
 
-# -- what is drawn -----------------------------------------------------------------------------------------------------
+# -- curves ------------------------------------------------------------------------------------------------------------
 
 
 def _decibels(G: Array) -> Array:
@@ -217,7 +224,8 @@ def _decibels(G: Array) -> Array:
 
 
 def _response(system: "LTI", f: Array) -> tuple[Array, Array]:
-    """The response (k,), and its phase without jumps [degrees]; NaN beyond half a discrete system's rate."""
+    """Return the response (k,), and its phase without jumps [degrees], NaN above half a discrete system's sample
+    rate."""
     omega = 2 * np.pi * f
     if system.dt:
         known, s = f <= 0.5 / system.dt * (1 + 1e-12), np.exp(1j * omega * system.dt)
@@ -233,7 +241,8 @@ def _response(system: "LTI", f: Array) -> tuple[Array, Array]:
 
 
 def _along(data: _Measured, beside: Array) -> Array:
-    """The measured phase [degrees] on the turns of another one: its distance from that goes on without jumps."""
+    """Return the measured phase [degrees], unwrapped relative to another phase, so that their difference has no
+    jumps."""
     off = np.degrees(np.angle(data.response)) - np.where(np.isfinite(beside), beside, 0.0)
     off -= 360 * np.round(off / 360)
     sure = ~(data.coherence < COHERENT)

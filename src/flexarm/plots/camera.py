@@ -1,4 +1,4 @@
-"""From where points in space are seen: across a base plane, or from all around."""
+"""Cameras for points in space: parallel projection onto a base plane, or in space."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -11,38 +11,38 @@ from flexarm.checks import Fault, checked_number, choices, shown
 Array = np.ndarray
 
 FLAT = 1e-6
-"""Of the arm's size: by how much less it may leave a plane and still be drawn in it."""
+"""Share of the arm's size by which motion may leave a plane and still be drawn in this plane."""
 
 
 @final
 @dataclass(frozen=True)
 class Camera:
-    """From where points are seen: unit vectors to the right, upwards, and towards whoever looks."""
+    """Direction of a parallel projection: unit vectors to the right, upwards, and towards the viewer."""
 
     right: Array
     up: Array
     toward: Array
     axes: str = ""
-    """The base axes that lie in the picture, "xy"; "" in space."""
+    """Base axes in the plane of the picture, such as "xy", or "" in space."""
 
     def seen(self, points: Array) -> Array:
-        """Places on the paper (..., 2) of points (..., 3) [m]."""
+        """Return the coordinates on the paper (..., 2) of points (..., 3) [m]."""
         return np.stack([points @ self.right, points @ self.up], axis=-1)
 
 
 PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}
-"""Base axes to the right, upwards, and across."""
+"""Indices of the base axes to the right, upwards, and towards the viewer."""
 
 
 def plane_camera(plane: str) -> Camera:
-    """Across one of the base planes."""
+    """Return the camera onto one of the base planes."""
     i, j, _ = PLANES[plane]
     right, up = np.eye(3)[i], np.eye(3)[j]
     return Camera(right, up, np.cross(right, up), plane)
 
 
 def space_camera(up: Array, azimuth: float = -1.0, elevation: float = 0.42) -> Camera:
-    """From all around: `up` [unit vector] is upright in the picture; angles [rad]."""
+    """Return a camera in space, with `up` [unit vector] upright in the picture. Angles are in rad."""
     k = int(np.argmax(np.abs(up)))
     across = np.eye(3)[(k + 1) % 3]
     a = across - (across @ up) * up
@@ -55,23 +55,25 @@ def space_camera(up: Array, azimuth: float = -1.0, elevation: float = 0.42) -> C
 
 
 def upright(gravity: Any) -> Array:
-    """What is upright in space: against gravity [unit vector], the base's z axis where there is none."""
+    """Return the upward direction, against gravity [unit vector]. Without gravity it is the base's z axis."""
     g = np.asarray(gravity, dtype=float)
     size = float(np.linalg.norm(g))
     return -g / size if size > 0 else np.array([0.0, 0.0, 1.0])
 
 
 def chosen_camera(view: Any, across: Array, size: float, up: Array) -> Camera:
-    """The camera for a `view`: a plane's name, "space", two angles [rad], or None for what suits; raises `Fault`.
+    """Return the camera for a `view`: a plane's name, "space", two angles [rad], or None for a suitable one.
+
+    Raises `Fault`.
 
     Parameters
     ----------
     across : (3,)
-        How far what is drawn reaches along each base axis [m].
+        Extent of the drawing along each base axis [m].
     size : float
-        Of the arm [m].
+        Size of the arm [m].
     up : (3,)
-        What is upright in space [unit vector].
+        Upward direction [unit vector].
     """
     if view is None:
         flat = [plane for plane, (_, _, k) in PLANES.items() if across[k] <= FLAT * size]
@@ -88,14 +90,14 @@ def chosen_camera(view: Any, across: Array, size: float, up: Array) -> Camera:
 
 
 def floor(axes: Any, camera: Camera, up: Array, extent: Array, box: Array, size: float, ink: str = style.INK) -> None:
-    """A scale in metres: in a plane the axes, in space a grid below the arm and the base axes in its corner.
+    """Draw a scale in metres: axes in a plane, or in space a grid below the arm with the base axes in its corner.
 
     Parameters
     ----------
     extent : (2, 3)
-        Smallest and largest place of what is drawn [m].
+        Smallest and largest coordinates of the drawing [m].
     box : (2, 2)
-        Smallest and largest place of the paper [m].
+        Smallest and largest coordinates on the paper [m].
     """
     if camera.axes:
         axes.set_xlabel(f"{camera.axes[0]} [m]")
@@ -132,6 +134,6 @@ def floor(axes: Any, camera: Camera, up: Array, extent: Array, box: Array, size:
 
 
 def _round_number(x: float) -> float:
-    """1, 2 or 5 times a power of ten, at most x."""
+    """Return 1, 2 or 5 times a power of ten, at most x."""
     power = 10.0 ** np.floor(np.log10(x))
     return float(power * max(n for n in (1, 2, 5) if n * power <= x * (1 + 1e-9)))

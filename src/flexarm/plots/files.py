@@ -1,4 +1,4 @@
-"""Figures as files."""
+"""Files of figures."""
 
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,7 @@ from flexarm.files import write_whole
 
 
 def save_figure(figure: Any, path: str | PathLike[str]) -> Path:
-    """Write a figure, whole or not at all; raises `DescriptionError` where it cannot be written."""
+    """Write a figure as a whole or not at all, and return the path. Raises `DescriptionError` if this fails."""
     from matplotlib.figure import Figure
 
     with refused("save_figure"):

@@ -1,4 +1,4 @@
-"""Figures of an arm about a configuration: its lowest modes, and its frequencies as a coordinate moves."""
+"""Figures of an arm at a configuration: its lowest modes, and its frequencies as functions of a coordinate."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
-    """The neutral axis of every link, deformed, in the base frame: (stations, 3) each [m].
+    """Return the deformed neutral axis of every link in the base frame, (stations, 3) each [m].
 
     Raises `DescriptionError` for a q that does not fit the arm.
     """
@@ -30,18 +30,20 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
 
 
 def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Figure":
-    """A figure of an arm's lowest modes about a configuration: neutral axes at rest and at either end of the swing.
+    """Return a figure of an arm's lowest modes at a configuration, with neutral axes at rest and at both ends of the
+    swing.
 
-    Each mode is seen along the base axis in whose plane it moves most; the swing is a tenth of the arm's size. Modes
-    without restoring force are left out. Raises `DescriptionError` where there are none.
+    Each mode is drawn in the base plane with most of its motion. The swing is a tenth of the arm's size. Modes without
+    restoring force are left out. Raises `DescriptionError` if no mode remains.
 
     Parameters
     ----------
     q : (n,)
+        Configuration.
     count : int
-        At most so many.
+        Largest number of modes.
     locked : bool
-        Whether the drives are held, as in `Model.frequencies`.
+        True if the drives are locked, as in `Model.frequencies`.
     """
     count = _count("draw_modes", model, count, locked)
     q = unit_pose("draw_modes: q", model.single("draw_modes", "q", q), model.arm)
@@ -59,7 +61,7 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
     for axes, k in zip(panels, chosen, strict=False):
         step = 1e-4 * phi[:, k]
         above, below = drawn(model, configuration(arm, np.array([at + step, at - step]), q))[0][..., :3]
-        moved = above - below  # displacements, so no link turns
+        moved = above - below  # displacements, so that no link turns
         moved *= 0.1 * size / max(float(np.linalg.norm(moved, axis=-1).max()), 1e-300)
         a, b = _plane(moved.reshape(-1, 3), still.reshape(-1, 3))
         rest = style.MEASURED | {"linewidth": style.CURVE}
@@ -87,7 +89,8 @@ def _count(where: str, model: Any, count: Any, locked: Any) -> int:
 
 
 def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
-    """The base plane in which points move most; where several are alike, the one that shows most of the arm."""
+    """Return the base plane in which points move most. Among similar planes it is the one with the largest view of the
+    arm."""
     way = (moved**2).sum(axis=0)
     extent = np.ptp(still, axis=0)
     planes = [(0, 1), (0, 2), (1, 2)]
@@ -98,23 +101,23 @@ def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
 def draw_frequencies(
     model: Model, coordinate: str, values: Any, q: Any = None, count: int = 6, locked: bool = True
 ) -> "Figure":
-    """A figure of an arm's lowest frequencies as one of its coordinates takes values, the others as in q.
+    """Return a figure of an arm's lowest frequencies over values of one coordinate, with the others as in q.
 
     Parameters
     ----------
     coordinate : str
-        Of the arm, as "fore.joint" or a telescope's "slide.joint".
+        Coordinate of the arm, such as "fore.joint" or a telescope's "slide.joint".
     values : (k,)
-        [rad] or [m].
+        Values of the coordinate [rad or m].
     q : (n,), optional
-        Default: at rest.
+        Configuration of the other coordinates. Default: at rest.
     count, locked
         As in `draw_modes`.
 
     Raises
     ------
     DescriptionError
-        For an unknown coordinate, or values that are not numbers.
+        If the coordinate is unknown, or the values are not numbers.
     """
     count = _count("draw_frequencies", model, count, locked)
     if not isinstance(coordinate, str) or coordinate not in model.coordinates:

@@ -1,4 +1,4 @@
-"""The path of an arm's tip beside the one that is wanted."""
+"""Figure of the path of an arm's tip and of the desired path."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 SMALL = 0.1
-"""Distances below are in millimetres [m]."""
+"""Distance below which the axis is in millimetres [m]."""
 
 
 def draw_path(
@@ -32,28 +32,29 @@ def draw_path(
     model: Model | None = None,
     ax: Any = None,
 ) -> "Figure":
-    """A figure of the tip's path beside the wanted one, in equal scales, and of the distance between them over time.
+    """Return a figure of the tip's path and the desired path, at equal scales, and of their distance over time.
 
     Parameters
     ----------
     results : Dataset, list of them, or dict of them by name
-        As `simulate` gives them.
+        Results of `simulate`.
     wanted : (N, 3) or function of time, optional
-        Where the tip should be at each sample [m], or a function from a time [s] to that place. Default: where each
-        result's reference has the tip when nothing bends.
+        Desired positions of the tip at each sample [m], or a function from time [s] to this position. Default: the tip
+        of the undeflected arm at each result's reference.
     names : list of str, optional
-        Of several results; default their own.
+        Names of several results. Default: their own names.
     view : "xy", "xz", "yz", "space" or (azimuth, elevation), optional
-        Across a plane, or from all around [rad]. Default: the plane in which the tips stay, else from all around.
+        View onto a plane, or in space from these angles [rad]. Default: the plane of the motion, else in space.
     model : Model, optional
-        Of the results, where links of your own keep their arm from being built again.
+        Model of the results. It is needed if the arm has links of your own classes, which cannot be rebuilt.
     ax : two Axes, optional
-        For the path and for the distance; default a new figure.
+        Axes for the path and for the distance. Default: a new figure.
 
     Raises
     ------
     DescriptionError
-        For what is no result, for one without a reference where `wanted` is not given, and a `wanted` of another shape.
+        If an argument is not a result, if a result has no reference and `wanted` is not given, or if `wanted` has a
+        wrong shape.
     """
     with refused("draw_path"):
         axes = checked_axes(ax, (2,))
@@ -91,7 +92,7 @@ def draw_path(
 
 
 def _wanted(run: Motion, wanted: Any) -> Array:
-    """Places (N, 3) of the tip at the run's samples [m]; raises `Fault`."""
+    """Return the desired positions (N, 3) of the tip at the run's samples [m]. Raises `Fault`."""
     if wanted is None:
         if run.wanted is None:
             raise Fault("results", f"has {run.name!r}, which has no reference; give wanted, the tip's places")

@@ -1,4 +1,4 @@
-"""Maps of poles and zeros."""
+"""Figures of poles and zeros."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,11 @@ Array = np.ndarray
 
 DAMPING = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SPIRALS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Ratios whose lines are drawn, of continuous systems those that can be told apart; and of discrete ones."""
+"""Damping ratios of the lines in the figure: for continuous systems those that can be told apart, and for discrete
+systems."""
 
 APART = np.radians(9.0)
-"""Of two lines on the paper."""
+"""Smallest angle between two lines on the paper [rad]."""
 
 
 def draw_poles(
@@ -33,26 +34,27 @@ def draw_poles(
     q: Any = None,
     ax: Any = None,
 ) -> "Figure":
-    """A figure of where poles and zeros of linear systems lie, with lines of equal damping ratio.
+    """Return a figure of the poles and zeros of linear systems, with lines of equal damping ratio.
 
-    Of discrete systems, the unit circle. Zeros are those of all inputs to all outputs: `system["tip_y", "u_joint"]` has
-    those of one channel.
+    For discrete systems the figure has the unit circle. Zeros are those from all inputs to all outputs. For those of
+    one channel give `system["tip_y", "u_joint"]`.
 
     Parameters
     ----------
     systems : StateSpace, TransferFunction, Model, list of them or dict of them by name
-        python-control's, at most six, all continuous or all discrete; a `Model` is linearised about an equilibrium.
+        At most six systems of python-control, all continuous or all discrete. A `Model` is linearised about an
+        equilibrium.
     sensors : list of Sensor, optional
-        What is measured of a `Model`; default its coordinates and rates, from which there are no zeros.
+        Measurements of a `Model`. Default: its coordinates and rates, from which there are no zeros.
     q : (n,), optional
-        Of a `Model`: its equilibrium near this is taken; default near its rest.
+        Configuration near which the equilibrium of a `Model` is sought. Default: at rest.
     ax : Axes, optional
-        Default a new figure.
+        Axes of the figure. Default: a new figure.
 
     Raises
     ------
     DescriptionError
-        For what is no system, and for continuous and discrete ones together.
+        If an argument is not a system, or if continuous and discrete systems are combined.
     """
     with refused("draw_poles"):
         found = named_systems(systems, sensors, q)
@@ -94,7 +96,7 @@ def _zeros(name: str, system: "LTI") -> Array:
 
 
 def _draw_rays(plane: Any, s: Array) -> None:
-    """Lines of equal damping in the left half plane: those that can be told apart as it is scaled."""
+    """Draw lines of equal damping in the left half plane, as far as they can be told apart at this scale."""
     across = np.abs(s.real).max(initial=0.0) or np.abs(s).max(initial=0.0) or 1.0
     upward = np.abs(s.imag).max(initial=0.0) or across
     left, right = -1.15 * across, 0.15 * across if s.real.max(initial=0.0) <= 0 else 1.15 * s.real.max()
@@ -114,7 +116,7 @@ def _draw_rays(plane: Any, s: Array) -> None:
 
 
 def _draw_circle(plane: Any) -> None:
-    """The unit circle, and where equal damping ratios lie in it."""
+    """Draw the unit circle, and lines of equal damping ratio in it."""
     turn = np.linspace(0.0, 2 * np.pi, 361)
     plane.plot(np.cos(turn), np.sin(turn), **style.WANTED)
     plane.axhline(0.0, **style.RULE)

@@ -1,4 +1,4 @@
-"""The model whose motion a result is, again, and the motion."""
+"""Model and motion of a recorded result."""
 
 import json
 from collections.abc import Mapping
@@ -20,26 +20,29 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 QUATERNION = slice(3, 7)
-"""Of a free base, in q."""
+"""Place of a free base's quaternion in q."""
 
 SHORTEST = 0.5
-"""Of a quaternion that is drawn: what a run gives is of length 1, but for its tolerances."""
+"""Shortest quaternion that is drawn. Those of a run have length 1 up to its tolerances."""
 
 
 @final
 @dataclass(frozen=True)
 class Motion:
-    """What of a result is drawn.
+    """Motion of a result, as drawn.
 
     Attributes
     ----------
     name : str
+        Name of the result.
     model : Model
+        Model of the arm.
     t : (N,)
-        [s], ascending.
+        Times [s], ascending.
     q : (N, n)
+        Configurations.
     wanted : (N, n) or None
-        The reference of the joints and their motors, nothing bent.
+        Reference of the joints and their motors, without deflection.
     """
 
     name: str
@@ -49,11 +52,11 @@ class Motion:
     wanted: Array | None
 
     def at(self, t: float) -> Array:
-        """q at a time, (n,), straight between samples; before the first and after the last it stands still."""
+        """Return q at a time, (n,), interpolated linearly, and constant outside the samples."""
         return self._between(self.q, t)
 
     def wanted_at(self, t: float) -> Array:
-        """The reference at a time, (n,)."""
+        """Return the reference at a time, (n,)."""
         assert self.wanted is not None
         return self._between(self.wanted, t)
 
@@ -62,9 +65,9 @@ class Motion:
 
 
 def motions(results: Any, names: Any = None, model: Any = None) -> list[Motion]:
-    """One or more, of a result, a list of results, or a dict of results by name; raises `Fault`.
+    """Return the motions of a result, a list of results, or a dict of results by name. Raises `Fault`.
 
-    The model is that of all of them, where their arm cannot be built again from what they say of it.
+    `model` is the model of all results. It is needed if their arm cannot be rebuilt from their attributes.
     """
     from xarray import Dataset
 
@@ -90,7 +93,7 @@ def motions(results: Any, names: Any = None, model: Any = None) -> list[Motion]:
 
 
 def model_of(result: "Dataset") -> Model:
-    """The model of a result's arm, its parameters as in the run; raises `Fault`."""
+    """Return the model of a result's arm with the parameters of the run. Raises `Fault`."""
     try:
         arm = Arm.from_json(str(result.attrs["arm"]))
         if "p" in result.variables and "parameter" in result.coords:  # one run of an ensemble
@@ -125,7 +128,7 @@ def _motion(result: "Dataset", name: str, model: Model | None) -> Motion:
 
 
 def _wanted(result: "Dataset", model: Model, q: Array) -> Array | None:
-    """The reference; a free base, for which there is none, stands where it was."""
+    """Return the reference. A free base, which has none, keeps its recorded pose."""
     if "q_ref" not in result:
         return None
     arm = model.arm
@@ -139,7 +142,10 @@ def _wanted(result: "Dataset", model: Model, q: Array) -> Array | None:
 
 
 def _continuous(q: Array) -> Array:
-    """q, each quaternion nearer to the one before than its opposite, which is the same attitude, is; else `Fault`."""
+    """Return q with signs of quaternions that keep them continuous. Opposite quaternions are the same attitude.
+
+    Raises `Fault` for a quaternion that is too short.
+    """
     e = q[:, QUATERNION]
     if not (shortest := float(np.linalg.norm(e, axis=1).min())) > SHORTEST:
         raise Fault("result", f"has a quaternion of length {shortest:.3g}; those of a base must be of length 1")

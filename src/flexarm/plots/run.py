@@ -1,4 +1,4 @@
-"""A figure of a result: joints, inputs, deflections, energy over time."""
+"""Figure of a result: joints, inputs, deflections and energy over time."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 VARIABLES = ("q", "qd", "u", "tip", "deflection", "kinetic", "potential", "work", "dissipated", "role", "owner", "unit")
 ATTRIBUTES = ("name", "method", "status", "input_description", "energy_drift")
-"""What a figure of a result shows."""
+"""Variables and attributes of a result that the figure shows."""
 
 PLACES = {"left": 0.085, "right": 0.985, "bottom": 0.065, "top": 0.93, "wspace": 0.23, "hspace": 0.1}
 SMALL, LARGE = -2, 4
-"""Of the four panels, with room beside each for its numbers, of which powers of ten beyond these stand above them.
+"""Places of the four panels, with room for their numbers. Powers of ten beyond these are written above a panel.
 
-Matplotlib can find the places itself, which takes it as long as to draw.
+Matplotlib can compute the places, but this takes as long as the drawing.
 """
 
 
 MOTOR, AXES = 3, {"x": 1, "y": 0, "z": 2}
-"""Marks, by their number in the house style: of motors beside their joints, and of a deflection's direction."""
+"""Marks by their number in the house style: of motors beside their joints, and of a deflection's direction."""
 
 
 def draw(result: "Dataset") -> "Figure":
-    """A figure of a result: joints (against the reference where there is one), inputs, tip deflections, energy.
+    """Return a figure of a result: joints (with the reference, if there is one), inputs, tip deflections and energy.
 
-    An arm that nothing drives shows its joints' rates in place of the inputs; a rigid one its tip's position in place
-    of the deflections. Where the base is free, its place in the world and its turn since the start stand above.
+    For an arm without inputs it shows joint rates, and for a rigid arm the position of the tip in place of deflections.
+    For a free base its position in the world and its rotation since the start are added at the top.
     """
     with refused("draw"):
         checked_result(result, VARIABLES, ATTRIBUTES)
@@ -66,7 +66,7 @@ def draw(result: "Dataset") -> "Figure":
 
 
 def thrusters(result: "Dataset") -> dict[str, str]:
-    """Which inputs of a result are a free base's thrusters, by name, and whether each is a "force" or a "torque"."""
+    """Return the thrusters among the inputs of a result, as "force" or "torque" by name."""
     with refused("thrusters"):
         checked_result(result, (), ("arm",))
     if "velocity" not in result.dims:
@@ -76,9 +76,9 @@ def thrusters(result: "Dataset") -> dict[str, str]:
 
 
 def base_motion(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of a free base over a run (time, nq): its place [m] and its turn since the start [rad], (time, 3) each.
+    """Return a free base's position [m] and rotation since the start [rad] over a run (time, nq), (time, 3) each.
 
-    The turn is a vector along the world's axes, which does not jump where it goes beyond half a turn.
+    The rotation is a vector along the world's axes, which is continuous beyond half a turn.
     """
     return q[:, :3], attitude.turns(attitude.product(q[:, 3:7], attitude.conjugate(q[0, 3:7])))
 
@@ -106,7 +106,7 @@ def _draw_joints(axes: Any, result: Any) -> None:
 
 
 def _looks(result: Any) -> dict[str, dict[str, Any]]:
-    """How each coordinate is drawn, by its name: as its link, a motor with marks."""
+    """Return the line style of each coordinate by its name. It is that of its link, with marks for a motor."""
     links, samples = result.link.values.tolist(), result.sizes["time"]
     named = zip(*(part.values.tolist() for part in (result.coordinate, result.owner, result.role)), strict=True)
     looks = {
@@ -165,7 +165,8 @@ def _draw_energies(axes: Any, result: Any) -> None:
 
 
 def input_units(result: Any) -> dict[str, str]:
-    """Unit of each input of a result: N m, N, or V of a motor with a voltage; of links of one's own "N m or N"."""
+    """Return the unit of each input of a result: N m, N, or V for a voltage-driven motor. For unknown arms it is "N m
+    or N"."""
     names = list(map(str, result.input.values))
     try:
         units = Arm.from_json(str(result.attrs["arm"])).input_units
@@ -175,7 +176,7 @@ def input_units(result: Any) -> dict[str, str]:
 
 
 def _units(result: Any, names: list[str]) -> str:
-    """Of coordinates or of inputs: rad, m, or both."""
+    """Return the unit of coordinates or of inputs: rad, m, or both."""
     units = dict(zip(map(str, result.coordinate.values), map(str, result.unit.values), strict=True))
     units |= {name: "rad" if kind == "torque" else "m" for name, kind in thrusters(result).items()}
     return " or ".join(sorted({units[name] for name in names}, reverse=True)) or "rad"

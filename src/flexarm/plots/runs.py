@@ -1,4 +1,4 @@
-"""Figures of many runs: where half of them are, where nearly all, and a few by themselves."""
+"""Figures of many runs: median, quantile bands, and a few single runs."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 MOST = 12
-"""Curves with panels of their own."""
+"""Largest number of panels."""
 
 
 def draw_runs(
@@ -27,28 +27,30 @@ def draw_runs(
     single: int = 3,
     ax: Any = None,
 ) -> "Figure":
-    """A figure of a variable over time in many runs: its median, bands between quantiles, and a few runs.
+    """Return a figure of a variable over time in many runs: its median, bands between quantiles, and a few runs.
 
-    A panel for each coordinate, axis or link that the variable has. Runs that ended early count as long as they went.
+    Each coordinate, axis or link of the variable has a panel. Runs that ended early count up to their end.
 
     Parameters
     ----------
     result : Dataset or DataArray
-        As `simulate_many` gives it; or one variable of it, or what is computed from it, over `run` and `time`:
+        Result of `simulate_many`, one of its variables, or values computed from it over `run` and `time`:
         `result.tip.sel(axis="y")`.
     variable : str, optional
-        Which of a Dataset's: "q", "tip", "deflection", ...
+        Variable of a Dataset: "q", "tip", "deflection", ...
     bands : list of (low, high)
-        Shares of the runs, between 0 and 1, that lie below either side of a band; at each time by itself.
+        Shares of the runs, between 0 and 1, below the two edges of a band. Quantiles are computed at each time
+        separately.
     single : int
-        Runs that are drawn by themselves: the first, the last and others evenly between them.
+        Number of runs drawn separately: the first, the last and others at equal distances between them.
     ax : Axes or as many of them as there are panels, optional
-        Default a new figure.
+        Axes of the panels. Default: a new figure.
 
     Raises
     ------
     DescriptionError
-        For a result without runs or without that variable, one of more than twelve panels, and shares that are none.
+        If the result has no runs or not this variable, if there would be more than twelve panels, or if a share is not
+        valid.
     """
     with refused("draw_runs"):
         values = _chosen(result, variable)
@@ -90,7 +92,7 @@ def draw_runs(
 
 
 def _chosen(result: Any, variable: Any) -> "DataArray":
-    """The variable that is drawn; raises `Fault`."""
+    """Return the variable to draw. Raises `Fault`."""
     from xarray import DataArray, Dataset
 
     if isinstance(result, Dataset):
@@ -113,7 +115,7 @@ def _chosen(result: Any, variable: Any) -> "DataArray":
 
 
 def _with_units(result: Any, values: Any) -> "DataArray":
-    """The variable, with the unit of each entry beside it where the result does not have it."""
+    """Return the variable with the unit of each entry as a coordinate, also where the result has no such coordinate."""
     if values.name == "u":
         units = input_units(result)
         return values.assign_coords(input_unit=("input", list(units.values())))  # type: ignore[no-any-return]
@@ -124,11 +126,11 @@ def _with_units(result: Any, values: Any) -> "DataArray":
 
 
 ENTRIES = ("coordinate", "velocity", "joint", "input", "link", "axis", "angle", "state", "exogenous")
-"""What the entries of a result's variables are called by."""
+"""Coordinates that name the entries of a result's variables."""
 
 
 def _panels(values: "DataArray") -> list[tuple[str, Array]]:
-    """A label with its unit and the values (run, time) of each panel; raises `Fault`."""
+    """Return a label with its unit, and the values (run, time), of each panel. Raises `Fault`."""
     over = [name for name in values.dims if name not in ("run", "time")]
     sizes = [values.sizes[name] for name in over]
     if (count := int(np.prod(sizes))) > MOST:
@@ -147,7 +149,7 @@ def _panels(values: "DataArray") -> list[tuple[str, Array]]:
 
 
 def _unit(each: Any) -> str:
-    """Of one entry of a variable; "" of what is computed, which has lost it."""
+    """Return the unit of one entry of a variable, or "" for computed values, which have lost it."""
     if "units" not in each.attrs:
         return ""
     beside = {part: str(each[part].item()) for part in each.coords if not each[part].dims}
@@ -158,7 +160,7 @@ def _unit(each: Any) -> str:
 
 
 def _scaled(y: Array, unit: str) -> tuple[float, str]:
-    """A factor and a unit: small lengths are in millimetres."""
+    """Return a factor and a unit. Small lengths are in millimetres."""
     size = np.abs(y[np.isfinite(y)])
     return (1e3, "mm") if unit == "m" and 0 < size.max(initial=0.0) < 0.1 else (1.0, unit)
 
@@ -177,7 +179,7 @@ def _two(pair: Any, part: str) -> list:
 
 
 def _title(result: Any, values: "DataArray") -> str:
-    """What is drawn, how many runs, and how many of them ended early."""
+    """Return a title with the variable, the number of runs, and the number of those that ended early."""
     count = values.sizes["run"]
     last = values.isel(time=-1).transpose("run", ...).values.reshape(count, -1)
     lost = int((~np.isfinite(last)).any(axis=1).sum())

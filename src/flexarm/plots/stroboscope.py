@@ -1,4 +1,4 @@
-"""An arm at equal times along its motion, all in one picture."""
+"""Stroboscope figure: an arm at several times of its motion in one picture."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 MOST = 200
-"""Poses of a figure."""
+"""Largest number of poses in a figure."""
 
 FAINTEST = 0.15
-"""Of the first pose, where the last is drawn in full."""
+"""Opacity of the first pose. The last is opaque."""
 
 DENSE = 2000
-"""Points of a tip's path, at most."""
+"""Largest number of points in the path of a tip."""
 
 
 def draw_stroboscope(
@@ -38,31 +38,32 @@ def draw_stroboscope(
     model: Model | None = None,
     ax: Any = None,
 ) -> "Figure":
-    """A figure of the arm at equal times, the first faint and the last in full, with the path of its tip.
+    """Return a figure of the arm at equal intervals of time, from a faint first pose to an opaque last one, with the
+    tip's path.
 
-    Links are their neutral axes, bent as they are, with dots at their joints.
+    Links are their bent neutral axes, with dots at their joints.
 
     Parameters
     ----------
     result : Dataset
-        As `simulate` gives it.
+        Result of `simulate`.
     poses : int
-        Evenly in time from the first sample to the last.
+        Number of poses, at equal intervals of time from the first sample to the last.
     magnified : float
-        By what deflections are multiplied, those of elastic joints too; the figure says so.
+        Factor of all deflections, including those of elastic joints. The figure shows the factor.
     view : "xy", "xz", "yz", "space" or (azimuth, elevation), optional
-        Across a plane, or from all around [rad]. Default: the plane in which the arm stays, else from all around.
+        View onto a plane, or in space from these angles [rad]. Default: the plane of the motion, else in space.
     trace : bool
-        Whether the path of the tip is drawn.
+        True to draw the path of the tip.
     model : Model, optional
-        Of the result, where links of your own keep its arm from being built again.
+        Model of the result. It is needed if the arm has links of your own classes, which cannot be rebuilt.
     ax : Axes, optional
-        Default a new figure.
+        Axes of the figure. Default: a new figure.
 
     Raises
     ------
     DescriptionError
-        For what is no result of one run, and a view that is none.
+        If the argument is not the result of one run, or the view is not valid.
     """
     with refused("draw_stroboscope"):
         count = checked_whole(poses, 1, "poses")
@@ -104,7 +105,7 @@ def draw_stroboscope(
 
 
 def _lines(model: Model, q: Array, magnified: float) -> Array:
-    """Neutral axes (poses, links, points, 3) [m], each from the tip of the link before it, or from the base."""
+    """Return neutral axes (poses, links, points, 3) [m], each from the tip of the link's parent, or from the base."""
     axes = drawn(model, q, magnified)[0][..., :3]
     base = q[:, :3] if model.arm.free else np.zeros((len(q), 3))
     before = [base if parent < 0 else axes[:, parent, -1] for parent in model.arm.parents]
@@ -112,13 +113,13 @@ def _lines(model: Model, q: Array, magnified: float) -> Array:
 
 
 def _path(run: Motion, magnified: float) -> Array:
-    """Places of the tip as drawn (P, 3) [m]."""
+    """Return the positions of the tip as drawn, (P, 3) [m]."""
     chosen = np.unique(np.linspace(0, len(run.t) - 1, DENSE).astype(int))
     return drawn(run.model, run.q[chosen], magnified)[1][:, -1, :, 3]
 
 
 def _label(plane: Any, run: Motion, magnified: float, times: Array) -> None:
-    """Whose motion it is, at which times, how much the deflections are magnified."""
+    """Write the name of the run, the times and the factor of deflections."""
     step = f"every {times[1] - times[0]:.4g} s" if len(times) > 1 else "at"
     plane.set_title(escape.label(f"{run.name}: {step} from {times[0]:.4g} to {times[-1]:.4g} s"))
     note = f"deflections \N{MULTIPLICATION SIGN} {magnified:g}" if magnified != 1.0 else None

@@ -1,4 +1,4 @@
-"""Linear systems by name, as figures of them are given them."""
+"""Linear systems by name, from the arguments of figures."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from control.lti import LTI
 
 MOST = 6
-"""Systems that can be told apart in one figure."""
+"""Largest number of systems that can be told apart in one figure."""
 
 
 def named_systems(systems: Any, sensors: Any = None, q: Any = None) -> dict[str, "LTI"]:
-    """By name; raises `Fault`.
+    """Return linear systems by name. Raises `Fault`.
 
     Parameters
     ----------
     systems : StateSpace, TransferFunction, Model, list of them or dict of them by name
+        Systems to name.
     sensors : list of Sensor, optional
-        What is measured of a model; default all of its coordinates and rates.
+        Measurements of a model. Default: all of its coordinates and rates.
     q : (n,), optional
-        About which equilibrium a model is linearised; default the one near its rest.
+        Configuration near which a model's equilibrium is sought. Default: at rest.
     """
     if isinstance(systems, Mapping):
         given = dict(systems)
@@ -67,7 +68,7 @@ def _linear(system: Any, sensors: Any, q: Any) -> "LTI":
 
 
 def channel(labels: list[str], wanted: Any, part: str, whose: str) -> int:
-    """Which output or input: the one there is, or the one of that name or number. Raises `Fault`."""
+    """Return the index of an output or input by its name or number. It is 0 if there is only one. Raises `Fault`."""
     if len(labels) == 1:
         return 0
     if isinstance(wanted, str) and wanted in labels:

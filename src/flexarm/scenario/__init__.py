@@ -1,4 +1,4 @@
-"""A scenario: an arm, what drives it, for how long, and how it is integrated; from Python or from a TOML file."""
+"""Scenarios: an arm, its input or controller, the duration, and the integration, from Python or from a TOML file."""
 
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Self, final
@@ -58,23 +58,23 @@ __all__ = [
 
 
 FOLLOWING = (RigidInverseDynamicsInput, PrescribedMotionInput, OptimalTorquesInput)
-"""Inputs that must have a reference."""
+"""Inputs that need a reference."""
 
 
 @final
 class Solver(Described):
-    """How to integrate; the fields are arguments of `simulate`.
+    """Settings of the integration. The fields are arguments of `simulate`.
 
     Parameters
     ----------
     method : str
         "auto", or one of the methods of `simulate`.
     rtol, atol : float
-        Tolerances of every coordinate and rate.
+        Relative and absolute tolerance of every coordinate and rate.
     step : float, optional
-        For "rk4", which needs one, and for implicit methods that are not to choose their steps [s].
+        Step [s]. "rk4" needs one. Implicit methods use it in place of automatic steps.
     spectral_radius : float, optional
-        Of "generalized-alpha", from 0 to 1.
+        Spectral radius of "generalized-alpha", from 0 to 1.
     """
 
     method: str = "auto"
@@ -102,13 +102,14 @@ class Solver(Described):
 
 @final
 class Initial(Described):
-    """State at t = 0.
+    """Initial state at t = 0.
 
     Parameters
     ----------
     q, qd : list or dict
-        Coordinates and their rates: all of them in a list, or a table of those that differ from the arm at rest, as
-        {"upper.joint" = 0.5}. Of an arm on a free base the pose stands first in q, the base's velocities in qd.
+        Coordinates and their rates: a list of all, or a table of those that differ from the arm at rest, such as
+        {"upper.joint" = 0.5}. For an arm on a free base, q begins with the pose of the base, and qd with its
+        velocities.
     """
 
     q: Annotated[Any, BeforeValidator(values)] = ()
@@ -147,33 +148,37 @@ class Scenario(Described):
     Parameters
     ----------
     name : str
-        Also that of the files that are written.
+        Name of the scenario, and of the files that it writes.
     arm : str or Arm
-        Name of a bundled arm, path of an arm's .toml (from a scenario file: relative to that file), or the arm itself.
+        Name of a bundled arm, path of an arm's .toml file (relative to the scenario file), or the arm itself.
     until : float
-        End [s].
+        End of the run [s].
     input : ConstantInput, BangBangInput, PiecewiseInput, TableInput or RigidInverseDynamicsInput
-        Default: no forces. Or OptimalTorquesInput, of an optimal reference.
+        Forces of the actuators. Default: none. With an optimal reference it may be OptimalTorquesInput.
     reference : CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion or TaskLineMotion, optional
-        Motion wanted of the joints, with a `shaper` or without; or OptimalReference.
+        Desired motion of the joints, with an optional `shaper`. It may also be an OptimalReference.
     controller : dict, optional
-        In place of an input: `type`, the controller's class in lower case with hyphens ("joint-pd", "composite"); its
-        fields by their names in Python; tables `integral` and `strain_rate` for what goes around it; `nominal`, the arm
-        it is designed for, if that is another one; `period` and what else `Sampled` takes, if it is sampled.
+        Controller in place of an input. `type` is its class in lower case with hyphens ("joint-pd", "composite"), and
+        its fields have the same names as in Python. Tables `integral` and `strain_rate` add terms around it. `nominal`
+        is the arm of the design, if it is another one. `period` and other arguments of `Sampled` make it sampled.
     outside : dict, optional
-        Exogenous inputs by their names, as {"push.fx" = 2.0}: numbers, or tables whose `type` is "constant",
-        "piecewise", "table" or, of a base, "base-motion".
+        Exogenous inputs by their names, such as {"push.fx" = 2.0}: numbers, or tables whose `type` is "constant",
+        "piecewise", "table" or, for a base, "base-motion".
     disturbance : dict, optional
-        What acts at the drives or anywhere, as {"upper.drive" = 0.2, "tip.fy" = 1.0}; values as those of `outside`.
+        Disturbances at the drives or elsewhere, such as {"upper.drive" = 0.2, "tip.fy" = 1.0}. Values are as in
+        `outside`.
     record : list of str, optional
-        What the controller saw and meant; see `simulate`.
+        Signals of the controller to record, see `simulate`.
     samples : int
-        Times in the result.
+        Number of times in the result.
     keep : list of str, optional
-        The variables of the result that are wanted; see `simulate`.
+        Variables of the result to keep, see `simulate`.
     solver : Solver
+        Settings of the integration.
     initial : Initial
+        Initial state.
     description : str
+        Description of the scenario in words.
     """
 
     name: Annotated[str, checks.title]
@@ -211,7 +216,7 @@ class Scenario(Described):
         return self
 
     def loaded_arm(self) -> Arm:
-        """The arm itself."""
+        """Return the arm itself."""
         if isinstance(self.arm, Arm):
             return self.arm
         try:
@@ -220,7 +225,7 @@ class Scenario(Described):
             raise DescriptionError(f"arm: {error}") from None
 
     def check(self, arm: Arm) -> None:
-        """Raise `DescriptionError` where inputs, reference or initial state do not fit the arm."""
+        """Raise `DescriptionError` if inputs, reference or initial state do not fit the arm."""
         if not isinstance(arm, Arm):
             raise DescriptionError(f"Scenario: arm is {checks.shown(arm)}; it must be an Arm")
         joints = [arm.velocities[i] for i in arm.joints]
@@ -232,7 +237,7 @@ class Scenario(Described):
                     raise DescriptionError(f"{key}.{field} has {count}; it must have {listed(names)}")
         if isinstance(self.reference, OptimalReference):
             self.reference.check(arm)
-            if self.controller is not None:  # finding the motion takes long, and a fault need not wait for it
+            if self.controller is not None:  # a fault should not wait for the motion, which takes long to find
                 tried(self.controller, trajectory.Quintic((0.0,) * len(joints), (1.0,) * len(joints), self.until))
         if self.reference and self.reference.shaper:
             self.reference.shaper.check(arm.coordinates)
@@ -247,7 +252,7 @@ class Scenario(Described):
             disturbed(Model(arm), None, made_outside(self.disturbance))
 
     def motion(self, model: Model) -> trajectory.Reference | None:
-        """The reference itself, shaped if it is to be; it must have passed `check`.
+        """Return the reference itself, shaped if it has a shaper. It must have passed `check`.
 
         An optimal motion is that of the scenario's own arm, whatever the model.
         """
@@ -267,7 +272,7 @@ class Scenario(Described):
             raise DescriptionError(f"reference: {error}") from None
 
     def _begin(self, model: Model, reference: Any) -> Any:
-        """Initial coordinates; None where simulate finds them."""
+        """Return the initial coordinates, or None if `simulate` finds them."""
         given = state("initial.q", self.initial.q, model.coordinates, model.arm.rest)
         if given is not None or not isinstance(self.reference, OptimalReference):
             return given
@@ -275,13 +280,13 @@ class Scenario(Described):
         return [known.get(name, x) for name, x in zip(model.coordinates, model.arm.rest, strict=True)]
 
     def _driven(self, reference: trajectory.Reference | None) -> Any:
-        """What moves the arm: an input, a controller, or nothing."""
+        """Return the input of the arm: an input, a controller, or None."""
         if self.controller is not None:
             return made(self.controller, reference)
         return self.input.made(reference) if self.input else None
 
     def arguments(self, model: Model) -> dict[str, Any]:
-        """The arguments of `simulate` beside the model."""
+        """Return the arguments of `simulate` except the model."""
         _check_model(model)
         self.check(model.arm)
         reference = self.motion(model)
@@ -305,7 +310,7 @@ class Scenario(Described):
         }
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
-        """Simulate it; see `simulate`. The result is called by the scenario's name."""
+        """Simulate the scenario, see `simulate`. The result has the name of the scenario."""
         model = Model(self.loaded_arm()) if model is None else model
         return simulate(model, progress=progress, **self.arguments(model))
 
@@ -316,14 +321,14 @@ def _check_model(model: object) -> None:
 
 
 def bundled_scenarios() -> tuple[str, ...]:
-    """Names of the scenarios that come with the package, sorted."""
+    """Return the sorted names of the scenarios that come with the package."""
     return catalogued("scenario")
 
 
 def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
-    """A bundled scenario by its name, or one from the path of a .toml file.
+    """Return a bundled scenario by its name, or a scenario from the path of a .toml file.
 
-    Raises `DescriptionError`, one line that begins with the file's name.
+    Raises `DescriptionError` with a line that begins with the file's name.
     """
     file, given, folder = located("load_scenario", "scenario", name_or_path)
     table = read_toml(file, given)

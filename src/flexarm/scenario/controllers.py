@@ -1,4 +1,4 @@
-"""The controller in a scenario's file: its type, its gains by their names in Python, and how it is sampled."""
+"""Controllers in the file of a scenario: their type, their gains by the names in Python, and their sampling."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -17,13 +17,13 @@ from flexarm.trajectory import Reference
 
 SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
 ADDED = {"integral": "Integral", "strain_rate": "StrainRate"}
-"""Tables within a controller's, and what they put around it."""
+"""Tables in a controller's table, with the classes that they add around the controller."""
 FOLLOWING = ("rigid-inverse-dynamics", "optimal-torques")
 """Inputs that follow the reference."""
 
 
 def _control() -> Any:
-    return import_module("flexarm.control")  # late: it needs CasADi and SciPy
+    return import_module("flexarm.control")  # imported late: it needs CasADi and SciPy
 
 
 def _kebab(name: str) -> str:
@@ -32,7 +32,7 @@ def _kebab(name: str) -> str:
 
 
 def kinds() -> dict[str, Any]:
-    """Controllers that follow a reference or hold an attitude, by the name of their type in a file: "joint-pd"."""
+    """Return the controllers that follow a reference or hold an attitude, by their type in a file: "joint-pd"."""
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
     told = {"reference", "attitude", "periods"}
@@ -42,7 +42,7 @@ def kinds() -> dict[str, Any]:
 
 
 def follower(table: Mapping[str, Any]) -> str:
-    """The type of the controller, or of the one within it, that must have a reference; "" where none must."""
+    """Return the type of the controller, or of an inner one, that needs a reference, or "" if none does."""
     if table["type"] in INPUTS:
         return table["type"] if table["type"] in FOLLOWING else ""
     fields = _fields(kinds()[table["type"]])
@@ -58,7 +58,7 @@ def _fields(kind: Any) -> dict[str, dataclasses.Field]:
 
 
 def _checked(value: object) -> Any:
-    """The table as it is, its keys checked."""
+    """Return the table unchanged after a check of its keys."""
     if not isinstance(value, Mapping):
         raise Fault("", f'is {shown(value)}; it must be a table such as {{type = "joint-pd", Kp = 10.0, Kd = 2.0}}')
     known = kinds()
@@ -87,7 +87,7 @@ def _checked(value: object) -> Any:
 
 
 def _inside(value: Mapping) -> Iterator[tuple[str, Callable[[Any], Any], Any]]:
-    """Controllers within one: where, what checks each, and its table."""
+    """Yield the inner controllers: the place, the validator and the table of each."""
     if "controller" in value:
         yield "controller", _checked, value["controller"]
     if "terms" in value:
@@ -109,7 +109,7 @@ def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str
 
 
 def _term(table: Mapping[str, Any], reference: Reference | None) -> Any:
-    """A term of a sum: an input, or a controller."""
+    """Return a term of a sum: an input, or a controller."""
     if table["type"] in INPUTS:
         return described(table, INPUTS, "").made(reference)
     return made(table, reference)
@@ -120,24 +120,24 @@ PARTS: dict[str, Callable[[Any], Any]] = {
     "sensors": sensors_of,
     "outputs": partial(sensors_of, part="outputs"),
 }
-"""Keys whose values are made of tables."""
+"""Keys whose values are created from tables."""
 
 ControllerTable = Annotated[Any, BeforeValidator(_checked)]
 
 
 def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
-    """The controller itself.
+    """Return the controller itself.
 
     Raises
     ------
     DescriptionError
-        Where a value is not possible, beginning with "controller".
+        If a value is not possible, with a message that begins with "controller".
     """
     control = _control()
     own = {k: v for k, v in table.items() if k not in ("type", "nominal", *SAMPLING, *ADDED)}
     kind = kinds()[table["type"]]
     try:
-        if hasattr(kind, "stepper"):  # it plans within the limits that Sampled then enforces, and knows its nominal arm
+        if hasattr(kind, "stepper"):  # it plans within the limits that Sampled enforces, and knows its nominal arm
             own |= {k: table[k] for k in ("limit", "rate_limit") if k in table}
             own |= {"nominal": Model(load(table["nominal"]))} if "nominal" in table else {}
         if "controller" in own:
@@ -160,9 +160,9 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
 
 
 def tried(table: Mapping[str, Any], reference: Reference) -> None:
-    """Raise `DescriptionError` where a controller cannot be made, whatever motion it will follow.
+    """Raise `DescriptionError` if a controller cannot be created for any motion.
 
-    Terms that are inputs are left out, as one of them takes the torques of the motion.
+    Terms that are inputs are left out, since one of them uses the torques of the motion.
     """
     for term in table.get("terms", ()):
         if term["type"] not in INPUTS:

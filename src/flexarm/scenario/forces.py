@@ -1,4 +1,4 @@
-"""Inputs in a scenario's file."""
+"""Inputs in the file of a scenario."""
 
 from typing import Annotated, Literal, Self, final
 
@@ -13,23 +13,23 @@ from flexarm.simulation import inputs
 
 @final
 class ConstantInput(Described):
-    """The same force at each actuator all the time."""
+    """The same constant force at each actuator."""
 
     type: Literal["constant"] = "constant"
     values: Annotated[tuple[float, ...], numbers("N m")]
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
-        """The input itself."""
+        """Return the input itself."""
         return inputs.constant(self.values)
 
     def widths(self) -> dict[str, int]:
-        """How many actuators each field is for."""
+        """Return the number of actuators of each field."""
         return {"values": len(self.values)}
 
 
 @final
 class BangBangInput(Described):
-    """`amplitude` for `duration`, its opposite for as long, then nothing."""
+    """`amplitude` for `duration`, then the opposite for the same time, then zero."""
 
     type: Literal["bang-bang"] = "bang-bang"
     amplitude: Annotated[tuple[float, ...], numbers("N m")]
@@ -37,11 +37,11 @@ class BangBangInput(Described):
     start: Annotated[float, number("s", FINITE)] = 0.0
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
-        """The input itself."""
+        """Return the input itself."""
         return inputs.bang_bang(self.amplitude, self.duration, self.start)
 
     def widths(self) -> dict[str, int]:
-        """How many actuators each field is for."""
+        """Return the number of actuators of each field."""
         return {"amplitude": len(self.amplitude)}
 
 
@@ -59,17 +59,17 @@ class PiecewiseInput(Described):
         return self
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
-        """The input itself."""
+        """Return the input itself."""
         return inputs.Piecewise(self.times, self.values)
 
     def widths(self) -> dict[str, int]:
-        """How many actuators each field is for."""
+        """Return the number of actuators of each field."""
         return {f"values[{i}]": len(row) for i, row in enumerate(self.values)}
 
 
 @final
 class TableInput(Described):
-    """Values at given times, interpolated between them."""
+    """Values at given times, with interpolation between them."""
 
     type: Literal["table"] = "table"
     times: Annotated[tuple[float, ...], numbers("s")]
@@ -82,11 +82,11 @@ class TableInput(Described):
         return self
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
-        """The input itself."""
+        """Return the input itself."""
         return inputs.Table(self.times, self.values, self.interpolation)
 
     def widths(self) -> dict[str, int]:
-        """How many actuators each field is for."""
+        """Return the number of actuators of each field."""
         return {f"values[{i}]": len(row) for i, row in enumerate(self.values)}
 
 
@@ -98,49 +98,49 @@ def _followed(kind: str, reference: trajectory.Reference | None) -> trajectory.R
 
 @final
 class RigidInverseDynamicsInput(Described):
-    """The torques that would move the arm along the scenario's reference if it were rigid."""
+    """Torques that would move a rigid arm along the scenario's reference."""
 
     type: Literal["rigid-inverse-dynamics"] = "rigid-inverse-dynamics"
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
-        """The input itself."""
+        """Return the input itself."""
         return inputs.RigidInverseDynamics(_followed(self.type, reference))
 
     def widths(self) -> dict[str, int]:
-        """How many actuators each field is for."""
+        """Return the number of actuators of each field."""
         return {}
 
 
 @final
 class PrescribedMotionInput(Described):
-    """The joints follow the scenario's reference exactly."""
+    """Exact motion of the joints along the scenario's reference."""
 
     type: Literal["prescribed-motion"] = "prescribed-motion"
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
-        """The input itself."""
+        """Return the input itself."""
         return inputs.PrescribedMotion(_followed(self.type, reference))
 
     def widths(self) -> dict[str, int]:
-        """How many actuators each field is for."""
+        """Return the number of actuators of each field."""
         return {}
 
 
 @final
 class OptimalTorquesInput(Described):
-    """The torques that the scenario's reference, an optimal motion, has been found with; nothing is fed back."""
+    """Torques of the scenario's reference, which must be an optimal motion, without feedback."""
 
     type: Literal["optimal-torques"] = "optimal-torques"
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Input:
-        """The input itself."""
+        """Return the input itself."""
         torques = getattr(_followed(self.type, reference), "torques", None)
         if torques is None:
             raise DescriptionError(f"reference is no optimal motion; the input {self.type!r} has its torques")
         return torques  # type: ignore[no-any-return]
 
     def widths(self) -> dict[str, int]:
-        """How many actuators each field is for."""
+        """Return the number of actuators of each field."""
         return {}
 
 

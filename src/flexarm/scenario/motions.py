@@ -1,4 +1,4 @@
-"""References in a scenario's file."""
+"""References in the file of a scenario."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, final
@@ -26,20 +26,21 @@ def _modes(value: object) -> int:
 
 @final
 class ShaperTable(Described):
-    """A shaper for the arm's slowest modes, which a reference is convolved with.
+    """A shaper for the arm's slowest modes, with which a reference is convolved.
 
     Parameters
     ----------
     kind : "zv", "zvd", "ei"
+        Kind of shaper.
     modes : int
-        How many modes.
+        Number of modes.
     at : list or table
-        The configuration whose frequencies count; a table names the coordinates that differ from the default, where the
-        reference is at the end of the run, and nothing bent.
+        Configuration for the frequencies. A table lists the coordinates that differ from the default, which is the end
+        of the reference without deflection.
     locked : bool
-        Frequencies with the joints held, or free.
+        True for frequencies with locked joints, False with free joints.
     tolerance : float
-        Of "ei".
+        Tolerance of "ei".
     """
 
     kind: Literal["zv", "zvd", "ei"]
@@ -49,12 +50,12 @@ class ShaperTable(Described):
     tolerance: Annotated[float, number("", trajectory.shapers.TOLERABLE)] = 0.05
 
     def check(self, coordinates: tuple[str, ...]) -> None:
-        """Raise `DescriptionError` where the configuration is not the arm's."""
+        """Raise `DescriptionError` if the configuration does not fit the arm."""
         state("reference.shaper.at", self.at, coordinates)
 
     def made(self, model: Model, reference: trajectory.Reference, until: float) -> trajectory.Shaper:
-        """The shaper itself."""
-        from flexarm.control import shaper  # late: it needs CasADi and SciPy
+        """Return the shaper itself."""
+        from flexarm.control import shaper  # imported late: it needs CasADi and SciPy
 
         ends = configuration(model, trajectory.reference_values(reference, np.array([until]))[0])
         q = dict(zip(model.coordinates, ends.tolist(), strict=True))
@@ -70,7 +71,7 @@ def _check_ends(start: tuple[float, ...], end: tuple[float, ...]) -> None:
 
 @final
 class CycloidalMotion(Described):
-    """theta_i = k_i (t - T_i / pi sin(pi t / T_i)) for each joint (Mohan & Saha eq. 44)."""
+    """Motion theta_i = k_i (t - T_i / pi sin(pi t / T_i)) of each joint (Mohan & Saha eq. 44)."""
 
     type: Literal["cycloidal"] = "cycloidal"
     rates: Annotated[tuple[float, ...], numbers("rad/s")]
@@ -78,17 +79,17 @@ class CycloidalMotion(Described):
     shaper: ShaperTable | None = None
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """The reference itself."""
+        """Return the reference itself."""
         return trajectory.Cycloidal(self.rates, self.periods)
 
     def widths(self) -> dict[str, int]:
-        """How many joints each field is for."""
+        """Return the number of joints of each field."""
         return {"rates": len(self.rates), "periods": len(self.periods)}
 
 
 @final
 class ParabolicMotion(Described):
-    """From `start` to `end` with constant acceleration, rate and deceleration."""
+    """Motion from `start` to `end` with constant acceleration, constant rate and constant deceleration."""
 
     type: Literal["parabolic-blends"] = "parabolic-blends"
     start: Annotated[tuple[float, ...], numbers("rad")]
@@ -105,17 +106,17 @@ class ParabolicMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """The reference itself."""
+        """Return the reference itself."""
         return trajectory.ParabolicBlends(self.start, self.end, self.duration, self.blend)
 
     def widths(self) -> dict[str, int]:
-        """How many joints each field is for."""
+        """Return the number of joints of each field."""
         return {"start": len(self.start), "end": len(self.end)}
 
 
 @final
 class QuinticMotion(Described):
-    """From `start` to `end`, rate and acceleration continuous (Subudhi & Morris eq. 71)."""
+    """Motion from `start` to `end` with continuous rate and acceleration (Subudhi & Morris eq. 71)."""
 
     type: Literal["quintic"] = "quintic"
     start: Annotated[tuple[float, ...], numbers("rad")]
@@ -129,17 +130,17 @@ class QuinticMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """The reference itself."""
+        """Return the reference itself."""
         return trajectory.Quintic(self.start, self.end, self.duration)
 
     def widths(self) -> dict[str, int]:
-        """How many joints each field is for."""
+        """Return the number of joints of each field."""
         return {"start": len(self.start), "end": len(self.end)}
 
 
 @final
 class MinimumJerkMotion(Described):
-    """Through `points` at `times`, with the least jerk, from rest to rest."""
+    """Motion through `points` at `times` with minimum jerk, from rest to rest."""
 
     type: Literal["minimum-jerk"] = "minimum-jerk"
     points: Annotated[tuple[tuple[float, ...], ...], rows]
@@ -152,19 +153,19 @@ class MinimumJerkMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """The reference itself."""
+        """Return the reference itself."""
         return trajectory.MinimumJerk(self.points, self.times)
 
     def widths(self) -> dict[str, int]:
-        """How many joints each field is for."""
+        """Return the number of joints of each field."""
         return {f"points[{i}]": len(point) for i, point in enumerate(self.points)}
 
 
 @final
 class TaskLineMotion(Described):
-    """The tip of the rigid arm along a straight line, with the timing of a quintic.
+    """Motion of a rigid arm's tip along a straight line, with the timing of a quintic.
 
-    Without `start` it begins where the tip is at `q0`.
+    Without `start` it begins at the tip's position for `q0`.
     """
 
     type: Literal["task-line"] = "task-line"
@@ -187,11 +188,11 @@ class TaskLineMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """The reference itself."""
+        """Return the reference itself."""
         return trajectory.TaskLine(arm, self.start, self.end, self.duration, self.axes, self.q0, self.tolerance)
 
     def widths(self) -> dict[str, int]:
-        """How many joints each field is for."""
+        """Return the number of joints of each field."""
         given = {"start": self.start, "end": self.end, "q0": self.q0}
         return {name: len(values) for name, values in given.items() if values is not None}
 

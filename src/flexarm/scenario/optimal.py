@@ -1,4 +1,4 @@
-"""The optimal motion as a reference in a scenario's file."""
+"""Optimal motion as a reference in the file of a scenario."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 DOTS = 2
-"""In a path, at most."""
+"""Largest number of dots in a path."""
 
 
 def _limits(value: object) -> Any:
-    from flexarm.optimal import Limits  # late: its room needs CasADi and SciPy
+    from flexarm.optimal import Limits  # imported late: it needs CasADi and SciPy
 
     if value is None or isinstance(value, Limits):
         return value
@@ -46,7 +46,7 @@ def _limits(value: object) -> Any:
 
 
 def _objective(value: object) -> Any:
-    from flexarm.optimal.task import checked_weights  # late: as above
+    from flexarm.optimal.task import checked_weights  # imported late, as above
 
     if value is not None:
         try:
@@ -66,10 +66,10 @@ def _count(value: object) -> int | None:
 
 
 def _place(value: object) -> Any:
-    """Joint coordinates or a configuration, or a table of a place of the tip."""
+    """Return joint coordinates or a configuration, or a table with a position of the tip."""
     if not isinstance(value, Mapping):
         return checked_numbers(value)
-    from flexarm.optimal.goals import goal  # late: as above
+    from flexarm.optimal.goals import goal  # imported late, as above
 
     try:
         goal(value, "")
@@ -102,7 +102,7 @@ def _plant(value: object) -> dict[str, float]:
 
 
 def _by_paths(table: Mapping[Any, object], inside: str = "") -> Iterator[tuple[str, float]]:
-    """Numbers by their whole paths; TOML reads `payload.mass = 1.5` as a table in a table."""
+    """Return numbers by their complete paths. TOML reads `payload.mass = 1.5` as a table in a table."""
     for name, value in table.items():
         if isinstance(value, Mapping) and inside.count(".") < DOTS:
             yield from _by_paths(value, f"{inside}{name}.")
@@ -111,7 +111,7 @@ def _by_paths(table: Mapping[Any, object], inside: str = "") -> Iterator[tuple[s
 
 
 def _each(read: Callable[[object], Any], given: list) -> Iterator[Any]:
-    """What each of a list says; raises `Fault` with its place there."""
+    """Yield the converted items of a list. Raises `Fault` with the index of a wrong item."""
     for i, value in enumerate(given):
         try:
             yield read(value)
@@ -125,35 +125,37 @@ whole = BeforeValidator(_count)
 
 @final
 class OptimalReference(Described):
-    """The motion that `optimal_motion` finds for the scenario's arm, with its torques; kept on disk once it is found.
+    """The motion that `optimal_motion` finds for the scenario's arm, with its torques. It is stored on disk.
 
-    The keys are arguments of `optimal_motion`; what is left out is as there. The run starts where the motion does,
-    unless the scenario says where.
+    The keys are arguments of `optimal_motion`, with the same defaults. The run starts at the beginning of the motion,
+    unless the scenario sets the initial state.
 
     Parameters
     ----------
     start : list or dict, optional
-        Joint coordinates [rad] or [m], or a configuration, or a place of the tip, { tip = [x, y, z] } [m]. Default:
-        those of the scenario's initial state.
+        Joint coordinates [rad] or [m], a configuration, or a position of the tip, { tip = [x, y, z] } [m]. Default: the
+        initial state of the scenario.
     end : list or dict
+        End of the motion, in the same forms.
     limits : dict, optional
-        See `Limits`.
+        Limits of the motion, see `Limits`.
     objective : str or dict
-        "time" (default), "effort", "smoothness", "deflection", "moment", or weights of them.
+        "time" (default), "effort", "smoothness", "deflection", "moment", or weights of these.
     duration : float, optional
-        Where the time is no part of the objective [s].
+        Duration for an objective without time [s].
     intervals, most_intervals, points, steps : int, optional
-        Of the search.
+        Numbers of the search, see `optimal_motion`.
     scheme : "radau" or "legendre", optional
+        Collocation scheme.
     tolerance : float, optional
-        By how much the tip may miss its place at the end, and swing from there [m].
+        Largest error of the tip at the end, and largest vibration after it [m].
     through : list, optional
-        Places on the way, each as `start` is given.
+        Intermediate places, each in the forms of `start`.
     stops : bool, optional
-        Whether the arm comes to rest at each of these.
+        True if the arm comes to rest at each of these places.
     plants : list of dict, optional
-        Further arms that come to rest under the same inputs: numbers of the arm's file by their paths,
-        { "payload.mass" = 1.5 }.
+        Further arms that come to rest under the same inputs, given by parameters of the arm's file with their paths, {
+        "payload.mass" = 1.5 }.
     """
 
     shaper: ClassVar[None] = None
@@ -175,11 +177,11 @@ class OptimalReference(Described):
     plants: Annotated[Any, BeforeValidator(_plants)] = None
 
     def widths(self) -> dict[str, int]:
-        """Nothing: `check` looks at them."""
+        """Return no widths, because `check` validates the places."""
         return {}
 
     def check(self, arm: Arm) -> None:
-        """Raise `DescriptionError` where places, limits or paths are not the arm's."""
+        """Raise `DescriptionError` if places, limits or paths do not fit the arm."""
         with refused("OptimalReference"):
             checked_instance(arm, Arm, "arm")
         joints = tuple(arm.velocities[i] for i in arm.joints)
@@ -200,8 +202,8 @@ class OptimalReference(Described):
                 raise DescriptionError(f"reference.plants[{i}]: {said}") from None
 
     def found(self, model: Model, initial: Sequence[float]) -> "OptimalMotion":
-        """The motion of an arm that begins at the configuration `initial`, unless `start` says where."""
-        from flexarm.optimal.kept import kept  # late: as above
+        """Return the motion of an arm from the configuration `initial`, unless `start` is given."""
+        from flexarm.optimal.kept import kept  # imported late, as above
 
         asked = {name: value for name, value in self if value is not None and name != "type"}
         try:

@@ -1,4 +1,4 @@
-"""What comes from outside in a scenario's file: exogenous inputs by their names."""
+"""Exogenous inputs in the file of a scenario, by their names."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, final
@@ -25,16 +25,16 @@ from flexarm.simulation.outside import BaseMotion
 
 @final
 class BaseMotionInput(Described):
-    """The motion of a base through points at times, with the least jerk, from rest to rest.
+    """Motion of a base through points at times with minimum jerk, from rest to rest.
 
     Parameters
     ----------
     times : (k,)
-        [s]
+        Times of the points [s].
     positions : (k, 3), optional
-        [m]
+        Positions [m].
     orientations : (k, 3), optional
-        Roll, pitch and yaw [rad].
+        Roll, pitch and yaw angles [rad].
     """
 
     type: Literal["base-motion"] = "base-motion"
@@ -53,7 +53,7 @@ class BaseMotionInput(Described):
         return self
 
     def made(self, reference: trajectory.Reference | None) -> BaseMotion:
-        """The motion itself."""
+        """Return the motion itself."""
         given = (self.positions, self.orientations)
         return BaseMotion(*(trajectory.MinimumJerk(points, self.times) if points else None for points in given))
 
@@ -64,7 +64,7 @@ _KINDS: dict[str, Any] = {
 
 
 def _flat(table: Mapping, before: str = "") -> dict[str, Any]:
-    """Values by whole names: TOML reads `push.fx = 1` as a table in a table."""
+    """Return values by complete names. TOML reads `push.fx = 1` as a table in a table."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         name = f"{before}{key}"
@@ -105,6 +105,6 @@ OutsideTable = Annotated[Any, BeforeValidator(_checked)]
 
 
 def made(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Exogenous inputs as `simulate` takes them."""
+    """Return exogenous inputs in the form that `simulate` accepts."""
     kinds = tuple(_KINDS.values())
     return {name: each.made(None) if isinstance(each, kinds) else each for name, each in table.items()}

@@ -1,4 +1,4 @@
-"""What tables of numbers in a scenario's file may be."""
+"""Validation of tables of numbers in the file of a scenario."""
 
 from collections.abc import Mapping, Sequence, Sized
 from itertools import pairwise
@@ -23,7 +23,7 @@ rows = BeforeValidator(_rows)
 
 
 def check_table(times: tuple[float, ...], values: Sized, least: int, called: str = "values") -> None:
-    """Raise `Fault` where rows and times do not fit together."""
+    """Raise `Fault` if rows and times do not fit together."""
     if len(times) != len(values):
         raise Fault("times", f"has {count(times)} and {called} has {len(values)} rows; they must be as many")
     if len(times) < least:
@@ -34,12 +34,13 @@ def check_table(times: tuple[float, ...], values: Sized, least: int, called: str
 
 
 def count(items: Sized) -> str:
-    """How many numbers, in words."""
+    """Return the number of items, in words."""
     return f"{len(items)} number{'' if len(items) == 1 else 's'}"
 
 
 def values(value: object) -> Any:
-    """A list of numbers, or a table coordinate -> number; TOML reads `upper.joint = 1` as a table in a table."""
+    """Return a list of numbers, or a table from coordinates to numbers. TOML reads `upper.joint = 1` as a table in a
+    table."""
     if not isinstance(value, Mapping):
         return checked_numbers(value)
     flat: dict[str, Any] = {}
@@ -49,7 +50,7 @@ def values(value: object) -> Any:
 
 
 def state(name: str, given: Any, coordinates: tuple[str, ...], rest: Sequence[float] | None = None) -> Any:
-    """Coordinates or rates from a list, or from a table of those that differ from `rest` (default zero)."""
+    """Return coordinates or rates from a list, or from a table of those that differ from `rest` (default: zero)."""
     if not len(given):
         return None
     if not isinstance(given, Mapping):
@@ -65,5 +66,5 @@ def state(name: str, given: Any, coordinates: tuple[str, ...], rest: Sequence[fl
 
 
 def listed(names: tuple[str, ...]) -> str:
-    """How many names, and which."""
+    """Return the number of names, with the names."""
     return f"{len(names)}: {', '.join(names)}" if names else "none: the arm has no actuators"

@@ -1,4 +1,4 @@
-"""What stands in tables within a controller's in a scenario's file: linear systems, sensors, inputs beside feedback."""
+"""Inner tables of a controller in the file of a scenario: linear systems, sensors, feedforward inputs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,11 +25,11 @@ INPUTS = {
     )
 }
 FORMS = (("num", "den"), ("A", "B", "C", "D"))
-"""Keys of a transfer function, and of a state space; beside them `dt`, the period of a discrete one."""
+"""Keys of a transfer function, and of a state space. An optional key `dt` is the period of a discrete system."""
 
 
 def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
-    """What a table with a `type` describes; raises `Fault`."""
+    """Return the object that a table with a `type` describes. Raises `Fault`."""
     if not isinstance(table, Mapping):
         raise Fault(part, f"is {shown(table)}; it must be a table with a type")
     name = table.get("type")
@@ -43,13 +43,13 @@ def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
 
 
 def sensors_of(value: Any, part: str = "sensors") -> list[Any]:
-    """Those of a list of tables; raises `Fault`."""
+    """Return the sensors in a list of tables. Raises `Fault`."""
     tables = checked_list(value, "a list of tables of sensors", part)
     return [described(table, SENSORS, f"{part}[{i}]") for i, table in enumerate(tables)]
 
 
 def system_of(value: Any) -> Any:
-    """A system of python-control, or gains, of what stands in a file; raises `Fault`."""
+    """Return a python-control system, or gains, from a value in a file. Raises `Fault`."""
     if not isinstance(value, Mapping):
         return value
     keys = {*value} - {"dt"}

@@ -1,4 +1,4 @@
-"""Studies: many runs of a scenario, or of a function, for values of parameters; on this machine or on a cluster."""
+"""Studies: many runs of a scenario, or of a function, for values of parameters, on this machine or on a cluster."""
 
 from flexarm.studies.designs import Grid, LatinHypercube, Random, Sensitivity, Sobol, WorstCase
 from flexarm.studies.distributions import Choice, LogNormal, Normal, Uniform

@@ -1,4 +1,5 @@
-"""Numbers as a study's author writes them: in the unit of what they are for, or as a share of its nominal value."""
+"""Amounts as the author of a study writes them: numbers in the unit of the parameter, or shares of its nominal
+value."""
 
 import re
 from dataclasses import dataclass
@@ -9,19 +10,20 @@ from pydantic import BeforeValidator
 from flexarm.checks import Fault, checked_number, shown
 
 WRITTEN = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S.*?)?\s*")
-"""A number, and what stands behind it."""
+"""Pattern of a number and the text after it."""
 
 
 @final
 @dataclass(frozen=True)
 class Amount:
-    """A number with what was written behind it.
+    """A number with the text after it.
 
     Attributes
     ----------
     value : float
+        The number.
     unit : str
-        "%", a unit, or nothing: then it is in the unit of what it is for.
+        "%", a unit, or "" for a number in the unit of the parameter.
     """
 
     value: float
@@ -32,17 +34,17 @@ class Amount:
 
     @property
     def relative(self) -> bool:
-        """Whether it is a share of a nominal value."""
+        """True if the amount is a share of a nominal value."""
         return self.unit == "%"
 
     def place(self, nominal: float | None, unit: str, part: str) -> float:
-        """The value itself: "10 %" is a tenth above the nominal value, "-10 %" a tenth below; raises `Fault`."""
+        """Return the value: "10 %" is a tenth above the nominal value, "-10 %" a tenth below. Raises `Fault`."""
         if not self.relative:
             return self._absolute(unit, part)
         return _known(nominal, part) + self.width(nominal, unit, part)
 
     def width(self, nominal: float | None, unit: str, part: str) -> float:
-        """The same of a difference: "10 %" is a tenth of the nominal value's size."""
+        """Return the value as a difference: "10 %" is a tenth of the nominal value's size."""
         if not self.relative:
             return self._absolute(unit, part)
         return abs(_known(nominal, part)) * self.value / 100.0
@@ -62,7 +64,7 @@ def _known(nominal: float | None, part: str) -> float:
 
 
 def amount(value: object, part: str = "") -> Amount:
-    """A number, or a text of a number and what stands behind it; raises `Fault`."""
+    """Return an amount from a number, or from a text of a number and a unit. Raises `Fault`."""
     if isinstance(value, Amount):
         return value
     if isinstance(value, str):

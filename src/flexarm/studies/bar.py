@@ -1,4 +1,4 @@
-"""How far a study has come, in the terminal: runs done, and the time left."""
+"""Progress of a study in the terminal: finished runs, and remaining time."""
 
 import sys
 import time
@@ -8,12 +8,13 @@ from typing import Any, final
 from flexarm import escape
 
 PATIENCE = 1.0
-"""Seconds before the bar appears."""
+"""Time before the bar appears [s]."""
 
 
 @final
 class Bar:
-    """A bar on stderr, if that is a terminal; or a user's function; or nothing. It adds up what is done."""
+    """Progress display: a bar on stderr if that is a terminal, a user's function, or nothing. It counts finished
+    runs."""
 
     def __init__(self, total: int, label: str, wanted: Callable[[int, int], None] | bool):
         self._total, self._label, self._wanted = total, escape.line(label), wanted
@@ -23,7 +24,7 @@ class Bar:
         self._task: Any = None
 
     def __call__(self, runs: int) -> None:
-        """So many more runs are done."""
+        """Add a number of finished runs."""
         self._done += runs
         if callable(self._wanted):
             self._wanted(self._done, self._total)
@@ -31,7 +32,7 @@ class Bar:
             self._show()
 
     def say(self, text: str) -> None:
-        """A line above the bar, where there is to be one."""
+        """Write a line above the bar, if there may be a bar."""
         if self._wanted is not True or sys.stderr is None:
             return
         if self._shown is not None:
@@ -40,7 +41,7 @@ class Bar:
             print(f"flexarm: {escape.line(text)}", file=sys.stderr)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._shown is not None:
             self._shown.stop()
 

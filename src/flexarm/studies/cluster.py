@@ -1,4 +1,4 @@
-"""A cluster of Dask's: workers on this machine or on many, which need the package and no common folder."""
+"""Dask clusters: workers on this machine or on many, which need the package and no common folder."""
 
 import warnings
 from collections.abc import Callable, Set
@@ -10,17 +10,17 @@ from flexarm.errors import DescriptionError
 from flexarm.studies.executors import Died
 
 PATIENCE = 10.0
-"""Seconds for which a scheduler is waited for."""
+"""Longest wait for a scheduler [s]."""
 
 LOCAL = "local"
-"""In place of a scheduler's address: a cluster of this machine."""
+"""Name that stands for a cluster on this machine, in place of a scheduler's address."""
 
 
 @final
 class Cluster:
-    """The workers of a Dask scheduler, found by its address; "local" starts one with its workers here.
+    """Workers of the Dask scheduler at an address. "local" starts a scheduler with workers on this machine.
 
-    Raises `DescriptionError` where Dask is not installed, or nobody answers at the address.
+    Raises `DescriptionError` if Dask is not installed, or if no scheduler answers at the address.
     """
 
     ahead = 1_000_000
@@ -34,7 +34,7 @@ class Cluster:
         self._own: Any = None
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of a port for the dashboard that is taken: it gets another one
+                warnings.simplefilter("ignore")  # about a used port of the dashboard, which gets another one
                 if address == LOCAL:
                     self._own = LocalCluster(threads_per_worker=1)
                 self._client: Any = Client(self._own or address, timeout=PATIENCE, set_as_default=False)
@@ -57,7 +57,7 @@ class Cluster:
         return executor.submit(*work)  # type: ignore[no-any-return]
 
     def lost(self, error: BaseException) -> str:
-        if isinstance(error, CancelledError | OSError):  # CommClosedError is one
+        if isinstance(error, CancelledError | OSError):  # includes CommClosedError
             raise Died(f"the scheduler is gone: {type(error).__name__} {error}".rstrip())
         return f"{type(error).__name__}: {error}"
 

@@ -1,4 +1,4 @@
-"""A study carried out: chunk after chunk, or generation after generation, and its result."""
+"""Execution of a study, chunk after chunk or generation after generation, and its result."""
 
 import time
 import warnings
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 Progress = Callable[[int, int], None]
-"""Called with the runs that are done, and all of them."""
+"""Function that is called with the number of finished runs, and of all runs."""
 
 
 def check_progress(progress: object) -> None:
-    """Raise `DescriptionError` where it is neither true, false nor a function."""
+    """Raise `DescriptionError` unless the argument is true, false or a function."""
     if not (isinstance(progress, bool | np.bool_) or callable(progress)):
         raise DescriptionError(
             f"study: progress is {shown(progress)}; it must be true, false or a function of two numbers"
@@ -40,7 +40,7 @@ def check_progress(progress: object) -> None:
 
 
 def conduct(plan: Plan, executor: Any, folder: Any, progress: Progress | bool) -> "Dataset":
-    """The result of a study; see `study` for what goes wrong."""
+    """Return the result of a study. `study` lists the errors."""
     check_progress(progress)
     began = time.perf_counter()
     task, design = digest(plan.task), plan.design
@@ -96,7 +96,7 @@ def conduct(plan: Plan, executor: Any, folder: Any, progress: Progress | bool) -
 
 
 def _search(plan: Plan, design: WorstCase, task: str, work: Work, listed: list[Chunk]) -> None:
-    """Chunks of one generation after another, put on the list as they come."""
+    """Compute the chunks of one generation after another, and add them to the list."""
     sign = 1.0 if design.worst == "largest" else -1.0
 
     def evaluate(shares: Array) -> Array:
@@ -114,7 +114,7 @@ def _search(plan: Plan, design: WorstCase, task: str, work: Work, listed: list[C
 
 
 def _badness(work: Work, chunk: Chunk, outcome: str, sign: float) -> Array:
-    """How bad each run is: infinite where it has not come to its end, -infinite where it was not computed."""
+    """Return the badness of each run: infinite for a failed run, -infinite for one that was not computed."""
     part = work.done.get(chunk.key)
     if part is None:
         return np.full(chunk.runs, -np.inf)

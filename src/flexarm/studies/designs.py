@@ -1,4 +1,4 @@
-"""Designs: at which shares of their distributions the parameters are tried."""
+"""Designs: the shares of their distributions at which parameters are sampled."""
 
 import math
 from typing import Annotated, Any, Literal, final
@@ -35,28 +35,29 @@ Seed = Annotated[int, BeforeValidator(lambda value: checked_integer(value, 2**63
 
 @final
 class Random(Described):
-    """Independent random values. More runs of the same seed begin with the same ones."""
+    """Independent random values. More runs with the same seed begin with the same values."""
 
     type: Literal["random"] = "random"
     runs: Runs = 1000
     seed: Seed = 0
 
     def samples(self, quantiles: list[Quantile]) -> list[Array]:
-        """Values of each parameter, (runs,)."""
+        """Return the values of each parameter, (runs,)."""
         shares = np.random.default_rng(self.seed).random((self.runs, len(quantiles)))
         return _values(quantiles, shares)
 
 
 @final
 class LatinHypercube(Described):
-    """Random, but each parameter's values one from each of as many equally likely parts as there are runs."""
+    """Latin hypercube: random values with one value of each parameter in each of as many equally likely parts as
+    runs."""
 
     type: Literal["latin-hypercube"] = "latin-hypercube"
     runs: Runs = 1000
     seed: Seed = 0
 
     def samples(self, quantiles: list[Quantile]) -> list[Array]:
-        """Values of each parameter, (runs,)."""
+        """Return the values of each parameter, (runs,)."""
         from scipy.stats import qmc
 
         return _values(quantiles, qmc.LatinHypercube(len(quantiles), seed=_generator(self.seed)).random(self.runs))
@@ -64,9 +65,9 @@ class LatinHypercube(Described):
 
 @final
 class Sobol(Described):
-    """A scrambled Sobol sequence, which fills the space more evenly still; best with a power of two of runs.
+    """Scrambled Sobol sequence, which fills the space even more uniformly. It is best with a power of two of runs.
 
-    More runs of the same seed begin with the same ones.
+    More runs with the same seed begin with the same values.
     """
 
     type: Literal["sobol"] = "sobol"
@@ -74,7 +75,7 @@ class Sobol(Described):
     seed: Seed = 0
 
     def samples(self, quantiles: list[Quantile]) -> list[Array]:
-        """Values of each parameter, (runs,)."""
+        """Return the values of each parameter, (runs,)."""
         return _values(quantiles, _sobol(len(quantiles), self.runs, self.seed))
 
 
@@ -86,7 +87,7 @@ class Grid(Described):
     levels: Runs = 5
 
     def samples(self, quantiles: list[Quantile]) -> list[Array]:
-        """Values of each parameter, (runs,); the last one changes fastest."""
+        """Return the values of each parameter, (runs,). The last parameter changes fastest."""
         levels = [quantile.levels(self.levels) for quantile in quantiles]
         if (count := math.prod(map(len, levels))) > MOST_RUNS:
             raise Fault(
@@ -102,9 +103,9 @@ class Sensitivity(Described):
     Parameters
     ----------
     base : int
-        A power of two.
+        Number of rows, a power of two.
     confidence : float
-        Of the indices' bounds, which are found by bootstrap.
+        Confidence of the indices' bounds, which are computed by bootstrap.
     """
 
     type: Literal["sensitivity"] = "sensitivity"
@@ -113,10 +114,11 @@ class Sensitivity(Described):
     confidence: Annotated[float, BeforeValidator(lambda value: _between(value))] = 0.95
 
     def samples(self, quantiles: list[Quantile]) -> list[Array]:
-        """Values of each parameter: for each row of the base the blocks A, B, and A with one column of B each."""
+        """Return the values of each parameter: the blocks A, B, and A with one column of B each, for each row of the
+        base."""
         k = len(quantiles)
         a, b = np.split(_sobol(2 * k, self.base, self.seed), 2, axis=1)
-        shares = np.repeat(a[:, None, :], k + 2, axis=1)  # (base, block, k): whole rows stand together
+        shares = np.repeat(a[:, None, :], k + 2, axis=1)  # (base, block, k): rows of the base stay together
         shares[:, 1] = b
         for i in range(k):
             shares[:, 2 + i, i] = b[:, i]
@@ -130,9 +132,11 @@ class WorstCase(Described):
     Parameters
     ----------
     outcome : str
+        Name of the outcome.
     worst : "largest" or "smallest"
+        Direction of the search.
     runs : int
-        At most; the search ends earlier where all it tries has become alike.
+        Largest number of runs. The search ends earlier if all members have become equal.
     """
 
     type: Literal["worst-case"] = "worst-case"
@@ -162,7 +166,7 @@ def _sobol(columns: int, rows: int, seed: int) -> Array:
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(columns, seed=_generator(seed), bits=64)
-    return sequence.random_base2((rows - 1).bit_length())[:rows]  # SciPy warns of any other number
+    return sequence.random_base2((rows - 1).bit_length())[:rows]  # SciPy warns for other numbers
 
 
 def _values(quantiles: list[Quantile], shares: Array) -> list[Array]:

@@ -1,4 +1,4 @@
-"""One digest for equal things, in every process: what a study is, and what of it has been computed."""
+"""Digests that are equal for equal objects in every process. They identify a study and its computed parts."""
 
 import copyreg
 import dataclasses
@@ -21,19 +21,20 @@ from flexarm.version import __version__
 
 DEEPEST = 60
 MOST = 100_000
-"""Pieces of what a function finds around it: a figure, or a client of a cluster, has no end of them."""
+"""Largest number of pieces of a value that a function uses. A figure, or a client of a cluster, has no end of them."""
 
 
 @functools.cache
 def code_version() -> str:
-    """Of the package: its version, and a digest of its sources."""
+    """Return the version of the package with a digest of its sources."""
     return f"{__version__} {sources_digest(Path(__file__).parents[1])[:16]}"
 
 
 def digest(*things: Any) -> str:
-    """Of descriptions, numbers, arrays, functions and objects that pickle.
+    """Return the digest of descriptions, numbers, arrays, functions and objects that can be pickled.
 
-    A pickle itself would not do: of equal objects, two processes write different ones. Raises `DescriptionError`.
+    A pickle itself is not suitable, since two processes write different pickles of equal objects. Raises
+    `DescriptionError`.
     """
     found = hashlib.sha256()
     for piece in _pieces(things, 0):
@@ -92,16 +93,16 @@ def _pieces(thing: Any, depth: int) -> Iterator[bytes]:
 
 
 def _functions(function: types.FunctionType) -> Iterator[tuple[types.FunctionType, dict[str, Any]]]:
-    """A function and those of its module that it calls, each with the values that it takes from around it.
+    """Yield a function and the functions of its module that it calls, each with the outer values that it uses.
 
-    They are part of it: a function that was changed has not computed what lies there, nor one made with other numbers.
+    They are part of the digest, so that results of a changed function, or of other constants, are not used.
     """
     waiting, known = [function], {function}
     while waiting:
         each = waiting.pop()
         values: dict[str, Any] = {}
         for name, cell in zip(each.__code__.co_freevars, each.__closure__ or (), strict=True):
-            with suppress(ValueError):  # it is still empty
+            with suppress(ValueError):  # the cell is still empty
                 values[name] = cell.cell_contents
         values |= {name: each.__globals__[name] for name in _names(each.__code__) if name in each.__globals__}
         for name, value in [*values.items()]:
@@ -114,7 +115,7 @@ def _functions(function: types.FunctionType) -> Iterator[tuple[types.FunctionTyp
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """Of what code asks for, that of the functions inside it too."""
+    """Yield the names that code uses, including those in its inner functions."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
@@ -122,8 +123,11 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _held(value: Any, depth: int) -> Iterator[bytes]:
-    """What a function holds or finds around it; what does not pickle, as a module, or has no end is no number."""
-    if isinstance(value, types.FunctionType):  # of another module
+    """Yield pieces of a value that a function uses.
+
+    A value that cannot be pickled, such as a module, or that has too many pieces, counts only by its type.
+    """
+    if isinstance(value, types.FunctionType):  # a function of another module
         yield f"{value.__module__}.{value.__qualname__}".encode()
         return
     try:
@@ -136,11 +140,11 @@ def _held(value: Any, depth: int) -> Iterator[bytes]:
 
 
 def _reduced(thing: Any) -> Any:
-    """What pickle would write of an object."""
+    """Return the parts that pickle would write of an object."""
     try:
         special = copyreg.dispatch_table.get(type(thing))
         found = special(thing) if special else thing.__reduce_ex__(4)
-    except Exception as error:  # pickle raises many kinds, and the object's own code any
+    except Exception as error:  # pickle raises many kinds of error, and the object's own code may raise any
         raise DescriptionError(f"study: {shown(thing)} cannot be pickled: {error}") from None
     if isinstance(found, str):
         return found

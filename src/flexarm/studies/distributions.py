@@ -1,4 +1,4 @@
-"""What a parameter's values are: a distribution about its nominal value, in its unit."""
+"""Distributions of a parameter's values about its nominal value, in the unit of the parameter."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Protocol, Self, final
@@ -23,32 +23,33 @@ from flexarm.studies.amounts import AnyAmount, OptionalAmount, amount
 Array = np.ndarray
 
 EDGE = 1e-12
-"""How near to 0 and 1 a share of a distribution without bounds is taken."""
+"""Distance from 0 and 1 to which a share of an unbounded distribution is limited."""
 
 
 class Quantile(Protocol):
-    """A distribution with its numbers known."""
+    """Quantile function of a distribution for a certain parameter."""
 
     @property
     def bounded(self) -> bool:
-        """Whether all its values lie between two."""
+        """True if all values lie between two bounds."""
 
     def __call__(self, share: Array) -> Array:
-        """The values below which these shares of it lie, from 0 to 1."""
+        """Return the values below which these shares of the distribution lie, from 0 to 1."""
 
     def levels(self, count: int) -> Array:
-        """Values that stand for it on a grid: `count`, or as many as there are."""
+        """Return values that represent the distribution on a grid: `count` of them, or all if it has a finite
+        number."""
 
 
 @final
 class Uniform(Described):
-    """Any value between two, each as likely.
+    """Uniform distribution between two values.
 
     Parameters
     ----------
     low, high : float or str
-        In the parameter's unit; a text may have it behind ("12.5 kg"), or a share of the nominal value: "-10 %" is a
-        tenth below it.
+        Bounds in the unit of the parameter. A text may include the unit ("12.5 kg") or be a share of the nominal value:
+        "-10 %" is a tenth below it.
     """
 
     type: Literal["uniform"] = "uniform"
@@ -56,7 +57,7 @@ class Uniform(Described):
     high: AnyAmount
 
     def quantile(self, nominal: float | None, unit: str) -> Quantile:
-        """With the numbers of a parameter; raises `Fault`."""
+        """Return the quantile function for a parameter. Raises `Fault`."""
         low, high = (getattr(self, name).place(nominal, unit, name) for name in ("low", "high"))
         if not low < high:
             raise Fault("high", f"is {self.high} where low is {self.low}; it must be larger")
@@ -65,15 +66,16 @@ class Uniform(Described):
 
 @final
 class Normal(Described):
-    """Normal, about the nominal value unless another mean is given; truncated where it has bounds.
+    """Normal distribution about the nominal value, or about another mean. With bounds it is truncated.
 
     Parameters
     ----------
     deviation : float or str
-        Standard deviation, of the whole distribution where it is truncated.
+        Standard deviation of the distribution without truncation.
     mean : float or str, optional
+        Mean. Default: the nominal value.
     low, high : float or str, optional
-        Values beyond do not occur.
+        Bounds of the values.
     """
 
     type: Literal["normal"] = "normal"
@@ -83,7 +85,7 @@ class Normal(Described):
     high: OptionalAmount = None
 
     def quantile(self, nominal: float | None, unit: str) -> Quantile:
-        """With the numbers of a parameter; raises `Fault`."""
+        """Return the quantile function for a parameter. Raises `Fault`."""
         mean = _middle(self.mean, nominal, unit, "mean")
         deviation = self.deviation.width(nominal, unit, "deviation")
         if not deviation > 0:
@@ -99,14 +101,15 @@ class Normal(Described):
 
 @final
 class LogNormal(Described):
-    """Its logarithm is normal: positive, and half of the nominal value as likely as twice.
+    """Distribution with a normal logarithm. Values are positive, and half of the nominal value is as likely as twice of
+    it.
 
     Parameters
     ----------
     deviation : float or str
-        Standard deviation of the logarithm, a number or in %: "10 %" is 0.1, nearly a tenth of the median.
+        Standard deviation of the logarithm, a number or in %: "10 %" is 0.1, or nearly a tenth of the median.
     median : float or str, optional
-        Default: the nominal value.
+        Median. Default: the nominal value.
     """
 
     type: Literal["lognormal"] = "lognormal"
@@ -114,7 +117,7 @@ class LogNormal(Described):
     median: OptionalAmount = None
 
     def quantile(self, nominal: float | None, unit: str) -> Quantile:
-        """With the numbers of a parameter; raises `Fault`."""
+        """Return the quantile function for a parameter. Raises `Fault`."""
         median = _middle(self.median, nominal, unit, "median")
         if not median > 0:
             raise Fault("median", f"is {median:g}; it must be positive")
@@ -126,14 +129,14 @@ class LogNormal(Described):
 
 @final
 class Choice(Described):
-    """One of some values; a grid takes each of them.
+    """Choice from a list of values. A grid takes each of them.
 
     Parameters
     ----------
     values : list of float or str
-        Numbers as in `Uniform`; or words, for a scenario's field that is one.
+        Numbers as in `Uniform`, or words for a scenario's field that is a word.
     weights : list of float, optional
-        How often each occurs, beside the others; default all alike.
+        Relative frequencies of the values. Default: all equal.
     """
 
     type: Literal["choice"] = "choice"
@@ -151,7 +154,7 @@ class Choice(Described):
         return self
 
     def quantile(self, nominal: float | str | None, unit: str) -> Quantile:
-        """With the numbers of a parameter; raises `Fault`."""
+        """Return the quantile function for a parameter. Raises `Fault`."""
         weights = np.array(self.weights or [1.0] * len(self.values), dtype=float)
         written = [isinstance(value, str) for value in self.values]
         if isinstance(nominal, str) or (nominal is None and all(written)):
@@ -167,7 +170,7 @@ KINDS: dict[str, Any] = {cls.model_fields["type"].default: cls for cls in (Unifo
 
 
 def distribution(value: object) -> Distribution:
-    """A distribution: itself, a table with its type, or a list of values; raises `Fault`."""
+    """Return a distribution from itself, a table with its type, or a list of values. Raises `Fault`."""
     if isinstance(value, Uniform | Normal | LogNormal | Choice):
         return value
     if isinstance(value, Mapping):
@@ -196,12 +199,12 @@ def _middle(given: Any, nominal: float | None, unit: str, part: str) -> float:
     return nominal
 
 
-# -- with their numbers ------------------------------------------------------------------------------------------------
+# -- quantile functions ------------------------------------------------------------------------------------------------
 
 
 @final
 class Between:
-    """Uniform between two values."""
+    """Quantile function of a uniform distribution between two values."""
 
     bounded = True
 
@@ -212,13 +215,13 @@ class Between:
         return self._low + (self._high - self._low) * share
 
     def levels(self, count: int) -> Array:
-        """From one end to the other."""
+        """Return equally spaced values from one bound to the other."""
         return np.linspace(self._low, self._high, count) if count > 1 else self(np.array([0.5]))
 
 
 @final
 class Bell:
-    """Normal, perhaps truncated."""
+    """Quantile function of a normal distribution, which may be truncated."""
 
     def __init__(self, mean: float, deviation: float, low: float, high: float):
         self._mean, self._deviation = mean, deviation
@@ -232,13 +235,13 @@ class Bell:
         return self._mean + self._deviation * truncnorm.ppf(inside, *self._ends)
 
     def levels(self, count: int) -> Array:
-        """The middles of parts that are equally likely."""
+        """Return the medians of `count` equally likely parts."""
         return self((np.arange(count) + 0.5) / count)
 
 
 @final
 class Exponential:
-    """The exponential of another."""
+    """Quantile function of the exponential of another distribution."""
 
     def __init__(self, inner: Bell):
         self._inner = inner
@@ -248,13 +251,13 @@ class Exponential:
         return np.exp(self._inner(share))
 
     def levels(self, count: int) -> Array:
-        """Those of the other."""
+        """Return the exponentials of the other distribution's values."""
         return np.exp(self._inner.levels(count))
 
 
 @final
 class Listed:
-    """One of some values."""
+    """Quantile function of a choice from a list of values."""
 
     bounded = True
 
@@ -266,5 +269,5 @@ class Listed:
         return self._values[np.searchsorted(self._edges, share, side="right")]
 
     def levels(self, count: int) -> Array:
-        """All of them."""
+        """Return all values."""
         return self._values

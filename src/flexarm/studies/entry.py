@@ -1,4 +1,4 @@
-"""`fa.study`: parameters that vary, what is done for each of their values, and where."""
+"""`fa.study`: parameters, their distributions, the task for each of their values, and its execution."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 ARGUMENTS = ("until", "u", "q0", "qd0", "reference", "samples", "method", "rtol", "atol", "step", "spectral_radius")
-"""Of `simulate_many`, that a study of a model takes."""
+"""Arguments of `simulate_many` that a study of a model accepts."""
 
 
 def study(
@@ -56,60 +56,61 @@ def study(
     name: str = "",
     **arguments: Any,
 ) -> "Dataset":
-    """Runs for many values of some parameters, as an `xarray.Dataset` with dimension `run`.
+    """Return runs for many values of some parameters, as an `xarray.Dataset` with dimension `run`.
 
     Parameters
     ----------
     task : Scenario, str, path, Model or function
-        A scenario, or its name or file; a model, whose arm varies, under `arguments`; or a function that takes a table
-        of arrays (runs,), one for each parameter, and returns an array or a table of arrays whose first axis is the
-        runs. A function must be one that pickles.
+        One of three kinds of task. A scenario is given as an object, by its name or by its file. A model is given with
+        `arguments` of its runs. A function takes a table of arrays (runs,), one for each parameter, and returns an
+        array or a table of arrays whose first axis is the runs. It must be possible to pickle the function.
     parameters : dict
-        What varies, and how. Numbers of the arm go by their names, symbols or patterns, as in `fa.equations`; each that
-        a pattern fits varies on its own. Fields of the scenario go by dotted names: "controller.Kp",
-        "reference.duration", "controller.Kp.0" in a list. To each a distribution: `Uniform`, `Normal`, `LogNormal`,
-        `Choice` (module `flexarm.studies`), a table such as {"type": "uniform", "low": "-10 %", "high": "10 %"}, or a
-        list of values.
+        Distribution of each parameter by its name. Parameters of the arm are given by name, symbol or pattern, as in
+        `fa.equations`. All that match a pattern vary independently. Fields of the scenario have dotted names:
+        "controller.Kp", "reference.duration", "controller.Kp.0" in a list. A distribution is a `Uniform`, `Normal`,
+        `LogNormal` or `Choice` (module `flexarm.studies`), a table such as {"type": "uniform", "low": "-10 %", "high":
+        "10 %"}, or a list of values.
     design : str, dict or object
-        "random", "latin-hypercube" (default), "sobol", "grid", "sensitivity" (Sobol's indices), "worst-case"; or a
-        table with its `type` and fields; or one of the classes.
+        "random", "latin-hypercube" (default), "sobol", "grid", "sensitivity" (Sobol's indices), "worst-case", a table
+        with its `type` and fields, or an object of one of the classes.
     runs, seed : int, optional
-        Of the design; of "sensitivity" the base.
+        Number of runs and seed of the design. For "sensitivity", `runs` is the base.
     keep : list of str, optional
-        What is kept of each run: numbers (those of `fa.performance`, by default; "largest_deflection", "largest_input",
-        "effort", "energy_drift") and trajectories by their names in a result.
+        Values to store of each run: outcomes (default: those of `fa.performance`; also "largest_deflection",
+        "largest_input", "effort", "energy_drift") and trajectories by their names in a result.
     knows : "nominal" or "true"
-        Which arm the controllers and shapers are designed for: the nominal one, or that of each run.
+        Arm for which the controllers and shapers are designed: the nominal one, or that of each run.
     band, after : float
-        Of `fa.performance`.
+        Arguments of `fa.performance`.
     executor : optional
-        Default: processes on all cores. A number of processes (1: this one alone); any `concurrent.futures.Executor`;
-        the address of a Dask scheduler; or "local", Dask's cluster of this machine.
+        Place of the computation. Default: processes on all cores. A number of processes (1 for the calling process),
+        any `concurrent.futures.Executor`, the address of a Dask scheduler, or "local" for a Dask cluster on this
+        machine.
     folder : path, optional
-        Where finished chunks are kept. Started again after whatever end, the study goes on from there.
+        Folder for finished chunks. A study that was interrupted for any reason continues from this folder.
     chunk : int, optional
-        Runs that are computed, kept and lost together; default at most 64.
+        Number of runs that are computed, stored and lost together. Default: at most 64.
     progress : bool or callable
-        True: a bar in the terminal. A function is called with the number of runs done, and of all.
+        True for a bar in the terminal. A function is called with the number of finished runs, and of all runs.
     name : str
-        What the result is called; default the task's name.
+        Name of the result. Default: the name of the task.
     arguments
-        Of a model, those of `simulate_many`: until, u, q0, qd0, reference, samples, method, rtol, atol, step.
+        For a model, arguments of `simulate_many`: until, u, q0, qd0, reference, samples, method, rtol, atol, step.
 
     Returns
     -------
     xarray.Dataset
-        Coordinates (run): the parameters' values. Variables (run): the outcomes, and `status`, "completed" or why there
-        is none; trajectories (run, time, ...). "sensitivity" adds first_order and total_order (outcome, parameter), and
-        their bounds; "worst-case" the attribute `worst_run`.
+        Coordinates (run): the parameters' values. Variables (run): the outcomes, and `status`, which is "completed" or
+        the reason of a failure. Trajectories are over (run, time, ...). "sensitivity" adds first_order and total_order
+        (outcome, parameter), and their bounds. "worst-case" adds the attribute `worst_run`.
 
     Raises
     ------
     DescriptionError
-        Something asked for is not possible, or the folder belongs to another study.
+        If an argument is not valid, or the folder belongs to another study.
     SimulationError
-        The executor has died. What was finished is in the folder, and in its `result`. Ctrl-C instead ends the study
-        with a warning and returns what there is.
+        If the executor has died. Finished chunks are in the folder, and in the `result` of the error. After Ctrl-C the
+        study ends with a warning and returns the finished runs.
     """
     plan = planned(
         task,
@@ -144,7 +145,7 @@ def planned(
     arguments: Mapping[str, Any] | None = None,
     where: str = "study",
 ) -> Plan:
-    """The arguments of `study`, checked; messages begin with `where`."""
+    """Return the plan from the checked arguments of `study`. Messages begin with `where`."""
     with refused(where):
         title = checked_instance(name, str, "name")
         chosen = _design(design, runs, seed)
@@ -162,7 +163,7 @@ def planned(
 
 
 def _design(given: Any, runs: int | None, seed: int | None) -> Design:
-    """A design: one of the classes, its type, or a table; raises `Fault`."""
+    """Return a design from an object, its type, or a table. Raises `Fault`."""
     if isinstance(given, Design):
         table: dict[str, Any] = dict(given)
     elif isinstance(given, str):
@@ -223,7 +224,7 @@ def _model_task(model: Model, keep: Any, band: float, after: float, arguments: M
 
 
 def _varied(task: Task, parameters: Any) -> list[Varied]:
-    """What varies, pattern by pattern; raises `Fault` and `DescriptionError`."""
+    """Return the parameters that vary, pattern by pattern. Raises `Fault` and `DescriptionError`."""
     if not isinstance(parameters, Mapping) or not parameters:
         raise Fault("parameters", f"is {shown(parameters)}; it must be a table from names to distributions, not empty")
     found: dict[str, Varied] = {}
@@ -243,7 +244,7 @@ def _varied(task: Task, parameters: Any) -> list[Varied]:
 
 
 def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Names to distributions; TOML reads `upper.EI = {...}` as a table in a table."""
+    """Return distributions by name. TOML reads `upper.EI = {...}` as a table in a table."""
     found: dict[str, Any] = {}
     for name, given in parameters.items():
         tables = isinstance(given, Mapping) and given and "type" not in given
@@ -261,7 +262,7 @@ def _nominal(variable: Variable, given: Distribution) -> Any:
 
 
 def _check_times(task: Task, varied: list[Varied]) -> None:
-    """Trajectories stand over one row of times."""
+    """Raise `Fault` if trajectories would have different times."""
     kept_ = task.keep.trajectories if isinstance(task, ScenarioTask) else ()
     for each in varied if kept_ else ():
         name = each.variable.name

@@ -1,6 +1,7 @@
-"""Where chunks are computed: here, in processes of this machine, by an executor of the user's, or on a cluster.
+"""Places that compute chunks: this process, processes of this machine, an executor of the user, or a cluster.
 
-A place is asked to compute a chunk, and told who has failed with it before. It says that it has died by `Died`.
+A place receives a chunk to compute, with the workers that have failed with this chunk before. It raises `Died` if it
+can compute no more.
 """
 
 import multiprocessing
@@ -17,28 +18,29 @@ from flexarm.errors import DescriptionError
 
 
 class Died(Exception):
-    """A place that computes no more; the message says which and why."""
+    """A place can compute no more. The message names the place and the reason."""
 
 
 class Place(Protocol):
-    """Where chunks are computed."""
+    """A place that computes chunks."""
 
     @property
     def ahead(self) -> int:
-        """How many chunks it is given at once."""
+        """Number of chunks that the place receives at once."""
 
     @property
     def cores(self) -> int | None:
-        """How many a chunk may use; None: all there are."""
+        """Number of cores that a chunk may use. None for all cores."""
 
     def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
-        """Compute one: a function and its arguments; not where it has failed, if there is somebody else."""
+        """Start the computation of a chunk, given as a function and its arguments, on a worker that has not failed if
+        possible."""
 
     def lost(self, error: BaseException) -> str:
-        """Why a chunk did not come back whose worker has ended; raises `Died` where all have."""
+        """Return the reason why a chunk's worker has ended. Raises `Died` if all workers have."""
 
     def close(self, at_once: bool) -> None:
-        """Nothing more is wanted; at once: nor is what is being computed."""
+        """End the work. With `at_once`, cancel running computations as well."""
 
 
 @final
@@ -65,11 +67,11 @@ class Here:
 
 
 def _born(life: Connection, ready: Any) -> None:
-    """In a new process: it ends when the study's process does, however that ends, and leaves Ctrl-C to it."""
+    """Initialize a new process. It ends together with the study's process in every case, and ignores Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
-        wait([life])  # the other end is closed, also by a kill
+        wait([life])  # the other end is closed, even if its process is killed
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -78,10 +80,10 @@ def _born(life: Connection, ready: Any) -> None:
 
 @final
 class Pool:
-    """Processes of this machine, which end with this one.
+    """Processes of this machine, which end together with this one.
 
-    Where one of them ends before its time, those that worked beside it are lost with it: new ones are started. What was
-    under way is tried again, each chunk in a process of its own, so that one that kills processes harms no other.
+    If one of them ends early, the others of its pool are lost with it, and new ones are started. Interrupted chunks are
+    tried again, each in a process of its own, so that a chunk that kills processes harms no other.
     """
 
     cores = 1
@@ -111,13 +113,13 @@ class Pool:
             self._common = self._new(self._count)
         try:
             return self._common.submit(*work)
-        except BrokenExecutor:  # it is known to those under way, and here first
+        except BrokenExecutor:  # the running chunks report it as well; it is noticed here first
             self._common = self._new(self._count)
             return self._common.submit(*work)
         except RuntimeError as error:
             if "bootstrapping" not in str(error):
                 raise
-            raise SystemExit(1) from None  # a process of the pool runs the script again; the study itself will say so
+            raise SystemExit(1) from None  # a process of the pool runs the script again; the study reports it
 
     def lost(self, error: BaseException) -> str:
         if not isinstance(error, BrokenExecutor):
@@ -142,7 +144,7 @@ class Pool:
 
 @final
 class Given:
-    """An executor of the user's, which stays theirs: it is not shut down."""
+    """An executor of the user, which is not shut down."""
 
     ahead = 1_000_000
     cores = 1
@@ -153,7 +155,7 @@ class Given:
     def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
         try:
             return self._executor.submit(*work)
-        except RuntimeError as error:  # it is broken, or has been shut down
+        except RuntimeError as error:  # the executor is broken, or has been shut down
             raise Died(f"the executor takes no work: {error}") from None
 
     def lost(self, error: BaseException) -> str:

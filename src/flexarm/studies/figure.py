@@ -1,4 +1,4 @@
-"""A study's figure: how its outcomes are distributed, on what they depend, and how much."""
+"""Figure of a study: the distribution of its outcomes, and their dependence on the parameters."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +13,23 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MOST = 6
-"""Outcomes, and parameters, that a figure shows; the table has all."""
+"""Largest number of outcomes and of parameters in a figure. The table has all."""
 
 FEW, FAR = 20, 5
-"""Fewer runs are all drawn; and how far beyond most of them a value is that is not."""
+"""Number of runs below which all are drawn, and distance from most values at which a value is left out."""
 
 DOTS = 3000
-"""Runs that are drawn as dots, of more a random choice: more are one blot, and every so-many-th of a design is none."""
+"""Largest number of runs drawn as dots. Of more a random choice is drawn, since more dots merge into one area.
+
+Every n-th run of a design would not be representative.
+"""
 
 
 def draw(result: "Dataset") -> "Figure":
-    """A figure of a study's result: a row for each outcome, with its distribution and what it is over each parameter.
+    """Return a figure of a study's result: for each outcome its distribution, and its dependence on each parameter.
 
-    Of a sensitivity study the last panel of a row has the indices and their bounds. Raises `DescriptionError` for what
-    is no study's result.
+    For a sensitivity study the last panel of a row shows the indices and their bounds. Raises `DescriptionError` if the
+    argument is not a study's result.
     """
     with refused("draw"):
         checked_study(result)
@@ -61,7 +64,7 @@ def draw(result: "Dataset") -> "Figure":
 
 
 def _limits(y: np.ndarray) -> tuple[float, float] | None:
-    """Where the figure ends, if a few values are so far from the others that nothing would be seen of these."""
+    """Return the limits of an axis, if a few values are so far from the others that they would hide them, else None."""
     y = y[np.isfinite(y)]
     if len(y) < FEW:
         return None
@@ -73,7 +76,7 @@ def _limits(y: np.ndarray) -> tuple[float, float] | None:
 
 
 def _scaled(result: Any, name: str) -> tuple[np.ndarray, float, str]:
-    """Values of an outcome, a factor, and a label with its unit: small lengths are in millimetres."""
+    """Return the values of an outcome, a factor, and a label with its unit. Small lengths are in millimetres."""
     unit = result[name].attrs.get("units", "")
     y = result[name].values
     size = np.abs(y[np.isfinite(y)])

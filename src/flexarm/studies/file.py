@@ -1,4 +1,4 @@
-"""A study in a TOML file, or in the catalogue: a scenario, what varies in it, and how it is looked at."""
+"""Studies in TOML files or in the catalogue: a scenario, the parameters that vary, and the evaluation."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -34,16 +34,19 @@ class Study(Described):
     Parameters
     ----------
     name : str
+        Name of the study.
     scenario : str, dict or Scenario
-        Name of a bundled scenario, path of a scenario's .toml (from a study's file: relative to that file), or its
-        tables.
+        Name of a bundled scenario, path of a scenario's .toml file (relative to the file of the study), or its tables.
     arm : dict
-        Fields of the arm that are other than in the scenario, such as a payload.
+        Fields of the arm that differ from the scenario, such as a payload.
     parameters : dict
+        Parameters that vary, as in `study`.
     design : str or dict
+        Design of the study, as in `study`.
     keep, knows, band, after, chunk
         As in `study`.
     description : str
+        Description of the study in words.
     """
 
     name: Annotated[str, checks.title]
@@ -59,7 +62,7 @@ class Study(Described):
     chunk: Any = None
 
     def loaded_scenario(self) -> Scenario:
-        """The scenario itself, with the arm that it is about."""
+        """Return the scenario itself, with its arm as an object."""
         given = self.scenario
         try:
             if isinstance(given, Mapping):
@@ -75,7 +78,7 @@ class Study(Described):
             raise error.inside("arm", "Arm") from None
 
     def plan(self, runs: int | None = None) -> Plan:
-        """The study with everything checked; with another number of runs where one is given."""
+        """Return the checked plan of the study, optionally with another number of runs."""
         return planned(
             self.loaded_scenario(),
             self.parameters,
@@ -97,19 +100,19 @@ class Study(Described):
         progress: Progress | bool = True,
         runs: int | None = None,
     ) -> "Dataset":
-        """The result; see `study`."""
+        """Return the result of the study, see `study`."""
         return conduct(self.plan(runs), executor, folder, progress)
 
 
 def bundled_studies() -> tuple[str, ...]:
-    """Names of the studies that come with the package, sorted."""
+    """Return the sorted names of the studies that come with the package."""
     return catalogued("study")
 
 
 def load_study(name_or_path: str | PathLike[str]) -> Study:
-    """A bundled study by its name, or one from the path of a .toml file.
+    """Return a bundled study by its name, or a study from the path of a .toml file.
 
-    Raises `DescriptionError`, one line that begins with the file's name.
+    Raises `DescriptionError` with a line that begins with the file's name.
     """
     file, given, folder = located("load_study", "study", name_or_path)
     table = read_toml(file, given)

@@ -1,4 +1,4 @@
-"""Chunks on disk: one file each, whole or not there, under the name of its digest."""
+"""Chunks on disk: one file each, complete or absent, named by its digest."""
 
 import json
 import os
@@ -22,20 +22,21 @@ MOST_BYTES = 1_000_000
 
 @final
 class Folder:
-    """Where the chunks of one study are kept.
+    """Folder with the chunks of one study.
 
     Parameters
     ----------
     path : str or path
-        Made if it is not there.
+        Path of the folder, which is created if it does not exist.
     study : str
-        Digest of what the study is, whatever the number of its runs and the version of the code.
+        Digest that identifies the study, for any number of runs and any version of the code.
     name : str
+        Name of the study.
 
     Raises
     ------
     DescriptionError
-        Where it belongs to another study, holds other things, or cannot be written.
+        If the folder belongs to another study, contains other files, or cannot be written.
     """
 
     def __init__(self, path: str | PathLike[str], study: str, name: str):
@@ -53,11 +54,11 @@ class Folder:
 
     @property
     def lock(self) -> Path:
-        """The file that tells whether somebody is at work here."""
+        """Path of the file that is locked while a process works in the folder."""
         return self.path / LOCK
 
     def get(self, chunk: Chunk) -> "Dataset | None":
-        """A chunk that has been computed; None where it has not, or where its file is damaged."""
+        """Return a computed chunk, or None if it is missing or its file is damaged."""
         path = self._file(chunk)
         if not path.is_file():
             return None
@@ -68,7 +69,7 @@ class Folder:
         return found if found.attrs.get("chunk") == chunk.key and found.sizes.get("run") == chunk.runs else None
 
     def put(self, chunk: Chunk, part: "Dataset") -> None:
-        """Keep a chunk; raises `DescriptionError` where it cannot be written."""
+        """Store a chunk. Raises `DescriptionError` if it cannot be written."""
         content = netcdf.image(part.assign_attrs(chunk=chunk.key))
         write_whole(self._file(chunk), content, netcdf.seal(content), durable=True)
 
@@ -76,7 +77,7 @@ class Folder:
         return self.path / f"{chunk.key[:32]}.nc"
 
     def _contents(self) -> dict[str, Any] | None:
-        """What the folder says of itself; None where it is new."""
+        """Return the description of the study in the folder, or None if the folder is new."""
         path = self.path / CONTENTS
         try:
             with open(path, "rb") as file:

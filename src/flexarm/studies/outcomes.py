@@ -1,4 +1,4 @@
-"""What a study keeps of each run: numbers that say what the motion was worth, and trajectories where wanted."""
+"""Values that a study stores of each run: scalar outcomes of the motion, and optionally trajectories."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,13 +19,14 @@ Array = np.ndarray
 @final
 @dataclass(frozen=True)
 class Outcome:
-    """A number of a run.
+    """A scalar outcome of a run.
 
     Attributes
     ----------
     unit, meaning : str
+        Unit and meaning of the outcome.
     needs : tuple of str
-        Variables of the run's result.
+        Variables of the run's result that the outcome needs.
     """
 
     unit: str
@@ -43,7 +44,7 @@ PERFORMANCE = {
     "peak": Outcome("N m or N", "largest input", FOLLOWED),
     "energy": Outcome("J", "energy of the inputs, braking counted like driving", FOLLOWED),
 }
-"""Numbers of `fa.performance`: of a run that follows a reference."""
+"""Outcomes of `fa.performance`, for a run that follows a reference."""
 
 OTHERS: dict[str, tuple[Outcome, Callable[["Dataset"], float]]] = {
     "largest_deflection": (
@@ -63,11 +64,11 @@ OTHERS: dict[str, tuple[Outcome, Callable[["Dataset"], float]]] = {
         lambda run: float(run.attrs["energy_drift"]),
     ),
 }
-"""Numbers of any run."""
+"""Outcomes of any run."""
 
 RESERVED: tuple[str, ...] = ("run", "status", "run_lost", "parameter", "outcome", "indices_rows")
 RESERVED += tuple(f"{order}{end}" for order in ("first_order", "total_order") for end in ("", "_low", "_high"))
-"""Names of a result's own."""
+"""Reserved names of a study's result."""
 
 OUTCOMES = PERFORMANCE | {name: outcome for name, (outcome, _) in OTHERS.items()}
 DEFAULT_FOLLOWING = ("error", "settling", "overshoot", "residual", "peak", "energy")
@@ -78,13 +79,14 @@ TRAJECTORIES = (*results.VARIABLES, *results.FOLLOWED)
 @final
 @dataclass(frozen=True)
 class Keep:
-    """What is kept of each run, by its names.
+    """Names of the values that are stored of each run.
 
     Attributes
     ----------
     outcomes, trajectories : tuple of str
+        Names of outcomes and of trajectories.
     band, after : float
-        Of `fa.performance`.
+        Arguments of `fa.performance`.
     """
 
     outcomes: tuple[str, ...]
@@ -93,12 +95,12 @@ class Keep:
     after: float = 0.0
 
     def needs(self) -> tuple[str, ...]:
-        """Variables of a run's result that must be computed."""
+        """Return the variables of a run's result that must be computed."""
         needed = [name for outcome in self.outcomes for name in OUTCOMES[outcome].needs]
         return tuple(dict.fromkeys([*needed, *self.trajectories]))
 
     def numbers(self, run: "Dataset") -> dict[str, float]:
-        """The outcomes of a run that has ended well."""
+        """Return the outcomes of a completed run."""
         found: dict[str, float] = {}
         if wanted := [name for name in self.outcomes if name in PERFORMANCE]:
             worth = performance(run, self.band, self.after)
@@ -107,7 +109,8 @@ class Keep:
 
 
 def kept(names: object, follows: bool, band: float, after: float) -> Keep:
-    """What is kept, from a list of names; by default the numbers that fit the run. Raises `Fault`."""
+    """Return the values to store, from a list of names. By default they are the outcomes that fit the run. Raises
+    `Fault`."""
     if names is None:
         return Keep(DEFAULT_FOLLOWING if follows else DEFAULT_FREE, (), band, after)
     given = checked_names(names, "a list of names", "keep")
@@ -129,7 +132,7 @@ def kept(names: object, follows: bool, band: float, after: float) -> Keep:
 
 
 class Rows:
-    """Runs of a chunk, one after another, on their way to a dataset."""
+    """Runs of a chunk, collected one after another into a dataset."""
 
     def __init__(self, count: int, keep: Keep):
         self._count, self._keep = count, keep
@@ -139,11 +142,11 @@ class Rows:
         self._labels: Any = None
 
     def failed(self, i: int, why: str) -> None:
-        """Run i has not ended well."""
+        """Record that run i has failed."""
         self._status[i] = why
 
     def put(self, i: int, run: "Dataset") -> None:
-        """Run i has ended well."""
+        """Add the completed run i."""
         try:
             numbers = self._keep.numbers(run)
         except Exception as error:
@@ -161,7 +164,7 @@ class Rows:
             self._labels = run[list(self._keep.trajectories)]
 
     def dataset(self) -> "Dataset":
-        """All of them, with dimension run."""
+        """Return all runs as a dataset with dimension run."""
         import xarray as xr
 
         found: Any = {name: ("run", values) for name, values in self._numbers.items()}
@@ -174,7 +177,7 @@ class Rows:
 
 
 def of_function(value: object, count: int, names: Iterable[str]) -> "Dataset":
-    """What a function has returned for so many runs: an array, or a table of arrays; raises `Fault`."""
+    """Return the result of a function for `count` runs, which is an array or a table of arrays. Raises `Fault`."""
     import xarray as xr
 
     table = value if isinstance(value, Mapping) else {"value": value}

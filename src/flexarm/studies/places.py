@@ -1,4 +1,4 @@
-"""Which place a user means."""
+"""Choice of the place that computes the chunks of a study."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from flexarm.studies.executors import Given, Here, Place, Pool
 
 
 def place_of(executor: object, say: Callable[[str], None]) -> Place:
-    """The place that a user means: None, a number of processes, an executor, "local" or a scheduler's address."""
+    """Return the place for an argument: None, a number of processes, an executor, "local" or a scheduler's address."""
     if executor is None:
         return Pool(os.cpu_count() or 1)
     if isinstance(executor, Executor):

@@ -1,4 +1,4 @@
-"""A study before it is carried out: what is done, what varies and how, at which samples."""
+"""Plan of a study before its execution: the task, the parameters with their distributions, and the design."""
 
 from dataclasses import dataclass
 from typing import final
@@ -14,13 +14,13 @@ Array = np.ndarray
 
 LARGEST_CHUNK = 64
 PARTS = 16
-"""Chunks that a small study has at least, if it has the runs."""
+"""Smallest number of chunks in a small study, if it has enough runs."""
 
 
 @final
 @dataclass(frozen=True)
 class Varied:
-    """A parameter: what varies, and how."""
+    """A parameter and its distribution."""
 
     variable: Variable
     quantile: Quantile
@@ -29,12 +29,13 @@ class Varied:
 @final
 @dataclass(frozen=True)
 class Plan:
-    """A study.
+    """A study with all arguments checked.
 
     Attributes
     ----------
     size : int or None
-        Runs of a chunk; None: as many as its number of runs asks for, whatever the machine, which may change.
+        Number of runs in a chunk. None for a number that follows from the number of runs alone, since the machine may
+        change.
     """
 
     task: Task
@@ -45,23 +46,24 @@ class Plan:
 
     @property
     def names(self) -> list[str]:
-        """Of the parameters."""
+        """Names of the parameters."""
         return [each.variable.name for each in self.varied]
 
     @property
     def quantiles(self) -> list[Quantile]:
-        """Of the parameters."""
+        """Quantile functions of the parameters."""
         return [each.quantile for each in self.varied]
 
     def identity(self) -> str:
-        """Digest of what the study is; one with more runs is the same, and goes on from those there are."""
+        """Return a digest that identifies the study. A study with more runs has the same digest and continues the
+        earlier one."""
         design = {name: x for name, x in dict(self.design).items() if name not in ("runs", "base", "confidence")}
         return digest(self.task, self.names, self.quantiles, design)
 
     def samples(self, values: list[Array]) -> Samples:
-        """Values of the parameters, (runs,) each, by their names."""
+        """Return the values of the parameters, (runs,) each, by their names."""
         return dict(zip(self.names, values, strict=True))
 
     def chunk_size(self, runs: int) -> int:
-        """Runs of a chunk in a study of so many."""
+        """Return the number of runs in a chunk for this number of runs in the study."""
         return self.size or min(LARGEST_CHUNK, 2 ** max(0, (runs // PARTS).bit_length() - 1))

@@ -1,4 +1,4 @@
-"""What a study becomes: one dataset of all its runs, with names and units."""
+"""Result of a study: one dataset of all its runs, with names and units."""
 
 from os import PathLike
 from pathlib import Path
@@ -24,7 +24,7 @@ Array = np.ndarray
 
 
 def assembled(plan: Plan, listed: list[Chunk], work: Work, seconds: float) -> "Dataset":
-    """All runs in their order; those of chunks that are missing have NaN, and say why in their status."""
+    """Return all runs in their order. Runs of missing chunks have NaN, and the reason in their status."""
     import xarray as xr
 
     known = next(iter(work.done.values()), None)
@@ -75,13 +75,14 @@ def assembled(plan: Plan, listed: list[Chunk], work: Work, seconds: float) -> "D
 
 
 def save(result: "Dataset", path: str | PathLike[str]) -> Path:
-    """Write a study's result as NetCDF and return its path; raises `DescriptionError` where it cannot be written."""
+    """Write a study's result as NetCDF and return its path. Raises `DescriptionError` if it cannot be written."""
     content = netcdf.image(result)
     return write_whole(checked_path(path), content, netcdf.seal(content), durable=True)
 
 
 def load(path: str | PathLike[str]) -> "Dataset":
-    """The result that `save` wrote; raises `DescriptionError` for a file that is not there, or is none."""
+    """Return the result that `save` wrote. Raises `DescriptionError` if the file does not exist or is not such a
+    result."""
     found = netcdf.read(path)
     with refused(str(path)):
         checked_study(found)
@@ -89,18 +90,18 @@ def load(path: str | PathLike[str]) -> "Dataset":
 
 
 def checked_study(result: Any) -> None:
-    """Raise `Fault` for what is no study's result."""
+    """Raise `Fault` if the argument is not a study's result."""
     from xarray import Dataset
 
     if not isinstance(result, Dataset) or not {"outcomes", "parameters", "design", "name"} <= {*result.attrs}:
         raise Fault("result", f"is {shown(result)}; it must be a Dataset, as study gives it")
-    for key in ("outcomes", "parameters"):  # a file holds one word where there was a list of one
+    for key in ("outcomes", "parameters"):  # a file has one word in place of a list of one
         given = result.attrs[key]
         result.attrs[key] = [given] if isinstance(given, str) else [str(name) for name in given]
 
 
 def _missing(known: "Dataset | None", outcomes: list[str], runs: int, why: str) -> "Dataset":
-    """Runs that are not there, with the variables of others."""
+    """Return missing runs with the variables of the others."""
     import xarray as xr
 
     status = ("run", np.array([why] * runs, dtype=object))
@@ -114,7 +115,7 @@ def _missing(known: "Dataset | None", outcomes: list[str], runs: int, why: str) 
 
 
 def _worst(result: "Dataset", design: WorstCase) -> int:
-    """Number of the worst run: one that has failed before any other; -1 where none was computed."""
+    """Return the number of the worst run, or -1 if none was computed. A failed run is worse than any other."""
     failed = np.flatnonzero([text not in ("completed", "not computed") for text in result.status.values])
     if len(failed):
         return int(failed[0])

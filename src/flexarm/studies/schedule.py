@@ -1,4 +1,4 @@
-"""Chunk after chunk until all are done: kept as they come, tried again where they fail, then reported."""
+"""Schedule of chunks until all are done: stored as they finish, repeated on failure, then reported."""
 
 from collections import deque
 from collections.abc import Callable
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 TRIES = 2
 
 LOOK = 0.2
-"""Seconds between two looks at what is under way, where nothing comes back."""
+"""Time between two checks of running chunks while no result arrives [s]."""
 
 
 @final
 @dataclass
 class Work:
-    """The chunks of a study that are done, and those that could not be.
+    """Finished and failed chunks of a study.
 
     Attributes
     ----------
     done : dict
-        By their keys.
+        Finished chunks by key.
     failed : dict
-        Why, by their keys.
+        Reasons of failures by key.
     found : int
-        Runs that lay there already.
+        Number of runs that were already in the folder.
     """
 
     task: Task
@@ -46,13 +46,13 @@ class Work:
     found: int = 0
 
     def do(self, chunks: list[Chunk]) -> None:
-        """Compute what is not there yet.
+        """Compute the chunks that are missing.
 
-        Raises `Died` where the executor does, and `DescriptionError` where a chunk cannot be kept; those before are.
+        Raises `Died` if the executor does, and `DescriptionError` if a chunk cannot be stored. Earlier chunks remain.
         """
         waiting = deque(chunk for chunk in chunks if not self._found(chunk))
         running: dict[Future[Any], Chunk] = {}
-        tried: dict[str, list[str]] = {}  # who has failed with a chunk
+        tried: dict[str, list[str]] = {}  # workers that have failed with a chunk
 
         def begin(chunk: Chunk) -> None:
             before = frozenset(tried.get(chunk.key, ()))
@@ -64,7 +64,7 @@ class Work:
                 while waiting and len(running) < self.place.ahead:
                     begin(waiting.popleft())
                 wait(running, LOOK, FIRST_COMPLETED)
-                for future in [future for future in running if future.done()]:  # in the order in which they went out
+                for future in [future for future in running if future.done()]:  # in the order of submission
                     chunk = running.pop(future)
                     found = self._result(future)
                     if not isinstance(found, Failure):
@@ -81,7 +81,7 @@ class Work:
                         self.failed[chunk.key] = found.why
                         self.progress(chunk.runs)
         except (Died, KeyboardInterrupt):
-            for future, chunk in running.items():  # that have come meanwhile
+            for future, chunk in running.items():  # chunks that have finished in the meantime
                 ended = future.done() and not future.cancelled() and future.exception() is None
                 if ended and not isinstance(found := future.result(), Failure):
                     self._keep(chunk, found)
@@ -92,7 +92,7 @@ class Work:
             return future.result()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # CancelledError is no Exception
+        except BaseException as error:  # CancelledError is not an Exception
             return Failure(self.place.lost(error), "a worker that has ended")
 
     def _found(self, chunk: Chunk) -> bool:
@@ -105,7 +105,7 @@ class Work:
         return False
 
     def _unlike(self, part: "Dataset") -> str:
-        """Why a chunk cannot stand beside those before; "" where it can."""
+        """Return the reason why a chunk does not fit the earlier chunks, or "" if it does."""
         first = next(iter(self.done.values()), part)
         for name in part.data_vars:
             one, other = (each[name].shape[1:] if name in each else () for each in (part, first))
@@ -118,7 +118,7 @@ class Work:
         if self.folder is not None:
             try:
                 self.folder.put(chunk, part)
-            except DescriptionError as error:  # a disk that has filled up meanwhile; the runs are in the result
+            except DescriptionError as error:  # the disk is full; the runs are in the result
                 self.folder, fault = None, str(error)
         self.done[chunk.key] = part
         self.progress(chunk.runs)

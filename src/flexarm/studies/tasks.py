@@ -1,4 +1,4 @@
-"""What is done for each sample: a scenario, a model under arguments of `simulate`, or a function."""
+"""Tasks of a study for each sample: a scenario, a model with arguments of `simulate_many`, or a function."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Array = np.ndarray
 Samples = Mapping[str, Array]
-"""Values of each parameter, (runs,): numbers or words."""
+"""Values of each parameter, (runs,), which are numbers or words."""
 
 TABLES = ("until", "samples", "input", "reference", "controller", "solver", "initial")
 """Fields of a scenario that a parameter may belong to."""
@@ -32,24 +32,26 @@ TABLES = ("until", "samples", "input", "reference", "controller", "solver", "ini
 
 MODELS: dict[str, Model] = {}
 ARGUMENTS: dict[str, dict[str, Any]] = {}
-"""What this process has used last, by what it is of: a model, arguments of runs."""
+"""Objects that this process has used last, by their digests: a model, and arguments of runs."""
 
 
 TOGETHER = {"controller", "initial"}
-"""Those in which runs that go together may differ."""
+"""Fields of a scenario that may differ in runs of one batch."""
 
 
 @final
 @dataclass(frozen=True)
 class Variable:
-    """Something that a study can vary.
+    """A parameter that a study can vary.
 
     Attributes
     ----------
     name : str
+        Name of the parameter.
     nominal : float, str or None
-        None where it is not known.
+        Nominal value, or None if it is unknown.
     unit, meaning : str
+        Unit and meaning of the parameter.
     """
 
     name: str
@@ -59,38 +61,40 @@ class Variable:
 
 
 class Task(Protocol):
-    """What is done for each sample. It pickles, and equal ones have equal digests."""
+    """Task for each sample. It can be pickled, and equal tasks have equal digests."""
 
     @property
     def title(self) -> str:
-        """What it is called in messages and figures."""
+        """Name in messages and figures."""
 
     @property
     def outcomes(self) -> dict[str, tuple[str, str]]:
-        """Unit and meaning of each number that is kept; empty where that is not known before."""
+        """Unit and meaning of each stored outcome. Empty if they are unknown in advance."""
 
     def variables(self, pattern: str) -> list[Variable]:
-        """What a name or a pattern fits; raises `DescriptionError`, which lists what there is."""
+        """Return the parameters that match a name or a pattern. Raises `DescriptionError`, which lists all
+        parameters."""
 
     def check(self, samples: Samples) -> None:
-        """Raise `DescriptionError` where the first of the samples cannot be what is asked for."""
+        """Raise `DescriptionError` if the first sample is not possible."""
 
     def run(self, samples: Samples) -> "Dataset":
-        """The runs of these samples, with dimension run; a run that fails says so in its status."""
+        """Return the runs of these samples, with dimension run. A failed run has the reason in its status."""
 
 
 @final
 @dataclass(frozen=True)
 class ScenarioTask:
-    """A scenario, whose arm and fields vary.
+    """A scenario whose arm and fields vary.
 
     Attributes
     ----------
     scenario : Scenario
-        With its arm itself.
+        Scenario with its arm as an object.
     keep : Keep
+        Values to store of each run.
     knows : "nominal" or "true"
-        Which arm controllers and shapers are designed for: the nominal one, or each run's own.
+        Arm for which controllers and shapers are designed: the nominal one, or each run's own.
     """
 
     scenario: Scenario
@@ -111,7 +115,7 @@ class ScenarioTask:
             return [Variable(name, fields[name]) for name in chosen]
         table, _, rest = pattern.partition(".")
         if table == "controller" and rest and "*" not in rest and self.scenario.controller is not None:
-            return [Variable(pattern)]  # one that is not given, such as a delay; `check` knows whether there is one
+            return [Variable(pattern)]  # not given, such as a delay; `check` finds out whether it exists
         if table in TABLES:
             there = f"{', '.join(fields)}{meant(pattern, fields)}"
             raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {there}")
@@ -122,7 +126,8 @@ class ScenarioTask:
         scenario.check(scenario.loaded_arm())
 
     def run(self, samples: Samples) -> "Dataset":
-        """Runs that differ in their arms, controllers and initial states go together, others one by one."""
+        """Return the runs. Those that differ only in arms, controllers and initial states are batched, others run one
+        by one."""
         count = len(next(iter(samples.values())))
         rows = Rows(count, self.keep)
         names = [name for name in samples if name.partition(".")[0] not in TABLES]
@@ -144,7 +149,7 @@ class ScenarioTask:
                 self._all(rows, model, asked)
                 return rows.dataset()
             except DescriptionError:
-                pass  # one of them cannot be computed; each tells for itself
+                pass  # one of them cannot be computed; each reports its own error
         for i, (each, arguments) in asked.items():
             try:
                 if one_design:
@@ -156,7 +161,7 @@ class ScenarioTask:
         return rows.dataset()
 
     def _all(self, rows: Rows, model: Model, asked: dict[int, tuple[Model, dict[str, Any]]]) -> None:
-        """Runs in lanes."""
+        """Compute runs as a SIMD batch."""
         models = {i: each for i, (each, _) in asked.items()}
         arguments = [each for _, each in asked.values()]
         whole = dict(arguments[0])
@@ -168,15 +173,15 @@ class ScenarioTask:
         simulated(rows, model, models, whole)
 
     def _one_design(self) -> bool:
-        """Whether what is designed for the nominal arm serves every arm, as `simulate_many` has it."""
+        """Return True if the design for the nominal arm serves every arm, as in `simulate_many`."""
         return self.knows == "nominal" or self.scenario.reference is None
 
     def _arguments(self, model: Model, samples: Samples, i: int) -> dict[str, Any]:
         asked = self._at(samples, i).arguments(model) | {"keep": self.keep.needs()}
-        return {name: value for name, value in asked.items() if name != "record"}  # an outcome is of the arm
+        return {name: value for name, value in asked.items() if name != "record"}  # outcomes belong to the arm
 
     def _designed(self, model: Model) -> dict[str, Any]:
-        """The arguments of runs that differ in their arms alone, what is designed for the nominal one ready."""
+        """Return the arguments of runs that differ only in their arms, with the design for the nominal arm done."""
 
         def made() -> dict[str, Any]:
             arguments = self._arguments(model, {}, 0)
@@ -185,7 +190,7 @@ class ScenarioTask:
         return _last(ARGUMENTS, digest(self.scenario, self.keep, model.fingerprint), made)
 
     def _at(self, samples: Samples, i: int) -> Scenario:
-        """The scenario of one sample, but for its arm."""
+        """Return the scenario of one sample, except for its arm."""
         changes = {name: x[i] for name, x in samples.items() if name.partition(".")[0] in TABLES}
         return changed(self.scenario, changes) if changes else self.scenario
 
@@ -193,14 +198,16 @@ class ScenarioTask:
 @final
 @dataclass(frozen=True)
 class ModelTask:
-    """An arm under arguments of `simulate_many`; numbers of the arm vary.
+    """An arm with arguments of `simulate_many` and varying parameters.
 
     Attributes
     ----------
     arm : Arm
+        Nominal arm.
     arguments : dict
-        The same for all runs.
+        Arguments that are the same for all runs.
     keep : Keep
+        Values to store of each run.
     """
 
     arm: Arm
@@ -247,7 +254,7 @@ class ModelTask:
         try:
             if models:
                 simulated(rows, model, models, arguments)
-        except DescriptionError:  # of one of them, or of what is asked of all
+        except DescriptionError:  # the error of one of them, or of the arguments of all
             for i, each in models.items():
                 try:
                     simulated(rows, model, {i: each}, arguments)
@@ -259,7 +266,7 @@ class ModelTask:
 @final
 @dataclass(frozen=True)
 class FunctionTask:
-    """A function of samples: of a table of arrays (runs,), one for each parameter; it returns outcomes likewise."""
+    """A function of samples, from a table of arrays (runs,), one for each parameter, to outcomes in the same form."""
 
     function: Callable[[dict[str, Array]], Any]
 
@@ -279,15 +286,15 @@ class FunctionTask:
 
     def run(self, samples: Samples) -> "Dataset":
         with refused(f"study: the function {self.title}"):
-            own = {name: values.copy() for name, values in samples.items()}  # a function may change what it is given
+            own = {name: values.copy() for name, values in samples.items()}  # a function may modify its arguments
             return of_function(self.function(own), len(next(iter(samples.values()))), samples)
 
 
-# -- numbers of an arm -------------------------------------------------------------------------------------------------
+# -- parameters of an arm ----------------------------------------------------------------------------------------------
 
 
 def numbers(arm: Arm, pattern: str) -> list[Variable]:
-    """Those that a pattern fits; raises `DescriptionError`, which lists what there is."""
+    """Return the parameters that match a pattern. Raises `DescriptionError`, which lists all parameters."""
     try:
         found = Model(arm, vary=[pattern]).varied
     except DescriptionError as error:
@@ -296,21 +303,21 @@ def numbers(arm: Arm, pattern: str) -> list[Variable]:
 
 
 def varied(arm: Arm, names: list[str]) -> Model:
-    """The nominal model in which these numbers vary, the same for all chunks that a process computes."""
+    """Return the nominal model in which these parameters vary. All chunks of a process share it."""
     return _last(MODELS, digest(arm, names), lambda: Model(arm, vary=names))
 
 
 def _last(known: dict[str, T], key: str, make: Callable[[], T]) -> T:
-    """What was made last, if it is of this key, else made now."""
+    """Return the object that was made last if its key is the same, else make a new one."""
     if (found := known.get(key)) is None:
         found = make()
-        known.clear()  # what another thread has just made is still its own
+        known.clear()  # an object that another thread has just made stays its own
         known[key] = found
     return found
 
 
 def simulated(rows: Rows, model: Model, models: Mapping[int, Model], arguments: Mapping[str, Any]) -> None:
-    """Runs in lanes: of these models, each the given one with other numbers, by their places among the rows."""
+    """Simulate runs as a SIMD batch. `models` has their models by row, each the given model with other parameters."""
     p = np.array([each.p for each in models.values()]) if model.varied else None
     found = simulate_many(model, p=p, runs=len(models), progress=False, **arguments)
     for k, i in enumerate(models):
@@ -324,7 +331,7 @@ def simulated(rows: Rows, model: Model, models: Mapping[int, Model], arguments: 
 
 
 def described(keep: Keep) -> dict[str, tuple[str, str]]:
-    """Unit and meaning of the numbers that are kept."""
+    """Return unit and meaning of the stored outcomes."""
     return {name: (OUTCOMES[name].unit, OUTCOMES[name].meaning) for name in keep.outcomes}
 
 
@@ -332,7 +339,7 @@ def described(keep: Keep) -> dict[str, tuple[str, str]]:
 
 
 def leaves(scenario: Scenario) -> dict[str, float | str]:
-    """Numbers and words of a scenario by their dotted names; the place in a list is a number from 0."""
+    """Return the numbers and words of a scenario by their dotted names. Items of a list are numbered from 0."""
     found: dict[str, float | str] = {}
 
     def collect(name: str, value: Any) -> None:
@@ -351,7 +358,7 @@ def leaves(scenario: Scenario) -> dict[str, float | str]:
 
 
 def plain(value: Any) -> Any:
-    """A part of a scenario as tables and lists, as in its file."""
+    """Return a part of a scenario as tables and lists, as in its file."""
     if isinstance(value, Described | Mapping):
         return {name: plain(item) for name, item in dict(value).items() if item is not None}
     if isinstance(value, list | tuple):
@@ -360,7 +367,7 @@ def plain(value: Any) -> Any:
 
 
 def changed(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
-    """The scenario with other values of some fields; raises `DescriptionError` where it does not allow them."""
+    """Return the scenario with other values of some fields. Raises `DescriptionError` if they are not allowed."""
     tables = {name: plain(getattr(scenario, name)) for name in {name.partition(".")[0] for name in changes}}
     whole = leaves(scenario)
     for name, value in changes.items():

@@ -1,4 +1,4 @@
-"""A chunk of a study: some of its samples, as it is computed by whoever takes it."""
+"""Chunks of a study: some of its samples, and their computation by a worker."""
 
 import os
 import sys
@@ -15,21 +15,22 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 LONGEST = 500
-"""Characters of what is said of a chunk that fails."""
+"""Largest number of characters of the error message of a failed chunk."""
 
 
 @final
 @dataclass(frozen=True)
 class Chunk:
-    """Some runs.
+    """Some runs of a study.
 
     Attributes
     ----------
     first : int
         Number of the first run in the study.
     samples : dict of ndarray, (runs,)
+        Values of each parameter.
     key : str
-        Digest of everything its numbers follow from: the task, the samples, the package's code.
+        Digest of everything that determines the results: the task, the samples, and the code of the package.
     """
 
     first: int
@@ -44,14 +45,14 @@ class Chunk:
 @final
 @dataclass(frozen=True)
 class Failure:
-    """Why a chunk could not be computed, and who has tried."""
+    """Reason why a chunk could not be computed, and the worker that tried."""
 
     why: str
     where: str
 
 
 def chunks(task: str, samples: Samples, size: int, first: int = 0) -> list[Chunk]:
-    """Samples in chunks; `task` is the digest of what is done with them."""
+    """Return samples in chunks. `task` is the digest of the task."""
     count = len(next(iter(samples.values())))
     found = []
     for i in range(0, count, size):
@@ -61,7 +62,7 @@ def chunks(task: str, samples: Samples, size: int, first: int = 0) -> list[Chunk
 
 
 def computed(task: Task, samples: Samples, version: str, cores: int | None) -> "Dataset | Failure":
-    """The chunk itself; what goes wrong is told and not raised, since not every error survives the way home."""
+    """Return the computed chunk. Errors are returned and not raised, since not every exception can be sent back."""
     token = ALLOWED.set(cores)
     try:
         if version != code_version():
@@ -77,11 +78,11 @@ def computed(task: Task, samples: Samples, version: str, cores: int | None) -> "
 
 
 def here() -> str:
-    """Who computes this: the address of a worker of Dask, or a process."""
+    """Return the identity of this worker: the address of a Dask worker, or a process."""
     distributed: Any = sys.modules.get("distributed")
     if distributed is not None:
         try:
             return str(distributed.get_worker().address)
-        except ValueError:  # this is no worker
+        except ValueError:  # this process is not a worker
             pass
     return f"process {os.getpid()}"

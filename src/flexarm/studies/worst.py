@@ -10,21 +10,21 @@ from flexarm.studies.designs import WorstCase
 Array = np.ndarray
 
 MEMBERS = 10
-"""Of a generation, for each parameter; and at least `LEAST`."""
+"""Number of members of a generation for each parameter. A generation has at least `LEAST`."""
 LEAST = 16
 
 
 def generation(parameters: int, runs: int) -> int:
-    """Runs of a generation."""
+    """Return the number of runs in a generation."""
     return max(5, min(max(LEAST, MEMBERS * parameters), runs))
 
 
 def search(design: WorstCase, parameters: int, evaluate: Callable[[Array], Array]) -> None:
-    """Evaluate one generation after another, of which the next follows from the one before: shares (members, k).
+    """Evaluate one generation after another, each derived from the previous one: shares (members, k).
 
-    The search ends where the runs are used up, the generation has become alike, or nothing can be worse: a run has not
-    come to its end, or its outcome is infinite. `evaluate` gives how bad each is: infinite for these, -infinite for
-    what is not known.
+    The search ends when all runs are used, when the members have become equal, or when a worst case is found. This is a
+    run that failed or has an infinite outcome. `evaluate` returns the badness of each member: infinite for a worst
+    case, -infinite for an unknown outcome.
     """
     from scipy.optimize import differential_evolution
 
@@ -42,7 +42,7 @@ def search(design: WorstCase, parameters: int, evaluate: Callable[[Array], Array
 
     first = qmc.Sobol(parameters, seed=np.random.default_rng(design.seed)).random_base2((members - 1).bit_length())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of infinite costs, which it subtracts from each other
+        warnings.simplefilter("ignore", RuntimeWarning)  # from the differences of infinite costs
         differential_evolution(
             cost,
             [(0.0, 1.0)] * parameters,

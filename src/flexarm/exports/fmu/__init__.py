@@ -1,1 +1,1 @@
-"""A model as an FMU, for whatever program co-simulates or integrates by the Functional Mock-up Interface."""
+"""Models as FMUs, for programs that co-simulate or integrate with the Functional Mock-up Interface."""

@@ -1,4 +1,4 @@
-"""A model as a system: the rates that a run integrates, what sensors see, and the derivatives of both."""
+"""Models as FMU systems: the rates that a simulation integrates, sensor signals, and the derivatives of both."""
 
 import math
 from collections.abc import Sequence
@@ -23,24 +23,25 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 SHARE, LONGEST = 0.2, 0.01
-"""Of the time in which the fastest deviation turns by a radian, a step takes this share, and at most so long [s]."""
+"""Length of a step, as a share of the time in which the fastest mode turns by a radian, and its upper limit [s]."""
 
 
 def usual_sensors(model: Model) -> list[Sensor]:
-    """Angles and rates of the joints and motors, pose and rates of a free base, position of the tip."""
+    """Return sensors of joint and motor angles and rates, of the pose and rates of a free base, and of the tip
+    position."""
     arm = model.arm
     moving = [arm.velocities[i] for i in sorted({*arm.joints, *arm.motors})]
     pose, twist = (POSE, TWIST) if arm.free else ((), ())
     angles: list[Any] = [Encoder(coordinate=name) for name in (*pose, *moving)]
     rates: list[Any] = [Tachometer(coordinate=name) for name in (*twist, *moving)]
     usual = [name for each in (*angles, *rates) for name in each.names(arm)]
-    alone = linear.signals(usual)  # names of links may differ in their punctuation alone
+    alone = linear.signals(usual)  # names of links may differ only in their punctuation
     named = [x if a == b else x.replace(name=b) for x, a, b in zip((*angles, *rates), usual, alone, strict=True)]
     return [*named, TipPosition()]
 
 
 def start(model: Model, q0: Any, qd0: Any, s0: Any) -> Array:
-    """A state (q, qd, s) from what is given of it, else the arm at rest."""
+    """Return the initial state (q, qd, s). Parts that are not given are those of the arm at rest."""
     q = begun_at("q0", q0, np.array(model.arm.rest), model.coordinates)
     qd = begun_at("qd0", qd0, np.zeros(model.nv), model.velocities)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
@@ -48,7 +49,7 @@ def start(model: Model, q0: Any, qd0: Any, s0: Any) -> Array:
 
 
 def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, tolerance: float) -> System:
-    """The model from a state (q, qd, s), with its parameters as they are."""
+    """Return the model as a system with this initial state (q, qd, s) and its present parameters."""
     import casadi as ca
 
     arm = model.arm
@@ -130,7 +131,8 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
 
 
 def _crossings(model: Model, symbols: "dict[str, ca.SX]") -> "ca.SX":
-    """What changes its sign where something makes contact, over the symbols x and p; nothing where it is not sharp."""
+    """Return the contact indicators over the symbols x and p, which change sign at contact. Without sharp contacts it
+    is empty."""
     import casadi as ca
 
     if not model.arm.sharp:
@@ -140,7 +142,7 @@ def _crossings(model: Model, symbols: "dict[str, ca.SX]") -> "ca.SX":
 
 
 def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]") -> "tuple[ca.SX, ca.SX]":
-    """Rates of (q, qd, s), and what is measured, over the symbols x, u and p."""
+    """Return the rates of (q, qd, s), and the measured signals, over the symbols x, u and p."""
     import casadi as ca
 
     none = ca.SX(0, 1)
@@ -155,7 +157,7 @@ def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]"
 
 
 def usual_step(model: Model, start: Array) -> float:
-    """A step for fixed steps from this state [s]: 1, 2 or 5 times a power of ten."""
+    """Return a length for fixed steps from this state [s]: 1, 2 or 5 times a power of ten."""
     q, qd, s = np.split(start, np.cumsum([model.nq, model.nv]))
     A, _ = linear.slopes(model, q, qd, np.zeros(len(model.inputs)), s=s)
     fastest = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if np.isfinite(A).all() else 0.0

@@ -1,4 +1,4 @@
-"""A shared library for this platform, by whatever C compiler is there."""
+"""Compilation of a shared library for this platform with an installed C compiler."""
 
 import platform
 import shutil
@@ -12,18 +12,18 @@ from flexarm.errors import FlexarmError
 from flexarm.exports.fmu.description import Version
 
 COMPILERS = ("cc", "gcc", "clang")
-"""Looked for in this order."""
+"""Names of C compilers, in the order of the search."""
 
 SYSTEMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("windows", ".dll")}
 SHORT = {"linux": "linux", "darwin": "darwin", "windows": "win"}
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 LONGEST = 1800.0
-"""Time that a compiler may take [s]."""
+"""Longest time for the compiler [s]."""
 
 
 def place(version: Version, name: str) -> str:
-    """Path inside an FMU of the binary for this platform."""
+    """Return the path of this platform's binary inside an FMU."""
     system, suffix = SYSTEMS.get(sys.platform, ("linux", ".so"))
     machine = MACHINES.get(platform.machine().lower(), platform.machine().lower())
     bits = "64" if sys.maxsize > 2**32 else "32"
@@ -32,17 +32,17 @@ def place(version: Version, name: str) -> str:
 
 
 def compiler() -> str | None:
-    """The C compiler that is found, None where there is none."""
+    """Return the path of an installed C compiler, or None."""
     return next((path for name in COMPILERS if (path := shutil.which(name))), None)
 
 
 def library(path: str, texts: Mapping[str, str], files: Sequence[str], name: str) -> bytes:
-    """The bytes of a shared library from texts by the names of their files.
+    """Return the bytes of a shared library, from texts by file name.
 
     Raises
     ------
     FlexarmError
-        Where the compiler refuses, with the first error that it reports.
+        If the compiler fails, with the first error that it reports.
     """
     with TemporaryDirectory(prefix="flexarm-fmu-") as folder:
         for file, text in texts.items():

@@ -1,4 +1,4 @@
-"""modelDescription.xml of both versions, and the list of sources that FMI 3.0 keeps in a file of its own."""
+"""modelDescription.xml for both FMI versions, and the list of sources that FMI 3.0 has in a separate file."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,15 @@ Array = np.ndarray
 Element = ElementTree.Element
 
 PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-"""Names that need no quotes where dots are structure."""
+"""Pattern of names that are valid without quotes in structured naming, where dots separate parts."""
 
 FIRST = 3
-"""Variables before the states: time, step, tolerance; see core.h, whose value references count likewise."""
+"""Number of variables before the states: time, step, tolerance. The value references in core.h count in the same
+way."""
 
 
 def model_description(system: System, version: Version, identifier: str, token: str, sources: Sequence[str]) -> str:
-    """The text of modelDescription.xml."""
+    """Return the text of modelDescription.xml."""
     three = version == "3.0"
     variables = _variables(system)
     plain = all(PLAIN.fullmatch(signal.name) for signal in _signals(system))
@@ -49,14 +50,14 @@ def model_description(system: System, version: Version, identifier: str, token: 
     ElementTree.SubElement(root, "DefaultExperiment", _experiment(system))
     listed = ElementTree.SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
-        if three or reference:  # FMI 2.0 need not have the time: without it an index is a value reference
+        if three or reference:  # FMI 2.0 allows no time variable; without it an index is a value reference
             _variable(listed, reference, variable, three)
     (_structure_three if three else _structure_two)(ElementTree.SubElement(root, "ModelStructure"), system)
     return _text(root)
 
 
 def build_description(identifier: str, sources: Sequence[str]) -> str:
-    """The text of buildDescription.xml."""
+    """Return the text of buildDescription.xml."""
     root = Element("fmiBuildDescription", {"fmiVersion": "3.0"})
     build = ElementTree.SubElement(root, "BuildConfiguration", {"modelIdentifier": identifier})
     files = ElementTree.SubElement(build, "SourceFileSet", {"language": "C99"})
@@ -96,7 +97,7 @@ def _interfaces(root: Element, system: System, three: bool, identifier: str, sou
 
 
 def _experiment(system: System) -> dict[str, str]:
-    """What a tool simulates by default."""
+    """Return the attributes of the default experiment."""
     return {"startTime": "0.0", "stopTime": "1.0", "stepSize": repr(system.period or 10 * system.step)}
 
 
@@ -113,7 +114,7 @@ def _units(root: Element, variables: Sequence[dict[str, str]]) -> None:
 
 
 def _variables(system: System) -> list[dict[str, str]]:
-    """Attributes of every variable, in the order of the value references."""
+    """Return the attributes of every variable, in the order of the value references."""
     first, behind = FIRST, FIRST + len(system.states)
     parameter = {"causality": "parameter", "variability": "fixed", "initial": "exact"}
     found = [
@@ -161,24 +162,27 @@ def _variable(listed: Element, reference: int, variable: dict[str, str], three: 
     ElementTree.SubElement(outer, "Real", inner)
 
 
-# -- who depends on whom -----------------------------------------------------------------------------------------------
+# -- dependencies ------------------------------------------------------------------------------------------------------
 
 
 def _knowns(system: System) -> tuple[Array, Array]:
-    """Value references of states, inputs and parameters; and which of these are no parameters."""
+    """Return the value references of states, inputs and parameters, and True for those that are not parameters."""
     nx, nu, np_ = len(system.states), len(system.inputs), len(system.parameters)
     references = np.concatenate([FIRST + np.arange(nx), FIRST + 2 * nx + np.arange(nu + np_)]).astype(int)
     return references, np.arange(nx + nu + np_) < nx + nu
 
 
 def _unknowns(system: System) -> tuple[Array, Array]:
-    """Value references of the rates and of the outputs."""
+    """Return the value references of the rates and of the outputs."""
     nx, nu, np_ = len(system.states), len(system.inputs), len(system.parameters)
     return FIRST + nx + np.arange(nx), FIRST + 2 * nx + nu + np_ + np.arange(len(system.outputs))
 
 
 def _dependencies(system: System, start: bool) -> tuple[list[tuple[int, list[int]]], list[tuple[int, list[int]]]]:
-    """For each output, and for each rate, its reference and those of what it depends on; parameters at the start."""
+    """Return dependencies: for each output, and for each rate, its reference and those of the variables it depends on.
+
+    With `start`, parameters are included.
+    """
     references, moving = _knowns(system)
     counted = moving | start
     rates, outputs = _unknowns(system)

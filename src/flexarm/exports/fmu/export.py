@@ -1,4 +1,4 @@
-"""`export_fmu`: what is given, and the file that it becomes."""
+"""`export_fmu` and `export_law_fmu`: their arguments, and the FMU files that they write."""
 
 import hashlib
 import io
@@ -45,15 +45,17 @@ class Fmu:
     Attributes
     ----------
     path : Path
+        Path of the file.
     version : "2.0" or "3.0"
+        Version of FMI.
     states, inputs, parameters, outputs : tuple of str
         Names of its variables.
     step : float
         First step with error control in a co-simulation, or length of the fixed steps [s].
     platform : str or None
-        For which it has a binary, e.g. "x86_64-linux"; None where it has sources only.
+        Platform of its binary, e.g. "x86_64-linux". None if it has only sources.
     why : str
-        Why it has no binary, where one was looked for.
+        Reason why it has no binary, if one was to be built.
     """
 
     path: Path
@@ -92,50 +94,57 @@ def export_fmu(
 ) -> Fmu:
     """Write a model as an FMU, for model exchange and for co-simulation, with its C sources and a binary.
 
-    Its variables are the states `q.NAME`, `qd.NAME` and `s.NAME` (start values may be set), inputs `u.NAME` in the
-    order of `model.inputs` and exogenous ones `w.NAME`, parameters `p.NAME` (those that vary in the model, with its
-    values), and the sensors' signals by their names. In a co-simulation inputs stand still during a step. Dormand and
-    Prince's pair of orders 5 and 4 integrates it with an estimate of its error, or with `tolerance=0` the classical
-    Runge-Kutta method in fixed steps, which logs a warning where its estimated error is large.
-    Directional derivatives are exact. Sensors measure without noise and sampling.
+    The variables of the FMU are:
+
+    - states `q.NAME`, `qd.NAME` and `s.NAME`, whose start values may be set
+    - inputs `u.NAME` in the order of `model.inputs`, and exogenous inputs `w.NAME`
+    - parameters `p.NAME`, which are those that the model varies, with its values
+    - the sensors' signals by their names
+
+    In a co-simulation inputs are constant during a step. The integrator is Dormand and Prince's pair of orders 5 and 4
+    with an error estimate. With `tolerance=0` it is the classical Runge-Kutta method in fixed steps, which logs a
+    warning if its estimated error is large. Directional derivatives are exact. Sensors measure without noise and
+    sampling.
 
     Parameters
     ----------
     model : Model
+        Model to export.
     path : str or path
-        Of the file, `.fmu`; an older one is replaced when the new one is complete.
+        File to write, `.fmu`. An existing file is replaced when the new one is complete.
     version : "2.0" or "3.0"
-        Of the Functional Mock-up Interface.
+        Version of the Functional Mock-up Interface.
     sensors : list of Sensor, optional
-        What is measured; default angles and rates of joints and motors (of a free base its pose and rates too), and
-        the tip's position.
+        Measured signals. Default: angles and rates of joints and motors, the pose and rates of a free base, and the
+        position of the tip.
     q0, qd0, s0 : (nq,), (n,), (states,), optional
-        Where it starts; default the arm's rest.
+        Initial state. Default: the arm at rest.
     step : float, optional
-        First step with error control, or longest of the fixed steps [s]; default a fifth of the time in which the
-        fastest deviation at the start turns by a radian, rounded down. It is the parameter `step` of the FMU.
+        First step with error control, or longest of the fixed steps [s]. Default: a fifth of the time in which the
+        fastest mode at the start turns by a radian, rounded down. It is the parameter `step` of the FMU.
     tolerance : float
-        Error of each step, relative to the largest value that a state has had; 0 for fixed steps. It is the parameter
-        `tolerance` of the FMU.
+        Error tolerance of each step, relative to the largest value that a state has had, or 0 for fixed steps. It is
+        the parameter `tolerance` of the FMU.
     binary : bool, optional
-        Whether there must be a binary for this platform; default where a C compiler is found (cc, gcc or clang).
+        True if there must be a binary for this platform. Default: a binary if a C compiler is found (cc, gcc or clang).
 
     Returns
     -------
     Fmu
-        What was written; as a text one line.
+        Properties of the written FMU. Printed, it is one line.
 
     Raises
     ------
     DescriptionError
-        Where an argument does not fit the model, two variables have one name, or the file cannot be written.
+        If an argument does not fit the model, two variables have the same name, or the file cannot be written.
     FlexarmError
-        Where C has no way to write an operation, or a binary is wanted and there is no compiler, or it fails.
+        If an operation cannot be written in C, or if a binary is required and the compiler is missing or fails.
 
     Notes
     -----
-    The same model gives the same bytes, with the same compiler. Nothing of the arm's equations is written by hand: the
-    C is that of `Model.function("state_rate")` and of its derivatives. FMI: fmi-standard.org, versions 2.0.4 and 3.0.
+    The same model and the same compiler give the same bytes. The C code is generated from
+    `Model.function("state_rate")` and its derivatives, and no equation of the arm is written by hand. FMI:
+    fmi-standard.org, versions 2.0.4 and 3.0.
     """
     with refused("export_fmu"):
         checked_instance(model, Model, "model")
@@ -158,20 +167,20 @@ def export_fmu(
 def export_law_fmu(
     loop: Sampled, model: Model, path: str | PathLike[str], version: Version = "2.0", binary: bool | None = None
 ) -> Fmu:
-    """Write a sampled control law as an FMU, to be connected with that of its arm by equal names.
+    """Write a sampled control law as an FMU, whose variables have the same names as those of the arm's FMU.
 
-    Its inputs are what the law measures, called as the arm's encoders and tachometers call it (`upper_joint`,
-    `upper_joint_rate`), its outputs the arm's inputs, `u.NAME`. At each sample the outputs follow the inputs at that
-    time, and are held until the next; delay and limits of the loop are within. Noise is zero.
+    Its inputs are the measurements of the law, with the names of the arm's encoders and tachometers (`upper_joint`,
+    `upper_joint_rate`). Its outputs are the arm's inputs, `u.NAME`. At each sample the outputs follow from the inputs
+    at that time, and stay constant until the next sample. Delay and limits of the loop are included. Noise is zero.
 
     Parameters
     ----------
     loop : control.Sampled
         The controller with its period.
     model : Model
-        For which it is designed.
+        Model for which the law is designed.
     path, version, binary
-        As those of `export_fmu`.
+        As in `export_fmu`.
 
     Returns
     -------
@@ -180,9 +189,9 @@ def export_law_fmu(
     Raises
     ------
     DescriptionError
-        Where the controller is a Python function or measures accelerations, or as `export_fmu`.
+        If the controller is a Python function or measures accelerations, and as in `export_fmu`.
     FlexarmError
-        As `export_fmu`.
+        As in `export_fmu`.
     """
     with refused("export_law_fmu"):
         checked_instance(model, Model, "model")
@@ -191,14 +200,14 @@ def export_law_fmu(
 
 
 def _checked(version: Any, binary: Any) -> tuple[Version, bool | None]:
-    """What both doors are given; raises `Fault`."""
+    """Return the checked arguments of both export functions. Raises `Fault`."""
     if not isinstance(version, str) or version not in VERSIONS:
         raise Fault("version", f'is {shown(version)}; it must be "2.0" or "3.0"')
     return cast(Version, version), None if binary is None else checked_flag(binary, "binary")
 
 
 def write(system: System, path: str | PathLike[str], version: Version, binary: bool | None) -> Fmu:
-    """Write a system as an FMU; see `export_fmu`."""
+    """Write a system as an FMU, see `export_fmu`."""
     check_writable(path)
     check_ending(path, ENDING)
     found = build.compiler() if binary is not False else None
@@ -229,17 +238,17 @@ def write(system: System, path: str | PathLike[str], version: Version, binary: b
 
 
 def _token(*texts: str) -> str:
-    """What ties modelDescription.xml to the code: the same for the same contents."""
+    """Return a token that connects modelDescription.xml with the code. It depends only on the contents."""
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     return f"{{{'-'.join(digest[i:j] for i, j in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))}}}"
 
 
 def zipped(parts: Mapping[str, bytes]) -> bytes:
-    """An archive whose bytes depend on the contents alone."""
+    """Return a zip archive whose bytes depend only on the contents."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(parts):
-            entry = zipfile.ZipInfo(name)  # of 1980, as zip files begin
+            entry = zipfile.ZipInfo(name)  # dated 1980, the first date of zip files
             entry.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
             entry.create_system = 3
             entry.compress_type = zipfile.ZIP_DEFLATED

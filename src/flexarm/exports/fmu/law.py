@@ -1,4 +1,4 @@
-"""A sampled control law as a system: what it asks of the arm goes in, the arm's inputs come out."""
+"""Sampled control laws as FMU systems: the inputs are measurements of the arm, the outputs are the arm's inputs."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from flexarm.simulation.sampled import Sampled
 
 
 def system(loop: Sampled, model: Model) -> System:
-    """The law that a sampled controller designs for a model, without noise.
+    """Return the law that a sampled controller designs for a model, without noise.
 
-    Raises `DescriptionError` where the law is a Python function, or measures accelerations.
+    Raises `DescriptionError` if the law is a Python function, or if it measures accelerations.
     """
     with refused("export_law_fmu"):
         checked_instance(loop, Sampled, "loop")
@@ -46,13 +46,13 @@ def system(loop: Sampled, model: Model) -> System:
 
 
 def readers(model: Model) -> list[Encoder | Tachometer]:
-    """What reads a state (q, qd), a sensor for each of its numbers."""
+    """Return sensors of a state (q, qd), one for each of its entries."""
     angles, rates = model.coordinates, model.velocities
     return [*(Encoder(coordinate=name) for name in angles), *(Tachometer(coordinate=name) for name in rates)]
 
 
 def _signals(model: Model) -> list[Signal]:
-    """What a law may measure, called as the arm's sensors call it."""
+    """Return the signals that a law may measure, with the names of the arm's sensors."""
     arm = model.arm
     start = [*arm.rest, *(0.0 for _ in arm.velocities)]
     found = [

@@ -1,4 +1,4 @@
-"""The C of an FMU: the system's programs, what core.h must know of it, and the files that every FMU has."""
+"""C sources of an FMU: the system's programs, the definitions for core.h, and the files that every FMU has."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,8 @@ OWN = {
     "2.0": ("fmi2.c", "core.h", "fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h"),
     "3.0": ("fmi3.c", "core.h", "fmi3Functions.h", "fmi3FunctionTypes.h", "fmi3PlatformTypes.h"),
 }
-"""Files of the package, the one to be compiled first. The headers are the standard's, whose licence they state."""
+"""Files of the package, beginning with the one to compile. The headers are part of the standard and state their
+licence."""
 
 CALLS = {
     "rates": ("x u p", "dx"),
@@ -26,7 +27,7 @@ CALLS = {
     "indicators": ("x p", "indicator"),
     "law": ("t y z p", "u z_next"),
 }
-"""Arguments of the programs as core.h has them, in this order; those without numbers are left out of the programs."""
+"""Arguments of the programs in the order of core.h. Arguments without entries are left out of the programs."""
 
 MODEL = Template("""/* What core.h must know of this model. */
 #include "$name.h"
@@ -49,19 +50,19 @@ $calls
 
 
 TAKEN = {"model", *(Path(file).stem.lower() for names in OWN.values() for file in names)}
-"""Names of the files beside those of the arm, as systems see them that know no capitals."""
+"""File names that an arm's files must not have. They are compared without case, as on some file systems."""
 
 
 def identifier(name: str) -> str:
-    """A name as C has it, for the FMU's binary and for what it is made from."""
+    """Return a name as a C identifier, for the FMU's binary and its sources."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_")[:40]
     fits = re.match("[A-Za-z]", found) and found not in C.reserved and found.lower() not in TAKEN
     return found if fits else f"fmu_{found}".rstrip("_")
 
 
 def sources(system: System, version: Version, name: str, token: str) -> dict[str, str]:
-    """Texts by the names of the files; those to be compiled are NAME.c and the first of `OWN`."""
-    programs = [each for each in system.programs if version == "3.0" or each.name != "adjoints"]  # 2.0 has none
+    """Return texts by file name. The files to compile are NAME.c and the first of `OWN`."""
+    programs = [each for each in system.programs if version == "3.0" or each.name != "adjoints"]  # version 2.0 has none
     texts = c_sources(name, programs, title=system.name)
     texts["model.h"] = _model(system, programs, name, token)
     home = files("flexarm.exports.fmu") / "c"
@@ -69,7 +70,7 @@ def sources(system: System, version: Version, name: str, token: str) -> dict[str
 
 
 def compiled(version: Version, name: str) -> tuple[str, str]:
-    """Names of the files that a compiler gets."""
+    """Return the names of the files to compile."""
     return OWN[version][0], f"{name}.c"
 
 

@@ -1,4 +1,4 @@
-"""What an FMU holds, whatever it was made from: signals with their units and starts, programs, who depends on whom."""
+"""Contents of an FMU from any source: signals with units and start values, programs, and dependencies."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
@@ -11,10 +11,10 @@ from flexarm.errors import DescriptionError
 Array = np.ndarray
 
 TOLERANCE = 1e-8
-"""Default relative tolerance of each step of a co-simulation, that of `simulate`.
+"""Default relative tolerance of each step of a co-simulation, as in `simulate`.
 
-Contacts that bounce lose two to five digits beside it: a stop hit some ten times is right to 3e-6 then, but only to
-2e-3 with 1e-6. The cost is about that of the fixed steps for usual arms.
+Contacts that bounce lose two to five digits relative to it. A stop that is hit about ten times is accurate to 3e-6 with
+this tolerance, but only to 2e-3 with 1e-6. For usual arms the cost is about that of the fixed steps.
 """
 
 
@@ -24,10 +24,11 @@ class Signal(NamedTuple):
     Attributes
     ----------
     name, unit, meaning : str
+        Name, unit and meaning of the signal.
     start : float
-        Of an output none.
+        Start value. An output has none.
     least : float, optional
-        Below which it must not be.
+        Smallest allowed value.
     """
 
     name: str
@@ -40,27 +41,30 @@ class Signal(NamedTuple):
 @final
 @dataclass(frozen=True)
 class System:
-    """dx/dt = rates(x, u, p), y = outputs(x, u, p); or a sampled law y, z+ = law(t, u, p, z), which has no x.
+    """Equations dx/dt = rates(x, u, p), y = outputs(x, u, p), or a sampled law y, z+ = law(t, u, p, z) without x.
 
     Attributes
     ----------
     name, title : str
+        Name and title of the system.
     states, inputs, parameters, outputs : tuple of Signal
+        Signals of the system.
     programs : tuple of Program
-        "rates", "outputs", "slopes", the derivatives of both along (vx, vu, vp), and "adjoints", those of their
-        weighted sum to x, u and p, perhaps "indicators"; or "law". Inputs of no numbers are left out.
+        For equations: "rates", "outputs", "slopes" (the derivatives of both along (vx, vu, vp)), "adjoints" (those of
+        their weighted sum with respect to x, u and p), and sometimes "indicators". For a sampled law: "law". Inputs
+        without entries are left out.
     rates_on, outputs_on : (nx, nx + nu + np) and (ny, nx + nu + np) arrays of bool
-        Whether a rate, an output depends on a state, an input, a parameter.
+        True where a rate or an output depends on a state, an input or a parameter.
     step : float
         First step with error control in a co-simulation, or length of the fixed steps [s].
     tolerance : float
-        Relative tolerance of the steps with error control; 0 for fixed steps.
+        Relative tolerance of the steps with error control, or 0 for fixed steps.
     memory : tuple of float
-        z at the start.
+        Initial value of z.
     period : float, optional
-        Between two samples [s].
+        Time between two samples [s].
     indicators : tuple of Signal
-        What changes its sign at an event, the values of the program "indicators"(x, p).
+        Signals that change sign at an event: the values of the program "indicators"(x, p).
     """
 
     name: str
@@ -87,7 +91,7 @@ class System:
 
 
 def depends(result: Any, on: Any) -> Array:
-    """Which entries of a column of expressions depend on which of some symbols, (rows, symbols)."""
+    """Return True where an entry of a column of expressions depends on a symbol, (rows, symbols)."""
     import casadi as ca
 
     found = np.zeros((result.numel(), on.numel()), dtype=bool)

@@ -1,4 +1,4 @@
-"""Units as FMI has them: by the powers of the SI's base units, so that tools can convert and check."""
+"""Units in FMI: powers of SI base units, so that tools can convert and check them."""
 
 import re
 
@@ -19,16 +19,16 @@ BASE: dict[str, dict[str, int]] = {
     "ohm": {"kg": 1, "m": 2, "s": -3, "A": -2},
     "H": {"kg": 1, "m": 2, "s": -2, "A": -2},
 }
-"""Units that descriptions are written in."""
+"""Units that descriptions use."""
 
 DISPLAYED = {"rad": ("deg", 57.29577951308232), "rad/s": ("deg/s", 57.29577951308232)}
-"""What a tool may show in place of a unit, and how many of it are one."""
+"""Units that a tool may display instead, and the number of them in one of the original unit."""
 
 FACTOR = re.compile(r"([A-Za-z]+|1)(?:\^(\d+))?")
 
 
 def powers(unit: str) -> dict[str, int] | None:
-    """Powers of base units, e.g. of "N m/rad"; None of a text that is no product of known units."""
+    """Return the powers of base units, e.g. of "N m/rad", or None for a text that is not a product of known units."""
     found: dict[str, int] = {}
     for i, part in enumerate(unit.split("/")):
         for factor in part.split():
@@ -41,7 +41,7 @@ def powers(unit: str) -> dict[str, int] | None:
 
 
 def per_second(unit: str) -> str:
-    """The unit of a rate of what has this one; empty where it has none."""
+    """Return the unit of a rate, from the unit of the quantity, or "" for no unit."""
     if unit in ("", "1"):
         return "1/s" if unit else ""
     return f"{unit}^2" if unit.endswith("/s") else f"{unit}/s"

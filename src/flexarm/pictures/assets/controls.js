@@ -1,14 +1,14 @@
 "use strict";
 
-/** Numbers of controls, so that each has a name of its own for its label. */
+/** Counter of controls that gives each a unique name for its label. */
 let controls = 0;
 
-/** A slider with its name before it and what it says behind it. */
+/** A slider with its name before it and its value as text after it. */
 flexarm.Slider = class {
   /**
    * @param {string} name
    * @param {{min: number, max: number, step?: number|string, value: number}} range
-   * @param {(x: number) => string} said what the value is called
+   * @param {(x: number) => string} said returns the text of a value
    * @param {(x: number) => void} changed
    * @param {string} [hint]
    */
@@ -47,11 +47,11 @@ flexarm.Slider = class {
   }
 };
 
-/** A choice of one of several. */
+/** A choice of one of several options. */
 flexarm.Choice = class {
   /**
    * @param {string} name
-   * @param {Object<string, string>} options what they are called, by what they are
+   * @param {Object<string, string>} options labels of the options, by their values
    * @param {string} chosen
    * @param {(x: string) => void} changed
    * @param {string} [hint]
@@ -82,14 +82,14 @@ flexarm.Choice = class {
     this.select.value = x;
   }
 
-  /** The option after the chosen one. */
+  /** Selects the option after the chosen one. */
   next() {
     this.select.selectedIndex = (this.select.selectedIndex + 1) % this.select.options.length;
     this.changed(this.value);
   }
 };
 
-/** Something that is shown or not. */
+/** A switch that shows or hides something. */
 flexarm.Check = class {
   /**
    * @param {string} name
@@ -125,7 +125,7 @@ flexarm.Check = class {
   }
 };
 
-/** A drawing on a button: a path in a square of 24. */
+/** Returns a drawing on a button: a path in a square of 24. */
 flexarm.icon = function (path) {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
@@ -137,7 +137,7 @@ flexarm.icon = function (path) {
   return svg;
 };
 
-/** A button with a drawing on it; its name is what is said of it. */
+/** Returns a button with a drawing. Its name is its description. */
 flexarm.button = function (name, path, pressed) {
   return flexarm.element(
     "button",

@@ -1,8 +1,8 @@
 "use strict";
 
 /**
- * What every page has: its data, its elements, and whether it is light or dark.
- * Everything stands in this one object; `flexarm.page` is the main object of the page.
+ * Common parts of all pages: data, elements, and the light or dark theme.
+ * All are in this object. `flexarm.page` is the main object of the page.
  */
 const flexarm = {};
 globalThis.flexarm = flexarm;
@@ -17,7 +17,7 @@ globalThis.flexarm = flexarm;
     const text = atob(written.base64);
     const bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    const values = new KINDS[written.$array](bytes.buffer); // little-endian, as every machine with a browser is
+    const values = new KINDS[written.$array](bytes.buffer); // little-endian, as on every machine with a browser
     values.shape = written.shape;
     return values;
   }
@@ -30,8 +30,8 @@ globalThis.flexarm = flexarm;
   }
 
   /**
-   * The data of the page, read once: what Python's `page(..., data, ...)` was given.
-   * An array is a typed array with its `shape` beside it, row-major.
+   * Data of the page, read once: the argument `data` of `page` in Python.
+   * An array is a typed array with an additional `shape`, row-major.
    */
   flexarm.data = () => {
     if (data === null) data = JSON.parse(document.getElementById("flexarm-data").textContent, revived);
@@ -42,9 +42,9 @@ globalThis.flexarm = flexarm;
 /* -- elements --------------------------------------------------------------------------------------------------- */
 
 /**
- * A new element. Texts among the children stay text, whatever is in them.
+ * Creates an element. Texts among the children stay texts, whatever they contain.
  * @param {string} tag such as "button", or "button.play" with classes
- * @param {object} given attributes; functions are listeners ({click: ...}); `null` and `false` leave one out
+ * @param {object} given attributes; functions are listeners ({click: ...}); `null` and `false` omit one
  * @param {...(Node|string|number)} children
  * @returns {HTMLElement}
  */
@@ -62,7 +62,7 @@ flexarm.element = (tag, given = {}, ...children) => {
 };
 
 /**
- * A number for reading, with its unit: three digits, prefixes where they help.
+ * Returns a number with its unit for reading: three digits, with a prefix if it helps.
  * @param {number} value
  * @param {string} unit such as "N m"
  */
@@ -87,16 +87,16 @@ flexarm.number = (value, unit = "") => {
   const wanted = matchMedia("(prefers-color-scheme: dark)");
   const listeners = [];
 
-  /** "light" or "dark": as the system has it, until the reader has chosen. */
+  /** "light" or "dark": the system's theme, until the reader chooses one. */
   flexarm.theme = () => document.documentElement.dataset.theme || (wanted.matches ? "dark" : "light");
 
-  /** Calls back now and whenever the page turns light or dark. @param {function(string)} callback */
+  /** Calls a function now, and at each change of the theme. @param {function(string)} callback */
   flexarm.themed = (callback) => {
     listeners.push(callback);
     callback(flexarm.theme());
   };
 
-  /** Turns the page light or dark; without an argument, the other way. @param {string} [theme] */
+  /** Sets the theme. Without an argument it changes to the other one. @param {string} [theme] */
   flexarm.turn = (theme = flexarm.theme() === "dark" ? "light" : "dark") => {
     document.documentElement.dataset.theme = theme;
     for (const callback of listeners) callback(theme);
@@ -106,17 +106,17 @@ flexarm.number = (value, unit = "") => {
     for (const callback of listeners) callback(flexarm.theme());
   });
 
-  /** A colour of the page's style by its name: flexarm.style("--text"). */
+  /** Returns a colour of the page's style by name: flexarm.style("--text"). */
   flexarm.style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Colours of results, in their order: Okabe and Ito's, told apart by the colour-blind; dark pages have lighter ones. */
+/** Colours of results in order: those of Okabe and Ito for colour-blind readers, lighter on dark pages. */
 flexarm.colours = {
   light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"],
   dark: ["#56b4e9", "#f0803c", "#2fc79b", "#e59cc6", "#f0b429", "#9ad4f5"],
 };
 
-/** The colour of result i on this page. @param {number} i */
+/** Returns the colour of result i on this page. @param {number} i */
 flexarm.colour = (i) => {
   const list = flexarm.colours[flexarm.theme()];
   return list[i % list.length];

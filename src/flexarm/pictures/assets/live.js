@@ -1,17 +1,17 @@
 "use strict";
 
 /**
- * The arm alive: its equations integrated by the classical Runge-Kutta method with a fixed step, under a controller.
- * No element of the page is touched here; `play.js` shows what happens, and tests run this file in Node.
+ * A live arm: its equations with a controller, integrated by the classical Runge-Kutta method with a fixed step. This
+ * file does not use elements of the page. `play.js` shows the motion, and tests run this file in Node.
  *
- * The state y is (q, qd, work of the inputs, energy lost in dampers, work of the push); on a free base q has the seven
- * numbers of its pose first, qd its six rates, and everything else is over as many local coordinates x. The programs are
- * those that Python has written: motion, energy, seen, rigid, joint_pd, regulator, statics.
+ * The state y is (q, qd, work of the inputs, energy lost in dampers, work of the push). On a free base, q begins with
+ * the seven entries of its pose and qd with its six rates. Everything else is over local coordinates x, one for each
+ * rate. The programs are written by Python: motion, energy, seen, rigid, joint_pd, regulator, statics.
  */
 flexarm.Live = class {
   /**
-   * @param {object} given what Python says of the arm: see pictures/play.py
-   * @param {object} programs the functions by their names
+   * @param {object} given data from Python, see pictures/play.py
+   * @param {object} programs functions by name
    */
   constructor(given, programs) {
     this.given = given;
@@ -21,19 +21,19 @@ flexarm.Live = class {
     const size = this.nq + n + 3;
     this.y = new Float64Array(size);
     this.p = Float64Array.from(given.p);
-    this.known = Float64Array.from(given.p); // the parameters as the controller knows them
-    this.force = new Float64Array(3); // of the push [N], in the base frame, or the world's of a free base
-    this.goal = new Float64Array(m); // where the joints shall go, and for wheels the base,
-    this.r = new Float64Array(m); // and where their reference is on its way there
+    this.known = Float64Array.from(given.p); // parameters that the controller uses
+    this.force = new Float64Array(3); // push [N], in the base frame, or in the world frame for a free base
+    this.goal = new Float64Array(m); // targets of the joints, and of the base for wheels,
+    this.r = new Float64Array(m); // and the reference on its path to them
     this.rd = new Float64Array(m);
     this.u = new Float64Array(m);
     this.controller = "pd";
-    this.informed = true; // whether the controller knows payload and gravity as they are set
-    this.compensates = true; // whether it carries the rigid arm's weight
+    this.informed = true; // true if the controller knows payload and gravity as they are set
+    this.compensates = true; // true if it compensates the weight of the rigid arm
     this.pace = 1;
     this.values = Object.fromEntries(given.sliders.map((slider) => [slider.key, slider.value]));
 
-    // what a step writes into, made once
+    // buffers of a step, allocated once
     this.stage = new Float64Array(size);
     this.slopes = [0, 1, 2, 3].map(() => new Float64Array(size));
     this.views = new Map([this.y, this.stage].map((y) => [y, [y.subarray(0, this.nq), y.subarray(this.nq, this.nq + n)]]));
@@ -44,7 +44,7 @@ flexarm.Live = class {
     this.out = Object.fromEntries(
       ["motion", "energy", "seen", "rigid", "joint_pd", "regulator", "statics"].map((name) => [name, programs[name].out()]),
     );
-    this.eased = new Float64Array(m); // gravity torque is subtracted again where it is not wanted
+    this.eased = new Float64Array(m); // gravity torque that is subtracted where it is not wanted
     this.standing = { x: new Float64Array(n), u: new Float64Array(m), goal: new Float64Array(m), stale: true };
     this.gains(given.kp, given.kd);
     this.bandwidth(given.lqr ? given.lqr.usual : 0);
@@ -52,7 +52,7 @@ flexarm.Live = class {
     this.reset();
   }
 
-  /** The programs at the inputs and beside the values that Python has sent along: "", or which one is wrong here. */
+  /** Tests the programs with values from Python. Returns "", or the name of a program with wrong results. */
   checked() {
     for (const { name, inputs, outputs } of this.given.checks) {
       const found = Object.values(this.programs[name](...inputs)).map((values) => Array.from(values));
@@ -82,7 +82,7 @@ flexarm.Live = class {
     return this.views.get(this.y)[1];
   }
 
-  /** Back to the start, at rest; sliders, controller and gains stay as they are. */
+  /** Resets the arm to the start, at rest. Sliders, controller and gains stay unchanged. */
   reset() {
     const { target, start } = this.given;
     this.y.fill(0);
@@ -103,9 +103,9 @@ flexarm.Live = class {
     this.moved = 0;
   }
 
-  /* -- what can be changed -------------------------------------------------------------------------------------- */
+  /* -- settings -------------------------------------------------------------------------------------------------- */
 
-  /** Sets a slider of the arm. The energy that this gives or takes is no error of the integration. */
+  /** Sets a slider of the arm. The energy that this adds or removes does not count as an integration error. */
   set(key, value) {
     const slider = this.given.sliders.find((each) => each.key === key);
     const before = this.balance();
@@ -115,7 +115,7 @@ flexarm.Live = class {
     this.begin += this.balance() - before;
   }
 
-  /** The controller's gains: multiples of the usual ones, by their places among the stops. */
+  /** Sets the controller's gains: multiples of the usual ones, by their index among the stops. */
   gains(kp, kd) {
     const { given } = this;
     [this.kp, this.kd] = [kp, kd];
@@ -125,39 +125,39 @@ flexarm.Live = class {
     this.forgetPath();
   }
 
-  /** The regulator's design, by its place among those that Python has made. */
+  /** Sets the regulator's design, by its index among those from Python. */
   bandwidth(place) {
     this.lqr = place;
     this.K = this.given.lqr ? this.given.lqr.K[place] : null;
   }
 
-  /** Which controller: "none", "pd", "shaped" or "lqr". */
+  /** Sets the controller: "none", "pd", "shaped" or "lqr". */
   use(controller) {
     this.controller = controller;
     this.forgetPath();
     this.standing.stale = true;
   }
 
-  /** Whether the controller knows the payload and the gravity that are set, or those of the description. */
+  /** Sets if the controller knows the current payload and gravity, or those of the description. */
   inform(informed = this.informed) {
     this.informed = informed;
     this.known.set(informed ? this.p : this.given.p);
     this.standing.stale = true;
   }
 
-  /** Where what is led to a target stands (m). */
+  /** Returns the controlled coordinates, (m). */
   seen() {
     this.programs.seen(this.q, this.out.seen);
     return this.out.seen.y;
   }
 
-  /** The rigid arm at the target: its coordinates, with a free base where it is now, and the place of its tip. */
+  /** Returns the rigid arm at the target: its coordinates, with a free base at its present pose, and its tip. */
   aimed(goal = this.goal) {
     this.programs.rigid(this.q, goal, this.out.rigid);
     return this.out.rigid;
   }
 
-  /** Where the joints shall go. */
+  /** Sets the joint targets. */
   aim(goal) {
     const { low, high } = this.given;
     for (let j = 0; j < goal.length; j++) this.goal[j] = Math.min(high[j], Math.max(low[j], goal[j]));
@@ -165,9 +165,9 @@ flexarm.Live = class {
   }
 
   /**
-   * Aims the tip of the rigid arm at a place: damped least squares with its Jacobian, joints within their ranges.
-   * @param {ArrayLike<number>} place (3), in the base frame, or the world's of a free base
-   * @returns {number} how far from there it stays [m]
+   * Moves the tip of the rigid arm to a position by damped least squares with its Jacobian, within the joint ranges.
+   * @param {ArrayLike<number>} place position (3) in the base frame, or in the world frame for a free base
+   * @returns {number} remaining distance [m]
    */
   aimTip(place) {
     const { m, reach, low, high } = this.given;
@@ -182,7 +182,7 @@ flexarm.Live = class {
       if (left < best) this.aim(r);
       best = Math.min(best, left);
       if (left < 1e-5 * reach) break;
-      // J J' + damping, (3, 3): how far the tip may go at once keeps the steps small
+      // J J' + damping, (3, 3): a limit of the tip's motion keeps the steps small
       const A = [0, 1, 2].map((i) => [0, 1, 2].map((k) => (i === k ? damping * Math.min(1, left / reach) + 1e-9 : 0)));
       for (let i = 0; i < 3; i++)
         for (let k = 0; k < 3; k++) for (let j = 0; j < m; j++) A[i][k] += J[i * m + j] * J[k * m + j];
@@ -200,9 +200,9 @@ flexarm.Live = class {
     return best;
   }
 
-  /* -- the way to the target ------------------------------------------------------------------------------------ */
+  /* -- reference ------------------------------------------------------------------------------------------------ */
 
-  /** The reference goes on by a step: full acceleration, constant speed, full deceleration. */
+  /** Advances the reference by a step: full acceleration, constant speed, full deceleration. */
   lead() {
     const { m, step: h, acceleration, speed } = this.given;
     for (let j = 0; j < m; j++) {
@@ -212,7 +212,7 @@ flexarm.Live = class {
         [this.r[j], this.rd[j]] = [this.goal[j], 0];
         continue;
       }
-      // the speed from which half a step before the goal is the last moment to brake
+      // the speed from which braking must begin half a step before the goal
       const most = Math.min(speed[j] * this.pace, Math.sqrt((a * h * a * h) / 4 + 2 * a * Math.abs(e)) - (a * h) / 2);
       const wanted = Math.sign(e) * Math.max(0, most);
       this.rd[j] += Math.min(a * h, Math.max(-a * h, wanted - this.rd[j]));
@@ -225,14 +225,14 @@ flexarm.Live = class {
     this.path = null;
   }
 
-  /** Keeps the reference for as long as the shaper looks back: a ring of r and rd. */
+  /** Stores the reference for the longest delay of the shaper, in a ring of r and rd. */
   remember() {
     const { m, step: h } = this.given;
     const { times } = this.shaper;
     if (!this.path) {
       const length = Math.ceil(times[times.length - 1] / h) + 2;
       this.path = { length, r: new Float64Array(length * m), rd: new Float64Array(length * m), now: 0 };
-      for (let k = 0; k < length; k++) this.path.r.set(this.r, k * m); // it has stood here for ever
+      for (let k = 0; k < length; k++) this.path.r.set(this.r, k * m); // before the start it was constant
       this.delays = Array.from(times, (t) => Math.round(t / h));
     }
     const { path } = this;
@@ -251,7 +251,7 @@ flexarm.Live = class {
     });
   }
 
-  /** The reference that the controller follows, and its rate: as led, or shaped. */
+  /** Computes the reference of the controller and its rate, with or without shaper. */
   get reference() {
     const shaped = this.controller === "shaped" && this.path;
     return shaped ? [this.rShaped, this.rdShaped] : [this.r, this.rd];
@@ -259,7 +259,7 @@ flexarm.Live = class {
 
   /* -- controllers ---------------------------------------------------------------------------------------------- */
 
-  /** u at a state, a part of a step after the reference was led. */
+  /** Computes u at a state, a fraction of a step after the reference was advanced. */
   command(q, qd, part) {
     const { m, step: h } = this.given;
     const { controller, programs, out } = this;
@@ -279,7 +279,7 @@ flexarm.Live = class {
     for (let j = 0; j < m; j++) this.u[j] = out.joint_pd.u[j] + (this.compensates ? out.joint_pd.carried[j] : 0);
   }
 
-  /** Where the arm stands still at the goal, and the inputs for it: Newton's method from where it was last. */
+  /** Computes the equilibrium at the goal and its inputs, by Newton's method from the previous one. */
   settle() {
     const { n, m, base, settling, moved, inputs } = this.given;
     const { x, u, goal } = this.standing;
@@ -288,7 +288,7 @@ flexarm.Live = class {
     for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) x[i] += moved[i * m + j] * (this.goal[j] - goal[j]);
     goal.set(this.goal);
     const { force, slope } = this.out.statics;
-    const rows = Array.from({ length: n - base }, (_, k) => base + k); // nothing carries a free base
+    const rows = Array.from({ length: n - base }, (_, k) => base + k); // a free base carries no weight
     for (let round = 0; round < 20; round++) {
       this.programs.statics(x, this.known, this.out.statics);
       const b = rows.map((i) => inputs.reduce((sum, row, j) => sum + row[i] * u[j], -force[i]));
@@ -303,7 +303,7 @@ flexarm.Live = class {
 
   /* -- integration ---------------------------------------------------------------------------------------------- */
 
-  /** dy/dt at a state into dy. */
+  /** Computes dy/dt at a state into dy. */
   rate(y, part, dy) {
     const { n } = this.given;
     const { nq } = this;
@@ -316,7 +316,7 @@ flexarm.Live = class {
     for (let k = 0; k < 3; k++) dy[nq + n + k] = out.power[k];
   }
 
-  /** One step. Where the numbers run away, or a telescope leaves its range, the arm stops and `fault` says why. */
+  /** Makes one step. If it diverges, or a telescope leaves its range, the arm stops and `fault` is the reason. */
   step() {
     if (this.fault) return;
     const { step: h } = this.given;
@@ -339,29 +339,29 @@ flexarm.Live = class {
     }
     const fault = sum === 0 ? this.beyond(stage) : "The motion ran away.";
     if (fault) {
-      this.fault = fault; // y stays the last good state
+      this.fault = fault; // y stays the last valid state
       return;
     }
     y.set(stage);
     this.steps++;
   }
 
-  /** Why a state cannot be gone on from, or "". */
+  /** Returns the reason why a state is not valid, or "". */
   beyond(y) {
     const { n, limits, coordinates, largest } = this.given;
     for (const [c, low, high] of limits) {
       if (!(y[c] > low && y[c] <= high)) return `${coordinates[c]} has left its range.`;
     }
-    // of rates alone: a wheel may turn, and a base drift, as far as it likes
+    // only rates: the angle of a wheel and the position of a base are unlimited
     for (let i = this.nq; i < this.nq + n; i++) if (!(Math.abs(y[i]) < largest)) return "The motion ran away.";
     return "";
   }
 
   /**
-   * Goes on by some time, as far as a deadline allows.
+   * Advances by some time, as far as a deadline allows.
    * @param {number} seconds
-   * @param {function(): boolean} [late] whether to stop before
-   * @returns {number} how long it went [s]
+   * @param {function(): boolean} [late] returns true to stop earlier
+   * @returns {number} advanced time [s]
    */
   advance(seconds, late = () => false) {
     const count = Math.round((seconds + (this.rest || 0)) / this.given.step);
@@ -380,13 +380,13 @@ flexarm.Live = class {
 
   /* -- energy --------------------------------------------------------------------------------------------------- */
 
-  /** Kinetic and potential energy [J]. */
+  /** Returns kinetic and potential energy [J]. */
   energies() {
     this.programs.energy(this.q, this.qd, this.p, this.out.energy);
     return this.out.energy.E;
   }
 
-  /** Energy, less the work of inputs and push, and what was lost in dampers: constant, up to errors [J]. */
+  /** Returns the energy less the work of inputs and push, plus losses. It is constant, up to errors [J]. */
   balance() {
     const { n } = this.given;
     const [kinetic, potential] = this.energies();
@@ -395,14 +395,14 @@ flexarm.Live = class {
     return kinetic + potential - work - pushed + lost - (this.begin || 0);
   }
 
-  /** What the integration has lost or made of energy [J], and as a part of the largest that has moved. */
+  /** Returns the integration's energy error [J], and its ratio to the largest energy exchanged. */
   drift() {
     const error = this.balance();
     return { error, relative: this.moved > 0 ? error / this.moved : 0 };
   }
 };
 
-/** The solution of a small linear system, by elimination with pivots; null where there is none. */
+/** Returns the solution of a small linear system, by elimination with pivoting, or null if there is none. */
 flexarm.solved = (A, b) => {
   const rows = A.map((row, i) => [...row, b[i]]);
   const n = rows.length;

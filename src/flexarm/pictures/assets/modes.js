@@ -1,6 +1,6 @@
 "use strict";
 
-/** The page of one arm that is no result. */
+/** Base of pages with one arm that is not a result. */
 flexarm.Alone = class extends flexarm.View {
   constructor(data) {
     super(data);
@@ -11,8 +11,8 @@ flexarm.Alone = class extends flexarm.View {
 };
 
 /**
- * The configuration x shapes away from q. The six first numbers of a free arm's shape are a shift and a turn of its base
- * along the base's axes.
+ * Returns the configuration at a displacement x times the shape from q. The first six entries of a free arm's shape are
+ * a translation and a rotation of its base along the base's axes.
  */
 flexarm.moved = ({ q, free }, shape, x) => {
   if (!free) return Float64Array.from(q, (value, i) => value + x * shape[i]);
@@ -26,7 +26,7 @@ flexarm.moved = ({ q, free }, shape, x) => {
   return out;
 };
 
-/** The page of an arm's natural modes. */
+/** Page of an arm's natural modes. */
 flexarm.Modes = class extends flexarm.Alone {
   constructor(data) {
     super(data);
@@ -83,7 +83,7 @@ flexarm.Modes = class extends flexarm.Alone {
     if (wishes.play !== "0" && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.toggle();
   }
 
-  /** A frequency in words. */
+  /** Returns a frequency as a text. */
   static said(omega) {
     if (omega > 0) return `${flexarm.digits(omega / (2 * Math.PI), 4)} Hz, ${flexarm.digits(omega, 4)} rad/s`;
     return omega < 0 ? "falls: no frequency" : "moves freely: 0 Hz";
@@ -105,7 +105,7 @@ flexarm.Modes = class extends flexarm.Alone {
     this.slowed.textContent = omega > 0 ? slower : "";
   }
 
-  /** The configuration at a share of a swing. */
+  /** Returns the configuration at a fraction of a swing. */
   at(phase) {
     const { shape } = this.data.modes[this.chosen], x = this.amplitude * Math.sin(2 * Math.PI * phase);
     return flexarm.moved(this.data, shape, x);
@@ -153,7 +153,7 @@ flexarm.Modes = class extends flexarm.Alone {
   }
 };
 
-/** The page of an arm at rest, with a slider for each of its coordinates. */
+/** Page of an arm at rest, with a slider for each of its coordinates. */
 flexarm.Still = class extends flexarm.Alone {
   constructor(data) {
     super(data);

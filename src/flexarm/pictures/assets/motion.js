@@ -1,13 +1,13 @@
 "use strict";
 
 /**
- * A motion between its samples: the cubic through them whose slope at each is that of the parabola through it and its
- * neighbours. What is drawn at a sample is the sample.
+ * A motion between its samples, by cubic interpolation. The slope at each sample is that of the parabola through it and
+ * its neighbours. At a sample the value is exact.
  */
 flexarm.Motion = class {
   /**
-   * @param {Float64Array} time not decreasing [s]
-   * @param {Float32Array} q rows of samples, as many columns as there are coordinates
+   * @param {Float64Array} time times in ascending order [s]
+   * @param {Float32Array} q rows of samples, with a column for each coordinate
    */
   constructor(time, q) {
     this.time = time;
@@ -18,7 +18,7 @@ flexarm.Motion = class {
     this.last = 0;
   }
 
-  /** The largest i with time[i] <= t, but not the last: the piece in which t lies. */
+  /** Returns the largest i with time[i] <= t, except the last: the interval that contains t. */
   piece(t) {
     const time = this.time, most = Math.max(0, time.length - 2);
     let i = this.last;
@@ -35,13 +35,13 @@ flexarm.Motion = class {
     return i;
   }
 
-  /** The sample nearest to t. */
+  /** Returns the sample nearest to t. */
   nearest(t) {
     const i = this.piece(t), after = Math.min(i + 1, this.time.length - 1);
     return this.time[after] - t < t - this.time[i] ? after : i;
   }
 
-  /** Coordinates at t, before the start those at the start, after the end those at the end. */
+  /** Returns the coordinates at t, constant before the start and after the end. */
   at(t, out) {
     const { time, q, width } = this;
     const i = this.piece(t), j = Math.min(i + 1, time.length - 1);
@@ -56,7 +56,7 @@ flexarm.Motion = class {
     return out;
   }
 
-  /** Rate of coordinate k at sample i. */
+  /** Returns the rate of coordinate k at sample i. */
   slope(i, k) {
     const { time, q, width } = this;
     const rate = (a, b) => (time[b] > time[a] ? (q[b * width + k] - q[a * width + k]) / (time[b] - time[a]) : 0);

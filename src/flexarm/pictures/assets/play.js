@@ -1,13 +1,13 @@
 "use strict";
 
 /**
- * The page of a live arm. `flexarm.page` is this object; its `live` is the arm that moves.
+ * Page of a live arm. `flexarm.page` is this object, and its `live` is the simulated arm.
  */
 flexarm.Play = class {
-  static SPAN = 10; // of the plots [s]
-  static LONGEST = 0.1; // time between two frames that is caught up [s]: a hidden tab stands still
-  static PATIENCE = 0.7; // part of the time that goes into computing at most: beyond it the arm goes more slowly
-  static NEAR = 26; // pixels from a handle at which it is grabbed
+  static SPAN = 10; // time range of the plots [s]
+  static LONGEST = 0.1; // longest time between two frames that is made up [s]; a hidden tab does not advance
+  static PATIENCE = 0.7; // largest share of the time for computing; above it the arm runs more slowly
+  static NEAR = 26; // distance in pixels at which a handle is grabbed
   static CONTROLLERS = { none: "none", pd: "joint PD", shaped: "PD, shaped reference", lqr: "LQR" };
   static PLAY = "M7 4l13 8-13 8z";
   static PAUSE = "M6 4h4v16H6zm8 0h4v16h-4z";
@@ -16,18 +16,18 @@ flexarm.Play = class {
   static THEME = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm0 2v14a7 7 0 0 1 0-14z";
 
   /**
-   * @param {object} data what Python's `played` gives
-   * @param {object} programs the arm's functions by their names
+   * @param {object} data result of `played` in Python
+   * @param {object} programs functions of the arm by name
    */
   constructor(data, programs) {
     this.data = data;
     this.programs = programs;
     this.live = new flexarm.Live(data.live, programs);
-    this.wheeled = data.live.wheels.includes(true); // whether wheels turn the base
+    this.wheeled = data.live.wheels.includes(true); // true if wheels turn the base
     this.running = true;
     this.drag = null;
     this.magnified = 1;
-    this.speed = 1; // of the arm's time in the reader's, smoothed
+    this.speed = 1; // smoothed ratio of the arm's time to real time
     this.spoken = 0;
     this.drawn = 0;
     this.furnish();
@@ -42,7 +42,7 @@ flexarm.Play = class {
     flexarm.page = this;
   }
 
-  /* -- what is on the page -------------------------------------------------------------------------------------- */
+  /* -- parts of the page ---------------------------------------------------------------------------------------- */
 
   furnish() {
     const { element, button, Play } = flexarm;
@@ -79,9 +79,9 @@ flexarm.Play = class {
     this.front = element("div.front", {}, stage, foot, this.plots);
     this.side = element("aside.side", {}, this.targets(), this.control(), this.arm(), this.about());
     document.body.append(element("main.view.play", {}, head, this.front, this.side));
-    this.scene = new flexarm.Scene(this.canvas); // what cannot draw says so, and nothing lies over it
+    this.scene = new flexarm.Scene(this.canvas); // an error if there are no graphics, with nothing over it
     this.canvas.after(hint);
-    this.scene.buttons.hidden = true; // the head has them
+    this.scene.buttons.hidden = true; // the head has its own buttons
     this.strip();
     const narrow = matchMedia("(max-width: 800px)");
     const place = () => (narrow.matches ? this.side : this.front).append(this.plots);
@@ -91,7 +91,7 @@ flexarm.Play = class {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's, such as Ctrl+R
+    if (event.ctrlKey || event.metaKey || event.altKey) return; // keys of the browser, such as Ctrl+R
     if (event.target.closest("input, select, button, dialog")) return;
     if (event.key === " ") this.run(!this.running);
     else if (event.key === "r" || event.key === "R") this.reset();
@@ -103,7 +103,7 @@ flexarm.Play = class {
     return flexarm.element("section.group", {}, flexarm.element("h2", {}, title), ...children.map((x) => x.object || x));
   }
 
-  /** Where the joints shall go. */
+  /** Creates the controls of the joint targets. */
   targets() {
     const { names, units, low, high, wheels } = this.data.live;
     this.goals = names.map((name, j) => {
@@ -117,7 +117,7 @@ flexarm.Play = class {
     return this.group("Target", ...this.goals, pace);
   }
 
-  /** Which controller, and its gains. */
+  /** Creates the choice of the controller, and its gains. */
   control() {
     const { live } = this.data;
     const { Play, Slider, Check } = flexarm;
@@ -138,11 +138,11 @@ flexarm.Play = class {
     this.informed = new Check("knows payload and gravity", true, (x) => this.live.inform(x), "Otherwise those of the description");
     this.word = flexarm.element("p");
     const weighs = live.sliders.some((slider) => slider.key === "gravity");
-    const known = live.base ? [] : [...(weighs ? [this.carry] : []), this.informed]; // on a free base nothing weighs
+    const known = live.base ? [] : [...(weighs ? [this.carry] : []), this.informed]; // a free base carries no weight
     return this.group("Controller", this.chosen, this.kp, this.kd, this.bandwidth, ...known, this.word);
   }
 
-  /** What the arm is: the numbers that may be changed. */
+  /** Creates the sliders of the arm's parameters. */
   arm() {
     const { live } = this.data;
     this.sliders = live.sliders.map((slider) => {
@@ -156,7 +156,7 @@ flexarm.Play = class {
     return this.group("Arm", ...this.sliders, magnified);
   }
 
-  /** How it is computed. */
+  /** Creates the information on the computation. */
   about() {
     const { live } = this.data;
     const left = live.leftOut.length ? ` To run in real time it has fewer modes than its description: ${live.leftOut.join("; ")}.` : "";
@@ -188,7 +188,7 @@ flexarm.Play = class {
     this.plots.append(...Object.values(this.strips).map((strip) => strip.object));
   }
 
-  /** The arm, the ghost of its target, and what can be grabbed. */
+  /** Creates the arm, the ghost at its target, and the handles. */
   handles() {
     const { data, live, programs } = this;
     const draw = (q, s, out) => (programs.drawing.p ? programs.drawing(q, s, live.p, out) : programs.drawing(q, s, out));
@@ -215,7 +215,7 @@ flexarm.Play = class {
     for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.drop(event), { capture: true });
   }
 
-  /* -- what is done -------------------------------------------------------------------------------------------- */
+  /* -- actions -------------------------------------------------------------------------------------------------- */
 
   run(running) {
     const { Play } = flexarm;
@@ -247,7 +247,7 @@ flexarm.Play = class {
     this.show();
   }
 
-  /** Joint j shall go there. */
+  /** Sets the target of joint j. */
   aim(j, x) {
     const goal = Float64Array.from(this.live.goal);
     goal[j] = x;
@@ -255,7 +255,7 @@ flexarm.Play = class {
     this.retarget();
   }
 
-  /** Which controls belong to the controller, and a word on it. */
+  /** Shows the controls of the chosen controller, and a note on it. */
   show() {
     const { controller, shaper } = this.live;
     const pd = controller === "pd" || controller === "shaped";
@@ -275,7 +275,7 @@ flexarm.Play = class {
     }[controller];
   }
 
-  /** Ghost, ring and sliders to where the target is. */
+  /** Moves ghost, ring and sliders to the target. */
   retarget() {
     const { live } = this;
     this.ghost.update(live.aimed().there, 0);
@@ -286,10 +286,10 @@ flexarm.Play = class {
     this.scene.invalidate();
   }
 
-  /** Whether the ground hides some of the target. */
+  /** Returns true if the ground hides a part of the target. */
   sunk() {
     const { up, level } = this.scene;
-    if (this.data.live.base) return false; // what floats has no ground
+    if (this.data.live.base) return false; // a floating arm has no ground
     const { frames } = this.ghost.out;
     for (let i = 0; i < frames.length; i += 12) {
       if (up.x * frames[i + 3] + up.y * frames[i + 7] + up.z * frames[i + 11] < level) return true;
@@ -297,21 +297,21 @@ flexarm.Play = class {
     return false;
   }
 
-  /** Where the arm begins: at the origin, or where its free base is. */
+  /** Returns the base of the arm: the origin, or the position of a free base. */
   foot() {
     return this.data.live.base ? Array.from(this.live.q.subarray(0, 3)) : [0, 0, 0];
   }
 
-  /** The camera goes where a free base goes, and its target with it. */
+  /** Moves the camera and its target with a free base. */
   follow() {
     const foot = this.foot();
     const gone = foot.map((x, i) => x - this.stood[i]);
-    if (gone.some((x) => x !== 0)) this.scene.carry(gone); // which asks for another picture
+    if (gone.some((x) => x !== 0)) this.scene.carry(gone); // this requests another frame
     this.stood = foot;
     this.ghost.update(this.live.aimed().there, 0);
   }
 
-  /** The camera to where it sees the arm, its target, and where a turn of the first joint would take it. */
+  /** Moves the camera to show the arm, its target, and the reach of a rotation of the first joint. */
   fit() {
     const { live } = this;
     this.solid.update(live.q, 1);
@@ -331,9 +331,9 @@ flexarm.Play = class {
     this.scene.fit(points);
   }
 
-  /* -- the mouse ------------------------------------------------------------------------------------------------ */
+  /* -- pointer -------------------------------------------------------------------------------------------------- */
 
-  /** What stands under the pointer: "target", "tip" or "". */
+  /** Returns the handle under the pointer: "target", "tip" or "". */
   near(event) {
     const far = (point) => {
       const [x, y] = this.scene.seen(point);
@@ -342,11 +342,11 @@ flexarm.Play = class {
     const reached = event.pointerType === "touch" ? 1.6 * flexarm.Play.NEAR : flexarm.Play.NEAR;
     const [tip, target] = [far(this.solid.tip()), far(this.ghost.tip())];
     if (Math.min(tip, target) > reached) return "";
-    // where both are in one place the outer part is the ring's
+    // if both are at one place, the outer part belongs to the ring
     return target < reached && (tip > reached || (target < tip + 4 && Math.max(tip, target) > 9)) ? "target" : "tip";
   }
 
-  /** Where the pointer is in the plane through a point: that of a planar arm, else that of the screen. */
+  /** Returns the pointer's position in the plane through a point: that of a planar arm, else that of the screen. */
   over(event, point) {
     const ray = this.scene.pick(event);
     const normal = this.scene.plane || this.scene.camera.getWorldDirection(new THREE.Vector3());
@@ -378,7 +378,7 @@ flexarm.Play = class {
     }
     if (event.pointerId !== drag.pointer) return;
     event.stopImmediatePropagation();
-    const gone = this.foot().map((x, i) => x - drag.stood[i]); // with the base, and so with the camera
+    const gone = this.foot().map((x, i) => x - drag.stood[i]); // with the base, and therefore with the camera
     const from = drag.from.map((x, i) => x + gone[i]);
     const now = this.over(event, from);
     if (!now) return;
@@ -406,7 +406,7 @@ flexarm.Play = class {
 
   /* -- time ----------------------------------------------------------------------------------------------------- */
 
-  /** One frame: the arm goes on by the time that has passed, and everything shows it. */
+  /** Draws one frame: advances the arm by the elapsed time, and updates the page. */
   frame() {
     const { Play } = flexarm;
     const { live } = this;
@@ -424,7 +424,7 @@ flexarm.Play = class {
     return this.running && !live.fault;
   }
 
-  /** The arm has stopped: why, and how it goes on. */
+  /** Handles a stop of the arm: shows the reason, and how to continue. */
   stop() {
     this.notice.replaceChildren(
       flexarm.element("span", {}, this.live.fault),
@@ -450,7 +450,7 @@ flexarm.Play = class {
     }
   }
 
-  /** Plots thirty times a second of the arm's time, words four times of the reader's. */
+  /** Updates plots thirty times per second of simulated time, and texts four times per second of real time. */
   record() {
     const { live, strips } = this;
     const t = live.time;
@@ -478,7 +478,7 @@ flexarm.Play = class {
     energy.textContent = `${flexarm.number(error, "J")} (${flexarm.number(100 * relative)} %)`;
   }
 
-  /** How many seconds of motion a second of computing gives, by itself, at best of some times: for measurements. */
+  /** Measures the seconds of motion per second of computing, as the best of several times. */
   measure(seconds = 0.5, times = 5) {
     const other = new flexarm.Live(this.data.live, this.programs);
     other.use(this.live.controller);

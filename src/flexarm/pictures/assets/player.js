@@ -1,13 +1,13 @@
 "use strict";
 
 /**
- * A clock that plays, and the bar that shows it: play, pause, scrub, speed, loop.
+ * A clock for playback, with its bar: play, pause, scrub, speed, loop.
  *
- * Time runs from `start` to `end` [s]; whenever it changes, `show(time)` is called.
+ * Time runs from `start` to `end` [s]. At every change, `show(time)` is called.
  */
 flexarm.Player = class {
   static SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
-  static COMFORT = 15; // seconds that a run should take to watch, at most
+  static COMFORT = 15; // longest comfortable time to watch a run [s]
   static PLAY = "M7 4.5v15l13-7.5z";
   static PAUSE = "M6 4.5h4.2v15H6zm7.8 0H18v15h-4.2z";
   static BACK = "M5 5h2.6v14H5zm14 0v14l-10-7z";
@@ -17,8 +17,8 @@ flexarm.Player = class {
    * @param {number} start
    * @param {number} end
    * @param {(time: number) => void} show
-   * @param {flexarm.Motion} samples to whose times single steps go
-   * @param {flexarm.Scene} scene whose frames it is shown in
+   * @param {flexarm.Motion} samples samples for single steps
+   * @param {flexarm.Scene} scene scene whose frames show the motion
    */
   constructor(start, end, show, samples, scene) {
     Object.assign(this, { start, end, show, samples });
@@ -49,7 +49,7 @@ flexarm.Player = class {
     this.say();
   }
 
-  /** The largest speed, at most real time, at which a run lasts long enough; above it for one that would bore. */
+  /** Returns the largest speed, at most real time, at which a run lasts long enough. A slow run is sped up. */
   static comfortable(seconds) {
     const { SPEEDS, COMFORT } = flexarm.Player;
     if (seconds > 2 * COMFORT) return SPEEDS.find((x) => seconds / x <= COMFORT) ?? SPEEDS[SPEEDS.length - 1];
@@ -67,7 +67,7 @@ flexarm.Player = class {
     this.playing = true;
     this.before = undefined;
     this.say();
-    this.show(this.time); // asks for a frame
+    this.show(this.time); // requests a frame
   }
 
   pause() {
@@ -75,7 +75,7 @@ flexarm.Player = class {
     this.say();
   }
 
-  /** One frame: the clock goes on by what has passed, but never by a long pause of the browser. */
+  /** Advances the clock by the time since the last frame, but not by a long pause of the browser. */
   tick(now) {
     if (!this.playing) return false;
     const passed = this.before === undefined ? 0 : Math.min(0.25, (now - this.before) / 1000);
@@ -90,7 +90,7 @@ flexarm.Player = class {
     return this.playing;
   }
 
-  /** Go to a time; from the slider itself it is not set again. */
+  /** Seeks to a time. Seeking by the slider does not set the slider again. */
   seek(time, own = false) {
     this.time = Math.min(this.end, Math.max(this.start, time));
     if (!own) this.slider.value = this.time;
@@ -99,7 +99,7 @@ flexarm.Player = class {
     this.show(this.time);
   }
 
-  /** By so many samples. */
+  /** Moves by a number of samples. */
   step(count) {
     const times = this.samples.time, here = this.samples.nearest(this.time);
     this.pause();
@@ -123,11 +123,11 @@ flexarm.Player = class {
 
   say() {
     flexarm.Player.said(this.play, this.playing);
-    const [now, end] = [this.time, this.end].map((t) => t.toFixed(this.digits)); // said where it stands, not sixty times a second
+    const [now, end] = [this.time, this.end].map((t) => t.toFixed(this.digits)); // rounded for screen readers
     this.slider.setAttribute("aria-valuetext", `${now} of ${end} seconds`);
   }
 
-  /** On a button, what it does. */
+  /** Updates the function shown on a button. */
   static said(button, playing) {
     const name = playing ? "Pause (space)" : "Play (space)";
     button.setAttribute("aria-label", name);
@@ -135,7 +135,7 @@ flexarm.Player = class {
     button.firstChild.firstChild.setAttribute("d", playing ? flexarm.Player.PAUSE : flexarm.Player.PLAY);
   }
 
-  /** What its keys are, for `flexarm.keys`. */
+  /** Returns its keys, for `flexarm.keys`. */
   get keys() {
     const part = (share) => this.seek(this.time + share * (this.end - this.start));
     return {
@@ -154,8 +154,8 @@ flexarm.Player = class {
 };
 
 /**
- * Keys of a page, and a window that lists them. A control that has the focus keeps the keys it understands itself.
- * @param {Object<string, [string, string, () => void]>} keys by what the browser calls them: name, meaning, action
+ * Keys of a page, and a window that lists them. A control with the focus keeps the keys that it understands.
+ * @param {Object<string, [string, string, () => void]>} keys by the browser's names: name, meaning, action
  */
 flexarm.keys = function (keys) {
   const { element } = flexarm;
@@ -172,7 +172,7 @@ flexarm.keys = function (keys) {
     const focused = document.activeElement?.tagName, typed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (typed === "?") return toggle();
     if (window_.open) return;
-    if (event.shiftKey && typed.startsWith("Arrow")) return; // the camera's
+    if (event.shiftKey && typed.startsWith("Arrow")) return; // keys of the camera
     if (focused === "SELECT" || (focused === "INPUT" && (typed.startsWith("Arrow") || typed === "Home" || typed === "End"))) return;
     if (typed === " " && (focused === "BUTTON" || focused === "SUMMARY" || document.activeElement?.type === "checkbox")) return;
     const known = keys[typed];

@@ -1,19 +1,19 @@
 "use strict";
 
 /**
- * Small plots over time, one below the other, with a cursor that moves with the animation. A click or a drag in one of
- * them goes to that time.
+ * Small plots over time, one below the other, with a cursor that moves with the animation. A click or a drag in a plot
+ * seeks to that time.
  */
 flexarm.Plots = class {
   static DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4]];
 
   /**
    * @param {Array<{title: string, unit: string, runs: Array<{time: Float64Array, items: Array}>}>} panels items have a
-   *   name, values and sometimes a reference (more values)
+   *   name, values and sometimes a reference (further values)
    * @param {number} start
    * @param {number} end
    * @param {(time: number) => void} seek
-   * @param {string[]} names of the results; where there are several, curves have the results' colours
+   * @param {string[]} names names of the results; if there are several, curves have the results' colours
    */
   constructor(panels, start, end, seek, names) {
     this.start = start;
@@ -25,12 +25,12 @@ flexarm.Plots = class {
     flexarm.themed(() => this.redraw());
   }
 
-  /** Move the cursors. */
+  /** Moves the cursors. */
   show(time) {
     for (const panel of this.panels) panel.show(time);
   }
 
-  /** Whether curves of a result are seen. */
+  /** Shows or hides the curves of a result. */
   setVisible(run, visible) {
     if (visible) this.hidden.delete(run);
     else this.hidden.add(run);
@@ -45,7 +45,7 @@ flexarm.Plots = class {
   }
 };
 
-/** One of them. */
+/** One plot. */
 flexarm.Panel = class {
   constructor(panel, plots, seek, names) {
     const { element } = flexarm;
@@ -55,7 +55,7 @@ flexarm.Panel = class {
     this.unit = panel.unit;
     this.items = [...new Set(panel.runs.flatMap((run) => run.items.map((item) => item.name)))];
     this.unseen = new Set();
-    this.curves = []; // of the plot: run, item, whether it is a reference
+    this.curves = []; // curves of the plot: run, item, true for a reference
     const tables = panel.runs.map((run, r) => {
       const columns = [run.time];
       for (const item of run.items) {
@@ -92,7 +92,7 @@ flexarm.Panel = class {
     new ResizeObserver(() => this.fit()).observe(this.place);
   }
 
-  /** A button that shows or hides a curve, with its name, and where there is one result its value. */
+  /** Returns a button that shows or hides a curve, with its name, and with its value if there is one result. */
   chip(name, i) {
     const { element } = flexarm;
     const value = element("span.value");
@@ -108,7 +108,7 @@ flexarm.Panel = class {
     return { object, value, key };
   }
 
-  /** The curve of a chip, as it is drawn now. */
+  /** Draws on each button its curve as it is drawn in the plot. */
   keyed() {
     this.chips.forEach(({ key }, i) => {
       const brush = key.getContext("2d");
@@ -169,7 +169,7 @@ flexarm.Panel = class {
 
   show(time) {
     const { start, end } = this.plots;
-    this.cursor.style.left = `${(100 * (time - start)) / (end - start || 1)}%`; // whatever the plot's width becomes
+    this.cursor.style.left = `${(100 * (time - start)) / (end - start || 1)}%`; // for any width of the plot
     this.time = time;
     if (this.several || this.due) return;
     this.say();
@@ -179,7 +179,7 @@ flexarm.Panel = class {
     }, flexarm.Panel.READABLE);
   }
 
-  /** The values at the cursor's time. */
+  /** Updates the values at the cursor's time. */
   say() {
     const run = this.runs[0], i = flexarm.nearest(run.time, this.time);
     run.items.forEach((item, k) => {
@@ -189,10 +189,10 @@ flexarm.Panel = class {
   }
 };
 
-/** Milliseconds between changes of the numbers beside the curves: nobody reads faster, and each has to be laid out. */
+/** Milliseconds between updates of the numbers beside the curves. Nobody reads faster, and each needs a layout. */
 flexarm.Panel.READABLE = 125;
 
-/** Where a plot's values lie, with room beside them, and around a curve that is level. */
+/** Returns the range of a plot's values, with a margin, also for a constant curve. */
 flexarm.range = function (plot, low, high) {
   if (low === null) return [-1, 1];
   const room = 0.06 * (high - low) || 0.1 * Math.abs(high) || 1;
@@ -203,7 +203,7 @@ flexarm.equal = function (a, b) {
   return a.length === b.length && a.every((x, i) => x === b[i]);
 };
 
-/** The place of the value nearest to x among values that do not decrease. */
+/** Returns the index of the value nearest to x among ascending values. */
 flexarm.nearest = function (values, x) {
   let low = 0, high = values.length - 1;
   while (high - low > 1) {
@@ -214,7 +214,7 @@ flexarm.nearest = function (values, x) {
   return x - values[low] > values[high] - x ? high : low;
 };
 
-/** A number in few digits, without a unit. */
+/** Returns a number with few digits, without a unit. */
 flexarm.digits = function (x, count = 3) {
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);

@@ -1,8 +1,8 @@
 "use strict";
 
-/** One result on the page: its motion, its arm and that arm's ghosts, the path of its tip. */
+/** One result on the page: its motion, its arm with ghosts, and the path of its tip. */
 flexarm.Run = class {
-  static PATH = 1000; // points of a path, at most
+  static PATH = 1000; // largest number of points of a path
 
   constructor(view, data, index) {
     const width = data.q.shape[1];
@@ -21,7 +21,7 @@ flexarm.Run = class {
     if (this.rows[this.rows.length - 1] !== data.time.length - 1) this.rows.push(data.time.length - 1);
   }
 
-  /** Some of the samples, q each. */
+  /** Yields some of the samples, q of each. */
   *samples(count) {
     const width = this.q.length, step = Math.max(1, Math.floor(this.rows.length / count));
     for (let k = 0; k < this.rows.length; k += step) {
@@ -30,28 +30,28 @@ flexarm.Run = class {
     }
   }
 
-  /** Where its base is at a configuration, [x, y, z]. */
+  /** Returns the position of its base at a configuration, [x, y, z]. */
   place(q) {
     return this.free ? [q[0], q[1], q[2]] : [0, 0, 0];
   }
 
-  /** A ghost of a kind: "true", "reference" or "rigid"; made when it is first wanted. */
+  /** Returns a ghost: "true", "reference" or "rigid". It is created on first use. */
   ghost(kind) {
     if (!this.ghosts[kind]) {
       const color = kind === "true" || this.view.runs.length > 1 ? this.index : flexarm.View.GREY;
       this.ghosts[kind] = this.view.arm(this.data.arm, { color, ghost: true }, this.q);
-      if (this.free) this.ghosts[kind].bus.visible = false; // it would lie in the one that is there
+      if (this.free) this.ghosts[kind].bus.visible = false; // it would coincide with the existing one
       this.move(this.offset);
     }
     return this.ghosts[kind];
   }
 
-  /** All that is drawn of it. */
+  /** All objects that are drawn for it. */
   get parts() {
     return [this.main, ...Object.values(this.ghosts), ...[this.path, this.way].filter(Boolean)];
   }
 
-  /** Which of its arms are to be seen, as the page's controls say. */
+  /** Shows or hides its arms according to the page's controls. */
   get wishes() {
     const { magnified, beside, haunted } = this.view;
     return {
@@ -61,7 +61,7 @@ flexarm.Run = class {
     };
   }
 
-  /** Draw it at a time. */
+  /** Draws it at a time. */
   update(time) {
     this.motion.at(time, this.q);
     this.main.object.visible = this.visible;
@@ -80,7 +80,7 @@ flexarm.Run = class {
     }
   }
 
-  /** The tip's path with the deflections as they are drawn. */
+  /** Draws the tip's path with deflections as they are drawn. */
   trace(radius) {
     const { out, draw } = this.program, width = this.q.length, last = out.frames.length - 12;
     const points = new Float64Array(3 * this.rows.length);
@@ -97,19 +97,19 @@ flexarm.Run = class {
     }
   }
 
-  /** The way of a free base, grey where there is but one result. */
+  /** Draws the path of a free base, in grey if there is only one result. */
   lead(radius) {
     const points = new Float64Array(this.rows.flatMap((i) => [...this.data.q.subarray(i * this.q.length, i * this.q.length + 3)]));
     this.way = new flexarm.Path(points, { color: this.view.runs.length > 1 ? this.index : flexarm.View.GREY, radius });
     this.view.scene.add(this.way);
   }
 
-  /** Nothing of it is seen, for another case is. */
+  /** Hides all of it while another case is shown. */
   hide() {
     for (const { object } of this.parts) object.visible = false;
   }
 
-  /** Put it somewhere else than at the origin. */
+  /** Moves it away from the origin. */
   move(offset) {
     this.offset = offset;
     for (const { object } of this.parts) {
@@ -120,7 +120,7 @@ flexarm.Run = class {
   }
 };
 
-/** The page of results, or of cases of them, of which one is seen at a time. */
+/** Page of results, or of cases with results, of which it shows one at a time. */
 flexarm.Results = class extends flexarm.View {
   constructor(data) {
     super(data);
@@ -145,7 +145,7 @@ flexarm.Results = class extends flexarm.View {
     this.obey(flexarm.View.wishes());
   }
 
-  /** What a case has, made when it is first seen. */
+  /** Creates the contents of a case on first use. */
   made(chosen) {
     if (chosen.runs) return;
     const { results, panels } = chosen.data;
@@ -157,7 +157,7 @@ flexarm.Results = class extends flexarm.View {
     chosen.chips = this.chipped(chosen.runs);
   }
 
-  /** Put a case's arms, names and plots in their places. */
+  /** Shows a case's arms, names and plots. */
   begin(chosen) {
     this.made(chosen);
     this.case = chosen;
@@ -169,7 +169,7 @@ flexarm.Results = class extends flexarm.View {
     this.themed();
   }
 
-  /** Another case in the place of the one that is seen; whatever is hidden, magnified or coloured stays so. */
+  /** Replaces the visible case. Hidden, magnified or coloured elements stay so. */
   setCase(k) {
     const hidden = this.runs.map((run) => !run.visible);
     for (const run of this.runs) run.hide();
@@ -211,7 +211,7 @@ flexarm.Results = class extends flexarm.View {
     this.tools.append(...controls.map((control) => control.object));
   }
 
-  /** Names and colours of results, and what is to be said of them: of each its button, and the row in which it stands. */
+  /** Shows names, colours and notes of results, with a button and a row for each. */
   chipped(runs) {
     const { element } = flexarm, several = runs.length > 1;
     return runs.map((run, i) => {
@@ -233,27 +233,27 @@ flexarm.Results = class extends flexarm.View {
     return this.runs.map((run) => run.main);
   }
 
-  /** Draw everything at a time. */
+  /** Draws everything at a time. */
   draw(time) {
-    if (!this.plots) return; // not all is there yet
+    if (!this.plots) return; // the page is not complete yet
     for (const run of this.runs) run.update(time);
     this.follow();
     this.plots.show(time);
     this.scene.invalidate();
   }
 
-  /** The result whose base the camera follows: of those that are seen the first. */
+  /** The result whose base the camera follows: the first visible one. */
   get leader() {
     return this.runs.find((run) => run.free && run.visible) ?? this.runs.find((run) => run.free);
   }
 
-  /** Where that base is drawn, [x, y, z]. */
+  /** Returns the drawn position of that base, [x, y, z]. */
   get led() {
     const { q, offset } = this.leader;
     return this.leader.place(q).map((x, i) => x + offset.getComponent(i));
   }
 
-  /** Takes the camera along with the base, where that is wanted. */
+  /** Moves the camera with the base, if requested. */
   follow() {
     if (this.following !== "base" || !this.leader) return;
     const now = this.led;
@@ -268,7 +268,7 @@ flexarm.Results = class extends flexarm.View {
     this.draw(this.player.time);
   }
 
-  /** Draw anew, with the paths, which follow the magnification. */
+  /** Redraws everything, with the paths, which depend on the magnification. */
   redraw() {
     if (this.waiting) return;
     this.waiting = true;
@@ -282,13 +282,13 @@ flexarm.Results = class extends flexarm.View {
     });
   }
 
-  /** The camera so that all of the motion is seen. */
+  /** Moves the camera to show all of the motion. */
   fit() {
     this.scene.fit(this.extent().flat());
     if (this.following === "base" && this.leader) this.followed = this.led;
   }
 
-  /** Points that the runs' arms reach, where they are placed: x, y, z of each. */
+  /** Returns points that the runs' arms reach at their places: x, y, z of each. */
   extent() {
     return this.runs.map((run) => {
       const offset = run.offset.toArray();
@@ -320,7 +320,7 @@ flexarm.Results = class extends flexarm.View {
     this.redraw();
   }
 
-  /** In one place, or beside each other along the axis that runs most nearly across the screen. */
+  /** Places arms at one point, or side by side along the axis closest to the screen's horizontal. */
   setPlaced(how) {
     this.places.value = how;
     for (const run of this.runs) run.move(new THREE.Vector3());
@@ -348,7 +348,7 @@ flexarm.Results = class extends flexarm.View {
     this.coloured(most);
   }
 
-  /** What the address asks for. */
+  /** Applies the options in the address. */
   obey(wishes) {
     const number = (name) => (Number.isFinite(Number.parseFloat(wishes[name])) ? Number.parseFloat(wishes[name]) : null);
     if (number("magnified") !== null) this.setMagnified(number("magnified"));

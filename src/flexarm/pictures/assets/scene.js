@@ -1,16 +1,16 @@
 "use strict";
 
 /**
- * The place where arms are drawn: camera, light, ground, gravity, words. It draws when asked to, and then one frame;
- * callbacks of `onframe` that return true ask for the next.
+ * The view of arms: camera, light, ground, gravity and labels. A frame is drawn only on request.
+ * Callbacks of `onframe` that return true request the next frame.
  */
 {
   const { Group, Mesh, Vector3 } = THREE;
-  const FIELD = 32; // of view, in degrees
+  const FIELD = 32; // field of view, in degrees
   const SVG = "http://www.w3.org/2000/svg";
   const AXES = ["#d55e00", "#009e73", "#0072b2"];
 
-  /** Whether a program draws instead of a graphics card: then edges are smoothed only when nothing moves. */
+  /** True if software draws instead of a graphics card. Edges are then smooth only when nothing moves. */
   function slow() {
     const gl = document.createElement("canvas").getContext("webgl2");
     if (!gl) return false;
@@ -20,7 +20,7 @@
     return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
   }
 
-  /** 1, 2 or 5 times a power of ten, near x. */
+  /** Returns 1, 2 or 5 times a power of ten, near x. */
   function nice(x) {
     const power = 10 ** Math.floor(Math.log10(x));
     const digit = x / power;
@@ -28,7 +28,7 @@
   }
 
   flexarm.Scene = class Scene {
-    /** @param {HTMLElement} element which the scene fills */
+    /** @param {HTMLElement} element the element that the scene fills */
     constructor(element) {
       this.element = element;
       this.callbacks = [];
@@ -37,7 +37,7 @@
       this.shadows = [];
       this.pending = 0;
       this.last = null;
-      this.frames = 0; // drawn so far
+      this.frames = 0; // number of frames drawn so far
       this.up = new Vector3(0, 0, 1);
       this.plane = null;
       this.reach = 1;
@@ -53,7 +53,7 @@
       this.resize();
     }
 
-    /* -- what it consists of */
+    /* -- parts of the scene */
 
     furnish() {
       const canvas = flexarm.element("canvas", {
@@ -88,10 +88,10 @@
       }
       this.scene = new THREE.Scene();
       this.camera = new THREE.PerspectiveCamera(FIELD, 1, 0.01, 1000);
-      this.turned = this.camera.quaternion.clone().set(0, 0, 0, 0); // as the compass was drawn
+      this.turned = this.camera.quaternion.clone().set(0, 0, 0, 0); // orientation at which the compass was last drawn
     }
 
-    /** The directions of the axes, in a corner. */
+    /** Draws the directions of the axes in a corner. */
     compass() {
       const svg = document.createElementNS(SVG, "svg");
       svg.setAttribute("class", "corner compass");
@@ -110,19 +110,19 @@
     }
 
     illuminate() {
-      this.ground = new Group(); // its z is up
+      this.ground = new Group(); // its z axis is up
       this.scene.add(this.ground);
       this.shade = new THREE.MeshBasicMaterial({
         color: "#000000",
         transparent: true,
         opacity: 0.16,
         depthWrite: false,
-        stencilWrite: true, // once a pixel, however many solids lie above it
+        stencilWrite: true, // once per pixel, even if several solids lie above it
         stencilFunc: THREE.EqualStencilFunc,
         stencilRef: 0,
         stencilZPass: THREE.IncrementStencilOp,
       });
-      this.flat = new Group(); // everything again, pressed onto the ground
+      this.flat = new Group(); // all solids again, projected onto the ground
       this.flat.matrixAutoUpdate = false;
       this.scene.add(this.flat);
     }
@@ -133,7 +133,7 @@
       this.canvas.addEventListener("dblclick", () => this.home());
     }
 
-    /** Mouse and touch turn, move and zoom the camera, about what is up now. */
+    /** Lets mouse and touch turn, move and zoom the camera about the upward direction. */
     steer() {
       if (this.controls) this.controls.dispose();
       const controls = new THREE.OrbitControls(this.camera, this.canvas);
@@ -153,7 +153,7 @@
       event.stopPropagation();
     }
 
-    /** Colours by the page's style. */
+    /** Sets colours by the page's style. */
     paint() {
       const style = flexarm.style;
       this.scene.background = new THREE.Color(style("--sky"));
@@ -165,9 +165,9 @@
       this.invalidate();
     }
 
-    /* -- what stands in it */
+    /* -- objects in the scene */
 
-    /** Adds an arm, or anything with an `object`, or a three.js object. */
+    /** Adds an arm, another object with an `object`, or a three.js object. */
     add(thing) {
       const object = thing.object || thing;
       this.scene.add(object);
@@ -175,13 +175,13 @@
         this.arms.push(thing);
         if (!this.staged) this.stage(thing.description);
         thing.settle(this.level);
-        if (!thing.ghost && !thing.description.base.free) this.flat.add(this.pressed(object)); // what floats has none
+        if (!thing.ghost && !thing.description.base.free) this.flat.add(this.pressed(object)); // a free arm has none
       }
       this.invalidate();
       return thing;
     }
 
-    /** Takes out what `add` has put in. */
+    /** Removes an object that `add` has added. */
     remove(thing) {
       const object = thing.object || thing;
       this.scene.remove(object);
@@ -193,7 +193,7 @@
       this.invalidate();
     }
 
-    /** The same solids in one dark colour, which share shapes and places with the first. */
+    /** Returns the same solids in one dark colour, with the geometry and positions of the originals. */
     pressed(root) {
       const copied = (object) => {
         const copy = object.isMesh ? new Mesh(object.geometry, this.shade) : new Group();
@@ -207,26 +207,26 @@
       return copied(root);
     }
 
-    /** Which way is up, how large everything is, where gravity pulls: as the description of an arm has it. */
+    /** Sets the upward direction, the size and gravity from the description of an arm. */
     stage({ up, plane, reach, gravity }) {
       this.staged = true;
       this.up.set(...up).normalize();
       this.plane = plane && new Vector3(...plane);
       this.reach = reach;
       this.camera.up.copy(this.up);
-      this.steer(); // the controls ask once which way is up
+      this.steer(); // the controls read the upward direction only once
       this.ground.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), this.up);
       const size = Math.hypot(...gravity);
       this.pull = size > 0 ? this.arrow(size) : null;
       this.fit([0, 0, 0, reach, reach, 0, -reach, -reach, 0].map((x) => 0.6 * x));
     }
 
-    /** Towards the eye, where nothing else is chosen. */
+    /** Returns the default direction towards the viewer. */
     outlook() {
       const { up, plane } = this;
       const lies = plane && Math.abs(plane.dot(up)) > 0.9;
       if (plane && lies) {
-        // from above, a little from the side that is low on the screen
+        // from above, slightly from the side at the bottom of the screen
         const low = Math.abs(up.z) > 0.9 ? new Vector3(0, -1, 0) : new Vector3(0, 0, -1).projectOnPlane(up).normalize();
         return new Vector3().addScaledVector(plane, Math.sign(plane.dot(up)) * 0.87).addScaledVector(low, 0.5).normalize();
       }
@@ -238,7 +238,7 @@
       return new Vector3().addScaledVector(across, 0.52).addScaledVector(back, -0.86).addScaledVector(up, 0.44).normalize();
     }
 
-    /** Two level directions: along x, or else y, of the base frame, and what lies across. */
+    /** Returns two horizontal directions: along x (or y) of the base frame, and perpendicular to it. */
     sides() {
       const across = new Vector3(1, 0, 0).projectOnPlane(this.up);
       if (across.length() < 0.1) across.set(0, 1, 0).projectOnPlane(this.up);
@@ -247,8 +247,8 @@
     }
 
     /**
-     * Moves camera and ground so that all points are seen, and the arm stands above the ground.
-     * @param {ArrayLike<number>} points x, y, z of each, one after the other
+     * Moves camera and ground so that all points are visible, and the arm is above the ground.
+     * @param {ArrayLike<number>} points x, y, z of each point in sequence
      */
     fit(points) {
       const { up, reach } = this;
@@ -265,7 +265,7 @@
       if (this.pull) this.hang();
     }
 
-    /** The camera back to where it sees everything. */
+    /** Moves the camera back to where it shows everything. */
     home() {
       const { camera, controls } = this;
       if (!this.points) return;
@@ -276,7 +276,7 @@
       const aspect = width / height;
       const tan = Math.tan((FIELD * Math.PI) / 360);
       const all = [...this.points, ...this.footprint()];
-      // the middle of what is seen, then the nearest place from which all of it is
+      // the middle of all visible points, then the nearest camera position that shows them
       const low = [Infinity, Infinity, Infinity];
       const high = [-Infinity, -Infinity, -Infinity];
       const p = new Vector3();
@@ -297,7 +297,7 @@
         distance = Math.max(distance, need - depth);
       }
       distance = (aspect < 1 ? 1.16 : 1.08) * distance + 0.05 * this.reach;
-      controls.enableDamping = false; // what is left of a turn ends here
+      controls.enableDamping = false; // stops the rest of a rotation
       controls.update();
       controls.enableDamping = true;
       camera.position.copy(target).addScaledVector(forward, -distance);
@@ -311,7 +311,7 @@
       this.invalidate();
     }
 
-    /** Points around the feet of all arms. */
+    /** Returns points around the feet of all arms. */
     footprint() {
       const points = [];
       const [across, back] = this.sides();
@@ -329,7 +329,7 @@
       return points;
     }
 
-    /** Moves the camera along, what it looks at and comes home to, and gravity's arrow. @param {number[]} by [m] */
+    /** Moves the camera with its target and home, and gravity's arrow. @param {number[]} by [m] */
     carry(by) {
       const moved = new Vector3(...by);
       this.camera.position.add(moved);
@@ -339,7 +339,7 @@
       this.invalidate();
     }
 
-    /** Turns the camera about its target [rad]: to the right, and up. */
+    /** Turns the camera about its target to the right and upwards [rad]. */
     orbit(right, up) {
       const offset = this.camera.position.clone().sub(this.controls.target);
       const across = new Vector3().crossVectors(this.camera.up, offset).normalize();
@@ -359,7 +359,7 @@
 
     /* -- ground and gravity */
 
-    /** The ground: a pale disc, a grid of round numbers of metres, both fading outwards. */
+    /** Draws the ground: a pale disc and a grid of round numbers of metres, both fading outwards. */
     pave() {
       const { ground, reach } = this;
       for (const child of [...ground.children]) {
@@ -404,7 +404,7 @@
       );
     }
 
-    /** An arrow where gravity pulls, with its size. */
+    /** Draws an arrow in the direction of gravity, with its size. */
     arrow(size) {
       const group = new Group();
       const material = flexarm.surface({ rough: 0.5 });
@@ -421,7 +421,7 @@
       return group;
     }
 
-    /** Hangs gravity's arrow to the left of everything. */
+    /** Places gravity's arrow to the left of everything. */
     hang() {
       const right = new Vector3().crossVectors(this.outlook().negate(), this.camera.up).normalize();
       let [left, high] = [Infinity, -Infinity];
@@ -436,10 +436,10 @@
       this.pull.position.copy(right).multiplyScalar(left).addScaledVector(this.up, Math.max(0.62 * high, this.level + 0.25 * this.reach));
     }
 
-    /* -- words */
+    /* -- labels */
 
     /**
-     * A word at a place in the scene, which it follows.
+     * Adds a label that follows a position in the scene.
      * @param {string} text
      * @param {function(): (Vector3|number[])} where
      * @returns {{element: HTMLElement, show: function(boolean), say: function(string)}}
@@ -466,7 +466,7 @@
       return label;
     }
 
-    /** Puts words and compass where the camera sees them. */
+    /** Places labels and compass at their positions on the screen. */
     spell() {
       const [width, height] = [this.element.clientWidth, this.element.clientHeight];
       const p = new Vector3();
@@ -497,13 +497,13 @@
 
     /* -- frames */
 
-    /** Calls back before every frame with the seconds since the last; one that returns true asks for another. */
+    /** Adds a callback before every frame, with the seconds since the last. Returning true requests another frame. */
     onframe(callback) {
       this.callbacks.push(callback);
       this.invalidate();
     }
 
-    /** Draws anew, soon. */
+    /** Requests a new frame. */
     invalidate() {
       if (!this.pending) this.pending = requestAnimationFrame(this.render);
     }
@@ -513,7 +513,7 @@
       const dt = this.last === null ? 0 : Math.min((now - this.last) / 1000, 0.1);
       let more = false;
       for (const callback of this.callbacks) more = callback(dt) === true || more;
-      this.controls.update(); // which asks for a frame while the camera still moves
+      this.controls.update(); // requests a frame while the camera still moves
       this.sharpen(1);
       this.draw();
       this.frames++;
@@ -528,21 +528,21 @@
       this.spell();
     }
 
-    /** One picture with smooth edges, where moving ones have none. */
+    /** Draws one picture with smooth edges, after moving pictures without. */
     still() {
       if (this.pending) return;
       this.sharpen(2);
       this.draw();
     }
 
-    /** Pixels of the picture per pixel of the page. */
+    /** Sets the number of pixels of the picture per pixel of the page. */
     sharpen(times) {
       clearTimeout(this.resting);
       const wanted = Math.min(this.slow ? times : devicePixelRatio, 2);
       if (this.renderer.getPixelRatio() !== wanted) this.renderer.setPixelRatio(wanted);
     }
 
-    /** The light comes from above the reader's left shoulder; shadows fall from straight above, a little aslant. */
+    /** Sets the light from above the left shoulder of the viewer. Shadows fall from almost straight above. */
     light() {
       const { up, camera, controls } = this;
       const right = new Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
@@ -581,9 +581,9 @@
       this.invalidate();
     }
 
-    /* -- the mouse */
+    /* -- pointer */
 
-    /** The ray under a pointer event. @returns {THREE.Ray} */
+    /** Returns the ray under a pointer event. @returns {THREE.Ray} */
     pick(event) {
       const box = this.canvas.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * 2 - 1;
@@ -593,7 +593,7 @@
       return caster.ray;
     }
 
-    /** Where a place is seen, in pixels of the page. @param {number[]} point @returns {number[]} */
+    /** Returns the position of a point in pixels of the page. @param {number[]} point @returns {number[]} */
     seen(point) {
       const box = this.canvas.getBoundingClientRect();
       const p = new Vector3(...point).project(this.camera);

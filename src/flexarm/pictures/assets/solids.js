@@ -1,32 +1,32 @@
 "use strict";
 
 /**
- * The solids of an arm: links swept along their sections, joints, payload and base.
- * Sizes come from Python's `solids(model)`, places from its `drawing` program; nothing is computed twice.
+ * Solids of an arm: links swept along their sections, joints, payload and base.
+ * Sizes are from `solids(model)` in Python, and positions from the program `drawing`. Nothing is computed twice.
  */
 {
-  const STATIONS = 21; // sections of a link, evenly along it
+  const STATIONS = 21; // number of sections of a link, at equal distances
   const NOWHERE = new THREE.Vector3();
-  const HUB = 0.3; // length of a telescope's hub, of its beam's
-  const SECTION = 9; // numbers of one: place, y axis, two moments, deflection
+  const HUB = 0.3; // length of a telescope's hub, as a share of its beam
+  const SECTION = 9; // size of a section: position, y axis, two moments, deflection
   const { Group, Mesh, Object3D } = THREE;
 
-  /* -- colours: of materials, and of a scale ------------------------------------------------------------------- */
+  /* -- colours: of materials, and of a scale -------------------------------------------------------------------- */
 
-  /** Viridis (van der Walt & Smith): equal steps look equal, in grey and to the colour-blind too. */
+  /** Viridis (van der Walt & Smith): equal steps look equal, also in grey and to colour-blind readers. */
   const VIRIDIS = [
     "#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e", "#1f988b", "#22a884",
     "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725",
   ];
   const SHADES = 256;
-  const scale = new Float32Array(3 * SHADES); // linear, as vertices want it
+  const scale = new Float32Array(3 * SHADES); // linear, as vertices require
 
-  /** The colours of the scale on this page: on a dark one without the two that would not be seen. */
+  /** Colours of the scale on this page. A dark page leaves out two that would be invisible. */
   function ramp() {
     return flexarm.theme() === "dark" ? VIRIDIS.slice(2) : VIRIDIS;
   }
 
-  /** Calls back whenever the scale has other colours. */
+  /** Calls a function at each change of the scale's colours. */
   function scaled(callback) {
     flexarm.themed(() => {
       const colours = ramp();
@@ -41,7 +41,7 @@
     });
   }
 
-  /** What a colour shows: its name and unit, where its value stands in a section. */
+  /** Quantities that colours can show: name, unit, and index of the value in a section. */
   flexarm.quantities = {
     moment: { title: "bending moment", unit: "N m" },
     deflection: { title: "deflection", unit: "m" },
@@ -52,12 +52,12 @@
   }
 
   /**
-   * The light of all scenes: a sun, a sky above and a floor below, and a studio's lamps that lacquer and metal mirror.
-   * It is worked out in a shader of our own, at a third of what three.js's physical material costs where software draws.
+   * The light of all scenes: a sun, a sky above and a floor below, and studio lamps that reflect in lacquer and metal.
+   * Our own shader computes it in a third of the time of three.js's physical material with software rendering.
    */
   flexarm.light = {
     above: { value: new THREE.Vector3(0, 0, 1) },
-    sun: { value: new THREE.Vector3(0, 0, 1) }, // towards it
+    sun: { value: new THREE.Vector3(0, 0, 1) }, // direction towards the sun
     strengths: { value: new THREE.Vector3(1, 1, 1) }, // of sun, sky and lamps
     floor: { value: new THREE.Color("#a3a9b1") },
   };
@@ -101,7 +101,7 @@
       float high = dot(r, above);
       float lamps = 0.25 + 0.35 * high + 1.7 * smoothstep(0.62 - soft, 0.62 + soft, high);
       lamps += (1.0 - rough) * 2.2 * strengths.x * pow(max(dot(r, sun), 0.0), 6.0 + 60.0 * (1.0 - rough));
-      float grazing = 1.0 + dot(v, n); // Schlick's, less steep
+      float grazing = 1.0 + dot(v, n); // Schlick's term, less steep
       float fresnel = 0.045 + 0.5 * (1.0 - rough) * grazing * grazing * grazing * grazing;
       vec3 mirrored = mix(vec3(fresnel), diffuseColor.rgb, metal);
       vec3 seen = diffuseColor.rgb * light * (1.0 - 0.65 * metal) + strengths.z * lamps * mirrored;
@@ -111,7 +111,7 @@
   `;
 
   /**
-   * A material like lacquer (metal 0) or metal (1), with `color` to be set.
+   * Creates a material like lacquer (metal 0) or metal (1). Its `color` is set later.
    * @param {{rough: number, metal: number, opacity: number, vertexColors: boolean}} given
    */
   function surface({ rough = 0.45, metal = 0, opacity = 1, vertexColors = false }) {
@@ -137,7 +137,7 @@
   }
   flexarm.surface = surface;
 
-  /** Colours of what all arms have in common, by the page's style. */
+  /** Sets the colours common to all arms by the page's style. */
   function shades() {
     const dark = flexarm.theme() === "dark";
     const found = { metal: dark ? "#c3ccd6" : "#b9c2cb", dark: dark ? "#11161b" : "#28313a", white: "#ffffff" };
@@ -146,8 +146,8 @@
   }
 
   /**
-   * Solids that move as one, as one mesh: every part has its shade in its vertices.
-   * @param {Array} parts of [geometry, shade, object whose place it takes]
+   * Joins solids that move together into one mesh. Each part has its shade in its vertices.
+   * @param {Array} parts list of [geometry, shade, object with the part's position]
    */
   function joined(parts, material) {
     const [xyz, normals, index, ranges] = [[], [], [], []];
@@ -171,7 +171,7 @@
     return mesh;
   }
 
-  /** Gives the parts of a joined mesh their colours. */
+  /** Sets the colours of the parts of a joined mesh. */
   function shade(mesh, colours) {
     const { color } = mesh.geometry.attributes;
     for (const [name, from, to] of mesh.userData.ranges) {
@@ -182,7 +182,7 @@
 
   /* -- profiles ------------------------------------------------------------------------------------------------ */
 
-  /** Points (y, z) and normals of a section's edge, once around; a box has round edges. */
+  /** Returns points (y, z) and normals once around a section's edge. A box has round edges. */
   function profile(round, [width, height], sides, corner = 0.16) {
     const points = [];
     if (round) {
@@ -206,8 +206,8 @@
   }
 
   /**
-   * A solid swept along sections, its buffers written in place.
-   * Rings stand one after the other, then the rims and middles of both ends.
+   * A solid swept along sections, whose buffers are updated in place.
+   * The rings come first, then the rims and middles of both ends.
    */
   class Sweep {
     constructor(link, rings, material, sides = 18) {
@@ -215,7 +215,7 @@
       this.rings = rings;
       this.sides = base.length;
       this.edge = new Float32Array(5 * this.sides); // y, z and normal at the base, slope of the taper
-      this.taper = new Float32Array(2 * this.sides); // y and z at the tip, less those at the base
+      this.taper = new Float32Array(2 * this.sides); // y and z at the tip, minus those at the base
       base.forEach(([y, z, ny, nz], k) => {
         const [dy, dz] = [tip[k][0] - y, tip[k][1] - z];
         this.edge.set([y, z, ny, nz, link.length > 0 ? (dy * ny + dz * nz) / link.length : 0], 5 * k);
@@ -254,7 +254,7 @@
       return index;
     }
 
-    /** Puts every ring where the link's sections stand; `from` is where they begin in `stations`. */
+    /** Places every ring at the link's sections. `from` is their beginning in `stations`. */
     update(stations, from) {
       const { rings, sides, edge, taper } = this;
       const [xyz, normals] = [this.position.array, this.normal.array];
@@ -277,7 +277,7 @@
         tx /= size;
         ty /= size;
         tz /= size;
-        // third axis across tangent and y axis; then y across both
+        // third axis perpendicular to tangent and y axis, then y perpendicular to both
         let yx = stations[at + 3];
         let yy = stations[at + 4];
         let yz = stations[at + 5];
@@ -306,7 +306,7 @@
           normals[v + 1] = (ny * yy + nz * zy - slope * ty) * steep;
           normals[v + 2] = (ny * yz + nz * zz - slope * tz) * steep;
           if (j === 0 || j === last) {
-            const w = v + 3 * sides * (j === 0 ? rings : 2); // the rim: same place, another normal
+            const w = v + 3 * sides * (j === 0 ? rings : 2); // the rim: the same position with another normal
             const sign = j === 0 ? -1 : 1;
             xyz[w] = xyz[v];
             xyz[w + 1] = xyz[v + 1];
@@ -331,7 +331,7 @@
       this.normal.needsUpdate = true;
     }
 
-    /** Gives ring j one colour, and the end that it is; three numbers of `from` at `i`. */
+    /** Sets the colour of ring j and its end: three numbers of `from` at `i`. */
     paint(j, from, i) {
       const { rings, sides } = this;
       const colours = this.color.array;
@@ -360,12 +360,12 @@
 
   /* -- parts of joints ----------------------------------------------------------------------------------------- */
 
-  /** A cylinder about z with bevelled rims, from -half to half: flat ends, sharp edges. */
+  /** Returns a cylinder about z with bevelled rims, from -half to half: flat ends, sharp edges. */
   function drum(radius, half, sides = 24) {
     const bevel = 0.14 * Math.min(radius, half);
     const d = Math.SQRT1_2;
     const rings = [
-      [radius - bevel, -half, 0, -1], // radius, z, and the normal's share of each
+      [radius - bevel, -half, 0, -1], // radius, z, and the share of each in the normal
       [radius - bevel, -half, d, -d],
       [radius, bevel - half, d, -d],
       [radius, bevel - half, 1, 0],
@@ -402,7 +402,7 @@
     return geometry;
   }
 
-  /** A tube about the points (x, y, z) of a curve. */
+  /** Returns a tube about the points (x, y, z) of a curve. */
   function wire(points, radius, sides = 7) {
     const stations = new Float64Array(SECTION * points.length);
     points.forEach(([x, y, z, yx, yy, yz], j) => stations.set([x, y, z, yx, yy, yz, 0, 0, 0], SECTION * j));
@@ -412,7 +412,7 @@
     return sweep.geometry;
   }
 
-  /** The spring of an elastic joint: a coil about z. */
+  /** Returns the spring of an elastic joint: a coil about z. */
   function coil(radius, half) {
     const [turns, steps] = [3.5, 16];
     const points = [];
@@ -424,7 +424,7 @@
     return wire(points, 0.11 * radius);
   }
 
-  /** A straight solid along x from `from` to `to`, with a link's section at its base, larger by a factor. */
+  /** Returns a straight solid along x from `from` to `to`, with the section at a link's base times a factor. */
   function bar(link, from, to, larger) {
     const size = link.base.map((x) => x * larger);
     const sweep = new Sweep({ ...link, base: size, tip: size, length: to - from }, 3, null);
@@ -434,7 +434,7 @@
     return sweep.geometry;
   }
 
-  /** Turns an object's z axis along a direction. */
+  /** Turns an object's z axis to a direction. */
   function along(object, axis) {
     object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), new THREE.Vector3(...axis).normalize());
     return object;
@@ -442,10 +442,10 @@
 
   const AXES = ["#d55e00", "#009e73", "#0072b2"]; // x, y, z
 
-  /** Three arrows along the axes of a frame. */
+  /** Returns three arrows along the axes of a frame. */
   function triad(size) {
     const group = new Group();
-    group.userData.pale = true; // without a shadow
+    group.userData.pale = true; // no shadow
     AXES.forEach((colour, i) => {
       const axis = new Group();
       const material = surface({ rough: 0.5 });
@@ -463,21 +463,21 @@
   /* -- the arm ------------------------------------------------------------------------------------------------- */
 
   /**
-   * An arm to be added to a scene.
+   * An arm in a scene.
    *
    *     const arm = new flexarm.Arm(description, (q, s, out) => drawing(q, s, out));
    *     scene.add(arm);
-   *     arm.update(q, 1); // as it is; 10: deflections ten times as large; 0: rigid
+   *     arm.update(q, 1); // true deflections; 10: ten times as large; 0: rigid
    */
   flexarm.Arm = class Arm {
     /**
-     * @param {object} description of Python's `solids(model)`
-     * @param {function} evaluate the program `drawing`, parameters bound: evaluate(q, [s], out)
+     * @param {object} description result of `solids(model)` in Python
+     * @param {function} evaluate the program `drawing` with its parameters: evaluate(q, [s], out)
      * @param {object} [options]
-     * @param {number|string} [options.color] of its links: a place among `flexarm.colours`, or a CSS colour
-     * @param {boolean} [options.ghost] a pale one, without shadow and base
-     * @param {number} [options.pattern] rings on its links, which tell arms apart without colour: 0 none, 1, 2, ...
-     * @param {boolean} [options.base] whether its base is drawn
+     * @param {number|string} [options.color] colour of its links: an index in `flexarm.colours`, or a CSS colour
+     * @param {boolean} [options.ghost] true for a pale arm without shadow and base
+     * @param {number} [options.pattern] number of rings on its links, which identify arms without colour: 0, 1, 2, ...
+     * @param {boolean} [options.base] true to draw its base
      */
     constructor(description, evaluate, { color = 0, ghost = false, pattern = 0, base = !ghost } = {}) {
       this.description = description;
@@ -490,7 +490,7 @@
         stations: new Float64Array(count * STATIONS * SECTION),
         frames: new Float64Array((count + 1) * 12),
       };
-      this.out.frames_ = this.out.frames; // what the program calls them, where a window has `frames` of its own
+      this.out.frames_ = this.out.frames; // name in the program, because a window has its own `frames`
       this.s = new Float64Array(1);
       this.object = new Group();
       this.object.matrixAutoUpdate = false;
@@ -500,21 +500,22 @@
       this.dress();
       this.links = description.links.map((link) => (link.length > 0 ? this.sweep(link) : null));
       this.mounts = description.links.map((link, i) => this.mount(link, i));
-      // struts to what stands apart from what carries it, the last at the arm's tip (-1)
+      // struts to links that are apart from their carrier; the last is at the arm's tip (-1)
       const apart = description.links.map((_, i) => i).filter((i) => description.links[i].parent >= 0 || description.base.box);
       this.ends = [...apart, -1];
       this.struts = this.ends.map((i) => this.strut(i));
       this.from = new Float64Array(3);
       this.end = this.hand();
       this.loads = description.links.map((link) => (link.payload ? this.load(link.payload.radius) : null));
-      this.ground = new Float64Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0]); // the base's frame, rows R | p
+      this.ground = new Float64Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0]); // frame of the base, rows R | p
       this.bus = description.base.box ? this.body() : null;
       this.foot = base && !description.base.free ? this.stand() : null;
       this.stripes();
       scaled(() => this.tint());
     }
 
-    /** Its materials: flexible links in its colour, rigid ones with a touch of it, the rest as on every arm. */
+    /** Creates its materials: its colour for flexible links, a tint of it for rigid ones, and common ones for the rest.
+    */
     dress() {
       const opacity = this.ghost ? 0.26 : 1;
       this.material = surface({ rough: 0.4, opacity, vertexColors: true });
@@ -526,7 +527,7 @@
       this.joined = [];
     }
 
-    /** Colours by the page's style, and its own. */
+    /** Sets colours by the page's style, and its own. */
     tint() {
       const css = typeof this.color === "number" ? flexarm.colour(this.color) : this.color;
       const own = new THREE.Color(css);
@@ -541,7 +542,7 @@
       if (this.mode !== "plain") this.paint();
     }
 
-    /** Parts that move as one, each [geometry, shade, its place], in the material of all arms or another. */
+    /** Adds parts that move together, each [geometry, shade, its position], in a common material or another. */
     parts(parts, material = this.hard) {
       const mesh = joined(parts, material);
       this.joined.push(mesh);
@@ -556,7 +557,7 @@
       return sweep;
     }
 
-    /** What rides on a link's base frame: its joint, a hub, what is still in a telescope's hub. */
+    /** Adds the parts on a link's base frame: its joint, a hub, the part of a beam inside a telescope's hub. */
     mount(link) {
       const group = new Group();
       group.matrixAutoUpdate = false;
@@ -602,7 +603,7 @@
       return group;
     }
 
-    /** A disc that turns about an axis, with a mark from which that is seen. */
+    /** Adds a disc that turns about an axis, with a mark that shows its rotation. */
     rotor({ radius, half }, axis) {
       const mark = along(new Object3D(), axis);
       mark.position.set(0.62 * radius, 0, 0).applyQuaternion(mark.quaternion);
@@ -615,7 +616,7 @@
       ]);
     }
 
-    /** A free base: its box, and a nozzle for each force on it. */
+    /** Adds a free base: its box, and a nozzle for each force on it. */
     body() {
       const { box, nozzles } = this.description.base;
       const group = new Group();
@@ -632,7 +633,7 @@
       return group;
     }
 
-    /** A ball that is carried by a link which is not the last. */
+    /** Adds a ball for the payload of a link other than the last. */
     load(radius) {
       const band = along(new Object3D(), [1, 0, 0]);
       const ball = this.parts([
@@ -643,7 +644,7 @@
       return ball;
     }
 
-    /** The axes of a frame, shown on demand. */
+    /** Adds the axes of a frame, shown on demand. */
     triad() {
       const frame = triad(0.075 * this.description.reach);
       frame.visible = false;
@@ -651,7 +652,7 @@
       return frame;
     }
 
-    /** The straight piece to a link from what carries it, where they are apart; -1: from the tip to its frame. */
+    /** Adds a straight connection between a link and its carrier, if they are apart. -1: from the tip to its frame. */
     strut(i) {
       const { links, hand } = this.description;
       const before = links[i < 0 ? hand : links[i].parent];
@@ -664,7 +665,7 @@
       return mesh;
     }
 
-    /** The payload, or a mark where the arm ends. */
+    /** Adds the payload, or a mark at the tip of the arm. */
     hand() {
       const group = new Group();
       group.matrixAutoUpdate = false;
@@ -685,14 +686,14 @@
       return group;
     }
 
-    /** The base: below each place where joints stand on it a foot. */
+    /** Adds the base: a foot below each place with joints on it. */
     stand() {
-      const places = new Map(); // the first joint of each
+      const places = new Map(); // the first joint at each place
       for (const root of this.description.base.roots) if (!places.has(String(root.origin))) places.set(String(root.origin), root);
       return [...places.values()].map((root) => this.support(root));
     }
 
-    /** A foot on the ground and a column up to a joint; beside it where the joint lies. */
+    /** Adds a foot on the ground with a column up to a joint, or beside a horizontal one. */
     support(base) {
       const { up, links } = this.description;
       const { radius, half } = links[base.link].joint;
@@ -718,7 +719,7 @@
       return group;
     }
 
-    /** Puts the base on the ground. @param {number} level height of the ground along `up` */
+    /** Moves the base to the ground. @param {number} level height of the ground along `up` */
     settle(level) {
       for (const each of this.foot || []) {
         const { column, foot, top, radius, height } = each.userData;
@@ -729,7 +730,7 @@
       }
     }
 
-    /** Draws it at q; deflections s times as large. @param {ArrayLike<number>} q @param {number} [s] */
+    /** Draws the arm at q with deflections times s. @param {ArrayLike<number>} q @param {number} [s] */
     update(q, s = 1) {
       this.s[0] = s;
       this.evaluate(q, this.s, this.out);
@@ -752,7 +753,7 @@
       if (this.mode !== "plain") this.paint();
     }
 
-    /** Where link i is held by what carries it, into `from`; -1: the tip of the hand's link. */
+    /** Writes the point of its carrier that holds link i into `from`. -1: the tip of the hand's link. */
     hold(i) {
       const { stations, frames } = this.out;
       const { links, base, hand } = this.description;
@@ -771,7 +772,7 @@
       for (let c = 0; c < 3; c++) this.from[c] = stations[at + c] + (x - k) * (stations[at + SECTION + c] - stations[at + c]);
     }
 
-    /** Puts a strut between where a link is held and its joint: a slide's sleeve, else the frame. */
+    /** Places a strut between the point that holds a link and its joint: the sleeve of a slide, else the frame. */
     join(mesh, i) {
       const { frames } = this.out;
       const { from } = this;
@@ -787,7 +788,7 @@
       if (mesh.visible) stretch(mesh.matrix, from[0], from[1], from[2], x / size, y / size, z / size, size);
     }
 
-    /** Lets a joint's rail and sleeve, or what is in a telescope's hub, follow its coordinate. */
+    /** Moves a joint's rail and sleeve, or the beam inside a telescope's hub, with its coordinate. */
     slide(i, q, s) {
       const { joint, length } = this.description.links[i];
       const { rod, sleeve, axis, inner } = this.mounts[i].userData;
@@ -802,7 +803,7 @@
       rod.position.copy(sleeve.position).multiplyScalar(0.5);
     }
 
-    /** Colours its links. @param {"plain"|"moment"|"deflection"} mode @param {number[]} [range] of the scale */
+    /** Colours its links. @param {"plain"|"moment"|"deflection"} mode @param {number[]} [range] range of the scale */
     colour(mode, range = [0, 1]) {
       this.mode = mode;
       this.range = range;
@@ -824,7 +825,7 @@
       });
     }
 
-    /** Rings on the links of the second and later arms; cells of panels. */
+    /** Draws rings on the links of the second and later arms, and the cells of panels. */
     stripes() {
       const [light, dark, edge] = [1, 0.3, 0.45].map((x) => new Float32Array([x, x, x]));
       this.links.forEach((sweep, i) => {
@@ -838,7 +839,7 @@
       });
     }
 
-    /** The largest of a quantity along its links as they stand. @param {"moment"|"deflection"} mode */
+    /** Returns the largest value of a quantity along its links. @param {"moment"|"deflection"} mode */
     most(mode) {
       const { stations } = this.out;
       let found = 0;
@@ -850,7 +851,7 @@
       return found;
     }
 
-    /** How far below its base it reaches, whatever it does [m]: joints, and hubs of telescopes that point down. */
+    /** Returns the reach below its base in every configuration [m]: joints, and hubs of telescopes that point down. */
     depth() {
       const { links, base, up } = this.description;
       const standing = base.roots.map(({ link }) => links[link]);
@@ -859,7 +860,7 @@
       return Math.max(...standing.map(({ joint: { half, radius } }) => 1.3 * half + 0.4 * radius), ...hubs, ...boxes);
     }
 
-    /** Where its base stands, [x, y, z], as it was last drawn. */
+    /** Returns the position of its base as last drawn, [x, y, z]. */
     base() {
       return [this.ground[3], this.ground[7], this.ground[11]];
     }
@@ -869,20 +870,20 @@
       for (const frame of this.triads) frame.visible = visible;
     }
 
-    /** Where its tip is drawn, [x, y, z]. */
+    /** Returns the position of its tip as drawn, [x, y, z]. */
     tip() {
       const at = 12 * this.description.links.length;
       const { frames } = this.out;
       return [frames[at + 3], frames[at + 7], frames[at + 11]];
     }
 
-    /** Where joint i is drawn, [x, y, z]. @param {number} i */
+    /** Returns the position of joint i as drawn, [x, y, z]. @param {number} i */
     joint(i) {
       const { frames } = this.out;
       return [frames[12 * i + 3], frames[12 * i + 7], frames[12 * i + 11]];
     }
 
-    /** Another payload: a ball of this radius [m], none with zero. @param {number} radius */
+    /** Sets another payload: a ball of this radius [m], or none for zero. @param {number} radius */
     payload(radius) {
       const { ball, mark } = this.end.userData;
       ball.visible = radius > 0;
@@ -891,7 +892,7 @@
     }
   };
 
-  /** A box of the description as a part: [geometry, shade, its place]. */
+  /** Returns a box of the description as a part: [geometry, shade, its position]. */
   function cuboid({ size: [x, y, z], xyz, R }, shade = "housing") {
     const placed = new Object3D();
     const [a, b, c] = R;
@@ -900,13 +901,13 @@
     return [bar({ round: false, corner: 0.03, base: [y, z] }, -x / 2, x / 2, 1), shade, placed];
   }
 
-  /** How far a box reaches below its frame's origin [m]. */
+  /** Returns the reach of a box below its frame's origin [m]. */
   function below({ size, xyz, R }, up) {
     const down = up.map((x, i) => -x * xyz[i]).reduce((a, b) => a + b);
     return down + size.reduce((sum, x, k) => sum + (x / 2) * Math.abs(up[0] * R[0][k] + up[1] * R[1][k] + up[2] * R[2][k]), 0);
   }
 
-  /** The frame of a free base at q, rows R | p; its quaternion may have any length. */
+  /** Returns the frame of a free base at q, rows R | p. Its quaternion may have any length. */
   flexarm.pose = (q, out) => {
     const [w, x, y, z] = [q[3], q[4], q[5], q[6]];
     const f = 2 / (w * w + x * x + y * y + z * z);
@@ -923,7 +924,7 @@
     return out;
   };
 
-  /** Corners of a box that stands in the frame that begins at `at`: x, y, z of each. */
+  /** Returns the corners of a box in the frame that begins at `at`: x, y, z of each. */
   flexarm.corners = ({ size, xyz, R }, frame, at) => {
     const found = [];
     for (let corner = 0; corner < 8; corner++) {
@@ -934,9 +935,9 @@
     return found;
   };
 
-  /** The place of a box nearest to a point, where the box stands in a frame that begins at `at`; (3) into `out`. */
+  /** Writes the point of a box nearest to a given point into `out` (3), with the box in the frame at `at`. */
   flexarm.onto = ({ size, xyz, R }, frame, at, point, out) => {
-    const away = [0, 0, 0]; // from the box's centre, in the frame's axes
+    const away = [0, 0, 0]; // from the box's centre, in the axes of the frame
     for (let k = 0; k < 3; k++) {
       for (let r = 0; r < 3; r++) away[k] += frame[at + 4 * r + k] * (point[r] - frame[at + 4 * r + 3]);
       away[k] -= xyz[k];
@@ -951,7 +952,7 @@
     return out;
   };
 
-  /** A frame of the drawing as a group's matrix: rows R | p. */
+  /** Sets a group's matrix to a frame of the drawing: rows R | p. */
   function place(group, frames, at) {
     const m = group.matrix.elements;
     for (let r = 0; r < 3; r++) {
@@ -959,9 +960,9 @@
     }
   }
 
-  /** A matrix that takes the unit cylinder about z to one from (x, y, z) along a unit vector (a, b, c). */
+  /** Returns a matrix from the unit cylinder about z to one from (x, y, z) along a unit vector (a, b, c). */
   function stretch(matrix, x, y, z, a, b, c, size) {
-    // any direction across: the coordinate axis that lies farthest from it, made perpendicular
+    // a perpendicular direction, from the coordinate axis farthest from the vector
     let [u, v, w] = [0, 0, 0];
     if (Math.abs(a) < 0.6) u = 1;
     else if (Math.abs(b) < 0.6) v = 1;
@@ -985,8 +986,8 @@
   /* -- lines --------------------------------------------------------------------------------------------------- */
 
   /**
-   * A curve in space, of the tip for example: faint as a whole, strong up to a point.
-   * @param {ArrayLike<number>} points x, y, z of each, one after the other
+   * A curve in space, such as the path of the tip: faint as a whole, strong up to a point.
+   * @param {ArrayLike<number>} points x, y, z of each point in sequence
    */
   flexarm.Path = class Path {
     constructor(points, { color = 0, radius = 0.005 } = {}) {
@@ -1023,11 +1024,11 @@
       });
     }
 
-    /** Other points, as many as before. @param {ArrayLike<number>} points */
+    /** Sets other points, as many as before. @param {ArrayLike<number>} points */
     set(points) {
       const { count, sides, radius } = this;
       const xyz = this.position.array;
-      let [ux, uy, uz] = [0, 0, 1]; // across the curve, carried along it
+      let [ux, uy, uz] = [0, 0, 1]; // perpendicular to the curve, transported along it
       for (let j = 0; j < count; j++) {
         const [a, b] = [3 * Math.max(j - 1, 0), 3 * Math.min(j + 1, count - 1)];
         let [tx, ty, tz] = [points[b] - points[a], points[b + 1] - points[a + 1], points[b + 2] - points[a + 2]];
@@ -1050,7 +1051,7 @@
       this.position.needsUpdate = true;
     }
 
-    /** Strong up to point k. @param {number} k */
+    /** Makes the curve strong up to point k. @param {number} k */
     upto(k) {
       this.past.geometry.setDrawRange(0, 6 * this.sides * Math.max(Math.min(k, this.count - 1), 0));
     }
@@ -1058,7 +1059,7 @@
 
   /* -- a scale ------------------------------------------------------------------------------------------------- */
 
-  /** The bar that says what colours mean; hidden until it is set. */
+  /** The bar with the colour scale, hidden until it is set. */
   flexarm.Scale = class Scale {
     constructor() {
       this.title = flexarm.element("span.title");

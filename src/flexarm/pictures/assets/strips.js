@@ -1,14 +1,14 @@
 "use strict";
 
-/** A plot of the last seconds, which runs along; curves are told apart by colour and dash. */
+/** A plot of the last seconds that moves with time. Curves differ by colour and dashes. */
 flexarm.Strip = class {
   static DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4]];
 
   /**
    * @param {string} title
    * @param {string} unit
-   * @param {Array<{name: string, reference?: boolean, i: number}>} curves i is that of the colour
-   * @param {number} span how much time is seen [s]
+   * @param {Array<{name: string, reference?: boolean, i: number}>} curves i is the index of the colour
+   * @param {number} span visible time range [s]
    */
   constructor(title, unit, curves, span) {
     const { element } = flexarm;
@@ -32,7 +32,7 @@ flexarm.Strip = class {
     });
   }
 
-  /** A number beside an axis, in no more letters than there is room for. */
+  /** Returns a number beside an axis, with as many characters as fit. */
   static said(x) {
     const rounded = Number(x.toPrecision(6)), size = Math.abs(rounded);
     const text = size !== 0 && (size >= 1e5 || size < 1e-3) ? rounded.toExponential() : String(rounded);
@@ -48,7 +48,7 @@ flexarm.Strip = class {
     return [this.time, ...this.values];
   }
 
-  /** One more time; what has left the plot is forgotten. */
+  /** Adds a time. Values that have left the plot are dropped. */
   add(time, values) {
     this.time.push(time);
     values.forEach((x, k) => this.values[k].push(Number.isFinite(x) ? x : null));

@@ -1,13 +1,13 @@
 "use strict";
 
 /**
- * What the pages of results, of modes and of an arm at rest have in common: where things stand, the scene, how deflections
- * are magnified and coloured.
+ * Common parts of the pages of results, of modes and of an arm at rest: layout, scene, magnification and colours of
+ * deflections.
  *
- * `data.arms` has what each different arm looks like, and the name of the program that draws it.
+ * `data.arms` has the geometry of each different arm, and the name of the program that draws it.
  */
 flexarm.View = class {
-  static GREY = "#8b95a1"; // of ghosts that are nobody's
+  static GREY = "#8b95a1"; // colour of ghosts without an owner
   static FIT = "M4 9V4h5v2H6v3zm11-5h5v5h-2V6h-3zM4 15h2v3h3v2H4zm14 0h2v5h-5v-2h3z";
   static KEYS = "M3 6h18v12H3zm2 2v8h14V8zm1.5 1.5h2v2h-2zm3.5 0h2v2h-2zm3.5 0h2v2h-2zm3 0h2v2h-2zM8 13h8v2H8z";
   static THEME = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm0 2v14a7 7 0 0 1 0-14z";
@@ -32,10 +32,10 @@ flexarm.View = class {
     const stage = element("div.stage", {}, this.canvas, this.legend);
     document.body.append(element(`main.view.${data.kind}`, {}, this.head, element("div.front", {}, stage, show, this.foot), this.side));
     this.scene = new flexarm.Scene(this.canvas);
-    this.scene.buttons.hidden = true; // the head has them
+    this.scene.buttons.hidden = true; // the head has its own buttons
   }
 
-  /** The drawing program of an arm of the page: (q, s, out), with an `out` of its own. */
+  /** Returns the drawing program of an arm of the page: (q, s, out), with its own `out`. */
   program(k) {
     const made = globalThis[this.data.arms[k].program];
     const draw = made.p ? (q, s, out) => made(q, s, made.p, out) : made;
@@ -43,7 +43,7 @@ flexarm.View = class {
     return { draw, out: made.out(), base, links };
   }
 
-  /** An arm in the scene, drawn at a configuration. */
+  /** Adds an arm to the scene, drawn at a configuration. */
   arm(k, look, q) {
     const arm = new flexarm.Arm(this.data.arms[k].description, this.program(k).draw, look);
     arm.frames(this.framed && !look.ghost);
@@ -51,7 +51,7 @@ flexarm.View = class {
     return this.scene.add(arm);
   }
 
-  /** Points of an arm at a configuration, x, y, z of each: its frames, its tip, the middles of its links. */
+  /** Returns points of an arm at a configuration, x, y, z of each: its frames, its tip, the middles of its links. */
   points(program, q, s = 1) {
     program.draw(q, [s], program.out);
     const { frames, stations } = program.out, found = [0, 0, 0];
@@ -71,13 +71,13 @@ flexarm.View = class {
     return found;
   }
 
-  /** Colours over a range, and the scale that says so. */
+  /** Sets colours over a range, and the scale beside them. */
   coloured(most) {
     for (const arm of this.solid()) arm.colour(this.colouring, [0, most]);
     this.scene.scale.set(this.colouring, [0, most]);
   }
 
-  /** Controls that every page has; `changed` draws anew. */
+  /** Creates the controls of every page. `changed` redraws. */
   common(changed, name = "Magnified") {
     const steps = [1, 3, 10, 30, 100];
     this.magnifier = new flexarm.Slider(
@@ -101,7 +101,7 @@ flexarm.View = class {
     });
   }
 
-  /** From a slider's place, 0 to 1, to 1 to 100; two digits, which is what it says. */
+  /** Maps a slider's position from 0 to 1 to a factor from 1 to 100 with two digits, as displayed. */
   static power(x) {
     return Number((100 ** x).toPrecision(2));
   }
@@ -127,7 +127,7 @@ flexarm.View = class {
     this.scene.invalidate();
   }
 
-  /** Buttons and keys, when all is there. */
+  /** Adds buttons and keys to the completed page. */
   ended() {
     const { button, View } = flexarm;
     const keys = flexarm.keys(this.keys);
@@ -139,7 +139,7 @@ flexarm.View = class {
     flexarm.page = this;
   }
 
-  /** What stands behind # in the address, such as #t=2.5&magnified=10&colour=moment: for links to a moment. */
+  /** Returns the options after # in the address, such as #t=2.5&magnified=10&colour=moment, for links to a moment. */
   static wishes() {
     return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   }

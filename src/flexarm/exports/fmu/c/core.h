@@ -1,6 +1,6 @@
-/* What an FMU of either version is made of: variables by value reference, lazy evaluation, integration, saved states.
-   model.h, which is written for each model, comes first: sizes, start values, the functions of the model.
-   All that changes stands in an instance, so that any number of them may live at once. */
+/* Common parts of FMUs of both versions: variables by value reference, lazy evaluation, integration, saved states.
+   model.h is generated for each model and is included first: sizes, start values, the functions of the model.
+   All variable data are in an instance, so that any number of instances may exist at once. */
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,27 +9,27 @@
 #include <string.h>
 
 #define ROOM(n) ((n) > 0 ? (n) : 1)
-#define MOST 9007199254740992.0 /* samples in one call: a double counts no further */
+#define MOST 9007199254740992.0 /* most samples in one call: the largest integer of a double */
 
-/* Evaluations of the rates in one communication step: seconds to a minute of computing. */
+/* Largest number of evaluations of the rates in one communication step: seconds to a minute of computing. */
 #define MOST_EVALUATIONS 1e7
 
-/* The longest step with error control [s], unless `step` is longer. The stages of a step lie at most half of it apart,
-   so that it cannot pass over a stop or a narrow play between two stages of a long step. */
+/* Longest step with error control [s], unless `step` is longer. The stages of a step are at most half of it apart, so
+   that it cannot skip a stop or a narrow backlash between two stages of a long step. */
 #define LONGEST_STEP 0.01
 
-/* The estimated error of one fixed step that gives a warning: a share of the state's largest value in the run. A mode
-   that turns by 0.29 rad in a step reaches it, and loses a percent of its amplitude in 2500 steps. */
+/* Estimated error of one fixed step above which there is a warning, as a share of the state's largest value in the run.
+   A mode that turns by 0.29 rad per step has this error, and loses 1 % of its amplitude in 2500 steps. */
 #define FIXED_ERROR 1e-4
 
-/* So many fixed steps in a row must be in doubt before a warning: at the start from rest an error is large beside
-   values that are still near zero. */
+/* Number of successive fixed steps with a large error before a warning. At a start from rest an error is large relative
+   to values that are still close to zero. */
 #define STEPS_IN_DOUBT 10
 
-/* Values below this count as this where an error is relative, as many states are zero at the start [SI units]. */
+/* Smallest value to which an error is relative, since many states are zero at the start [SI units]. */
 #define SMALL 1e-3
 
-/* Value references: they count the variables as modelDescription.xml lists them. */
+/* Value references, in the order of the variables in modelDescription.xml. */
 enum {
     AT_TIME = 0,
     AT_STEP = 1,
@@ -45,21 +45,21 @@ enum {
 
 typedef enum { INSTANTIATED, INITIALIZING, EVENT, CONTINUOUS, STEPPING, TERMINATED } Mode;
 
-/* The outcome of a communication step; other functions return 0 or 1. */
+/* Results of a communication step. Other functions return 0 or 1. */
 enum { FAILED = 0, DONE = 1, DOUBTFUL = 2 };
 
-/* All that a saved state holds. */
+/* Contents of a saved state. */
 typedef struct {
     double time, step, tolerance;
-    double tried; /* length of the next adaptive step, 0 where none was taken yet */
-    double start; /* time at which samples begin */
-    double samples; /* how many have been taken */
+    double tried; /* length of the next adaptive step, or 0 before the first */
+    double start; /* time of the first sample */
+    double samples; /* number of samples taken */
     double x[ROOM(NX)], u[ROOM(NU)], p[ROOM(NP)], z[ROOM(NZ)], held[ROOM(NY)];
-    double peak[ROOM(NX)]; /* largest absolute value of each state in the steps so far */
-    double worst[ROOM(NX)]; /* largest error that was estimated for each state in a fixed step */
-    double doubted; /* time of the first fixed step since which the errors are in doubt */
-    int in_doubt; /* how many fixed steps in a row, at most STEPS_IN_DOUBT */
-    int warned; /* whether the warning about fixed steps was given */
+    double peak[ROOM(NX)]; /* largest absolute value of each state up to now */
+    double worst[ROOM(NX)]; /* largest estimated error of each state in a fixed step */
+    double doubted; /* time of the first of the successive fixed steps with a large error */
+    int in_doubt; /* number of these steps, at most STEPS_IN_DOUBT */
+    int warned; /* 1 after the warning about fixed steps */
     int mode;
 } Saved;
 
@@ -67,15 +67,15 @@ typedef struct {
     Saved now;
     double dx[ROOM(NX)], y[ROOM(NY)];
     int known_dx, known_y;
-    int exchange; /* whether somebody else integrates */
+    int exchange; /* 1 if the importing program integrates */
     int logging;
     char *name;
     void *environment;
     void (*log)(void);
 } Instance;
 
-/* fmi2.c and fmi3.c define both. The first logs a call that is refused, if debug logging is on. The second logs a
-   computation that has failed, or a warning about one, in any case. */
+/* fmi2.c and fmi3.c define both. The first logs a rejected call, if debug logging is on. The second always logs a
+   computation that has failed, or a warning about one. */
 static void complain(const Instance *s, const char *format, ...);
 static void report(const Instance *s, int failed, const char *format, ...);
 
@@ -107,7 +107,7 @@ static int all_finite(const double *values, int count)
     return 1;
 }
 
-/* -- a sampled law: its outputs change at samples alone, and follow its inputs there ------------------------------- */
+/* -- a sampled law: its outputs change only at samples, where they depend on its inputs ---------------------------- */
 
 #ifdef PERIOD
 static double next_sample(const Instance *s)
@@ -115,7 +115,7 @@ static double next_sample(const Instance *s)
     return s->now.start + s->now.samples * PERIOD;
 }
 
-/* How much before a sample a time counts as that sample: masters add up their steps, and late times are rounded. */
+/* Tolerance by which a time before a sample counts as the sample, since importing programs add up rounded steps. */
 static double early(double time)
 {
     return 1e-4 * PERIOD + 4.0 * DBL_EPSILON * fabs(time);
@@ -126,7 +126,7 @@ static int is_due(const Instance *s)
     return s->now.time >= next_sample(s) - early(s->now.time);
 }
 
-/* The law at the sample that is due: what it gives, and the memory that follows. */
+/* Evaluates the law at the sample that is due: its outputs, and its next memory. */
 static void law(const Instance *s, double *y, double *z)
 {
     const double t[1] = {next_sample(s)};
@@ -169,7 +169,7 @@ static int know_y(Instance *s)
     if (!s->known_y) {
 #ifdef PERIOD
         double z[ROOM(NZ)];
-        if (s->now.mode != CONTINUOUS && is_due(s)) law(s, s->y, z); /* whoever integrates sees it in the event */
+        if (s->now.mode != CONTINUOUS && is_due(s)) law(s, s->y, z); /* the integrating program gets it in the event */
         else memcpy(s->y, s->now.held, sizeof s->y);
 #else
         MODEL_OUTPUTS(s->now.x, s->now.u, s->now.p, s->y);
@@ -183,7 +183,7 @@ static int know_y(Instance *s)
     return 1;
 }
 
-/* What changes its sign where something makes contact, or a force that presses there ends. */
+/* Evaluates the indicators, which change sign where a contact begins, or where its normal force ends. */
 static int indicators(const Instance *s, double *found)
 {
 #if NI > 0
@@ -244,7 +244,7 @@ static int give(Instance *s, unsigned reference, double given)
     return 1;
 }
 
-/* Derivatives of unknowns (rates and outputs) along a direction in the knowns (states, inputs, parameters). */
+/* Computes derivatives of unknowns (rates and outputs) along a direction in the knowns (states, inputs, parameters). */
 static int along(Instance *s, const unsigned *unknowns, size_t many, const unsigned *knowns, size_t few,
                  const double *seed, double *found)
 {
@@ -279,7 +279,8 @@ static int along(Instance *s, const unsigned *unknowns, size_t many, const unsig
 }
 
 #ifdef MODEL_ADJOINTS
-/* Derivatives of a weighted sum of unknowns (rates and outputs) to knowns (states, inputs, parameters). */
+/* Computes derivatives of a weighted sum of unknowns (rates and outputs) with respect to knowns (states, inputs,
+   parameters). */
 static int adjoint(Instance *s, const unsigned *unknowns, size_t many, const unsigned *knowns, size_t few,
                    const double *seed, double *found)
 {
@@ -307,14 +308,14 @@ static int adjoint(Instance *s, const unsigned *unknowns, size_t many, const uns
 }
 #endif
 
-/* -- integration, with inputs that stand still --------------------------------------------------------------------- */
+/* -- integration with constant inputs ------------------------------------------------------------------------------ */
 
 static void update_peaks(Instance *s, const double *x)
 {
     for (int j = 0; j < NX; j++) s->now.peak[j] = fmax(s->now.peak[j], fabs(x[j]));
 }
 
-/* The state whose error in fixed steps is above the bound, -1 if none is. */
+/* Returns the index of a state whose error in fixed steps is above the bound, or -1. */
 static int doubtful_state(const Instance *s)
 {
     for (int j = 0; j < NX; j++) {
@@ -323,7 +324,7 @@ static int doubtful_state(const Instance *s)
     return -1;
 }
 
-/* A warning, once in a run, if the errors of fixed steps have been in doubt for a number of steps. */
+/* Warns once in a run if the errors of fixed steps have been large for a number of steps. */
 static int warn_of_fixed_steps(Instance *s, int steps)
 {
     const int j = s->now.in_doubt >= steps && !s->now.warned ? doubtful_state(s) : -1;
@@ -345,7 +346,7 @@ static void count_doubts(Instance *s, double time)
     if (s->now.in_doubt < STEPS_IN_DOUBT) s->now.in_doubt += 1;
 }
 
-/* A step of the classical Runge-Kutta method from the rates k[0]; the rates at its end become k[4]. */
+/* Makes a step of the classical Runge-Kutta method from the rates k[0]. The rates at its end become k[4]. */
 static int runge_kutta_step(Instance *s, double h, double k[5][ROOM(NX)])
 {
     static const double ahead[4] = {0.0, 0.5, 0.5, 1.0};
@@ -358,8 +359,8 @@ static int runge_kutta_step(Instance *s, double h, double k[5][ROOM(NX)])
     return rates(x, s->now.u, s->now.p, k[4]);
 }
 
-/* The classical Runge-Kutta method. With the rates k5 at the step's end, which begin the next step, h (k4 - k5) / 6 is
-   the difference from a result of third order: an estimate of the error that is on the safe side. */
+/* Makes steps of the classical Runge-Kutta method. The rates k5 at the end of a step begin the next step. The
+   difference from a result of third order, h (k4 - k5) / 6, is a conservative estimate of the error. */
 static int fixed_steps(Instance *s, double duration)
 {
     const double count = fmax(1.0, ceil(duration / s->now.step * (1.0 - 1e-9))), h = duration / count;
@@ -387,9 +388,9 @@ static int fixed_steps(Instance *s, double duration)
     return DONE;
 }
 
-/* A step of Dormand and Prince's pair of orders 5 and 4 (1980) from the rates k[0]: the state at its end and the rates
-   k[6] there. It returns the estimated error over the tolerance, which is relative to the largest value that a state
-   has had, so that a state may pass through zero. */
+/* Makes a step of Dormand and Prince's pair of orders 5 and 4 (1980) from the rates k[0] to the state and the rates
+   k[6] at its end. Returns the estimated error over the tolerance. The tolerance is relative to the largest value that
+   a state has had, so that a state may pass through zero. */
 static double dormand_prince_step(const Instance *s, double h, double k[7][ROOM(NX)], double *end)
 {
     static const double a[6][6] = {
@@ -421,7 +422,7 @@ static double dormand_prince_step(const Instance *s, double h, double k[7][ROOM(
     return sqrt(squares / ROOM(NX));
 }
 
-/* Steps whose length follows from their errors. */
+/* Makes steps whose length follows from their errors. */
 static int adaptive_steps(Instance *s, double duration)
 {
     const double longest = fmax(LONGEST_STEP, s->now.step), least = 6.0 * ceil(duration / longest);
@@ -452,7 +453,7 @@ static int adaptive_steps(Instance *s, double duration)
             growth = 5.0;
         } else {
             wanted = factor * h;
-            growth = 1.0; /* the step after one that was too long does not grow */
+            growth = 1.0; /* the step after one that was too long is not increased */
         }
     }
     memcpy(s->dx, k[0], sizeof k[0]);
@@ -460,8 +461,8 @@ static int adaptive_steps(Instance *s, double duration)
     return DONE;
 }
 
-/* To a later time; where that fails the instance stays where it was. The time that is given counts, as a sum of many
-   steps of our own would drift away from it. */
+/* Advances to a later time. If this fails, the instance stays at its old time. The end is computed from the given
+   times, since the sum of many steps would deviate from it. */
 static int advance(Instance *s, double from, double duration)
 {
     const double until = from + duration, apart = 1e-6 * fmax(duration, 1e-6) + 4.0 * DBL_EPSILON * fabs(from);
@@ -489,7 +490,7 @@ static int advance(Instance *s, double from, double duration)
     return outcome;
 }
 
-/* When samples begin, and where whoever integrates is. */
+/* Sets the time of the first sample, which is the present time of the importing program. */
 static int set_start(Instance *s, double time)
 {
     if (!isfinite(time)) {
@@ -511,7 +512,7 @@ static int set_time(Instance *s, double time)
     return 1;
 }
 
-/* -- life ---------------------------------------------------------------------------------------------------------- */
+/* -- instances ----------------------------------------------------------------------------------------------------- */
 
 static Instance *new_instance(const char *name, const char *token, void *environment, void (*log)(void), int logging)
 {
@@ -545,7 +546,7 @@ static void free_instance(Instance *s)
     free(s);
 }
 
-/* An event: a sample is taken where one is due. */
+/* Handles an event: takes a sample if one is due. */
 static void meet_event(Instance *s, int *next_defined, double *next)
 {
 #ifdef PERIOD

@@ -33,7 +33,7 @@ static fmi2Status status(int outcome)
     return outcome == FAILED ? fmi2Error : outcome == DOUBTFUL ? fmi2Warning : fmi2OK;
 }
 
-/* Whether a function may be called in the mode in which the instance is. */
+/* Returns 1 if a function may be called in the present mode of the instance. */
 static int may(const Instance *s, const char *what, int allowed)
 {
     if (!s) return 0;

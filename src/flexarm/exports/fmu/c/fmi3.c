@@ -33,7 +33,7 @@ static fmi3Status status(int outcome)
     return outcome == FAILED ? fmi3Error : outcome == DOUBTFUL ? fmi3Warning : fmi3OK;
 }
 
-/* Whether a function may be called in the mode in which the instance is. */
+/* Returns 1 if a function may be called in the present mode of the instance. */
 static int may(const Instance *s, const char *what, int allowed)
 {
     if (!s) return 0;
@@ -211,7 +211,7 @@ fmi3Status fmi3SetClock(fmi3Instance c, const fmi3ValueReference vr[], size_t nv
     return status(may(c, "fmi3SetClock", nvr == 0));
 }
 
-/* Dependencies are those of modelDescription.xml: they never change. */
+/* Dependencies are always those of modelDescription.xml. */
 fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance c, fmi3ValueReference vr, size_t *count)
 {
     (void)vr, (void)count;
