@@ -462,8 +462,8 @@ def _loads(carried: Matrix, moves: bool) -> Loads:
     """Return the load beyond a tip of the stretched arm (Subudhi & Morris eqs. 47, 48), from its inertia in that frame.
 
     A load that `moves` on joints off the axis of a shaft has a larger moment of inertia about that axis than the
-    stretched arm. Such a load counts in torsion with half the trace of its inertia, the sum of m r^2. No moment about an
-    axis through the tip is larger, and slender links reach it where the elbow is bent by a right angle.
+    stretched arm. Such a load counts in torsion with half the trace of its inertia, the sum of m r^2. No moment about
+    an axis through the tip is larger, and slender links reach it where the elbow is bent by a right angle.
     """
     mass = float(carried[0][0])
     along_y = TipLoad(mass=mass, inertia=float(carried[5][5]), first_moment=float(carried[1][5]))
