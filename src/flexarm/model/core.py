@@ -44,10 +44,8 @@ class Model(Traced):
     ------
     DescriptionError
         An argument has the wrong length or is not finite, or the arm has nothing that moves. At the first evaluation of
-        a
-        quantity: its value is not finite at rest; the message names the number that is the likely cause. A name of
-        `vary`
-        is unknown or cannot vary, or p is not allowed.
+        a quantity: its value is not finite at rest; the message names the number that is the likely cause. A name of
+        `vary` is unknown or cannot vary, or p is not allowed.
     """
 
     def __reduce__(self) -> tuple[Callable[..., "Model"], tuple[Arm, list[str], Array]]:
@@ -196,8 +194,7 @@ class Model(Traced):
             States of drives there; default zero. They follow q and qd among the states.
         w : (exogenous,), optional
             Exogenous inputs at the state. If given, they become further inputs of the linear model, with the prefix
-            `w_`:
-            `w_push_fx`. Otherwise they are constantly zero.
+            `w_`: `w_push_fx`. Otherwise they are constantly zero.
 
         Raises
         ------

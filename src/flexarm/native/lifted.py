@@ -36,9 +36,8 @@ class Lifted:
     constants : (k,)
         All constants except zero (in comparisons; as a factor or a term it is simplified away), infinities, NaN, and
         exponents, for which powers are compiled. 1, 2 and 1/2 are included, because they may be a gain or a limit, and
-        in
-        the code they would also have to be loaded. A constant that is used several times appears as often. Equal gains
-        therefore have the same structure as different ones, and equal links stay equal (`program.repeats`).
+        in the code they would also have to be loaded. A constant that is used several times appears as often. Equal
+        gains therefore have the same structure as different ones, and equal links stay equal (`program.repeats`).
     function : () -> casadi.Function
         The program with the constants as its last argument.
     """

@@ -64,8 +64,7 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     ------
     NativeCodeError
         An entry differs by more than `TOLERANCE`, and by more than `WORSE` times the error that CasADi's evaluation
-        would
-        have with these numbers.
+        would have with these numbers.
     """
     x, expected = samples(function)
     found, tolerance = call(x), TOLERANCE[real]

@@ -42,8 +42,7 @@ class Basis:
         Number of shapes, may be 0.
     function : callable
         `function(x, derivative)` -> (len(x), count), for `values`. It must be a module-level function or a partial of
-        one,
-        not a closure, so that a basis can be sent to another process.
+        one, not a closure, so that a basis can be sent to another process.
     breaks : tuple of float
         Panel boundaries, from 0 to 1; between two of them every shape is smooth.
     rotation : callable, optional

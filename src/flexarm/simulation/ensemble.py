@@ -96,8 +96,7 @@ def simulate_many(
         N, if no other argument determines it.
     method, rtol, atol, samples, step, spectral_radius, reference, name
         As in `simulate`. "dop853", "rk45" and "rk4" use SIMD batches, the others compute one run after the other.
-        "auto"
-        chooses for each run.
+        "auto" chooses for each run.
     keep : list of str, optional
         The variables of the result, as ["q", "tip"]; default all. Other variables are not computed.
     folder : path, optional

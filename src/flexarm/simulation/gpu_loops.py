@@ -31,8 +31,8 @@ class Runs:
         Current states of the runs, and the numbers of each run that follow u.
     h, steps, shown, row, stride, t, before : (pieces,)
         Per interval: the step [s], the number of steps, 1 if the interval ends at a time of the result; its first row
-        of
-        u, and the rows of u per half step: 1, or 0 if u is constant; its start [s], and the time just before u jumps.
+        of u, and the rows of u per half step: 1, or 0 if u is constant; its start [s], and the time just before u
+        jumps.
     u, where : (rows, inputs), (count,)
         Values of u, and the first row of each run.
     follows, laws : int, (k, count)

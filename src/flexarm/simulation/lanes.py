@@ -57,8 +57,7 @@ class Lanes:
         Length of a state with quadrature states, length without them, and the numbers of each run after u, from `base`.
     rtol, atol, step, guess : float
         `step` is the longest [s]; 0 means no limit for adaptive steps. `guess` is the first adaptive step of an
-        interval,
-        or 0 to determine it.
+        interval, or 0 to determine it.
     budget : int
         Evaluations of a run after which it is first checked.
     count, total : int

@@ -34,9 +34,8 @@ class Law:
     expression : (t, q, qd, z) -> (u, following)
         t is a scalar; q, qd, the memory z and u are columns. On a free base q are local coordinates, one per rate, see
         `attitude.local`. `following` is dz/dt or, if the law was designed with a period, the next z. A law that needs
-        the
-        u after limits and delays returns a function of that u instead. If `noise` is not empty, the noise is a further
-        argument. If `drives` is true, the states s of the arm's drives are a further argument.
+        the u after limits and delays returns a function of that u instead. If `noise` is not empty, the noise is a
+        further argument. If `drives` is true, the states s of the arm's drives are a further argument.
     memory : z at the start
     noise : standard deviations of the independent normal numbers that a sampled law gets each time
     jumps : times at which u is discontinuous [s]

@@ -97,15 +97,12 @@ def simulate(
         u(t, q, qd).
     q0, qd0 : (n,)
         Coordinates and rates at t = 0; default `arm.rest`: zero, except a telescope's nominal length. For an arm on a
-        free
-        base (nq,), its pose first, and (nv,), in the order of `model.coordinates` and `model.velocities`.
+        free base (nq,), its pose first, and (nv,), in the order of `model.coordinates` and `model.velocities`.
     method : str
         "auto" (default) chooses by the cost of the run; the result contains the choice and its reason. "dop853",
-        "rk45",
-        "tsit5", "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp modes faster than the step),
-        "gauss4",
-        "gauss8", "generalized-alpha" (stiff arms; conserve energy), "radau", "bdf", "lsoda" (CyRK's for stiff systems);
-        all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4": fixed steps.
+        "rk45", "tsit5", "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp modes faster than the step),
+        "gauss4", "gauss8", "generalized-alpha" (stiff arms; conserve energy), "radau", "bdf", "lsoda" (CyRK's for stiff
+        systems); all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4": fixed steps.
     step : float, optional
         Longest step [s]. "rk4" needs it. It replaces the step control of flexarm's own implicit methods.
     spectral_radius : float, optional
@@ -137,32 +134,28 @@ def simulate(
     disturbance : numbers, function, input or dict, optional
         Further forces, which the arm need not declare: (m,) at the drives, added to u after its limits [N m or N]; or a
         dict by names, {"upper.drive": 0.2, "tip.fy": fa.Piecewise(...)}: "tip", a link (its tip) or a free "base" with
-        fx
-        to mz, f or m [N, N m], along the base's axes; or a `Force`. Values are as those of w. A disturbance acts in
+        fx to mz, f or m [N, N m], along the base's axes; or a `Force`. Values are as those of w. A disturbance acts in
         continuous time, and a sampled controller does not know it. The result is that of the arm with these forces
-        added,
-        which are in `w`.
+        added, which are in `w`.
     record : list of str, optional
         Signals of the controller in the result, constant between samples: "command", u before limits and delay;
-        "memory",
-        if it has one; and the controller's own signals, as "measured" and "estimate" of an `Observed`. Each becomes a
-        variable, as `measured (time, measured_signal)`.
+        "memory", if it has one; and the controller's own signals, as "measured" and "estimate" of an `Observed`. Each
+        becomes a variable, as `measured (time, measured_signal)`.
 
     Returns
     -------
     xarray.Dataset
-        q, qd (time, coordinate), on a free base qd (time, velocity); u (time, input); tip (time, axis) [m];
-        deflection (time, link, axis) [m] and tip_angle (time, link, angle) [rad] of each link's tip in its own frame;
-        kinetic, potential, work, dissipated [J], power [W] (time). energy_error = kinetic + potential - work +
-        dissipated, minus its value at the start, is the integrator's error. Its largest relative size is the attribute
-        `energy_drift`. The arm, the method and the statistics are further attributes. If the arm has states of drives
-        or exogenous inputs, the result has drive_state (time, state) or w (time, exogenous).
-        On a free base it also has momentum [kg m/s] and angular_momentum [N m s] (time, axis), along the world's axes
-        and
-        about its origin. Without external loads, the attributes `momentum_drift` and `angular_momentum_drift` are the
-        drifts relative to the sum of all rates' contributions regardless of sign (`momentum_scale`,
-        `angular_momentum_scale`). Otherwise `momentum_changed_by` names the loads. `quaternion_drift` is the largest
-        deviation of the quaternion's length from 1.
+        q, qd (time, coordinate), on a free base qd (time, velocity); u (time, input); tip (time, axis) [m]; deflection
+        (time, link, axis) [m] and tip_angle (time, link, angle) [rad] of each link's tip in its own frame; kinetic,
+        potential, work, dissipated [J], power [W] (time). energy_error = kinetic + potential - work + dissipated, minus
+        its value at the start, is the integrator's error. Its largest relative size is the attribute `energy_drift`.
+        The arm, the method and the statistics are further attributes. If the arm has states of drives or exogenous
+        inputs, the result has drive_state (time, state) or w (time, exogenous). On a free base it also has momentum [kg
+        m/s] and angular_momentum [N m s] (time, axis), along the world's axes and about its origin. Without external
+        loads, the attributes `momentum_drift` and `angular_momentum_drift` are the drifts relative to the sum of all
+        rates' contributions regardless of sign (`momentum_scale`, `angular_momentum_scale`). Otherwise
+        `momentum_changed_by` names the loads. `quaternion_drift` is the largest deviation of the quaternion's length
+        from 1.
 
     Raises
     ------
@@ -170,9 +163,8 @@ def simulate(
         An argument is not valid, or the result would not fit into memory.
     SimulationError
         The run diverged, did not reach its tolerance or met a NaN. The message contains the time and the coordinate,
-        and
-        `result` contains the part before. A result with the status "completed" has only finite numbers. Ctrl-C ends the
-        run with a warning and returns the part that is complete. Exceptions of a Python function pass through.
+        and `result` contains the part before. A result with the status "completed" has only finite numbers. Ctrl-C ends
+        the run with a warning and returns the part that is complete. Exceptions of a Python function pass through.
     """
     with refused("simulate"):
         checked_instance(model, Model, "model")

@@ -69,10 +69,8 @@ class Sampled:
         Seed of the sensors' noise.
     sensors : list of sensors, optional
         Sensors whose readings at the sample are the argument y of a Python function, with their noise and resolution,
-        one
-        number per signal in the order of `fa.outputs(model, sensors).names`. A sensor with a `sample_time`, a whole
-        number
-        of periods, gives its last reading. Accelerometers and motors are read just before u changes.
+        one number per signal in the order of `fa.outputs(model, sensors).names`. A sensor with a `sample_time`, a whole
+        number of periods, gives its last reading. Accelerometers and motors are read just before u changes.
     method : str, optional
         Discretization of a continuous `control.Linear`: "tustin", "zoh", "euler" or "backward_diff".
     """

@@ -102,13 +102,10 @@ class Stepper:
         The energy balance is wrong: see `energy_drift`, which is checked every 64 periods.
 
     Notes
-    -----
-    Several threads may use one stepper each. A copy, also a pickled one, continues from the stepper's current state.
-    With
-    an explicit method a period depends only on the state at its start, on u and on w, so that the motion after a
-    `reset` is
-    reproducible to the last bit. An implicit method keeps Newton's matrix, and the length of its steps, from period to
-    period until `reset`: earlier periods then have an effect of a few hundredths of a tolerance.
+    ----- Several threads may use one stepper each. A copy, also a pickled one, continues from the stepper's current
+    state. With an explicit method a period depends only on the state at its start, on u and on w, so that the motion
+    after a `reset` is reproducible to the last bit. An implicit method keeps Newton's matrix, and the length of its
+    steps, from period to period until `reset`: earlier periods then have an effect of a few hundredths of a tolerance.
     """
 
     def __init__(
@@ -245,8 +242,7 @@ class Stepper:
             u or w has another shape, or is not finite.
         SimulationError
             The motion diverged or met a NaN. The message contains the time and the coordinate. All plants keep their
-            states
-            before the call, and `failed` marks those that could not advance: reset them, or try another u.
+            states before the call, and `failed` marks those that could not advance: reset them, or try another u.
         """
         if type(u) is not np.ndarray or u.dtype is not NUMBER or u.shape != self._u.shape:
             u = self._checked(u)
