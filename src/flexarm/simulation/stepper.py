@@ -102,7 +102,8 @@ class Stepper:
         The energy balance is wrong: see `energy_drift`, which is checked every 64 periods.
 
     Notes
-    ----- Several threads may use one stepper each. A copy, also a pickled one, continues from the stepper's current
+    -----
+    Several threads may use one stepper each. A copy, also a pickled one, continues from the stepper's current
     state. With an explicit method a period depends only on the state at its start, on u and on w, so that the motion
     after a `reset` is reproducible to the last bit. An implicit method keeps Newton's matrix, and the length of its
     steps, from period to period until `reset`: earlier periods then have an effect of a few hundredths of a tolerance.
