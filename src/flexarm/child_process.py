@@ -6,7 +6,7 @@ the status `REFUSED` and one line on standard output if the file is wrong.
 
 import os
 import signal
-import subprocess  # noqa: TID251  (Python itself, with a program of ours)
+import subprocess  # noqa: TID251  (Python itself, with a program of this package)
 import sys
 
 REFUSED = 3
