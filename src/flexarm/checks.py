@@ -460,8 +460,10 @@ def _tag(table: Mapping, kinds: Mapping) -> str:
 
 
 def _kinds(base: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Return the classes below a base that state a `type`, by their type. If a class was defined again, the last one
-    counts."""
+    """Return the classes below a base that state a `type`, by their type.
+
+    If a class was defined again, the last one counts.
+    """
     found: dict[str, type[BaseModel]] = {}
     for cls in filter(_states_its_type, _below(base)):
         tag = cls.model_fields["type"].default

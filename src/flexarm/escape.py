@@ -16,8 +16,9 @@ LONGEST_NAME = 200
 
 
 def line(text: str) -> str:
-    """Return one line for a terminal, a log or a message. White space becomes a space, and unprintable characters
-    codes.
+    """Return one line for a terminal, a log or a message.
+
+    White space becomes a space, and unprintable characters codes.
 
     These include terminal escapes, characters that change the direction of writing, and bytes of a file name that are
     not text. A second call changes nothing.

@@ -57,8 +57,10 @@ def _show(done: threading.Event) -> None:
 
 
 def _write(text: str) -> None:
-    """Replace the line by the text. Characters that a terminal would not print, or would obey, become question
-    marks."""
+    """Replace the line by the text.
+
+    Characters that a terminal would not print, or would obey, become question marks.
+    """
     width = shutil.get_terminal_size().columns - 1
     plain = "".join(c if c.isprintable() else "?" for c in text)[:width]
     sys.stderr.write(f"\r{plain:<{width}}\r")

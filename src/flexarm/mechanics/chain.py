@@ -217,8 +217,10 @@ def positions(own: Iterable[int | None]) -> list[int]:
 
 
 def chain(arm: Arm) -> Chain:
-    """Return the chain of a described arm. It is built from the tips inward, as a link's shapes may depend on its
-    load."""
+    """Return the chain of a described arm.
+
+    It is built from the tips inward, as a link's shapes may depend on its load.
+    """
     _, made = _weighed(arm)
     ends = {i: payload(arm.payloads[i]) for i in _ends(arm)}
     base = free_base(arm.base) if isinstance(arm.base, FreeBase) else None

@@ -107,8 +107,9 @@ def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
 
 @singledispatch
 def with_drive(joint: Joint, body: Body, link: Link, name: Name) -> Body:
-    """Return the body with the contributions of its joint, by the kind of the joint. Without an actuator there are
-    none.
+    """Return the body with the contributions of its joint, by the kind of the joint.
+
+    Without an actuator there are none.
 
     A new drive is registered here, as a function from a body to a body.
     """

@@ -475,8 +475,10 @@ def frames(chain: Chain, q: Vector) -> list[Frame]:
 
 
 def base_frame(chain: Chain, q: Vector) -> Frame:
-    """Return the frame of the base. That of a free base is its pose moved by the first six of q, valid to first
-    order."""
+    """Return the frame of the base.
+
+    That of a free base is its pose moved by the first six of q, valid to first order.
+    """
     p, R = chain.pose.p, chain.pose.R
     if not chain.base:
         return Frame(p, R)

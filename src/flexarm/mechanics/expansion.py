@@ -118,8 +118,10 @@ class Sum:
     terms: tuple[tuple[Monomial, float], ...]
 
     def at(self, monomials: Monomials, factor: Scalar = 1.0) -> Scalar:
-        """Return its value, times a factor. Factors that depend on parameters alone are multiplied first, before
-        amplitudes."""
+        """Return its value, times a factor.
+
+        Factors that depend on parameters alone are multiplied first, before amplitudes.
+        """
         found: Scalar = 0.0
         for m, c in self.terms:
             before = c * prod((monomials.by[i] for i in m), start=factor)

@@ -91,8 +91,10 @@ def velocity(chain: Chain, link: int, x: float, in_base: bool = True) -> Along:
 
 
 def with_outside(chain: Chain, arm: Arm) -> Chain:
-    """Return the chain of an arm with its external loads. If its base is free, they are added once its pose is
-    known."""
+    """Return the chain of an arm with its external loads.
+
+    If its base is free, they are added once its pose is known.
+    """
     if not arm.outside:
         return chain
 
@@ -195,8 +197,10 @@ def normal_force(description: Contact, now: Pressed, v: Vector) -> Scalar:
 
 
 def contact(chain: Chain, description: Contact, link: int) -> Element:
-    """Return the element of a contact. The spring is a potential, and the damper is the remainder of the normal
-    force."""
+    """Return the element of a contact.
+
+    The spring is a potential, and the damper is the remainder of the normal force.
+    """
     both = velocity(chain, link, description.at)
     n, mu = list(description.normal), description.friction
     tangents = in_plane(n)
@@ -273,8 +277,10 @@ def root(chain: Chain, w: Vector) -> Root:
 
 
 def moving_base(chain: Chain) -> Element:
-    """Return the element that supplies the work of the inertial forces. The recursions contain the forces, see
-    `Root`."""
+    """Return the element that supplies the work of the inertial forces.
+
+    The recursions contain the forces, see `Root`.
+    """
 
     def push(seen: Seen) -> Push:
         return Push(

@@ -70,8 +70,10 @@ def _number(y: float) -> ca.SX:
 
 
 def _operator(name: str, code: int) -> Callable[[ca.SX, Any], ca.SX]:
-    """Return the operator of `Quick` with this name. Operands that are neither an SX nor a number use CasADi's
-    operator."""
+    """Return the operator of `Quick` with this name.
+
+    Operands that are neither an SX nor a number use CasADi's operator.
+    """
     general, turned = getattr(ca.SX, name), name.startswith("__r")
 
     def operator(x: ca.SX, y: Any) -> ca.SX:

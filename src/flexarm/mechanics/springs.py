@@ -26,8 +26,10 @@ class Deflection(NamedTuple):
 
 
 def beyond(y: Scalar, transition: Scalar) -> Deflection:
-    """Return the part of y beyond 0. Its slope rises from 0 to 1 as x^2 (3 - 2 x) over the transition, or jumps if it
-    is 0."""
+    """Return the part of y beyond 0.
+
+    Its slope rises from 0 to 1 as x^2 (3 - 2 x) over the transition, or jumps if it is 0.
+    """
     if isinstance(transition, float) and transition == 0.0:
         return Deflection(ca.fmax(y, 0.0), y > 0.0)
     x = ca.fmax(y / transition + 0.5, 0.0)
@@ -111,8 +113,10 @@ def touching(beyond: Vector, pressing: Vector, damping: Scalar) -> Vector:
 
 
 def never_pulling(drag: Scalar, force: Scalar) -> Scalar:
-    """Return a damper's force in addition to a spring's if the two can only push. The damper dissipates then as
-    well."""
+    """Return a damper's force in addition to a spring's if the two can only push.
+
+    The damper dissipates then as well.
+    """
     pushing, pulling = ca.fmax(drag, ca.fmin(-force, 0.0)), ca.fmin(drag, ca.fmax(-force, 0.0))
     return ca.if_else(force > 0.0, pushing, pulling)
 

@@ -188,8 +188,9 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     material = material_damping(description, name)
 
     def straining(eta: Vector) -> Matrix:
-        """Return the damping of the current free part, over the rates of l and xi. It uses the strain rate at a fixed
-        place.
+        """Return the damping of the current free part, over the rates of l and xi.
+
+        It uses the strain rate at a fixed place.
 
         A particle that leaves the hub is bent at once to the curvature at the mouth. A Kelvin-Voigt material would then
         dissipate without bound. The contribution of l_dot alone to the strain rate is therefore omitted.

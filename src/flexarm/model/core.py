@@ -213,8 +213,9 @@ class Model(Traced):
         return outputs_.names(self.arm, outputs)
 
     def output_function(self, outputs: Sequence[Sensor]) -> "ca.Function":
-        """Return the CasADi Function y(q, qd, qdd) of outputs. The acceleration qdd is an argument, and may be that of
-        any motion.
+        """Return the CasADi Function y(q, qd, qdd) of outputs.
+
+        The acceleration qdd is an argument, and may be that of any motion.
 
         If the model varies, p is the last argument.
         """

@@ -93,8 +93,10 @@ def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel | At:
 
 
 def key(model: Traced, outputs: Sequence[Any]) -> str:
-    """Return the key of a function of outputs, in addition to the model's. User-defined sensors enter by their
-    expressions."""
+    """Return the key of a function of outputs, in addition to the model's.
+
+    User-defined sensors enter by their expressions.
+    """
     names(model.arm, outputs)
     said = [[type(each).__qualname__, each.described()] for each in outputs]
     return json.dumps(["outputs", *said, *([digest(_traced(model, outputs))] if is_foreign(outputs) else [])])

@@ -320,8 +320,10 @@ class Traced:
         return self._filled(name, self.with_numbers(self.slope_function(name, argument)))
 
     def slope_function(self, name: str, argument: int | str) -> "ca.Function":
-        """Return the CasADi Function of a `slope`, of all arguments of the quantity. If the model varies, p is the
-        last."""
+        """Return the CasADi Function of a `slope`, of all arguments of the quantity.
+
+        If the model varies, p is the last.
+        """
         names = (*self.arguments(name), *(["p"] if self._shared.varied else []))
         with refused(f"slope of {name}"):
             if isinstance(argument, str):

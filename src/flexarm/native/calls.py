@@ -52,8 +52,10 @@ def job(parts: Sequence[Array], y: Array) -> Array:
 
 @final
 class Place:
-    """Memory for a state, in parts of some lengths, and its value y. `run` computes y and returns True if all is
-    finite."""
+    """Memory for a state, in parts of some lengths, and its value y.
+
+    `run` computes y and returns True if all is finite.
+    """
 
     def __init__(self, batch: Any, lengths: Sequence[int], shape: tuple[int, ...]):
         x, self.y = np.zeros((1, sum(lengths))), np.zeros(shape)

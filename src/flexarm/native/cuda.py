@@ -53,8 +53,10 @@ class Device(Protocol):
     name: str
 
     def kernel(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> Launch:
-        """Return the kernel of an entry, from parts in LLVM IR. `key` must determine the parts for this version of
-        flexarm."""
+        """Return the kernel of an entry, from parts in LLVM IR.
+
+        `key` must determine the parts for this version of flexarm.
+        """
 
     def put(self, values: Array) -> Memory:
         """Return a copy of an array on the device."""

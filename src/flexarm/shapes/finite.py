@@ -213,8 +213,10 @@ def shape_of(name: str, k: int) -> tuple[int, ...]:
 
 
 def read_back(modes: int, size: int, inertia: str, choice: str, numbers: str) -> Reduced:
-    """Return the part of a table that `written` made. Raise ValueError if the text does not contain a part's
-    numbers."""
+    """Return the part of a table that `written` made.
+
+    Raise ValueError if the text does not contain a part's numbers.
+    """
     found = np.frombuffer(base64.b64decode(numbers.encode(), validate=True), dtype="<f8").astype(float)
     shapes = {name: shape_of(name, size) for name in NUMBERS}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])

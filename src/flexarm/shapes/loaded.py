@@ -58,8 +58,10 @@ def checked_case(where: str, beam: Any, load: TipLoad) -> None:
 
 
 class Carrying(Described):
-    """A family that depends on the body at the tip. Values that are not given are zero, or those of the links
-    beyond."""
+    """A family that depends on the body at the tip.
+
+    Values that are not given are zero, or those of the links beyond.
+    """
 
     mass: Annotated[float | None, optional_number("kg", NOT_NEGATIVE)] = None
     inertia: Annotated[float | None, optional_number("kg m^2", NOT_NEGATIVE)] = None

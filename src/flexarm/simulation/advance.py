@@ -68,8 +68,10 @@ def runge_kutta(plan: Plan, size: int, step: float) -> Advance:
 
 
 def newton(stepping: Implicit, longest: float) -> Advance:
-    """Return an implicit solver, with fixed steps if `longest` is not 0. The solver keeps its matrices between
-    intervals."""
+    """Return an implicit solver, with fixed steps if `longest` is not 0.
+
+    The solver keeps its matrices between intervals.
+    """
     code = IMPLICIT()
     record = Placed(Newton(np.array([stepping.record.address]), longest))  # type: ignore[arg-type]
     return Advance(code.addresses["implicit"], record.address, (code, record, stepping))

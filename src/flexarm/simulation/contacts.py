@@ -49,8 +49,10 @@ SHORTEST = 1e-14
 
 
 def crossings(model: Model) -> "ca.Function":
-    """Return the contact functions, a column, of (q, qd) and, where the model varies, p. Each changes sign at its
-    contact."""
+    """Return the contact functions, a column, of (q, qd) and, where the model varies, p.
+
+    Each changes sign at its contact.
+    """
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -153,8 +155,10 @@ def solving(
     reason: str,
     radius: float | None,
 ) -> Solve | Race | Stopped:
-    """Return the solver of a run, "auto" or by a method. The solver stops at sharp contacts if the arm and method allow
-    it."""
+    """Return the solver of a run, "auto" or by a method.
+
+    The solver stops at sharp contacts if the arm and method allow it.
+    """
     found: Solve | Race
     if method == "auto":
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)

@@ -94,8 +94,10 @@ def numbers(model: Model, layout: Layout, kept: tuple[str, ...], recorded: int =
 
 
 def by_pieces(function: Callable[[slice], Array], count: int, columns: int, needed: int) -> Array:
-    """Return the values (count, columns) of a function of slices of rows. Each row needs `needed` intermediate
-    numbers."""
+    """Return the values (count, columns) of a function of slices of rows.
+
+    Each row needs `needed` intermediate numbers.
+    """
     found, rows = np.empty((count, columns)), max(1, PIECE // (needed + columns))
     for i in range(0, count, rows):
         found[i : i + rows] = function(slice(i, i + rows))

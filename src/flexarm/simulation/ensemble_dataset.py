@@ -156,8 +156,10 @@ def _variables(
 
 
 def _off(group: Group, asked: Asked, drift: Array, scale: Array, kinetic: Array, potential: Array) -> Array:
-    """Return the positions of completed runs whose energy balance is off. A method with numerical damping gives
-    none."""
+    """Return the positions of completed runs whose energy balance is off.
+
+    A method with numerical damping gives none.
+    """
     if asked.radius is not None and asked.radius < 1.0:
         return np.empty(0, dtype=int)
     found = []

@@ -293,8 +293,10 @@ class Computed(Input):
         return np.empty((len(t), 0))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Call the function at every sample. The value is NaN where it fails, at states that the run may not have
-        visited."""
+        """Call the function at every sample.
+
+        The value is NaN where it fails, at states that the run may not have visited.
+        """
 
         def value(*state: Any) -> Array:
             try:
@@ -339,8 +341,10 @@ class RigidInverseDynamics(Input):
         return jumps_of(self.reference)
 
     def _arm(self, model: Model) -> Arm:
-        """Return the arm whose torques are computed. Raise `DescriptionError` if they do not match the model's
-        inputs."""
+        """Return the arm whose torques are computed.
+
+        Raise `DescriptionError` if they do not match the model's inputs.
+        """
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
         if len(arm.joints) + len(arm.thrusters) != len(model.inputs):

@@ -41,8 +41,9 @@ NONE = -1
 
 @dataclass
 class Lanes:
-    """Inputs and results of native code for a number of runs. Each entry takes one word; arrays are stored as
-    addresses.
+    """Inputs and results of native code for a number of runs.
+
+    Each entry takes one word; arrays are stored as addresses.
 
     Attributes
     ----------
@@ -546,8 +547,10 @@ def pending(s: Lanes) -> int:
 
 
 def passed(s: Lanes) -> None:
-    """Move lanes with accepted steps to their new states. At the end of an interval, start the next one or the next
-    run."""
+    """Move lanes with accepted steps to their new states.
+
+    At the end of an interval, start the next one or the next run.
+    """
     width = LANES * s.size
     y, z, k, f, M = s.y, s.end_y, s.k, s.k[s.stages * width :], s.M
     tiled(s.took, M, s.size)

@@ -230,8 +230,9 @@ def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rto
 
 
 def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
-    """Return the absolute tolerances of a state's numbers. Quadrature states have infinite ones and do not control
-    steps.
+    """Return the absolute tolerances of a state's numbers.
+
+    Quadrature states have infinite ones and do not control steps.
 
     Where parts make contact, powers come in bursts that a step which follows only the motion may miss. All numbers then
     have the same tolerance.

@@ -64,8 +64,9 @@ def _between(t: Array, *parts: Array) -> Any:
 
 
 def _sampled(model: Model, law: Law, period: float, t: Array, q: Array, qd: Array, s: Array, w: Array | None) -> Array:
-    """Return the memory at the last sample before or at each time. With measured accelerations it includes the previous
-    u.
+    """Return the memory at the last sample before or at each time.
+
+    With measured accelerations it includes the previous u.
 
     See `ClosedLoop`.
     """

@@ -194,8 +194,10 @@ class Plan:
 
     @property
     def strange(self) -> bool:
-        """True if the last state that was tried has diverged. While contacts are watched, NaN is not a sign of
-        divergence."""
+        """True if the last state that was tried has diverged.
+
+        While contacts are watched, NaN is not a sign of divergence.
+        """
         size = np.abs(self.buffer[: 1 + self.states])
         return not (size.max() if self._watched is None else np.nanmax(size)) < DIVERGED
 
@@ -242,8 +244,10 @@ class Plan:
         self.shared.look = look
 
     def end(self, t: float) -> None:
-        """Set the end of the interval. Inputs are evaluated only before t, so that a jump at t is seen from the
-        left."""
+        """Set the end of the interval.
+
+        Inputs are evaluated only before t, so that a jump at t is seen from the left.
+        """
         self.shared.last = np.nextafter(t, -np.inf)
 
     def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:

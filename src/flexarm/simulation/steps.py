@@ -487,8 +487,10 @@ def begin(s: Step, t0: float) -> int:
 
 
 def accelerated(s: Step) -> float:
-    """Compute the first rates from the last ones by the last mass matrix. Return the remaining squared error, as in
-    `size`."""
+    """Compute the first rates from the last ones by the last mass matrix.
+
+    Return the remaining squared error, as in `size`.
+    """
     m, width, left = s.m, s.width, 1.0
     first, e, r = s.k[s.stages * width :], s.w, s.w[width:]
     scaled(s, s.h)
