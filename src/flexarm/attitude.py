@@ -57,8 +57,7 @@ def quaternion(turn: Array) -> Array:
 
 
 def turn(e: Array) -> Array:
-    """Return the rotation vector (..., 3) of a quaternion (..., 4), whose length is the angle [rad], at most half a
-    turn."""
+    """Return the rotation vector (..., 3) of a quaternion (..., 4); its length is the angle [rad], at most pi."""
     e = np.asarray(e, dtype=float)
     e = np.where(e[..., :1] < 0.0, -e, e)
     size = np.linalg.norm(e[..., 1:], axis=-1, keepdims=True)
@@ -68,8 +67,7 @@ def turn(e: Array) -> Array:
 
 
 def turns(e: Array) -> Array:
-    """Return the rotation vectors (time, 3) of quaternions (time, 4) of any length, each nearest to the previous
-    one."""
+    """Return rotation vectors (time, 3) of quaternions (time, 4) of any length, each nearest to the previous one."""
     found = turn(e)
     for k in range(1, len(found)):
         size = float(np.linalg.norm(found[k]))

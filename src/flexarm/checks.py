@@ -407,8 +407,7 @@ flag = BeforeValidator(lambda value: checked_flag(value))
 
 
 def kind(base: Any, optional: bool = False) -> BeforeValidator:
-    """Return the check of a field with one of the kinds of a base class: an object, or a table with a key `type`, or
-    None.
+    """Return the check of a field with a kind of a base class: an object, a table with a key `type`, or None.
 
     Kinds are the classes below the base with a `type` of their own, wherever they are defined.
     """

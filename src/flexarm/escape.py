@@ -38,8 +38,7 @@ def lines(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a comment of C, Python or MATLAB to the end of its line, which neither ends early nor continues on the
-    next.
+    """Return a comment of C, Python or MATLAB that neither ends before its line does nor continues on the next.
 
     A backslash at the end would continue a comment of C on the next line, and so would its trigraph.
     """
@@ -95,8 +94,7 @@ a formula."""
 
 
 def markdown(text: str) -> str:
-    """Return text for a paragraph, a heading or a table cell of Markdown, without HTML, formulas, lists and line
-    breaks."""
+    """Return text for a paragraph, a heading or a cell of Markdown, without HTML, formulas, lists and line breaks."""
     escaped = "".join(MARKDOWN.get(c, c) for c in re.sub(" +", " ", line(text)))
     return re.sub(r"^( ?)([-+=]|\d(?=\d*[.)]))", lambda found: f"{found[1]}&#{ord(found[2])};", escaped)
 

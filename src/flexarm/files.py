@@ -29,7 +29,7 @@ Bytes = bytes | bytearray | memoryview
 
 
 def checked_path(path: object) -> str:
-    """Return a path as a text. Raise `DescriptionError` for any other object. (A number would mean an open file.)"""
+    """Return a path as a text. Raise `DescriptionError` for any other object. A number would mean an open file."""
     given = fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(given, str):
         raise DescriptionError(f"path is of type {type(path).__name__}; it must be the name of a file")
@@ -101,8 +101,7 @@ def check_writable(path: str | PathLike[str]) -> None:
 
 
 def _check_replaceable(target: Path) -> None:
-    """Raise `OSError` if a new file must not replace the target: a folder, a device, a pipe, or a name that is not
-    valid."""
+    """Raise `OSError` if a new file must not replace the target: a folder, a device, a pipe, or an invalid name."""
     with contextlib.suppress(FileNotFoundError):
         mode = os.lstat(target).st_mode  # raises for names that are too long
         if stat.S_ISDIR(mode) or target.is_dir():
@@ -168,8 +167,9 @@ def _lock(handle: int, exclusive: bool = False) -> bool:
 
 @contextlib.contextmanager
 def alone(path: str | PathLike[str]) -> Iterator[bool]:
-    """Yield True if no other process is in this context with the same file, which is created if it is missing, and
-    stays.
+    """Yield True if no other process is in this context with the same file.
+
+    A missing file is created, and stays.
 
     The system releases the lock of a process that is killed. Without file locks the result is always True. Raises
     `DescriptionError` if the file cannot be written.

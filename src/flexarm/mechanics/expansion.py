@@ -130,8 +130,7 @@ class Sum:
 
 
 def summed(some: Any, size: float) -> Any:
-    """Convert an expansion of numbers, or nested lists of them, to `Sum`s without terms that are rounding relative to
-    `size`."""
+    """Convert expansions of numbers (nested lists) to `Sum`s without terms that are rounding relative to `size`."""
     if isinstance(some, list):
         return [summed(each, size) for each in some]
     return Sum(tuple((m, float(c)) for m, c in sorted(some.terms.items()) if abs(float(c)) > 1e-13 * size))

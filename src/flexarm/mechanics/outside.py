@@ -235,8 +235,7 @@ STANDING = 1e-12
 
 
 def _bristles(description: Contact, N: Scalar, v: Vector, z: Vector) -> tuple[Vector, Vector]:
-    """Return friction along the plane, and the bristles' rates: LuGre with isotropic bristles whose stiffness grows
-    with N.
+    """Return friction along the plane, and the bristles' rates: isotropic LuGre with a stiffness proportional to N.
 
     z' = v - sigma_0 |v| z / mu, F = N (sigma_0 z + sigma_1 z'); steady sliding has F = mu N v / |v|. The bristles'
     energy depends on N, which other forces change. It therefore counts as lost until it is returned.

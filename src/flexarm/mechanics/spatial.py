@@ -164,8 +164,7 @@ class Slide:
         return [self.value if c == self.axis else 0.0 for c in range(3)]
 
     def acceleration(self, x: Vector) -> Vector:
-        """Return the acceleration (or twist) of the moved frame, from that of the previous frame, at rest: a + alpha x
-        d."""
+        """Return the acceleration (or twist) of the moved frame from the previous frame's, at rest: a + alpha x d."""
         k, i, j = _axes(self.axis)
         y = list(x)
         y[i] = x[i] + x[3 + j] * self.value

@@ -106,8 +106,7 @@ def _kinks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]
 
 
 def touching(beyond: Vector, pressing: Vector, damping: Scalar) -> Vector:
-    """Return functions that change sign where sides touch and, with a damper, where the force that presses there
-    ends."""
+    """Return functions that change sign where sides touch and, with a damper, where the force there vanishes."""
     ends = [] if is_zero(damping) else [ca.if_else(y > 0.0, F, -1.0) for y, F in zip(beyond, pressing, strict=True)]
     return [*beyond, *ends]
 
@@ -124,8 +123,7 @@ def never_pulling(drag: Scalar, force: Scalar) -> Scalar:
 def transmission(
     spring: Spring | None, backlash: Described | None, linear: tuple[Scalar, Scalar], row: Vector, name: Name
 ) -> Element:
-    """Return the spring between a motor and its joint, with the stretch `row` . q, including a `linear` stiffness and
-    damping."""
+    """Return the spring between motor and joint, with the stretch `row` . q and a `linear` stiffness and damping."""
     k, d = linear
     cubic: Scalar = 0.0
     points = None

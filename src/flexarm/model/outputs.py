@@ -71,8 +71,10 @@ def _traced(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
 
 
 def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
-    """Return dy/dq, dy/dqd and dy/dqdd, (p, n) each. dy/dq is with respect to local coordinates, as in
-    `Traced.slope`."""
+    """Return dy/dq, dy/dqd and dy/dqdd, (p, n) each.
+
+    The first is with respect to local coordinates, as in `Traced.slope`.
+    """
 
     def trace() -> "ca.Function":
         import casadi as ca

@@ -251,8 +251,7 @@ class Traced:
         return filled
 
     def posed(self, q: list) -> "tuple[Chain, list]":
-        """Return the chain at the pose that coordinates (nq) give a free base, and the coordinates over the rates
-        (nv)."""
+        """Return the chain at a free base's pose in the coordinates (nq), and the coordinates over the rates (nv)."""
         from flexarm.mechanics.chain import posed
 
         return posed(self.chain, q)

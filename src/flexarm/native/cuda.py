@@ -68,8 +68,7 @@ class Device(Protocol):
         """Copy from the device into a contiguous array of the same size, after all work has ended."""
 
     def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
-        """Return the resources of a compiled kernel: registers, bytes of local memory, and threads per
-        multiprocessor."""
+        """Return a compiled kernel's resources: registers, bytes of local memory, and threads per multiprocessor."""
 
 
 def device() -> Device:

@@ -87,8 +87,7 @@ SHORT_ROUND = 12582912.0  # 1.5 * 2^23
 
 
 def sincos(numbers: Numbers) -> str:
-    """Return the IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by fused steps, polynomials in r, and the quadrant's
-    signs."""
+    """Return the IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by fused steps, polynomials in r, quadrant's signs."""
     T, N, B, suffix, c, n = numbers.T, numbers.N, numbers.B, numbers.suffix, numbers.constant, numbers.integer
     long = numbers.real == "double"
     sines, cosines = (SIN, COS) if long else (SHORT_SIN, SHORT_COS)

@@ -162,8 +162,7 @@ class ClampedMass(Carrying):
         return mu, iota, sigma
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ClampedMass":
-        """Return the family in ratios, for a beam (`total_mass`, `length`) that carries `load`, the same in both
-        planes."""
+        """Return the family in ratios, for a beam (`total_mass`, `length`) with `load`, the same in both planes."""
         checked_case(self.name, beam, load)
         if self.in_ratios:
             return self

@@ -31,8 +31,7 @@ LARGEST = 1.7976931348623157e308
 @final
 @dataclass(frozen=True)
 class Advance:
-    """A solver in this form: the addresses of its code and of its record, and the objects that must stay alive for
-    them."""
+    """A solver in this form: addresses of its code and its record, and objects that must stay alive for them."""
 
     code: Address
     record: Address

@@ -279,8 +279,10 @@ def rounds(law: "ca.Function") -> bool:
 
 
 def averaged(law: "ca.Function") -> list["ca.SX"]:
-    """Return the outputs of a function in which x - 1/2 replaces each floor(x): the mean over many steps of a rounded
-    signal."""
+    """Return the outputs of a function in which x - 1/2 replaces each floor(x).
+
+    It is the mean over many steps of a rounded signal.
+    """
     import casadi as ca
 
     given, work = law.sx_in(), [ca.SX(0)] * law.sz_w()

@@ -132,8 +132,10 @@ class Stopped:
         return self._kernel.one(np.ascontiguousarray(x[: self._n]))
 
     def _beyond(self, x: Array, rate: Array, length: float) -> float:
-        """Return the time until a function that is about to change sign has done so, since a contact has a finite
-        tolerance."""
+        """Return the time until a function that is about to change sign has done so.
+
+        The time of a contact is known only to a tolerance.
+        """
         h, values = TRIED * length, self._values(x)
         rates = (self._values(x + h * rate) - values) / h
         ahead = zip(values, self._sides, rates, strict=True)

@@ -118,8 +118,7 @@ def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
 
 
 def listed(given: Any) -> tuple[list[Any], np.ndarray | None]:
-    """Return the unique disturbances of several runs, and the index of each run's disturbance; None if all runs share
-    one."""
+    """Return the unique disturbances of several runs, and the index of each run's; None if all runs share one."""
     if isinstance(given, np.ndarray) and given.ndim == 2:
         return list(given), np.arange(len(given))
     if not isinstance(given, list | tuple) or all(isinstance(each, Real) for each in given):

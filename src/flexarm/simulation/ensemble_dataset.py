@@ -224,8 +224,7 @@ def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rat
 
 
 def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
-    """Return a function that evaluates a quantity at some rows, each with its run's parameters; None without
-    parameters."""
+    """Return a function that evaluates a quantity at some rows, each with its run's parameters, or None."""
     if runs.p is None:
         return None
     p = runs.p[group.indices]

@@ -109,8 +109,7 @@ def constant(values: Any) -> Piecewise:
 
 
 def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
-    """Return `amplitude` (m,) for `duration` from `start`, then its opposite as long, then zero (Subudhi & Morris,
-    5)."""
+    """Return `amplitude` (m,) for `duration` from `start`, then its opposite, then zero (Subudhi & Morris, 5)."""
     amplitude = np.atleast_1d(_numbers("bang_bang: amplitude", amplitude))
     with refused("bang_bang"):
         checked_number(duration, "s", POSITIVE, "duration")

@@ -30,7 +30,7 @@ rounded."""
 
 NO_RATES = 1e-9
 """Share of its interval below which a step that still leads to no rates ends the run, since the motion cannot continue.
-(Otherwise ever shorter steps would approach a telescope's end of range.)"""
+Otherwise ever shorter steps would approach the end of a telescope's range."""
 
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
 """Status of a run: running, completed, steps too short, diverged, ended by a check."""
@@ -310,8 +310,7 @@ def moved(s: Lanes, which: int, to: Floats, width: int) -> None:
 
 
 def begun(s: Lanes) -> None:
-    """Compute the first rates and the first step of an interval (Hairer, Norsett & Wanner II.4) in lanes that start
-    one."""
+    """Compute the first rates and step (Hairer, Norsett & Wanner II.4) in lanes that start an interval."""
     width, inner = LANES * s.size, LANES * s.states
     k, f, M, H = s.k, s.f, s.M, s.H
     x, y = s.buffer[LANES:], s.y

@@ -153,8 +153,7 @@ def _slope(model: Model, q: Array) -> Array:
 
 
 def _slope_with_elements(model: Model, q: Array) -> Array:
-    """Return the state matrix of an arm with friction, motors and other elements that have their own slopes and
-    states."""
+    """Return the state matrix of an arm with friction, motors and other elements with slopes and states."""
     n, m = model.nv, len(model.inputs)
     count = 2 * n + len(model.states)
     names = [name for name in ("q", "qd", "s") if name != "s" or model.states]

@@ -21,8 +21,7 @@ NEEDED = ("q", "qd")
 @final
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """States at times t (times,): q (times, nq), qd (times, nv), drives' states s, the law's memory z, exogenous inputs
-    w.
+    """States at times t (times,): q (times, nq), qd (times, nv), drives' states s, the law's memory z, inputs w.
 
     w is None without exogenous inputs.
     """

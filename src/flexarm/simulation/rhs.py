@@ -268,8 +268,7 @@ class Plan:
 
 
 def stage_of(kernel: LiftedKernel) -> tuple[Address, Address, Any]:
-    """Return the stage that evaluates a kernel of t, or of t and the state; its data, and objects that must stay
-    alive."""
+    """Return the stage of a kernel of t, or of t and the state; its data, and objects that must stay alive."""
     code, constants = kernel.code, kernel.constants
     known = code.facts["n_in"] - len(constants)
     given = np.concatenate([np.zeros(known), constants])
@@ -283,8 +282,7 @@ loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, rk4, gr
 
 @dataclass
 class Evaluated:
-    """Data of the stage `evaluated`: a kernel's address, its number of arguments from the buffer, and all its
-    arguments."""
+    """Data of the stage `evaluated`: a kernel's address, its number of buffer arguments, and all its arguments."""
 
     kernel: int
     known: int

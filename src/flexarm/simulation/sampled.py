@@ -116,8 +116,10 @@ class Sampled:
             seen = () if function.sensors is None else model.output_names(function.sensors)
 
             def passed(t: Any, u: Column, y: Column, *_: Column) -> tuple[Column, list[Column]]:
-                """Return the command of a Python controller, which takes the place of q; its readings take the place of
-                qd."""
+                """Return the command of a Python controller.
+
+                The command takes the place of q, and its readings take the place of qd.
+                """
                 if seen:
                     show("measured", y, seen, "as the sensors'")
                 return u, []

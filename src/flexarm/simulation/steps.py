@@ -320,8 +320,7 @@ def proper(s: Step, k: Floats) -> None:
 
 
 def scaled(s: Step, h: float) -> None:
-    """Compute the squared effect of a unit error of each unknown rate on q, v and z in a step, relative to the
-    tolerance."""
+    """Compute the squared effect of a unit error of each rate on q, v and z in a step, relative to the tolerance."""
     m, pose, behind = s.m, s.pose, s.n - s.pose
     for i in range(m):
         j = i if i < pose else behind + i
