@@ -523,7 +523,6 @@ def _placement(link: Link, name: Name) -> Motions:
 
 
 def _to_pose(pose: Pose) -> Motions:
-    """Return the motions to a pose."""
     return _motions([*pose.xyz], *pose.rpy)
 
 

@@ -116,7 +116,7 @@ class Feedback(Input):
         return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u of an arm that stands still."""
+        """Return u at times t if the arm stays at q, qd."""
         return self.while_still(model, t, q, qd)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:

@@ -399,7 +399,7 @@ class RigidInverseDynamics(Input):
         return InLanes(kernel.vector_code, kernel.constants)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u of an arm that stands still."""
+        """Return u at times t if the arm stays at q, qd."""
         return self.while_still(model, t, q, qd)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
