@@ -1,6 +1,6 @@
-"""Manipulators whose links and joints bend: described in a few lines, derived once, compiled, simulated."""
+"""Robot arms with flexible links and joints: described in a few lines, derived once, compiled, simulated."""
 
-from importlib import import_module  # noqa: TID251  (names of the package's own)
+from importlib import import_module  # noqa: TID251  (modules of this package)
 from typing import TYPE_CHECKING, Any
 
 from flexarm import shapes
@@ -267,8 +267,9 @@ LATE = {
     "trajectory": "BangBang Cycloidal MinimumJerk ParabolicBlends Quintic TaskLine "
     "EI ZV ZVD Shaper TipCompensated shaped",
 }
-"""Names by the modules that have them, each imported when a name of it is first asked for: all together take longer
-than the descriptions and the model, and the CasADi and SciPy of some of them longer still."""
+"""Public names by their modules. A module is imported when one of its names is first used. To import all would
+take longer than to import the descriptions and the model, and the CasADi and SciPy that some of them need longer still.
+"""
 
 MODULES = {"inputs": "simulation.inputs"} | {
     room: room
@@ -285,7 +286,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
         "trajectory",
     )
 }
-"""Modules that come in the same way."""
+"""Public modules, imported on first use too."""
 
 
 def _notebook() -> Any:
@@ -294,16 +295,16 @@ def _notebook() -> Any:
 
 Arm._repr_html_ = lambda arm: _notebook().of_arm(arm)  # type: ignore[attr-defined]
 Model._repr_html_ = lambda model: _notebook().of_model(model)  # type: ignore[attr-defined]
-"""What a notebook shows of them, from a room that stands above theirs, and is imported when it is asked."""
+"""Notebook views of arms and models. Their module is on a higher layer, and is imported when a view is needed."""
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """`%load_ext flexarm`: results show themselves as moving arms."""
+    """Load the extension (`%load_ext flexarm`), with which results appear as animated arms."""
     _notebook().load(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """`%unload_ext flexarm`."""
+    """Unload the extension (`%unload_ext flexarm`)."""
     _notebook().unload(ipython)
 
 

@@ -1,4 +1,4 @@
-"""`python -m flexarm` is the command `flexarm`."""
+"""Run the command `flexarm` as `python -m flexarm`."""
 
 from flexarm.cli import main
 

@@ -1,8 +1,8 @@
-"""Where a free base stands: quaternions, and the local coordinates in which an arm's states are near one another.
+"""Attitude of a free base: quaternions, and local coordinates about a configuration.
 
-A unit quaternion e = (w, x, y, z) turns vectors of the base's frame into the world's; its rate is 1/2 e (0, w) with the
-angular velocity w along the base's own axes. Of six numbers that say how a free base differs from a pose three are a
-shift and three a turn, both along the axes of the pose.
+A unit quaternion e = (w, x, y, z) rotates vectors of the base's frame into the world's. Its rate is 1/2 e (0, w) with
+the angular velocity w along the base's own axes. Six local coordinates describe the difference of a free base from a
+pose: three are a shift and three a rotation vector, both along the axes of the pose.
 """
 
 from typing import TYPE_CHECKING
@@ -16,16 +16,16 @@ Array = np.ndarray
 
 
 LOCAL = tuple(f"base.{name}" for name in ("dx", "dy", "dz", "tx", "ty", "tz"))
-"""Names of a free base's local coordinates: a shift [m] and a turn [rad]."""
+"""Names of a free base's local coordinates: a shift [m] and a rotation vector [rad]."""
 
 
 def crossed(a: Array) -> Array:
-    """The matrix (3, 3) of the cross product from the left: crossed(a) @ b = a x b."""
+    """Return the matrix (3, 3) of the cross product from the left: crossed(a) @ b = a x b."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def rotation(e: Array) -> Array:
-    """The matrix (..., 3, 3) of a quaternion (..., 4), whatever its length."""
+    """Return the matrix (..., 3, 3) of a quaternion (..., 4) of any length."""
     e = np.asarray(e, dtype=float)
     w, x, y, z = np.moveaxis(e / np.linalg.norm(e, axis=-1, keepdims=True), -1, 0)
     rows = [
@@ -37,7 +37,7 @@ def rotation(e: Array) -> Array:
 
 
 def product(a: Array, b: Array) -> Array:
-    """The quaternion (..., 4) of turning by b, then by a."""
+    """Return the quaternion (..., 4) of a rotation by b followed by a rotation by a."""
     (aw, av), (bw, bv) = (a[..., :1], a[..., 1:]), (b[..., :1], b[..., 1:])
     return np.concatenate(
         [aw * bw - np.sum(av * bv, axis=-1, keepdims=True), aw * bv + bw * av + np.cross(av, bv)], axis=-1
@@ -45,19 +45,19 @@ def product(a: Array, b: Array) -> Array:
 
 
 def conjugate(e: Array) -> Array:
-    """The quaternion of the turn back."""
+    """Return the quaternion of the inverse rotation."""
     return e * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def quaternion(turn: Array) -> Array:
-    """The unit quaternion (..., 4) of a turn (..., 3): about its direction, by its length [rad]."""
+    """Return the unit quaternion (..., 4) of a rotation vector (..., 3), whose length is the angle [rad]."""
     turn = np.asarray(turn, dtype=float)
     half = 0.5 * np.linalg.norm(turn, axis=-1, keepdims=True)
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * turn], axis=-1)
 
 
 def turn(e: Array) -> Array:
-    """The turn (..., 3) of a quaternion (..., 4), about its direction, by its length [rad], half a turn at most."""
+    """Return the rotation vector (..., 3) of a quaternion (..., 4); its length is the angle [rad], at most pi."""
     e = np.asarray(e, dtype=float)
     e = np.where(e[..., :1] < 0.0, -e, e)
     size = np.linalg.norm(e[..., 1:], axis=-1, keepdims=True)
@@ -67,7 +67,7 @@ def turn(e: Array) -> Array:
 
 
 def turns(e: Array) -> Array:
-    """The turns (time, 3) of quaternions (time, 4), of whatever length, each the one nearest to the turn before."""
+    """Return rotation vectors (time, 3) of quaternions (time, 4) of any length, each nearest to the previous one."""
     found = turn(e)
     for k in range(1, len(found)):
         size = float(np.linalg.norm(found[k]))
@@ -77,15 +77,15 @@ def turns(e: Array) -> Array:
 
 
 def local_names(arm: "Arm") -> tuple[str, ...]:
-    """Names of the local coordinates (nv,): a free base's, then the others' own."""
+    """Return the names of the local coordinates (nv,): those of a free base, followed by the other coordinates."""
     return (*LOCAL[: 6 * arm.free], *(x.name for x in arm.layout if x.role != "base"))
 
 
 def local(arm: "Arm", q: Array, about: Array | None = None) -> Array:
-    """Local coordinates (..., nv) of configurations (..., nq): one a rate, as `arm.layout` has them.
+    """Return local coordinates (..., nv) of configurations (..., nq): one per rate, in the order of `arm.layout`.
 
-    Those of joints, links and motors are themselves. A free base's are its shift and turn from the pose of `about`
-    (nq,), default `arm.rest`, along that pose's axes. Of an arm whose base is not free: q itself.
+    Coordinates of joints, links and motors are unchanged. Those of a free base are its shift and rotation vector from
+    the pose of `about` (nq,), default `arm.rest`, along that pose's axes. For a fixed base, q itself is returned.
     """
     if not arm.free:
         return q
@@ -95,7 +95,7 @@ def local(arm: "Arm", q: Array, about: Array | None = None) -> Array:
 
 
 def configuration(arm: "Arm", x: Array, about: Array | None = None) -> Array:
-    """The configurations (..., nq) of local coordinates (..., nv): what `local` takes apart."""
+    """Return the configurations (..., nq) of local coordinates (..., nv), the inverse of `local`."""
     if not arm.free:
         return x
     x, at = np.asarray(x, dtype=float), np.asarray(arm.rest if about is None else about, dtype=float)

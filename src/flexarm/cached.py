@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class cached_property(functools.cached_property[T]):  # noqa: TID251  (as Python's own, whose lock is released here)
+class cached_property(functools.cached_property[T]):  # noqa: TID251  (like Python's own, with its lock released here)
     """A property that is computed at its first use and stored."""
 
     def __init__(self, func: Callable[[Any], T]):

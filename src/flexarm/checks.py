@@ -1,7 +1,7 @@
-"""Checked fields: what a description is made of, and how a wrong value becomes one line in the reader's words.
+"""Checked fields of descriptions, and their one-line error messages.
 
-The checks are functions of our own rather than pydantic's: a message then carries the unit of its field, and nothing is
-coerced silently (a quoted number or a `true` is not a mass).
+The checks are flexarm's own functions instead of pydantic's. A message then contains the unit of its field, and no
+value is converted silently (a quoted number or a `true` is not a mass).
 """
 
 import glob
@@ -38,28 +38,28 @@ SHARE: Rule = ("from 0 to 1", lambda x: 0 <= x <= 1)
 
 SIZES = {"m": (1e-15, 1e15), "kg m^2": (1e-40, 1e70)}
 ANY_SIZE = (1e-40, 1e40)
-"""How small and how large a number may be, by its unit: far beyond every arm, from nanotubes to planets, and so narrow
-that the products of the mechanics (a section's fourth power, two loads over two beams, N m^2 over m^3) are finite. The
-smaller one counts only where zero is not allowed; else what is tiny does what zero does."""
+"""Smallest and largest size of a number, by its unit. The range exceeds every arm, from nanotubes to planets, and keeps
+the products of the mechanics finite (a section's fourth power, two loads over two beams, N m^2 over m^3). The smallest
+size applies only where zero is not allowed. Otherwise a tiny number has the same effect as zero."""
 
 ROUNDING = 4 * np.finfo(float).eps
-"""Of the length of a vector that has been divided by its length."""
+"""Rounding error of the length of a normalized vector."""
 
 LONGEST = 200
-"""Characters of a name."""
+"""Largest number of characters of a name."""
 
 WILD = "*?["
 """Characters that make a name a pattern."""
 
 CLOSE = 0.7
-"""How alike two names are of which one may be meant by the other, from 0 to 1: one wrong letter in four."""
+"""Similarity of two names, from 0 to 1, above which one is suggested for the other: one wrong letter in four."""
 
 
 class Fault(ValueError):
-    """What is wrong with a `part` (`"y"`, `"[2]"`) of the value under validation, or with all of it (`""`).
+    """An error in a `part` (`"y"`, `"[2]"`) of the value under validation, or in the complete value (`""`).
 
-    `message` continues the part's name: "is -1.0 kg; it must be positive". One that is a sentence by itself has
-    `sentence=True`. `where` says whose part it is if that is not where the fault was found.
+    `message` continues the part's name: "is -1.0 kg; it must be positive". A message that is a complete sentence has
+    `sentence=True`. `where` names the owner of the part, if that is not where the error was found.
     """
 
     def __init__(self, part: str, message: str, sentence: bool = False, where: str = ""):
@@ -69,7 +69,7 @@ class Fault(ValueError):
 
 @contextmanager
 def refused(where: str = "") -> Iterator[None]:
-    """Turns a fault of an argument or a field into the one line of whoever has it."""
+    """Convert a fault of an argument or a field to a DescriptionError with one line."""
     try:
         yield
     except Fault as fault:
@@ -78,28 +78,28 @@ def refused(where: str = "") -> Iterator[None]:
 
 
 def shown(value: object) -> str:
-    """A value as it stands in a message: its repr on one line, shortened."""
+    """Return a value for a message: its repr on one line, shortened."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # an integer of thousands of digits, a list nested too deep, an object's own code
+    except Exception:  # an integer of thousands of digits, a deeply nested list, an object's own code
         text = f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def called(name: object) -> str:
-    """A user's name for a part as it stands in a message: as it is, or as `shown` where it is no short plain text."""
+    """Return a user's name for a part for a message: unchanged, or as `shown` if it is not a short printable text."""
     return name if isinstance(name, str) and name.isprintable() and len(name) <= 60 else shown(name)
 
 
 def choices(*names: str) -> str:
-    """Names as they stand in a message: a, b or c."""
+    """Return names for a message: a, b or c."""
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last
 
 
 def meant(given: object, names: Iterable[str], most: int = 3) -> str:
-    """Which names a wrong one may stand for, as a message ends with it: "; did you mean 'canadarm'?", or nothing."""
-    from difflib import SequenceMatcher  # late: only what is refused needs it
+    """Return a suggestion for a wrong name, as the end of a message: "; did you mean 'canadarm'?", or ""."""
+    from difflib import SequenceMatcher  # here, since only error messages need it
 
     if not isinstance(given, str) or len(given) > LONGEST:
         return ""
@@ -136,7 +136,7 @@ def with_unit(value: object, unit: str) -> str:
 
 
 def size(bound: float, unit: str) -> str:
-    """A bound as it stands in a message."""
+    """Return a bound for a message."""
     return f"{bound:g} {unit}".rstrip() + " in size"
 
 
@@ -144,7 +144,7 @@ def size(bound: float, unit: str) -> str:
 
 
 def checked_number(value: object, unit: str = "", rule: Rule = FINITE, part: str = "") -> float:
-    """The value as a finite float that keeps the rule; raises `Fault`."""
+    """Return the value as a finite float that satisfies the rule. Raises `Fault`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise Fault(part, f"is {shown(value)}; it must be " + (f"a number in {unit}" if unit else "a number"))
     try:
@@ -164,7 +164,7 @@ def checked_number(value: object, unit: str = "", rule: Rule = FINITE, part: str
 
 
 def checked_instance(value: object, kind: type, part: str = "") -> Any:
-    """The value, which must be of this kind; raises `Fault`."""
+    """Return the value, which must be of this kind. Raises `Fault`."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise Fault(part, f"is {shown(value)}; it must be {article} {kind.__name__}")
@@ -172,7 +172,7 @@ def checked_instance(value: object, kind: type, part: str = "") -> Any:
 
 
 def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tuple[str, ...] = ()) -> Any:
-    """The value, which must be a result of `simulate` with these parts; raises `Fault`."""
+    """Return the value, which must be a result of `simulate` with these parts. Raises `Fault`."""
     from xarray import Dataset
 
     if not isinstance(value, Dataset):
@@ -186,14 +186,14 @@ def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tupl
 
 
 def checked_flag(value: object, part: str = "") -> bool:
-    """The value as true or false; raises `Fault`."""
+    """Return the value as true or false. Raises `Fault`."""
     if not isinstance(value, bool | np.bool_):
         raise Fault(part, f"is {shown(value)}; it must be true or false")
     return bool(value)
 
 
 def checked_whole(value: object, least: int, part: str = "") -> int:
-    """The value as a whole number, `least` or more, which may be written as a float; raises `Fault`."""
+    """Return the value as a whole number, `least` or more, which may be written as a float. Raises `Fault`."""
     whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
     if not whole or isinstance(value, bool | np.bool_) or value < least:  # type: ignore[operator]
         allowed = f"at least {least}" if least else "zero or positive"
@@ -202,14 +202,14 @@ def checked_whole(value: object, least: int, part: str = "") -> int:
 
 
 def checked_array(value: object, part: str = "", finite: bool = True) -> np.ndarray:
-    """The value as an array of floats of any shape, finite unless said otherwise; raises `Fault`."""
+    """Return the value as an array of floats of any shape, finite by default. Raises `Fault`."""
     try:
         given = np.asarray(value)
-    except (TypeError, ValueError):  # rows of several lengths, or a thing that is no array
+    except (TypeError, ValueError):  # rows of different lengths, or an object that is not an array
         given = np.asarray("")
     if given.dtype.kind not in "iufO":
         raise Fault(part, "is not an array of numbers")
-    if given.dtype.kind == "O":  # integers too large for 64 bits, or no numbers
+    if given.dtype.kind == "O":  # integers too large for 64 bits, or other objects
         given = np.array([checked_number(x, part=part) for x in given.flat]).reshape(given.shape)
     if finite and not np.isfinite(given).all():
         raise Fault(part, "contains NaN or infinity")
@@ -217,7 +217,7 @@ def checked_array(value: object, part: str = "", finite: bool = True) -> np.ndar
 
 
 def checked_list(value: object, what: str, part: str = "") -> list:
-    """The items of a list, a tuple or an array; raises `Fault`."""
+    """Return the items of a list, a tuple or an array. Raises `Fault`."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple):
@@ -226,7 +226,7 @@ def checked_list(value: object, what: str, part: str = "") -> list:
 
 
 def checked_names(value: Any, what: str, part: str = "") -> list:
-    """The items of whatever has some, but of a text, which is no list of its letters; raises `Fault`."""
+    """Return the items of any iterable except a text, whose letters are not a list. Raises `Fault`."""
     try:
         if not isinstance(value, str | bytes):
             return [*value]
@@ -236,7 +236,7 @@ def checked_names(value: Any, what: str, part: str = "") -> list:
 
 
 def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
-    """Raises `Fault` where a table has a key that is not allowed."""
+    """Raise `Fault` if a table has a key that is not allowed."""
     for key in value:
         if key not in allowed:
             raise Fault("", f"has the unknown key {shown(key)}; allowed are {', '.join(allowed)}{meant(key, allowed)}")
@@ -244,35 +244,35 @@ def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class OneNumber:
-    """The check of a field that is one finite number, or None where that is allowed."""
+    """The check of a field that is one finite number, or None if that is allowed."""
 
     unit: str
     rule: Rule
     optional: bool = False
 
     def __call__(self, value: object) -> float | None:
-        """The number; raises `Fault`."""
+        """Return the number. Raises `Fault`."""
         return None if self.optional and value is None else checked_number(value, self.unit, self.rule)
 
 
 def number(unit: str, rule: Rule = FINITE) -> BeforeValidator:
-    """A field that is one finite number."""
+    """Return the check of a field that is one finite number."""
     return BeforeValidator(OneNumber(unit, rule))
 
 
 def optional_number(unit: str, rule: Rule = FINITE) -> BeforeValidator:
-    """A field that is one finite number, or None."""
+    """Return the check of a field that is one finite number, or None."""
     return BeforeValidator(OneNumber(unit, rule, optional=True))
 
 
 def rule_of(cls: type[BaseModel], field: str) -> Rule:
-    """What is allowed of a field that is one number; of any other, whatever is finite."""
+    """Return the rule of a field that is one number. Any other field may have any finite value."""
     checks = [getattr(each, "func", None) for each in cls.model_fields[field].metadata]
     return next((check.rule for check in checks if isinstance(check, OneNumber)), FINITE)
 
 
 def unit_of(cls: type[BaseModel], field: str) -> str:
-    """The unit of a field that is one number, as messages have it; "" of any other."""
+    """Return the unit of a field that is one number, as in messages, or "" for any other field."""
     checks = [getattr(each, "func", None) for each in cls.model_fields[field].metadata]
     return next((check.unit for check in checks if isinstance(check, OneNumber)), "")
 
@@ -285,17 +285,17 @@ def checked_vector(value: object, unit: str) -> tuple[float, ...]:
 
 
 def vector(unit: str) -> BeforeValidator:
-    """A field that is three finite numbers."""
+    """Return the check of a field that is three finite numbers."""
     return BeforeValidator(lambda value: checked_vector(value, unit))
 
 
 def optional_vector(unit: str) -> BeforeValidator:
-    """A field that is three finite numbers, or None."""
+    """Return the check of a field that is three finite numbers, or None."""
     return BeforeValidator(lambda value: None if value is None else checked_vector(value, unit))
 
 
 def checked_numbers(value: object, unit: str = "", rule: Rule = FINITE, part: str = "") -> tuple[float, ...]:
-    """The value as a tuple of one or more finite numbers that keep the rule; raises `Fault`."""
+    """Return the value as a tuple of one or more finite numbers that satisfy the rule. Raises `Fault`."""
     items = checked_list(value, "a list of numbers", part)
     if not items:
         raise Fault(part, "is empty; it must have at least one number")
@@ -303,7 +303,7 @@ def checked_numbers(value: object, unit: str = "", rule: Rule = FINITE, part: st
 
 
 def numbers(unit: str = "", rule: Rule = FINITE) -> BeforeValidator:
-    """A field that is a list of finite numbers."""
+    """Return the check of a field that is a list of finite numbers."""
     return BeforeValidator(lambda value: checked_numbers(value, unit, rule))
 
 
@@ -312,7 +312,7 @@ def _unit_vector(value: object) -> tuple[float, ...]:
     norm = math.hypot(*axis)
     if abs(norm - 1.0) > 1e-6:
         raise Fault("", f"is {shown(axis)}, of length {norm:.6g}; it must be a unit vector")
-    if abs(norm - 1.0) < ROUNDING:  # or it would change each time that it is written and read
+    if abs(norm - 1.0) < ROUNDING:  # otherwise it would change each time that it is written and read
         return tuple(axis)
     return tuple(a / norm for a in axis)
 
@@ -321,14 +321,14 @@ unit_vector = BeforeValidator(_unit_vector)
 
 
 def checked_integer(value: object, most: int, part: str = "", least: int = 0) -> int:
-    """The value as an integer from `least` to `most`; raises `Fault`."""
+    """Return the value as an integer from `least` to `most`. Raises `Fault`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise Fault(part, f"is {shown(value)}; it must be an integer from {least} to {most}")
     return int(value)
 
 
 def tensor(inertia: Any) -> np.ndarray:
-    """Inertia tensor of any of the three ways to write one: a number, three principal values, three rows.
+    """Return the inertia tensor from any of its three forms: a number, three principal values, three rows.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ Inertia = float | tuple[float, float, float] | tuple[tuple[float, float, float],
 
 
 def checked_inertia(value: object) -> Any:
-    """The value as a number, a tuple of three, or three such tuples; symmetric and positive semidefinite."""
+    """Return the value as a number, a tuple of three, or three such tuples; symmetric and positive semidefinite."""
     unit, allowed = "kg m^2", "one number, three principal values or a 3 x 3 tensor"
     if isinstance(value, Real):
         return checked_number(value, unit, NOT_NEGATIVE)
@@ -407,9 +407,9 @@ flag = BeforeValidator(lambda value: checked_flag(value))
 
 
 def kind(base: Any, optional: bool = False) -> BeforeValidator:
-    """A field that holds one of the kinds of a base class: an object, or a table whose key `type` says which; or None.
+    """Return the check of a field with a kind of a base class: an object, a table with a key `type`, or None.
 
-    Kinds are the classes below the base that state a `type` of their own, wherever they are defined.
+    Kinds are the classes below the base with a `type` of their own, wherever they are defined.
     """
 
     def check(value: object) -> object:
@@ -420,7 +420,7 @@ def kind(base: Any, optional: bool = False) -> BeforeValidator:
             tag = _tag(value, kinds)
             try:
                 return _built(kinds[tag]).model_validate(dict(value))
-            except ValidationError as error:  # the tag goes into the place, as with pydantic's own unions
+            except ValidationError as error:  # the tag becomes a part of the location, as with pydantic's own unions
                 details = [
                     {name: each[name] for name in ("type", "input", "ctx") if name in each}
                     | {"loc": (tag, *each["loc"])}
@@ -435,7 +435,7 @@ def kind(base: Any, optional: bool = False) -> BeforeValidator:
 
 
 def one_of(*classes: type[BaseModel]) -> BeforeValidator:
-    """A field that holds one of these classes, told apart by the key `type`."""
+    """Return the check of a field with one of these classes, which the key `type` selects."""
     tags = {cls.model_fields["type"].default: cls for cls in classes}
 
     def check(value: object) -> object:
@@ -449,7 +449,7 @@ def one_of(*classes: type[BaseModel]) -> BeforeValidator:
 
 
 def _tag(table: Mapping, kinds: Mapping) -> str:
-    """The table's `type`, which must be one of the kinds."""
+    """Return the table's `type`, which must be one of the kinds."""
     allowed = choices(*map(repr, kinds))
     if "type" not in table:
         raise Fault("type", f"is missing; it must be {allowed}")
@@ -459,7 +459,10 @@ def _tag(table: Mapping, kinds: Mapping) -> str:
 
 
 def _kinds(base: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """The classes below a base that state a `type`, by it; of one that was defined again, the last."""
+    """Return the classes below a base that state a `type`, by their type.
+
+    If a class was defined again, the last one counts.
+    """
     found: dict[str, type[BaseModel]] = {}
     for cls in filter(_states_its_type, _below(base)):
         tag = cls.model_fields["type"].default
@@ -473,7 +476,7 @@ def _states_its_type(cls: type[BaseModel]) -> bool:
 
 
 def _below(base: type[BaseModel]) -> list[type[BaseModel]]:
-    """All classes below a base, in the order of their definition."""
+    """Return all classes below a base, in the order of their definition."""
     return [each for cls in base.__subclasses__() for each in (cls, *_below(cls))]
 
 
@@ -482,9 +485,9 @@ def _place_of(cls: type) -> tuple[str, str]:
 
 
 def own_type(cls: type[BaseModel], base: type[BaseModel]) -> None:
-    """Refuse a class whose `type` is that of another kind of the base: in a file it would be taken for the other.
+    """Raise an error for a class with the `type` of another kind of the base, as a file could not distinguish them.
 
-    Raises `DescriptionError`. A class defined again in its place, as in a session at the keyboard, is no other.
+    Raises `DescriptionError`. A new definition of the same class, as in an interactive session, is allowed.
     """
     tag = cls.model_fields["type"].default
     other = _kinds(base).get(tag) if isinstance(tag, str) else None
@@ -496,9 +499,9 @@ def own_type(cls: type[BaseModel], base: type[BaseModel]) -> None:
 
 
 def _built(cls: Any) -> Any:
-    """The class, ready to check values: that is left to the first of them, since most runs need few classes of many.
+    """Return the class, ready to check values. It is completed on first use, since most runs need few of many classes.
 
-    One thread builds and the others wait: pydantic before 2.14 lets them check by a base class meanwhile.
+    One thread completes it while the others wait: pydantic before 2.14 lets them check by a base class meanwhile.
     """
     if not cls.__pydantic_complete__:
         with _BUILDING:
@@ -507,16 +510,16 @@ def _built(cls: Any) -> Any:
     return cls
 
 
-_BUILDING = threading.RLock()  # reentrant: a default of a field is of another class
-if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it held for ever
+_BUILDING = threading.RLock()  # reentrant: the default of a field may be of another class
+if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it locked for ever
     os.register_at_fork(before=_BUILDING.acquire, after_in_parent=_BUILDING.release, after_in_child=_BUILDING.release)
 
 
 class _OneLine(ModelMetaclass):
-    """Turns pydantic's report into one line of ours.
+    """Converts pydantic's report to one line.
 
-    It stands at the call of the class and not in `__init__`: pydantic calls a custom `__init__` for nested tables too,
-    and an error raised there would no longer know in which link it happened.
+    The conversion is in the call of the class instead of `__init__`: pydantic calls a custom `__init__` for nested
+    tables too, and an error raised there would not contain the link in which it happened.
     """
 
     def __call__(cls, /, *args: object, **data: Any) -> Any:  # a file may have a key `cls`
@@ -531,7 +534,7 @@ class _OneLine(ModelMetaclass):
 
 
 class Described(BaseModel, metaclass=_OneLine):
-    """A frozen part of a description: unknown keys are refused, and every error is one line."""
+    """A frozen part of a description. It rejects unknown keys, and every error is one line."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True, ignored_types=(cached_property,)
@@ -551,20 +554,20 @@ class Described(BaseModel, metaclass=_OneLine):
         return data
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Pydantic's own refusal is a report of several lines.
+        # Pydantic's own error is a report of several lines.
         raise DescriptionError(f"{type(self).__name__}: {name} cannot be changed; use replace({name}=...) for a copy")
 
     def __iter__(self) -> Generator[tuple[str, Any], None, None]:  # type: ignore[override]
-        """Its fields; what follows from them, and is kept once it is found, is none."""
+        """Yield the fields, without cached values that follow from them."""
         return ((name, getattr(self, name)) for name in type(self).model_fields)
 
     def replace(self, /, **changes: Any) -> Self:
-        """A copy with some fields changed, validated like a new one."""
+        """Return a copy with some fields changed, validated like a new object."""
         return type(self)(**{**dict(self), **changes})
 
 
 def faulted(cls: type[BaseModel], table: Mapping) -> Any:
-    """An object of the class from a table that stands in a field; raises `Fault` for the part that is wrong."""
+    """Return an object of the class from a table in a field. Raise `Fault` for the part that is wrong."""
     try:
         return _built(cls).model_validate(dict(table))
     except ValidationError as error:
@@ -577,7 +580,7 @@ def faulted(cls: type[BaseModel], table: Mapping) -> Any:
 
 
 def _described(root: str, data: Mapping, error: ValidationError) -> DescriptionError:
-    """The first error of a report, said as "where: field is value; it must be ..."."""
+    """Return the first error of a report in the form "where: field is value; it must be ..."."""
     errors = error.errors(include_url=False)
     fault = _fault(errors[0])
     where, field = _place(root, data, errors[0]["loc"])
@@ -589,7 +592,7 @@ def _described(root: str, data: Mapping, error: ValidationError) -> DescriptionE
 
 
 def _place(root: str, data: Mapping, loc: tuple[int | str, ...]) -> tuple[str, str]:
-    """Whose field it is and how the user calls it: ("link 'forearm'", "joint.axis")."""
+    """Return the owner of a field and the field's name for the user: ("link 'forearm'", "joint.axis")."""
     where = root
     if root == "Link":
         where = _link(data, "Link")
@@ -599,13 +602,13 @@ def _place(root: str, data: Mapping, loc: tuple[int | str, ...]) -> tuple[str, s
     elif len(loc) > 1 and loc[0] in _LISTED:
         kind, number = _LISTED[str(loc[0])], int(loc[1])
         where, loc = _link(data[str(loc[0])][number], f"{kind} {number + 1}", kind), loc[2:]
-    # A union puts the tag of the chosen class behind the field's name.
+    # A union adds the tag of the chosen class after the field's name.
     names = [name for before, name in zip((None, *loc), loc, strict=False) if before not in _TAGGED]
     return where, _joined([name for name in names if name != "body" or loc == ("body",)])
 
 
 def _joined(names: Sequence[int | str]) -> str:
-    """ "lumps[0].at" """
+    """Return a text such as "lumps[0].at"."""
     return "".join(f".{name}" if isinstance(name, str) else f"[{name}]" for name in names).lstrip(".")
 
 
@@ -627,5 +630,5 @@ def _fault(error: Any) -> Fault:
     if "expected" in context or "class_name" in context:
         wanted = context.get("expected") or f"a {context['class_name']}"
         return Fault("", f"is {shown(error['input'])}; it must be {wanted}")
-    said = error["msg"].removeprefix("Value error, ")  # pydantic's own words, about a field of a class from outside
+    said = error["msg"].removeprefix("Value error, ")  # pydantic's own words, about a field of a user-defined class
     return Fault("", f"is {shown(error['input'])}; {said[:1].lower()}{said[1:]}")

@@ -1,4 +1,4 @@
-"""Programs of the package that read a file in a process of their own, so that a damaged file harms nobody.
+"""Programs of the package that read a file in a separate process, so that a damaged file does no harm.
 
 Each program is a file of the package that sets its own limits, writes its answer on standard output, and ends with
 the status `REFUSED` and one line on standard output if the file is wrong.
@@ -6,7 +6,7 @@ the status `REFUSED` and one line on standard output if the file is wrong.
 
 import os
 import signal
-import subprocess  # noqa: TID251  (Python itself, with a program of ours)
+import subprocess  # noqa: TID251  (Python itself, with a program of this package)
 import sys
 
 REFUSED = 3

@@ -1,4 +1,4 @@
-"""Drives by name: what `preset` of a joint may be, and where the numbers come from.
+"""Drives by name: values of a joint's `preset`, and the sources of their numbers.
 
 fa.drives.preset("harmonic-drive-25-100").source
 fa.Revolute(preset="harmonic-drive-25-100", rotor_inertia=2e-4)
@@ -12,12 +12,12 @@ __all__ = ["Preset", "preset", "presets"]
 
 
 def presets() -> tuple[str, ...]:
-    """Their names."""
+    """Return the names of the drives."""
     return tuple(PRESETS)
 
 
 def preset(name: str) -> Preset:
-    """A drive by its name: what it is, its source, and the fields it gives a joint; raises `DescriptionError`."""
+    """Return a drive by its name: a description, its source, and its fields of a joint. Raises `DescriptionError`."""
     if not isinstance(name, str) or name not in PRESETS:
         raise DescriptionError(f"preset is {shown(name)}; known are {', '.join(PRESETS)}{meant(name, PRESETS)}")
     return PRESETS[name]

@@ -9,18 +9,18 @@ if TYPE_CHECKING:
 
 
 LONGEST = 600
-"""Characters of a file or a part in a message: longer names than there are files are given by mistake."""
+"""Largest number of characters of a file or a part in a message. File systems allow no longer names."""
 
 
 def shortened(name: str) -> str:
-    """The name of a file or of a part for a message: one without end without its middle."""
+    """Return the name of a file or of a part for a message, without its middle if it is too long."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}...{name[-LONGEST // 2 :]}"
 
 
 class FlexarmError(Exception):
-    """Any error a user can cause; the command line prints it without a traceback and exits with 2.
+    """Any error that a user can cause. The command line prints it without a traceback and exits with 2.
 
-    Its text is one line of characters that can be printed, whatever a file or another library has put into the message.
+    Its text is one line of printable characters, whatever a file or another library has put into the message.
     """
 
     def __init__(self, message: str):
@@ -28,16 +28,16 @@ class FlexarmError(Exception):
 
 
 class DescriptionError(FlexarmError):
-    """An arm, a scenario or a file that cannot be understood.
+    """Error for an arm, a scenario or a file that is not valid.
 
     Attributes
     ----------
     where : str
-        Whose fault it is: "link 'forearm'", a file; empty where the message says it.
+        Owner of the error: "link 'forearm'", a file; empty if the message contains it.
     field : str
-        The part of it that is wrong, "joint.axis"; empty where it is all of it.
+        The part that is wrong, "joint.axis"; empty if it is the complete object.
     message : str
-        What is wrong with it and what is allowed. The error's text is the three together.
+        The error and what is allowed. The error's text combines all three.
     """
 
     def __init__(self, message: str, where: str = "", field: str = "", sentence: bool = False):
@@ -50,7 +50,7 @@ class DescriptionError(FlexarmError):
         return type(self), (self.message, self.where, self.field, self._sentence), self.__dict__
 
     def inside(self, file: str, root: str) -> "DescriptionError":
-        """The same error as seen from a file whose whole content is called `root`: it begins with the file's name."""
+        """Return the error with the name of a file in front, for a file whose complete content is called `root`."""
         if not self.where:
             return DescriptionError(str(self), file, sentence=True)
         where = file if self.where == root else f"{file}: {self.where}"
@@ -58,12 +58,12 @@ class DescriptionError(FlexarmError):
 
 
 class SimulationError(FlexarmError):
-    """A run that stopped before its end; the command line keeps its part and exits with 1.
+    """A run that stopped before its end. The command line stores its part and exits with 1.
 
     Attributes
     ----------
     result : xarray.Dataset or None
-        What was computed before it stopped.
+        Result up to the stop.
     """
 
     def __init__(self, message: str, result: "Dataset | None" = None):

@@ -1,10 +1,10 @@
-"""A user's text made harmless for the place where it will stand; one function a place.
+"""Functions that make a user's text safe for the place where it will appear, one per place.
 
-What is taken away is only what the place would not show as it is: a terminal obeys control characters, TeX and
-Markdown have letters of their own, a comment ends with its line. Names of arms, links and files, keys, descriptions and
-what other libraries say go through here wherever they leave the package. Messages of errors do so where they are made
-(`errors.FlexarmError`) and not where they are shown, for they are shown by the command line, by Python's traceback, in
-notebooks and in logs, of which only the first is ours.
+Only characters that the place would not show as they are get replaced: a terminal obeys control characters, TeX and
+Markdown have special characters, a comment ends with its line. Names of arms, links and files, keys, descriptions and
+messages of other libraries pass through this module wherever they leave the package. Error messages do so where they
+are created (`errors.FlexarmError`) instead of where they are shown: the command line, Python's traceback, notebooks and
+logs show them, and only the first is part of the package.
 """
 
 import html as entities
@@ -12,14 +12,16 @@ import re
 import unicodedata
 
 LONGEST_NAME = 200
-"""Bytes of a file's name without its ending: file systems take 255 with it."""
+"""Largest length of a file's name without its ending [bytes]. File systems allow 255 with it."""
 
 
 def line(text: str) -> str:
-    """One line for a terminal, a log or a message: white space is a space, what cannot be printed its code.
+    """Return one line for a terminal, a log or a message.
 
-    So are terminal escapes, characters that turn the direction of writing, and bytes of a file name that are no text.
-    Done twice it is as done once.
+    White space becomes a space, and unprintable characters codes.
+
+    These include terminal escapes, characters that change the direction of writing, and bytes of a file name that are
+    not text. A second call changes nothing.
     """
     return text if text.isprintable() else "".join(map(_printed, text))
 
@@ -31,44 +33,44 @@ def _printed(c: str) -> str:
 
 
 def lines(text: str) -> str:
-    """The same of a text whose lines stay lines."""
+    """Return printable text whose lines stay lines."""
     return "\n".join(map(line, text.split("\n")))
 
 
 def comment(text: str) -> str:
-    """A comment of C, Python or MATLAB to the end of its line, which neither ends early nor goes on in the next.
+    """Return a comment of C, Python or MATLAB that neither ends before its line does nor continues on the next.
 
-    A backslash at the end would take the next line into a comment of C, and so would the trigraph for one.
+    A backslash at the end would continue a comment of C on the next line, and so would its trigraph.
     """
     return re.sub(r"(\\|\?\?/|\s)+$", "", " ".join(line(text).split()))
 
 
 def docstring(text: str) -> str:
-    """Text between three double quotes in Python."""
+    """Return text for a place between three double quotes in Python."""
     return text.replace("\\", "\\\\").replace('"', "'")
 
 
 def quoted(text: str) -> str:
-    """Text between double quotes in Modelica or C."""
+    """Return text for a place between double quotes in Modelica or C."""
     return line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def label(text: str) -> str:
-    """A title or a label in a figure: a dollar begins no formula, and a legend leaves none out.
+    """Return a title or a label for a figure, in which a dollar begins no formula and which every legend shows.
 
-    Matplotlib's legends skip labels that begin with an underscore; a space before it shows them.
+    Matplotlib's legends skip labels that begin with an underscore. A space before it shows them.
     """
     text = line(text).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def attribute(text: str) -> str:
-    """An attribute in a NetCDF file, which holds no NUL and no half of a surrogate pair; lines stay lines."""
+    """Return an attribute for a NetCDF file, without NUL and without surrogates; lines stay lines."""
     return re.sub("[\x00\ud800-\udfff]", lambda found: _printed(found[0]), text)
 
 
 def html(text: str) -> str:
-    """Text of an HTML file, between tags or in an attribute's quotes."""
+    """Return text for an HTML file, between tags or in an attribute's quotes."""
     return entities.escape(line(text))
 
 
@@ -87,11 +89,12 @@ def file_name(text: str) -> str:
 
 MARKDOWN = {c: f"&#{ord(c)};" for c in "\\`[]{}|~#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 MARKDOWN |= {"*": r"\*", "_": r"\_", "$": r"\$"}
-"""Entities where readers of Markdown differ in what a backslash does: to some of them `\\[` begins a formula."""
+r"""HTML entities of characters for which readers of Markdown differ in the effect of a backslash: in some `\[` begins
+a formula."""
 
 
 def markdown(text: str) -> str:
-    """Text in a paragraph, a heading or a cell of a table of Markdown: no HTML, no formula, no list, no second line."""
+    """Return text for a paragraph, a heading or a cell of Markdown, without HTML, formulas, lists and line breaks."""
     escaped = "".join(MARKDOWN.get(c, c) for c in re.sub(" +", " ", line(text)))
     return re.sub(r"^( ?)([-+=]|\d(?=\d*[.)]))", lambda found: f"{found[1]}&#{ord(found[2])};", escaped)
 
@@ -113,11 +116,11 @@ ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".",
     "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c",
 }  # fmt: skip
-"""Combining accents, and TeX's commands for them that every font of letters has."""
+"""Combining accents, and TeX's commands for them, which every text font has."""
 
 
 def latex(text: str) -> str:
-    """Text of LaTeX, of letters that any TeX reads and the fonts of LaTeX have; of others the number, as in U+81C2."""
+    """Return text for LaTeX, with letters that any TeX and its fonts have. Others become a code, as U+81C2."""
     return "".join(map(_tex, unicodedata.normalize("NFC", line(text))))
 
 

@@ -1,9 +1,10 @@
-"""Files written whole or not at all.
+"""Files written completely or not at all.
 
-A file grows under another name beside its place and is then renamed, so whoever looks sees the old file or the new one.
-A process that is killed leaves the other name behind. While it lives it holds a lock on that file, which the system
-takes away with the process, so the next write into the folder knows what is left over. (A process number in the name
-lost: it is used again after a while, and it means nothing in another container or on another machine.)
+A file is written under a temporary name in the same folder and then renamed, so that a reader sees the old file or the
+new one. A process that is killed leaves the temporary file behind. A living process holds a lock on its temporary file,
+which the system releases with the process. The next write into the folder therefore recognizes abandoned files. (A
+process number in the name is no alternative: it is reused after a while, and has no meaning in another container or on
+another machine.)
 """
 
 import contextlib
@@ -22,13 +23,13 @@ if sys.platform != "win32":
     import fcntl
 
 LEFTOVER = re.compile(r"\.flexarm-[0-9a-f]{16}\.new")
-"""Names of files that are being written, or were when their process ended."""
+"""Names of temporary files, of running or killed processes."""
 
 Bytes = bytes | bytearray | memoryview
 
 
 def checked_path(path: object) -> str:
-    """A path as a text; raises `DescriptionError` for what is none. (To the system a number is an open file.)"""
+    """Return a path as a text. Raise `DescriptionError` for any other object. A number would mean an open file."""
     given = fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(given, str):
         raise DescriptionError(f"path is of type {type(path).__name__}; it must be the name of a file")
@@ -36,19 +37,19 @@ def checked_path(path: object) -> str:
 
 
 def check_ending(path: str | PathLike[str], *endings: str, where: str = "") -> None:
-    """Raise `DescriptionError` where the name of a file does not end as the programs that read such a file want."""
+    """Raise `DescriptionError` if a file's name does not end as programs that read such a file require."""
     given = checked_path(path)
     if Path(given).suffix.lower() not in endings:
         raise DescriptionError(f"it must end with {' or '.join(endings)}", where or given, sentence=True)
 
 
 def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False) -> Path:
-    """Write a file that consists of the pieces and return its path; a missing folder is made.
+    """Write a file that consists of the pieces and return its path. A missing folder is created.
 
-    An older file stays untouched until the new one is complete. What killed processes have left in the folder is
-    removed. `durable` waits until the disk has it, so that it outlives a power cut.
+    An older file stays untouched until the new one is complete. Abandoned temporary files in the folder are removed.
+    `durable` waits until the disk has stored the file, so that it survives a power failure.
 
-    Raises `DescriptionError` where that cannot be done; then nothing half-written is left.
+    Raises `DescriptionError` if the file cannot be written. No partial file is left then.
     """
     target = Path(checked_path(path))
     try:
@@ -63,24 +64,24 @@ def write_whole(path: str | PathLike[str], *pieces: Bytes, durable: bool = False
                 if durable:
                     os.fsync(handle)
                 if sys.platform != "win32":
-                    os.replace(temporary, target)  # still locked, or it could be taken for a leftover
+                    os.replace(temporary, target)  # still locked, otherwise it could count as abandoned
             if sys.platform == "win32":
-                os.replace(temporary, target)  # an open file cannot be renamed there
+                os.replace(temporary, target)  # an open file cannot be renamed on Windows
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
         if durable:
             _sync(target.parent)
-    except (OSError, ValueError) as error:  # ValueError: a path no system has, with a zero byte
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte, which no system allows
         raise _unwritable(path, error) from None
     return target
 
 
 def check_writable(path: str | PathLike[str]) -> None:
-    """Before long work rather than after it: a file can be written there. Nothing is left of the attempt.
+    """Check that a file can be written there, before long work. Nothing is left of the attempt.
 
-    Raises `DescriptionError` where it cannot.
+    Raises `DescriptionError` if it cannot.
     """
     target = Path(checked_path(path))
     made = []
@@ -100,9 +101,9 @@ def check_writable(path: str | PathLike[str]) -> None:
 
 
 def _check_replaceable(target: Path) -> None:
-    """Raise `OSError` where a new file must not take the place: of a folder, a device, a pipe; or has no name there."""
+    """Raise `OSError` if a new file must not replace the target: a folder, a device, a pipe, or an invalid name."""
     with contextlib.suppress(FileNotFoundError):
-        mode = os.lstat(target).st_mode  # refuses names that are too long
+        mode = os.lstat(target).st_mode  # raises for names that are too long
         if stat.S_ISDIR(mode) or target.is_dir():
             raise IsADirectoryError("it is a folder")
         if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
@@ -110,7 +111,7 @@ def _check_replaceable(target: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes have left in a folder; what somebody is writing and what others own stays."""
+    """Remove abandoned temporary files in a folder. Files that are being written, or belong to others, stay."""
     with contextlib.suppress(OSError):
         with os.scandir(folder) as entries:
             found = [entry for entry in entries if LEFTOVER.fullmatch(entry.name)]
@@ -121,7 +122,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _remove_if_abandoned(path: str) -> None:
-    """Remove a file whose writer is gone; where there are no locks, one that is older than an hour."""
+    """Remove a file whose writer has ended; without file locks, remove a file that is older than an hour."""
     handle = os.open(path, os.O_RDWR)
     try:
         if _lock(handle, exclusive=True) or time.time() - os.fstat(handle).st_mtime > 3600:
@@ -131,7 +132,7 @@ def _remove_if_abandoned(path: str) -> None:
 
 
 def _claimed(folder: Path) -> tuple[int, str]:
-    """A new, empty file for writing, locked: its handle and path."""
+    """Return handle and path of a new, empty, locked file for writing."""
     while True:
         path = os.path.join(folder, f".flexarm-{os.urandom(8).hex()}.new")
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
@@ -145,13 +146,13 @@ def _claimed(folder: Path) -> tuple[int, str]:
             with contextlib.suppress(OSError):
                 os.unlink(path)
             raise
-        os.close(handle)  # somebody took it for a leftover before it was locked
+        os.close(handle)  # another process took it for abandoned before it was locked
 
 
 def _lock(handle: int, exclusive: bool = False) -> bool:
-    """Lock a file; False where there are no locks. A writer shares its lock: who reads the file in place may have one.
+    """Lock a file, or return False on a system without file locks. A writer shares its lock with readers of the file.
 
-    Raises `BlockingIOError` where somebody else has it.
+    Raises `BlockingIOError` if another process has the lock.
     """
     if sys.platform == "win32":
         return False
@@ -166,10 +167,12 @@ def _lock(handle: int, exclusive: bool = False) -> bool:
 
 @contextlib.contextmanager
 def alone(path: str | PathLike[str]) -> Iterator[bool]:
-    """Within, whether nobody else is in here with the same file, which is made if it is missing and stays.
+    """Yield True if no other process is in this context with the same file.
 
-    The system takes the lock away with a process that is killed. Where there are no locks everybody is alone. Raises
-    `DescriptionError` where the file cannot be written.
+    A missing file is created, and stays.
+
+    The system releases the lock of a process that is killed. Without file locks the result is always True. Raises
+    `DescriptionError` if the file cannot be written.
     """
     target = Path(checked_path(path))
     try:
@@ -189,7 +192,7 @@ def alone(path: str | PathLike[str]) -> Iterator[bool]:
 
 
 def _sync(folder: Path) -> None:
-    """Have the disk keep the names in a folder, where a folder can be asked for that."""
+    """Make the disk store the names in a folder, on systems that support it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -206,5 +209,5 @@ def _unwritable(path: str | PathLike[str], error: OSError | ValueError) -> Descr
 
 
 def _is_no_folder(path: Path) -> bool:
-    """Whether something else stands there: a file, a pipe, a link that leads nowhere."""
+    """Return True if the path exists but is not a folder: a file, a pipe, a broken link."""
     return os.path.lexists(path) and not os.path.isdir(path)

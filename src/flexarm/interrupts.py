@@ -1,4 +1,4 @@
-"""Ctrl-C, heard by somebody for a while."""
+"""Temporary handling of Ctrl-C."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 
 @contextmanager
 def heard_by(handler: Callable[..., Any]) -> Iterator[None]:
-    """Ctrl-C comes to the handler, in the main thread; another's handler is left alone."""
+    """Call the handler on Ctrl-C within the context, in the main thread. Another handler than Python's own stays."""
     in_main = threading.current_thread() is threading.main_thread()
     ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:

@@ -1,4 +1,4 @@
-"""One line on stderr for what takes longer than expected: tracing and compiling."""
+"""A line on stderr for work that takes longer than expected: tracing and compiling."""
 
 import shutil
 import sys
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PATIENCE = 2.0
-"""Seconds before the line appears."""
+"""Time before the line appears [s]."""
 
 _doing: list[str] = []
-"""What the main thread is doing, each within the one before."""
+"""Current tasks of the main thread, each within the previous one."""
 
 
 @contextmanager
 def said(what: str) -> Iterator[None]:
-    """Within, a line says what is being done, once it has taken `PATIENCE` seconds, if stderr is a terminal.
+    """Show a line about the work within the context after `PATIENCE` seconds, if stderr is a terminal.
 
-    One within another changes the line; it goes away with the outermost. Only what the main thread does is said.
+    A nested context changes the line, which disappears with the outermost context. Only the main thread shows lines.
     """
     depth = len(_doing)
     done = threading.Event()
@@ -43,7 +43,7 @@ def _is_seen() -> bool:
 
 
 def _show(done: threading.Event) -> None:
-    """Write the line, again whenever it changes, until it is done; then take it away."""
+    """Write the line again whenever it changes, until the work is done, and then remove it."""
     try:
         if done.wait(PATIENCE):
             return
@@ -53,11 +53,14 @@ def _show(done: threading.Event) -> None:
                 break
         _write("")
     except (OSError, ValueError):
-        pass  # the terminal has gone
+        pass  # the terminal has been closed
 
 
 def _write(text: str) -> None:
-    """The text in place of the line; what a terminal would not print, or would obey, as a question mark."""
+    """Replace the line by the text.
+
+    Characters that a terminal would not print, or would obey, become question marks.
+    """
     width = shutil.get_terminal_size().columns - 1
     plain = "".join(c if c.isprintable() else "?" for c in text)[:width]
     sys.stderr.write(f"\r{plain:<{width}}\r")

@@ -1,3 +1,3 @@
-"""The version, kept once."""
+"""The version, defined in this place only."""
 
 __version__ = "0.2.0"

@@ -122,8 +122,10 @@ def _at_rest(inertia: Callable[[Vector], Matrix], k: int) -> Matrix:
 
 
 def _numbers(own: Shaped) -> tuple[Matrix, Matrix]:
-    """Return the inertia over eta_dot at rest and the stiffness, as described. Pairs of modes do not contribute at
-    rest."""
+    """Return the inertia over eta_dot at rest and the stiffness, as described.
+
+    Pairs of modes do not contribute at rest.
+    """
     length = own.description.length
     inertia, _ = _inertia(own, [], own.description.total_mass, length, value_of)
     return _at_rest(inertia, own.size), stiffness(own, value_of, length)

@@ -70,8 +70,10 @@ class Body:
     """Cache of `once`."""
 
     def once(self, key: Hashable, found: Callable[[], T]) -> T:
-        """Return the value of a function that does not depend on the state. It is computed on first use and cached by
-        its key."""
+        """Return the value of a function that does not depend on the state.
+
+        It is computed on first use and cached by its key.
+        """
         if key not in self.known:
             self.known[key] = found()
         return cast(T, self.known[key])

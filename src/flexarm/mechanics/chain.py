@@ -43,8 +43,7 @@ TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1),
 
 @dataclass(frozen=True)
 class Step:
-    """An elementary transform: a constant part, tip functions of the previous body, joint coordinates, and their
-    signs."""
+    """An elementary transform: a constant, tip functions of the previous body, joint coordinates, their signs."""
 
     motion: type[Motion]
     axis: int
@@ -141,8 +140,9 @@ class Chain:
 
 
 def posed(chain: Chain, q: Vector) -> tuple[Chain, Vector]:
-    """Return the chain with its base at the pose of the first seven of q, and q over the rates, with zeros for the
-    base.
+    """Return the chain with its base at the pose in the first seven of q, and q over the rates.
+
+    The entries of the base are zero.
 
     These zeros are local coordinates about the pose: slopes in them are generalized forces along the base's axes. For a
     fixed base, both are returned unchanged.
@@ -188,8 +188,7 @@ def coordinate_rates(chain: Chain, qd: Vector) -> Vector:
 
 
 def tangent(chain: Chain, q: Vector) -> Matrix:
-    """Return dq / d(local coordinates), (nq, nv): the change of q by a small shift and turn of a free base along its
-    axes."""
+    """Return dq / d(local coordinates), (nq, nv): the effect of a free base's small shift and turn on q."""
     unit = [[float(r == c) for c in range(chain.size)] for r in range(chain.size)]
     if not chain.base:
         return unit
@@ -199,8 +198,7 @@ def tangent(chain: Chain, q: Vector) -> Matrix:
 
 
 def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
-    """Return a body's entries of a vector over all coordinates: that of its joint (0 without one), then those of
-    eta."""
+    """Return a body's entries of a vector over all coordinates: its joint's (0 without one), then those of eta."""
     return [0.0 if n is None else values[n] for n in own]
 
 
@@ -217,8 +215,10 @@ def positions(own: Iterable[int | None]) -> list[int]:
 
 
 def chain(arm: Arm) -> Chain:
-    """Return the chain of a described arm. It is built from the tips inward, as a link's shapes may depend on its
-    load."""
+    """Return the chain of a described arm.
+
+    It is built from the tips inward, as a link's shapes may depend on its load.
+    """
     _, made = _weighed(arm)
     ends = {i: payload(arm.payloads[i]) for i in _ends(arm)}
     base = free_base(arm.base) if isinstance(arm.base, FreeBase) else None
@@ -299,8 +299,11 @@ class Hanging(NamedTuple):
 
 
 def _share(at: float | Pose) -> float:
-    """Return the share of a load at a station that counts as if it were at the tip: the square of the deflection there
-    of a cantilever with a force at its tip. Shapes need no better approximation, and the inertia itself is exact."""
+    """Return the share of a load at a station that counts as if it were at the tip.
+
+    It is the square of the deflection there of a cantilever with a force at its tip. Shapes need no better
+    approximation, and the inertia itself is exact.
+    """
     return 0.0 if isinstance(at, Pose) else (0.5 * at * at * (3.0 - at)) ** 2
 
 
@@ -337,8 +340,7 @@ def _assembled(
         return len(chained) - 1
 
     def leading(i: int, at: float | Pose) -> tuple[int, list[Step]]:
-        """Return the body of a link that carries something at a station or pose, and the steps from its base frame to
-        there."""
+        """Return a link's body at a station or pose, and the steps from the body's base frame to there."""
         if i < 0:
             return ground, []
         if isinstance(at, Pose):
@@ -459,7 +461,7 @@ def _flexible(arm: Arm) -> list[tuple[int, ...]]:
 
 
 def _loads(carried: Matrix, moves: bool) -> Loads:
-    """Return the load beyond a tip of the stretched arm (Subudhi & Morris eqs. 47, 48), from its inertia in that frame.
+    """Return the load beyond a tip of the stretched arm (Subudhi & Morris eqs. 47, 48), from its inertia there.
 
     A load that `moves` on joints off the axis of a shaft has a larger moment of inertia about that axis than the
     stretched arm. Such a load counts in torsion with half the trace of its inertia, the sum of m r^2. No moment about
@@ -521,7 +523,6 @@ def _placement(link: Link, name: Name) -> Motions:
 
 
 def _to_pose(pose: Pose) -> Motions:
-    """Return the motions to a pose."""
     return _motions([*pose.xyz], *pose.rpy)
 
 
@@ -531,8 +532,10 @@ def _motions(where: Vector, roll: Scalar, pitch: Scalar, yaw: Scalar) -> Motions
 
 
 def _segment(tip: list[Step], link: Link, coordinate: int | None, name: Name) -> Segment:
-    """Return the segment to a link: tip of the previous body, placement, and joint, whose axis is turned to a
-    coordinate axis."""
+    """Return the segment to a link: tip of the previous body, placement, and joint.
+
+    The joint's axis is turned to a coordinate axis and back.
+    """
     before = [*tip, *(Step(motion, axis, value) for motion, axis, value in _placement(link, name))]
     if coordinate is None:
         return Segment((*merged(before), Step(Slide, 0)), ())

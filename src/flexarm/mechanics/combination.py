@@ -38,8 +38,10 @@ def combinations(M: np.ndarray, S: np.ndarray) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def following(M: Matrix, S: Matrix, M0: np.ndarray, S0: np.ndarray) -> tuple[Matrix, Matrix, Matrix]:
-    """Return T, S T and T' M T of expressions in parameters. Their nominal values decide which coordinates are
-    combined."""
+    """Return T, S T and T' M T of expressions in parameters.
+
+    Their nominal values decide which coordinates are combined.
+    """
     k = len(M)
     T, ST, own = np.eye(k).astype(object), np.array(S, dtype=object), np.array(M, dtype=object)
     place = _places(M0, S0, *(np.array([[not is_zero(x) for x in row] for row in rows]) for rows in (M, S)))

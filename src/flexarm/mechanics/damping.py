@@ -56,8 +56,7 @@ def modal_damping(M: np.ndarray, K: np.ndarray, ratios: np.ndarray, start: list[
 def named_damping(
     M: np.ndarray, K: np.ndarray, description: Beam, start: list[int], name: Name, powers: list[Scalar]
 ) -> Matrix:
-    """Return the entries of the modal damping matrix, D = sum_j zeta_j D_j, which follow from the modes' damping
-    ratios.
+    """Return the modal damping matrix, D = sum_j zeta_j D_j, which follows from the modes' damping ratios.
 
     The material's loss factor adds half of itself to a mode's ratio. In a cycle of its frequency omega with amplitude
     A, a mode of stiffness k loses pi d omega A^2, and the material loses loss_factor times 2 pi times k A^2 / 2.

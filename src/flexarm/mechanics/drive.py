@@ -79,8 +79,7 @@ def _(description: FiniteElement, joint: Joint, loads: Loads, name: Name) -> Bod
 
 
 def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
-    """Return the body with a hub: a mass at the base frame's origin, and an inertia that turns with the root of the
-    beam."""
+    """Return the body with a hub: a mass at the base frame's origin, and an inertia that turns with the beam's root."""
     if is_zero(mass) and all(is_zero(x) for row in inertia for x in row):
         return body
     k = body.size
@@ -107,8 +106,9 @@ def _with_hub(body: Body, mass: Scalar, inertia: Matrix) -> Body:
 
 @singledispatch
 def with_drive(joint: Joint, body: Body, link: Link, name: Name) -> Body:
-    """Return the body with the contributions of its joint, by the kind of the joint. Without an actuator there are
-    none.
+    """Return the body with the contributions of its joint, by the kind of the joint.
+
+    Without an actuator there are none.
 
     A new drive is registered here, as a function from a body to a body.
     """
@@ -117,8 +117,7 @@ def with_drive(joint: Joint, body: Body, link: Link, name: Name) -> Body:
 
 @with_drive.register
 def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
-    """Return the body with the contributions of its joint: bearing, actuator, rotor, and spring and motor of an elastic
-    joint.
+    """Return the body with its joint's bearing, actuator and rotor, and with the spring and motor of an elastic joint.
 
     The actuator works on the angle (or length) a . (q, eta): q, plus the slopes at a hub that turns with the shapes
     (Lin & Lewis: B' = [1, phi_1'(0), ...]); for a telescope the length in eta. A rotor's kinetic energy is 1/2 I_r
@@ -241,8 +240,7 @@ def elements(joint: Joint, rows: Rows, place: int, name: Name) -> list[Element]:
 
 
 def _transmitted(joint: Driven, driving: Vector, stretch: Vector, winding: list[Element], name: Name) -> Transmitted:
-    """Return the force through the gear: that of the springs if there are any, else the actuator's, or 0 without
-    actuators."""
+    """Return the force through the gear: that of springs if there are any, else the actuator's, or 0 without one."""
     if not joint.elastic:
         motor = joint.drive and joint.drive.motor
         if motor is None:

@@ -120,8 +120,7 @@ def twist_of_base(chain: Chain, qd: Vector, w: Iterable[Scalar]) -> Vector:
 
 
 def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
-    """Return the value of an elementary transform that tip functions and joint coordinates (or their rates)
-    contribute."""
+    """Return the contribution of tip functions and joint coordinates (or their rates) to an elementary transform."""
     return sum(sign * s[t] for t, sign in step.tips) + sum(sign * q[j] for j, sign in step.joints)
 
 
@@ -191,8 +190,7 @@ def plus(hop: Hop, x: Vector, parts: tuple[tuple[int, int], ...], values: Vector
 
 
 class Pivot(NamedTuple):
-    """An unknown eliminated from a symmetric system, x_n = y - l . x[:n]: a column of U and its entry of D, M = U D
-    U'."""
+    """An eliminated unknown of a symmetric system, x_n = y - l . x[:n]: a column of U, an entry of D, M = U D U'."""
 
     l: Vector
     y: Scalar
@@ -349,8 +347,7 @@ def couple(D: Matrix, t: int, H: dict[int, Vector], sign: int, k: int) -> None:
 
 
 def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
-    """Return the inertia over (x, r, eta): the body's, and that of its children (columns H and D of the tip
-    functions)."""
+    """Return the inertia over (x, r, eta): the body's, and its children's (columns H and D of the tip functions)."""
     s = transposed(here.s_eta)  # (k, 6)
     beside = [[dot(row, h) for h in transposed(H)] for row in s]  # (k, 6)
     below = [[dot(row, product(D, other)) for other in s] for row in s]
@@ -364,8 +361,7 @@ def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
 
 
 def mass_matrix(chain: Chain, q: Vector) -> Matrix:
-    """Return M(q) by composite bodies (Mohan & Saha eq. 32): the wrench of each unit acceleration, carried to the
-    base."""
+    """Return M(q) by composite bodies (Mohan & Saha eq. 32): unit accelerations' wrenches, carried to the base."""
     bodies, ways = outward(chain, q, [0.0] * chain.size)
     M = zeros(chain.size, chain.size)
 
@@ -475,8 +471,10 @@ def frames(chain: Chain, q: Vector) -> list[Frame]:
 
 
 def base_frame(chain: Chain, q: Vector) -> Frame:
-    """Return the frame of the base. That of a free base is its pose moved by the first six of q, valid to first
-    order."""
+    """Return the frame of the base.
+
+    That of a free base is its pose moved by the first six of q, valid to first order.
+    """
     p, R = chain.pose.p, chain.pose.R
     if not chain.base:
         return Frame(p, R)

@@ -118,8 +118,10 @@ class Sum:
     terms: tuple[tuple[Monomial, float], ...]
 
     def at(self, monomials: Monomials, factor: Scalar = 1.0) -> Scalar:
-        """Return its value, times a factor. Factors that depend on parameters alone are multiplied first, before
-        amplitudes."""
+        """Return its value, times a factor.
+
+        Factors that depend on parameters alone are multiplied first, before amplitudes.
+        """
         found: Scalar = 0.0
         for m, c in self.terms:
             before = c * prod((monomials.by[i] for i in m), start=factor)
@@ -128,8 +130,7 @@ class Sum:
 
 
 def summed(some: Any, size: float) -> Any:
-    """Convert an expansion of numbers, or nested lists of them, to `Sum`s without terms that are rounding relative to
-    `size`."""
+    """Convert expansions of numbers (nested lists) to `Sum`s without terms that are rounding relative to `size`."""
     if isinstance(some, list):
         return [summed(each, size) for each in some]
     return Sum(tuple((m, float(c)) for m, c in sorted(some.terms.items()) if abs(float(c)) > 1e-13 * size))

@@ -96,8 +96,7 @@ def propagation(chain: Chain, q: Vector) -> Matrix:
 
 
 def sent(hops: list[Hop], twist: Vector, sd: Vector, qd: Vector) -> Vector:
-    """Return a body's (v, w) from those of its parent, the rates of the parent's tip functions and of the
-    coordinates."""
+    """Return a body's (v, w) from its parent's, the rates of the parent's tip functions and of the coordinates."""
     for hop in hops:
         twist = plus(hop, hop.motion.acceleration(twist), hop.tips, sd)
         twist = plus(hop, twist, hop.joints, qd)

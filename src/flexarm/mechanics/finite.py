@@ -237,8 +237,7 @@ def _product(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
 
 
 def centre_line(description: FiniteElement, loads: Loads) -> Basis:
-    """Return displacements of the centre line along x, y and z, and rotations of the tip, as three shapes for each
-    mode."""
+    """Return centre line displacements along x, y and z, and tip rotations, as shapes: three by three for each mode."""
     part = shaped(description, loads)
     turned = np.linspace(0.0, 1.0, STATIONS)[:, None] * part.tip[3:].T[:, None, :]
     lines = np.concatenate([part.line, turned], axis=2).transpose(1, 0, 2).reshape(STATIONS, -1)
@@ -255,8 +254,7 @@ def _along(lines: np.ndarray, ends: np.ndarray, x: np.ndarray, derivative: int) 
 
 
 def _line(part: Reduced, place: Vector, turned: Matrix, station: float, eta: Vector) -> Vector:
-    """Return the section at a station: on the centre line, with its slope, and with a share of the tip's rotation about
-    it.
+    """Return the section at a station: on the centre line, with its slope and a share of the tip's rotation.
 
     The tip's rotation is `turned` times eta. At the tip the section is the distal frame.
     """

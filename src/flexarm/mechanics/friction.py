@@ -42,8 +42,7 @@ def friction(
     mu = number("mu", "load", "", "share of the load that rubs")
 
     def resisting(v: Scalar, either: Callable[[Pair], Scalar], seen: Seen) -> Scalar:
-        """Return the force of steady sliding without its viscous part (Stribeck curve in the form of
-        Armstrong-Helouvry)."""
+        """Return the force of steady sliding without viscous part (Armstrong-Helouvry's form of the Stribeck curve)."""
         F = either(Fc)
         if Fs is not Fc:
             F = F + (either(Fs) - F) * ca.exp(-((v / vs) ** 2))

@@ -132,8 +132,7 @@ def lean(chain: Chain) -> Chain:
 
 
 def _measured(chain: Chain) -> tuple[Chain, list[Scalar]]:
-    """Return the chain with a `Length` for each offset that is known or follows from parameters, and those
-    parameters."""
+    """Return the chain with a `Length` for each known or parametric offset, and the parametric ones."""
     lengths: list[Scalar] = []
 
     def measured(step: Step) -> Step:

@@ -13,8 +13,7 @@ def tip(chain: Chain, link: int, q: Vector) -> Vector:
 
 
 def section(chain: Chain, link: int, x: float, q: Vector, deformed: bool = True) -> Vector:
-    """Return position and angles of the section at a station of a link, in its base frame, in the form of
-    `Body.tip`."""
+    """Return position and angles of a section of a link at a station, in its base frame, like `Body.tip`."""
     member, station = located(chain, link, x)
     return _placed(chain, link, member, station, q, deformed)
 
@@ -34,8 +33,7 @@ def bending_moment(chain: Chain, link: int, x: float, q: Vector) -> Vector:
 
 
 def located(chain: Chain, link: int, x: float) -> tuple[int, float]:
-    """Return the index of the link's body that contains the station x of the complete link, and the station on the
-    body."""
+    """Return the index of the link's body that contains the station x of the link, and the station on the body."""
     return member_of(len(chain.links[link]), x)
 
 

@@ -115,8 +115,10 @@ def drawn(description: Motor, gear_ratio: Scalar, name: Name) -> Drawn:
 
 
 def clipped(x: Scalar, low: Scalar, high: Scalar, width: Scalar) -> Scalar:
-    """Return x limited to a range, with a transition width at the limits (0: sharp). It deviates by at most width /
-    2."""
+    """Return x limited to a range, with a transition width at the limits (0: sharp).
+
+    It deviates by at most width / 2.
+    """
     return low + _beyond(x - low, width) - _beyond(x - high, width)
 
 

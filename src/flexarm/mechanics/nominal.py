@@ -30,8 +30,7 @@ class Nominal:
         self._values = [values, *(spread * np.where(values == 0.0, 1.0, values))]
 
     def __call__(self, rows: Matrix) -> np.ndarray | None:
-        """Return the values (r, c) at nominal parameters, or None if an entry depends on anything else or is not
-        finite."""
+        """Return the values (r, c) at nominal parameters, or None if an entry depends on others or is not finite."""
         if not self._known:
             return numbers(rows)
         found = self._at(rows)

@@ -91,8 +91,10 @@ def velocity(chain: Chain, link: int, x: float, in_base: bool = True) -> Along:
 
 
 def with_outside(chain: Chain, arm: Arm) -> Chain:
-    """Return the chain of an arm with its external loads. If its base is free, they are added once its pose is
-    known."""
+    """Return the chain of an arm with its external loads.
+
+    If its base is free, they are added once its pose is known.
+    """
     if not arm.outside:
         return chain
 
@@ -195,8 +197,10 @@ def normal_force(description: Contact, now: Pressed, v: Vector) -> Scalar:
 
 
 def contact(chain: Chain, description: Contact, link: int) -> Element:
-    """Return the element of a contact. The spring is a potential, and the damper is the remainder of the normal
-    force."""
+    """Return the element of a contact.
+
+    The spring is a potential, and the damper is the remainder of the normal force.
+    """
     both = velocity(chain, link, description.at)
     n, mu = list(description.normal), description.friction
     tangents = in_plane(n)
@@ -231,8 +235,7 @@ STANDING = 1e-12
 
 
 def _bristles(description: Contact, N: Scalar, v: Vector, z: Vector) -> tuple[Vector, Vector]:
-    """Return friction along the plane, and the bristles' rates: LuGre with isotropic bristles whose stiffness grows
-    with N.
+    """Return friction along the plane, and the bristles' rates: isotropic LuGre with a stiffness proportional to N.
 
     z' = v - sigma_0 |v| z / mu, F = N (sigma_0 z + sigma_1 z'); steady sliding has F = mu N v / |v|. The bristles'
     energy depends on N, which other forces change. It therefore counts as lost until it is returned.
@@ -273,8 +276,10 @@ def root(chain: Chain, w: Vector) -> Root:
 
 
 def moving_base(chain: Chain) -> Element:
-    """Return the element that supplies the work of the inertial forces. The recursions contain the forces, see
-    `Root`."""
+    """Return the element that supplies the work of the inertial forces.
+
+    The recursions contain the forces, see `Root`.
+    """
 
     def push(seen: Seen) -> Push:
         return Push(

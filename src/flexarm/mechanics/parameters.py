@@ -128,8 +128,10 @@ class Name(ABC):
         """Return the value or symbol of a number."""
 
     def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
-        """Return a function from a length to numbers that change with it. A number that is known at any length has no
-        label."""
+        """Return a function from a length to numbers that change with it.
+
+        A number that is known at any length has no label.
+        """
         column = {x: i for i, x in enumerate(labels) if not isinstance(x, float)}  # equal labels mean equal numbers
         once = Series(series.low, series.high, series.coefficients[:, list(column.values())])
 
@@ -303,8 +305,10 @@ def _constant(value: Scalar) -> Callable[[Scalar], Scalar]:
 
 
 def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
-    """Return the parameters whose symbol or name matches a pattern. Raise `DescriptionError`, which lists all, if none
-    does."""
+    """Return the parameters whose symbol or name matches a pattern.
+
+    Raise `DescriptionError`, which lists all, if none does.
+    """
     known = list(parameters)
     if not isinstance(pattern, str):
         raise DescriptionError(f"parameter {shown(pattern)}: it must be a name, a symbol or a pattern of them")

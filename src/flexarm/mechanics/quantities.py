@@ -122,8 +122,7 @@ def deflections(chain: Chain, q: Vector) -> Matrix:
 
 
 def state_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """Return the rates that a simulation integrates: of coordinates, qd and drives' states, and input and lost
-    power."""
+    """Return rates that a simulation integrates: of coordinates, qd and drives' states, and input and lost power."""
     done = acted(chain, q, qd, s, u, w)
     qdd = dy.forward_dynamics(lean(chain), q, qd, done.force, root(chain, w))
     return _guarded(chain, q, [*coordinate_rates(chain, qd), *qdd, *done.s_dot, done.supplied, done.lost])
@@ -180,8 +179,7 @@ def _driven(chain: Chain) -> list[int]:
 
 
 def _thrust(chain: Chain, qd: Vector, done: Pushed, u: Vector) -> Pushed:
-    """Return the loads including a free base's thrusters, whose inputs remain inputs if the joints' motion is
-    prescribed."""
+    """Return the loads with a free base's thrusters, whose inputs stay inputs if the joints' motion is prescribed."""
     given = [*[0.0] * len(chain.driven), *u[len(chain.driven) :]]
     thrust = product(dy.input_matrix(chain), given)
     return done._replace(force=added(done.force, thrust), supplied=done.supplied + dot(thrust, qd))
@@ -195,8 +193,7 @@ def _pose_rates(chain: Chain, qd: Vector) -> Vector:
 def _prescribed(
     chain: Chain, q: Vector, qd: Vector, u: Vector, acting: Vector, moved: dy.Root
 ) -> tuple[Vector, Vector]:
-    """Return accelerations, and generalized forces in addition to the acting ones, for accelerations u of driven
-    coordinates."""
+    """Return accelerations, and additional generalized forces, for accelerations u of driven coordinates."""
     driven = _driven(chain)
     free = [n for n in range(chain.size) if n not in driven]
     qdd = _none(chain)

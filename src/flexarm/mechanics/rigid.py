@@ -49,8 +49,10 @@ def free_base(description: FreeBase, name: Name = value_of) -> Body:
 
 
 def payload(description: Payload | None, name: Name = value_of, field: str = "") -> Body:
-    """Return the body of a payload at a tip, without mass if there is no payload. Its fields have the prefix
-    `field`."""
+    """Return the body of a payload at a tip, without mass if there is no payload.
+
+    Its fields have the prefix `field`.
+    """
     mass, inertia = (0.0, 0.0) if description is None else (description.mass, description.inertia)
     m = name("mP", f"{field}mass", mass, "kg", "mass of the payload")
     I = named_tensor(tensor(inertia), name, "IP", f"{field}inertia", "moment of inertia of the payload")

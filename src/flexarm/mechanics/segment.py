@@ -207,8 +207,7 @@ def _moments(r: list[Expansion], rates: list[list[Expansion]], mass: np.ndarray,
 
 
 def _turning(R: list[list[Expansion]], k: int, axis: int, share: np.ndarray) -> list:
-    """Return the contribution of rotation about one of the sections' axes to the inertia over (w, eta), per moment of
-    inertia.
+    """Return the inertia over (w, eta) of rotation about one of the sections' axes, per moment of inertia.
 
     A section turns about its axis e = R e_a by e . w + sum (R' dR/dxi_i)_cb xi_i_dot, with a, b, c in cyclic order.
     """

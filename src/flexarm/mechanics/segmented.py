@@ -108,8 +108,7 @@ def _modal_damping(beam: Beam, M: np.ndarray, K: np.ndarray, powers: list[Scalar
 
 
 def at_rest(bodies: Sequence[Body]) -> tuple[ca.SX, ca.SX]:
-    """Return inertia and stiffness over all amplitudes of straight bodies, each at the previous tip; numbers or
-    symbols."""
+    """Return inertia and stiffness over all amplitudes of straight bodies in sequence, as numbers or symbols."""
     n, first = sum(body.size for body in bodies), 0
     M, K, twist = ca.SX(n, n), ca.SX(n, n), ca.SX(6, n)  # twist of the current frame, over all rates
     for body in bodies:

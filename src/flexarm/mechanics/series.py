@@ -103,8 +103,7 @@ def nodes(low: float, high: float) -> np.ndarray:
 
 
 def interpolated(low: float, high: float, lengths: np.ndarray, values: np.ndarray) -> Series:
-    """Return the series through values (lengths, numbers) at `nodes`, or at one length, without terms that are
-    rounding."""
+    """Return the series through values (lengths, numbers) at `nodes`, or at one length, without rounding terms."""
     if len(lengths) == 1:
         return Series(low, high, values)
     terms = np.arange(TERMS)

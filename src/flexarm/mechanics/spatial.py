@@ -70,8 +70,10 @@ def _number(y: float) -> ca.SX:
 
 
 def _operator(name: str, code: int) -> Callable[[ca.SX, Any], ca.SX]:
-    """Return the operator of `Quick` with this name. Operands that are neither an SX nor a number use CasADi's
-    operator."""
+    """Return the operator of `Quick` with this name.
+
+    Operands that are neither an SX nor a number use CasADi's operator.
+    """
     general, turned = getattr(ca.SX, name), name.startswith("__r")
 
     def operator(x: ca.SX, y: Any) -> ca.SX:
@@ -162,8 +164,7 @@ class Slide:
         return [self.value if c == self.axis else 0.0 for c in range(3)]
 
     def acceleration(self, x: Vector) -> Vector:
-        """Return the acceleration (or twist) of the moved frame, from that of the previous frame, at rest: a + alpha x
-        d."""
+        """Return the acceleration (or twist) of the moved frame from the previous frame's, at rest: a + alpha x d."""
         k, i, j = _axes(self.axis)
         y = list(x)
         y[i] = x[i] + x[3 + j] * self.value

@@ -26,8 +26,10 @@ class Deflection(NamedTuple):
 
 
 def beyond(y: Scalar, transition: Scalar) -> Deflection:
-    """Return the part of y beyond 0. Its slope rises from 0 to 1 as x^2 (3 - 2 x) over the transition, or jumps if it
-    is 0."""
+    """Return the part of y beyond 0.
+
+    Its slope rises from 0 to 1 as x^2 (3 - 2 x) over the transition, or jumps if it is 0.
+    """
     if isinstance(transition, float) and transition == 0.0:
         return Deflection(ca.fmax(y, 0.0), y > 0.0)
     x = ca.fmax(y / transition + 0.5, 0.0)
@@ -104,15 +106,16 @@ def _kinks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]
 
 
 def touching(beyond: Vector, pressing: Vector, damping: Scalar) -> Vector:
-    """Return functions that change sign where sides touch and, with a damper, where the force that presses there
-    ends."""
+    """Return functions that change sign where sides touch and, with a damper, where the force there vanishes."""
     ends = [] if is_zero(damping) else [ca.if_else(y > 0.0, F, -1.0) for y, F in zip(beyond, pressing, strict=True)]
     return [*beyond, *ends]
 
 
 def never_pulling(drag: Scalar, force: Scalar) -> Scalar:
-    """Return a damper's force in addition to a spring's if the two can only push. The damper dissipates then as
-    well."""
+    """Return a damper's force in addition to a spring's if the two can only push.
+
+    The damper dissipates then as well.
+    """
     pushing, pulling = ca.fmax(drag, ca.fmin(-force, 0.0)), ca.fmin(drag, ca.fmax(-force, 0.0))
     return ca.if_else(force > 0.0, pushing, pulling)
 
@@ -120,8 +123,7 @@ def never_pulling(drag: Scalar, force: Scalar) -> Scalar:
 def transmission(
     spring: Spring | None, backlash: Described | None, linear: tuple[Scalar, Scalar], row: Vector, name: Name
 ) -> Element:
-    """Return the spring between a motor and its joint, with the stretch `row` . q, including a `linear` stiffness and
-    damping."""
+    """Return the spring between motor and joint, with the stretch `row` . q and a `linear` stiffness and damping."""
     k, d = linear
     cubic: Scalar = 0.0
     points = None

@@ -95,8 +95,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     rigidity = [named_stiffness(description, name, d) for d in direction]
 
     def modal(length: Scalar) -> tuple[Fields, Matrix, Matrix]:
-        """Return integrals at a length, before scaling with it: of moving points, of strain energy, of turning
-        sections."""
+        """Return unscaled integrals at a length: of moving points, of strain energy, of turning sections."""
         numbers = integrals_at(length)
         first, second, strained, spun = (numbers[a:b] for a, b in pairwise([0, *ends_of]))
         K = [scaled(EI, strained[r * n : (r + 1) * n]) for r, EI in enumerate(rigidity)]
@@ -125,8 +124,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
         return M
 
     def turn(M: Matrix, spun: Matrix, xi: Vector, length: Scalar) -> None:
-        """Add the inertia of the free part's sections that turn by torsion, in addition to the frame: rates V (l_dot,
-        xi_dot)."""
+        """Add the inertia of the free part's sections that turn by torsion, with the rates V (l_dot, xi_dot)."""
         V = zeros(len(spun), k)
         for row, j in enumerate(twists, start=1):
             V[row][1 + j] = 1.0
@@ -188,8 +186,9 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     material = material_damping(description, name)
 
     def straining(eta: Vector) -> Matrix:
-        """Return the damping of the current free part, over the rates of l and xi. It uses the strain rate at a fixed
-        place.
+        """Return the damping of the current free part, over the rates of l and xi.
+
+        It uses the strain rate at a fixed place.
 
         A particle that leaves the hub is bent at once to the curvature at the mouth. A Kelvin-Voigt material would then
         dissipate without bound. The contribution of l_dot alone to the strain rate is therefore omitted.
@@ -325,8 +324,7 @@ def _family(description: Beam, direction: str, load: TipLoad, length: float) -> 
 
 
 def _following(description: Beam, joint: Telescope) -> list[bool]:
-    """Return, for each plane, True if its shapes change with the ratio of a load in SI units to the beam's free
-    part."""
+    """Return, for each plane, True if its shapes change with the ratio of a load in SI units to the free beam."""
     families = [family(description.families[direction], direction) for direction in ("y", "z")]
     return [
         joint.wave_numbers != "fixed" and description.counts[d] > 0 and isinstance(f, ClampedMass) and not f.in_ratios

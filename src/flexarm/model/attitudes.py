@@ -18,8 +18,10 @@ OFF = 1e-3
 
 
 def checked_attitude(q: Array) -> None:
-    """Raise an error for coordinates (..., nq) of a free base whose quaternion is zero or infinite. Its length need not
-    be 1."""
+    """Raise an error for coordinates (..., nq) of a free base whose quaternion is zero or infinite.
+
+    Its length need not be 1.
+    """
     e = q[..., 3 : len(POSE)]
     if q.ndim == 1:  # takes a tenth of the time of the general case
         least = most = math.hypot(*e.tolist())

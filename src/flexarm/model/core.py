@@ -96,8 +96,7 @@ class Model(Traced):
         return self.evaluate("stiffness_force", q, p=p)
 
     def damping_force(self, q: Array, qd: Array, p: Any = None) -> Array:
-        """Return the force of bearings, springs, links' damping, and friction with zero states, (n,), without
-        motors."""
+        """Return the force of bearings, springs, links' damping, and friction with zero states, (n,); no motors."""
         return self.evaluate("damping_force", q, qd, p=p)
 
     def input_matrix(self, q: Array, p: Any = None) -> Array:
@@ -114,8 +113,7 @@ class Model(Traced):
     def forward_dynamics_dense(
         self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None
     ) -> Array:
-        """Return the acceleration from the factors of the full inertia matrix (Mohan & Saha section 7.2), for
-        comparison."""
+        """Return the acceleration from factors of the full inertia matrix (Mohan & Saha sec. 7.2), for comparison."""
         return self.evaluate("forward_dynamics_dense", q, qd, u, p=p, s=s, w=w)
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, p: Any = None) -> Array:
@@ -210,8 +208,9 @@ class Model(Traced):
         return outputs_.names(self.arm, outputs)
 
     def output_function(self, outputs: Sequence[Sensor]) -> "ca.Function":
-        """Return the CasADi Function y(q, qd, qdd) of outputs. The acceleration qdd is an argument, and may be that of
-        any motion.
+        """Return the CasADi Function y(q, qd, qdd) of outputs.
+
+        The acceleration qdd is an argument, and may be that of any motion.
 
         If the model varies, p is the last argument.
         """
@@ -220,8 +219,7 @@ class Model(Traced):
     def output_slopes(
         self, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array, p: Any = None
     ) -> tuple[Array, ...]:
-        """Return dy/dq, dy/dqd and dy/dqdd of outputs, (p, n) each: exact derivatives at a state and an
-        acceleration."""
+        """Return dy/dq, dy/dqd and dy/dqdd of outputs, (p, n) each, at a state and an acceleration. They are exact."""
         state = [self.single("output_slopes", name, x) for name, x in (("q", q), ("qd", qd), ("qdd", qdd))]
         return outputs_.slopes(self._with(p), outputs, *state)
 

@@ -113,8 +113,7 @@ class Evaluation:
         return DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
 
     def _plain(self, values: Sequence[Any], w: Array) -> Array | None:
-        """Return the value for arrays of doubles, or None if they are not such arrays, not finite or do not fit
-        together."""
+        """Return the value for arrays of doubles, or None for other, not finite or not matching arguments."""
         for value, shape in zip(values, self._shapes):  # noqa: B905  (strict would take a tenth of the time)
             if type(value) is not Array or value.dtype != DOUBLE or value.shape != shape:
                 return self._batch(values, w)

@@ -172,8 +172,10 @@ def _turning(model: Traced, qd: Array) -> Array:
 
 
 def state_names(model: Traced) -> list[str]:
-    """Return the names of a linear model's states: q, qd and states of drives. A free base has a shift, a turn and a
-    twist."""
+    """Return the names of a linear model's states: q, qd and states of drives.
+
+    A free base has a shift, a turn and a twist.
+    """
     twist = 6 * model.arm.free
     rates = [*model.velocities[:twist], *(f"{name}_rate" for name in model.velocities[twist:])]
     return signals([*local_names(model.arm), *rates, *model.states])

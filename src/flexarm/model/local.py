@@ -40,8 +40,7 @@ def configured(arm: Arm, x: "ca.SX") -> "ca.SX":
 
 
 def moved_by_joints(arm: Arm) -> np.ndarray:
-    """Return the rates of local coordinates per joint rate, (n, m), without deformation: 1 for a joint and its
-    motor."""
+    """Return the rates of local coordinates per joint rate, (n, m), undeformed: 1 for a joint and its motor."""
     T = np.zeros((len(arm.layout), len(arm.joints)))
     T[list(arm.joints), range(len(arm.joints))] = 1.0
     place, transmission = {joint: i for i, joint in enumerate(arm.joints)}, arm.transmission

@@ -71,8 +71,10 @@ def _traced(model: Traced, outputs: Sequence[Sensor]) -> "ca.Function":
 
 
 def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
-    """Return dy/dq, dy/dqd and dy/dqdd, (p, n) each. dy/dq is with respect to local coordinates, as in
-    `Traced.slope`."""
+    """Return dy/dq, dy/dqd and dy/dqdd, (p, n) each.
+
+    The first is with respect to local coordinates, as in `Traced.slope`.
+    """
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -93,8 +95,10 @@ def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel | At:
 
 
 def key(model: Traced, outputs: Sequence[Any]) -> str:
-    """Return the key of a function of outputs, in addition to the model's. User-defined sensors enter by their
-    expressions."""
+    """Return the key of a function of outputs, in addition to the model's.
+
+    User-defined sensors enter by their expressions.
+    """
     names(model.arm, outputs)
     said = [[type(each).__qualname__, each.described()] for each in outputs]
     return json.dumps(["outputs", *said, *([digest(_traced(model, outputs))] if is_foreign(outputs) else [])])

@@ -251,8 +251,7 @@ class Traced:
         return filled
 
     def posed(self, q: list) -> "tuple[Chain, list]":
-        """Return the chain at the pose that coordinates (nq) give a free base, and the coordinates over the rates
-        (nv)."""
+        """Return the chain at a free base's pose in the coordinates (nq), and the coordinates over the rates (nv)."""
         from flexarm.mechanics.chain import posed
 
         return posed(self.chain, q)
@@ -320,8 +319,10 @@ class Traced:
         return self._filled(name, self.with_numbers(self.slope_function(name, argument)))
 
     def slope_function(self, name: str, argument: int | str) -> "ca.Function":
-        """Return the CasADi Function of a `slope`, of all arguments of the quantity. If the model varies, p is the
-        last."""
+        """Return the CasADi Function of a `slope`, of all arguments of the quantity.
+
+        If the model varies, p is the last.
+        """
         names = (*self.arguments(name), *(["p"] if self._shared.varied else []))
         with refused(f"slope of {name}"):
             if isinstance(argument, str):

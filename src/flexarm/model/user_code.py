@@ -1,7 +1,7 @@
 """User-defined classes, and cache keys that follow their expressions rather than their descriptions.
 
 The package's own classes enter a key by their numbers, and the package's sources are part of every key. A user-defined
-class may change while its description stays the same, so its expressions enter the key. They are traced anew in each
+class may change while its description stays the same, so its expressions enter the key. They are traced again in each
 process, which takes milliseconds.
 """
 

@@ -137,8 +137,7 @@ class Varied:
                 )
 
     def _varied_tensors(self) -> dict[str, tuple[Array, list[tuple[int, int, int]]]]:
-        """Return the tensors with entries that vary, and for each such entry its row, its column and its parameter's
-        index."""
+        """Return the tensors with entries that vary, and each such entry's row, column and parameter index."""
         place = {each.name: i for i, each in enumerate(self.parameters)}
         found = {}
         for name, I in numbers.tensors(self.arm).items():
@@ -286,8 +285,7 @@ class Group:
         self.prologue = Kernel(json.dumps(["prologue", *self._key]), lambda: self._split()[0].function())
 
     def kernel(self, key: str, behind: int, check: Check | None) -> Kernel:
-        """Return one of the functions, over its arguments and the constants, which precede the last `behind`
-        numbers."""
+        """Return one of the functions, over its arguments and constants, which precede the last `behind` numbers."""
 
         def trace() -> "ca.Function":
             import casadi as ca

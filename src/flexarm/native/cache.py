@@ -153,5 +153,5 @@ def _is_file(status: os.stat_result) -> bool:
 
 
 def _belongs_to_others(status: os.stat_result, rights: int) -> bool:
-    """Return True if another user owns a file, or if others have one of the rights. (Windows has no such rights.)"""
+    """Return True if another user owns a file, or if others have one of the rights. Windows has no such rights."""
     return sys.platform != "win32" and (status.st_uid != os.geteuid() or bool(status.st_mode & rights))

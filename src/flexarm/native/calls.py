@@ -41,8 +41,7 @@ PATIENCE = 30e6
 
 
 def job(parts: Sequence[Array], y: Array) -> Array:
-    """Return the job of `batch`: parts (rows, any width) that form the rows of x, and contiguous results y (rows,
-    n_out)."""
+    """Return the job of `batch` for parts (rows, any width) of the arguments and contiguous results y (rows, n_out)."""
     parts = [part for part in parts if part.shape[1]]
     words = [0, len(y), y.ctypes.data, len(parts)]
     for part in parts:
@@ -52,8 +51,10 @@ def job(parts: Sequence[Array], y: Array) -> Array:
 
 @final
 class Place:
-    """Memory for a state, in parts of some lengths, and its value y. `run` computes y and returns True if all is
-    finite."""
+    """Memory for a state, in parts of some lengths, and its value y.
+
+    `run` computes y and returns True if all is finite.
+    """
 
     def __init__(self, batch: Any, lengths: Sequence[int], shape: tuple[int, ...]):
         x, self.y = np.zeros((1, sum(lengths))), np.zeros(shape)
@@ -98,8 +99,7 @@ class ManyStates:
         self._row = OPERATION * code.operations + NUMBER * (code.facts["n_in"] + code.facts["n_out"])
 
     def __call__(self, parts: Sequence[Array]) -> tuple[Array, bool]:
-        """Return the values (rows, n_out) of parts (rows, any width) with n_in numbers per row, and True if all are
-        finite."""
+        """Return values (rows, n_out) for parts (rows, any width), n_in numbers per row, and True if all are finite."""
         rows, width = len(parts[0]), sum(part.shape[1] for part in parts)
         # machine code does not check
         assert width == self.code.facts["n_in"] and all(part.dtype == float for part in parts)

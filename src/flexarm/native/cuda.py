@@ -53,8 +53,10 @@ class Device(Protocol):
     name: str
 
     def kernel(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> Launch:
-        """Return the kernel of an entry, from parts in LLVM IR. `key` must determine the parts for this version of
-        flexarm."""
+        """Return the kernel of an entry, from parts in LLVM IR.
+
+        `key` must determine the parts for this version of flexarm.
+        """
 
     def put(self, values: Array) -> Memory:
         """Return a copy of an array on the device."""
@@ -66,8 +68,7 @@ class Device(Protocol):
         """Copy from the device into a contiguous array of the same size, after all work has ended."""
 
     def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
-        """Return the resources of a compiled kernel: registers, bytes of local memory, and threads per
-        multiprocessor."""
+        """Return a compiled kernel's resources: registers, bytes of local memory, and threads per multiprocessor."""
 
 
 def device() -> Device:

@@ -24,8 +24,11 @@ Address = int
 
 @dataclass(frozen=True)
 class Source:
-    """Input of a compilation: IR of one module, or of several with `BORDER` between them; numbers stored beside the
-    code; the optimization level of LLVM; and a check of the code, which raises an error if it is wrong."""
+    """Input of a compilation.
+
+    It has the IR of one module, or of several with `BORDER` between them, numbers stored with the code, the
+    optimization level of LLVM, and a check of the code, which raises an error if it is wrong.
+    """
 
     ir: str
     facts: dict[str, int] = field(default_factory=dict)

@@ -114,8 +114,7 @@ def ir(code: list[Instruction], lanes: int) -> str:
 
 
 def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int], int]:
-    """Return pieces in the order of execution, grouped by loop; slots of `work` for values that leave their piece; and
-    size.
+    """Return pieces in order of execution, grouped by loop; slots of `work` for shared values; and their number.
 
     The values of a loop are stored round after round, so that another loop reads them at equal distances.
     """
@@ -156,8 +155,7 @@ def _cut(code: list[Instruction], span: range) -> list[range]:
 
 
 def _even(code: list[Instruction], pieces: list[Piece], slot: dict[int, int]) -> list[list[Piece]]:
-    """Return a loop over the longest sequence of rounds in which every address grows by equal steps, and the other
-    rounds."""
+    """Return a loop over the longest sequence of rounds with equally growing addresses, and the other rounds."""
     rounds, period = pieces[0].rounds, pieces[0].period
     if rounds == 1:
         return [pieces]

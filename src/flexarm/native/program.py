@@ -94,8 +94,10 @@ def _starts(sizes: list[int]) -> list[int]:
 
 
 def operations(function: ca.Function) -> tuple[int, int]:
-    """Return the numbers of multiplications (including squares and divisions) and of additions. Negations do not
-    count."""
+    """Return the numbers of multiplications (including squares and divisions) and of additions.
+
+    Negations do not count.
+    """
     ids = [function.instruction_id(k) for k in range(function.n_instructions())]
     multiplications = sum(op in (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV, ca.OP_INV) for op in ids)
     return multiplications, sum(op in (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE) for op in ids)

@@ -51,8 +51,10 @@ class Numbers:
         return f"f{self.bits}" if self.lanes == 1 else f"v{self.lanes}f{self.bits}"
 
     def constant(self, value: float) -> str:
-        """Return the nearest number in LLVM's notation, in every lane. A float is written as the double that equals
-        it."""
+        """Return the nearest number in LLVM's notation, in every lane.
+
+        A float is written as the double that equals it.
+        """
         if self.real == "float":
             with np.errstate(over="ignore"):
                 value = float(np.float32(value))
@@ -85,8 +87,7 @@ SHORT_ROUND = 12582912.0  # 1.5 * 2^23
 
 
 def sincos(numbers: Numbers) -> str:
-    """Return the IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by fused steps, polynomials in r, and the quadrant's
-    signs."""
+    """Return the IR of `{sin, cos} sincos(x)`: x = n pi/2 + r by fused steps, polynomials in r, quadrant's signs."""
     T, N, B, suffix, c, n = numbers.T, numbers.N, numbers.B, numbers.suffix, numbers.constant, numbers.integer
     long = numbers.real == "double"
     sines, cosines = (SIN, COS) if long else (SHORT_SIN, SHORT_COS)
@@ -150,8 +151,9 @@ def sincos(numbers: Numbers) -> str:
 
 
 def batch(n_in: int, n_out: int, lanes: int) -> str:
-    """Return the IR of `i64 batch(ptr job)`: `evaluate` for rows of numbers, `lanes` at a time. It returns 1 if all are
-    finite.
+    """Return the IR of `i64 batch(ptr job)`: `evaluate` for rows of numbers, `lanes` at a time.
+
+    It returns 1 if all are finite.
 
     The job consists of 8-byte words: the first row, the end row, the address of results (rows of n_out numbers), and
     the number of parts of a row. For each part follow its address, its length, and the distances in bytes between rows

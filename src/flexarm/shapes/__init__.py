@@ -128,8 +128,10 @@ def family(shapes: Any, direction: str = "y") -> Any:
 
 
 def checked(shapes: Any, direction: str = "y") -> Any:
-    """Return the name of a family for a direction, or a family object, into which a table is converted. Raises
-    `Fault`."""
+    """Return the name of a family for a direction, or a family object, into which a table is converted.
+
+    Raises `Fault`.
+    """
     families = known(direction)
     names = ", ".join(map(repr, families))
     allowed = f"known {'are' if direction in BENDING else f'for {direction} are'} {names}"

@@ -127,8 +127,7 @@ def constants(family: Any, count: int) -> tuple[Constant, ...]:
 
 
 def rational(value: Any, largest: Any = 1000) -> Fraction | None:
-    """Return the fraction that a double represents, within 4 units in its last place, with a denominator up to
-    `largest`.
+    """Return the fraction that a double represents, within 4 units in its last place, denominator up to `largest`.
 
     The result is None if there is no such fraction. A random number is close to one by chance with a probability of 2.4
     largest^2 ulp(value), where ulp is its last place: there are 0.3 largest^2 fractions in every unit, each with 8 ulp

@@ -139,8 +139,7 @@ def _integral(h: np.ndarray, powers: np.ndarray) -> np.ndarray:
 
 
 def piecewise(nodes: np.ndarray, powers: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
-    """Return the n-th derivative at points x, (points, functions), of functions given by powers in elements between
-    nodes."""
+    """Return the n-th derivative at points x, (points, functions), of functions given by powers in elements."""
     e = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
     t, terms = (x - nodes[e])[:, None], powers.shape[1]
     value = np.zeros((len(x), powers.shape[2]))

@@ -213,8 +213,10 @@ def shape_of(name: str, k: int) -> tuple[int, ...]:
 
 
 def read_back(modes: int, size: int, inertia: str, choice: str, numbers: str) -> Reduced:
-    """Return the part of a table that `written` made. Raise ValueError if the text does not contain a part's
-    numbers."""
+    """Return the part of a table that `written` made.
+
+    Raise ValueError if the text does not contain a part's numbers.
+    """
     found = np.frombuffer(base64.b64decode(numbers.encode(), validate=True), dtype="<f8").astype(float)
     shapes = {name: shape_of(name, size) for name in NUMBERS}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
@@ -467,8 +469,7 @@ def _sign(tip: Array) -> float:
 
 
 def _line(model: Elements, u: Array) -> Array:
-    """Return the displacement of the line from the origin to the tip, at its stations: zero at the root, the tip's at
-    the end.
+    """Return the displacement of the line from origin to tip, at its stations: zero at the root, the tip's at the end.
 
     Between them it is that of the mass near each station, on the line through it. Without such mass, it is the cubic
     with the tip's deflection and slope.
@@ -488,8 +489,7 @@ def _line(model: Elements, u: Array) -> Array:
 
 
 def _near(points: MassPoints, along: Array, length: float, s: Array) -> dict[int, Array] | None:
-    """Return, for each inner station, weights (P,) that give the displacement there by a fit through the points around
-    it."""
+    """Return, for each inner station, weights (P,) of the displacement there by a fit through points around it."""
     x = points.x @ along / length
     mass = np.maximum(points.mass.diagonal(), 0.0)
     found = {}

@@ -166,8 +166,7 @@ class _Spline:
 
 
 def _smooth(function, i):
-    """Return the function with its derivatives, its own or those of a Chebyshev series that agrees with it to
-    rounding."""
+    """Return the function with its derivatives, its own or those of a Chebyshev series that agrees to rounding."""
     x = np.linspace(0, 1, 5)
     given = _takes_derivative(function)
     try:

@@ -58,8 +58,10 @@ def checked_case(where: str, beam: Any, load: TipLoad) -> None:
 
 
 class Carrying(Described):
-    """A family that depends on the body at the tip. Values that are not given are zero, or those of the links
-    beyond."""
+    """A family that depends on the body at the tip.
+
+    Values that are not given are zero, or those of the links beyond.
+    """
 
     mass: Annotated[float | None, optional_number("kg", NOT_NEGATIVE)] = None
     inertia: Annotated[float | None, optional_number("kg m^2", NOT_NEGATIVE)] = None
@@ -160,8 +162,7 @@ class ClampedMass(Carrying):
         return mu, iota, sigma
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ClampedMass":
-        """Return the family in ratios, for a beam (`total_mass`, `length`) that carries `load`, the same in both
-        planes."""
+        """Return the family in ratios, for a beam (`total_mass`, `length`) with `load`, the same in both planes."""
         checked_case(self.name, beam, load)
         if self.in_ratios:
             return self

@@ -31,8 +31,7 @@ LARGEST = 1.7976931348623157e308
 @final
 @dataclass(frozen=True)
 class Advance:
-    """A solver in this form: the addresses of its code and of its record, and the objects that must stay alive for
-    them."""
+    """A solver in this form: addresses of its code and its record, and objects that must stay alive for them."""
 
     code: Address
     record: Address
@@ -68,8 +67,10 @@ def runge_kutta(plan: Plan, size: int, step: float) -> Advance:
 
 
 def newton(stepping: Implicit, longest: float) -> Advance:
-    """Return an implicit solver, with fixed steps if `longest` is not 0. The solver keeps its matrices between
-    intervals."""
+    """Return an implicit solver, with fixed steps if `longest` is not 0.
+
+    The solver keeps its matrices between intervals.
+    """
     code = IMPLICIT()
     record = Placed(Newton(np.array([stepping.record.address]), longest))  # type: ignore[arg-type]
     return Advance(code.addresses["implicit"], record.address, (code, record, stepping))

@@ -53,7 +53,7 @@ def unbalanced(result: "Dataset", qd: Array, advice: str) -> str:
     result : Dataset
     qd : (times, nv)
     advice : str
-        What to do about the drift.
+        Remedy for the drift.
     """
     drift, rtol = result.attrs.get("energy_drift", 0.0), result.attrs["rtol"]
     kept, size, when = result.variables, 0.0, ""

@@ -5,7 +5,7 @@ such times:
 
 - `of_function`, for inputs in native code, before the run: values on a fine grid are compared with cubic interpolation
   from grids of twice, four times, ... the spacing (Deslauriers & Dubuc). Where a fine grid is needed beside a place
-  where a coarse one is enough, the solver starts anew.
+  where a coarse one is enough, the solver restarts.
 - `Seen`, for Python functions, which may be slow: what the solver saw, compared after the run with what the function
   gives where the solver did not look.
 """
@@ -27,7 +27,7 @@ ROUGH = 1e-2
 """Share of a signal's range by which interpolation may miss it. A solver sees what is left by its own error."""
 
 COARSER = 3
-"""Halvings of the spacing, from the coarsest that a run needs anywhere, after which the solver starts anew: its steps
+"""Halvings of the spacing, from the coarsest that a run needs anywhere, after which the solver restarts: its steps
 grow tenfold at most."""
 
 FEW = 256
@@ -44,7 +44,7 @@ CELLS = 1024
 
 
 def of_function(function: Function, a: float, b: float, finest: int = FINEST) -> Array:
-    """Return times in (a, b) at which a solver should start anew, seen on a grid of 2^finest cells.
+    """Return times in (a, b) at which a solver should restart, found on a grid of 2^finest cells.
 
     The function may jump at b: it is taken from the left there.
     """
@@ -162,7 +162,7 @@ class Seen:
         return t[away.any(axis=1)]
 
     def around(self, missed: Array, function: Function) -> Array:
-        """Return the times at which to start anew to see the missed times: the start and the end of each group."""
+        """Return the times of restarts that reveal the missed times: the start and the end of each group."""
         cell = self._until / CELLS
         groups = np.split(missed, np.flatnonzero(np.diff(missed) > 1.5 * cell) + 1)
         found: list[float] = []

@@ -92,8 +92,10 @@ class ClosedLoop:
         return (*self.law.memory, *[0.0] * (len(self.model.inputs) * self.law.accelerates))
 
     def start(self, q: Array, qd: Array | None = None, s: Array | None = None, z: Array | None = None) -> Array:
-        """Return x at a configuration (nq,). By default the arm is at rest and the law's memory has its initial
-        value."""
+        """Return x at a configuration (nq,).
+
+        By default the arm is at rest and the law's memory has its initial value.
+        """
         model = self.model
         given = [
             np.zeros(model.nv) if qd is None else qd,
@@ -116,8 +118,10 @@ class ClosedLoop:
         return s if self.period is None else continuous(s, len(phases) * self.period)
 
     def cycle(self, t: float, x: Array) -> "tuple[Deviations, ...]":
-        """Return the deviations at all samples of one cycle of the law, which starts at t. Most laws have cycles of one
-        sample."""
+        """Return the deviations at all samples of one cycle of the law, which starts at t.
+
+        Most laws have cycles of one sample.
+        """
         T = self.period or 0.0
         return tuple(self.deviations(t + i * T, x) for i in range(self.law.cycle))
 
@@ -258,8 +262,10 @@ def closed_matrix(model: Model, phases: Sequence[Deviations], period: float | No
 
 
 def displaced(arm: Arm, q: Array, dx: Array) -> Array:
-    """Return configurations (..., nq) at small deviations dx (..., nv) from q (nq,). A free base moves along its own
-    axes."""
+    """Return configurations (..., nq) at small deviations dx (..., nv) from q (nq,).
+
+    A free base moves along its own axes.
+    """
     if not arm.free:
         return q + dx
     return configuration(arm, np.concatenate([dx[..., :6], q[7:] + dx[..., 6:]], axis=-1), about=q)
@@ -273,8 +279,10 @@ def rounds(law: "ca.Function") -> bool:
 
 
 def averaged(law: "ca.Function") -> list["ca.SX"]:
-    """Return the outputs of a function in which x - 1/2 replaces each floor(x): the mean over many steps of a rounded
-    signal."""
+    """Return the outputs of a function in which x - 1/2 replaces each floor(x).
+
+    It is the mean over many steps of a rounded signal.
+    """
     import casadi as ca
 
     given, work = law.sx_in(), [ca.SX(0)] * law.sz_w()

@@ -49,8 +49,10 @@ SHORTEST = 1e-14
 
 
 def crossings(model: Model) -> "ca.Function":
-    """Return the contact functions, a column, of (q, qd) and, where the model varies, p. Each changes sign at its
-    contact."""
+    """Return the contact functions, a column, of (q, qd) and, where the model varies, p.
+
+    Each changes sign at its contact.
+    """
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -130,8 +132,10 @@ class Stopped:
         return self._kernel.one(np.ascontiguousarray(x[: self._n]))
 
     def _beyond(self, x: Array, rate: Array, length: float) -> float:
-        """Return the time until a function that is about to change sign has done so, since a contact has a finite
-        tolerance."""
+        """Return the time until a function that is about to change sign has done so.
+
+        The time of a contact is known only to a tolerance.
+        """
         h, values = TRIED * length, self._values(x)
         rates = (self._values(x + h * rate) - values) / h
         ahead = zip(values, self._sides, rates, strict=True)
@@ -153,8 +157,10 @@ def solving(
     reason: str,
     radius: float | None,
 ) -> Solve | Race | Stopped:
-    """Return the solver of a run, "auto" or by a method. The solver stops at sharp contacts if the arm and method allow
-    it."""
+    """Return the solver of a run, "auto" or by a method.
+
+    The solver stops at sharp contacts if the arm and method allow it.
+    """
     found: Solve | Race
     if method == "auto":
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)

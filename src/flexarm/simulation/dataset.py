@@ -94,8 +94,10 @@ def numbers(model: Model, layout: Layout, kept: tuple[str, ...], recorded: int =
 
 
 def by_pieces(function: Callable[[slice], Array], count: int, columns: int, needed: int) -> Array:
-    """Return the values (count, columns) of a function of slices of rows. Each row needs `needed` intermediate
-    numbers."""
+    """Return the values (count, columns) of a function of slices of rows.
+
+    Each row needs `needed` intermediate numbers.
+    """
     found, rows = np.empty((count, columns)), max(1, PIECE // (needed + columns))
     for i in range(0, count, rows):
         found[i : i + rows] = function(slice(i, i + rows))
@@ -103,8 +105,8 @@ def by_pieces(function: Callable[[slice], Array], count: int, columns: int, need
 
 
 def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
-    """Return the largest U / U_g of a run, U_g = sqrt(EI / m) / l at the longest free length (Theodore & Ghosal,
-    section II).
+    """Return the largest U / U_g of a run, U_g = sqrt(EI / m) / l at the longest free length (Theodore & Ghosal, sec.
+    II).
 
     Shapes of a beam at rest describe a sliding beam as long as this ratio is small. The ratio is 0 without telescopes.
     """
@@ -185,8 +187,7 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
 
 
 def supplied(model: Model, drive: Input, layout: Layout, x: Array, u: Array, w: Array, rates: Array) -> Array:
-    """Return the power of the inputs and of external loads (times,): of u (times, m) at rates B' qd, and of w (times,
-    k).
+    """Return the power of inputs and external loads (times,): of u (times, m) at rates B' qd, and of w (times, k).
 
     The inputs of motors are more than forces. In a prescribed motion, u are forces and there are no motors.
     """

@@ -41,8 +41,9 @@ def disturbed(model: Model, w: Any, disturbance: Any) -> tuple[Model, Outside]:
 def disturbed_many(
     model: Model, outsides: Sequence[Outside], disturbances: Sequence[Any]
 ) -> tuple[Model, list[Outside]]:
-    """Return one model for several runs, and the exogenous inputs of each. There are as many `outsides` as
-    `disturbances`.
+    """Return one model for several runs, and the exogenous inputs of each.
+
+    There are as many `outsides` as `disturbances`.
 
     Raises `DescriptionError` if a disturbance has no place on the arm, or is not a number where one is required.
     """
@@ -88,8 +89,10 @@ class Disturbed:
         return found
 
     def stretches(self, i: int, a: float, b: float) -> list[tuple[float, float]]:
-        """Return the intervals between the jumps of a plant's disturbance. None is shorter than the resolution of
-        times."""
+        """Return the intervals between the jumps of a plant's disturbance.
+
+        None is shorter than the resolution of times.
+        """
         late = LATE * (b - a)
         inner = self.outsides[i].between(a + late, b - late)[1:-1]
         return list(pairwise([a, *inner, b]))
@@ -115,8 +118,7 @@ def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
 
 
 def listed(given: Any) -> tuple[list[Any], np.ndarray | None]:
-    """Return the unique disturbances of several runs, and the index of each run's disturbance; None if all runs share
-    one."""
+    """Return the unique disturbances of several runs, and the index of each run's; None if all runs share one."""
     if isinstance(given, np.ndarray) and given.ndim == 2:
         return list(given), np.arange(len(given))
     if not isinstance(given, list | tuple) or all(isinstance(each, Real) for each in given):

@@ -119,9 +119,9 @@ class Judge:
     Parameters
     ----------
     model, drive, layout
-        Of the run.
+        Model, input and layout of the run.
     until : float
-        Its end [s].
+        End of the run [s].
     """
 
     def __init__(self, model: Model, drive: Input, layout: Layout, until: float):

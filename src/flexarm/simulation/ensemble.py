@@ -224,8 +224,9 @@ def _solved(
     off: balance.Tally,
     missed: dict[int, float],
 ) -> tuple["Dataset", bool]:
-    """Return the result of some runs, and True if Ctrl-C was pressed. `on_gpu` is the precision of a graphics
-    processor.
+    """Return the result of some runs, and True if Ctrl-C was pressed.
+
+    `on_gpu` is the precision of a graphics processor.
 
     `off` counts the runs with a wrong energy balance. `missed` collects the runs that stepped across changes of an
     input.

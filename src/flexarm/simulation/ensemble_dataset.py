@@ -156,8 +156,10 @@ def _variables(
 
 
 def _off(group: Group, asked: Asked, drift: Array, scale: Array, kinetic: Array, potential: Array) -> Array:
-    """Return the positions of completed runs whose energy balance is off. A method with numerical damping gives
-    none."""
+    """Return the positions of completed runs whose energy balance is off.
+
+    A method with numerical damping gives none.
+    """
     if asked.radius is not None and asked.radius < 1.0:
         return np.empty(0, dtype=int)
     found = []
@@ -222,8 +224,7 @@ def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rat
 
 
 def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
-    """Return a function that evaluates a quantity at some rows, each with its run's parameters; None without
-    parameters."""
+    """Return a function that evaluates a quantity at some rows, each with its run's parameters, or None."""
     if runs.p is None:
         return None
     p = runs.p[group.indices]

@@ -51,9 +51,9 @@ class Explicit:
     guess, longest : float
         The first step that is tried in an interval, and the longest step [s].
     most : int
-        Evaluations in a stretch.
+        Largest number of evaluations in an interval.
     t, h : float
-        Where the last stretch ended, and its last step [s].
+        End of the last interval, and its last step [s].
     y, z, e, k : (size,), (size,), (size,), (stages + 1, size)
         State at the start and at the end of a step, its error, rates.
     """
@@ -91,11 +91,11 @@ class Adaptive:
     rtol, atol : float, (size,)
         Tolerances of each number of the state; an infinite one leaves a number out.
     guess : float
-        The step that is tried first in a stretch [s].
+        First step of an interval [s].
     longest : float, optional
         No step is longer [s].
     most : int
-        Evaluations in a stretch, at most.
+        Largest number of evaluations in an interval.
     """
 
     def __init__(

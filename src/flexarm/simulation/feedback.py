@@ -116,7 +116,7 @@ class Feedback(Input):
         return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u of an arm that stands still."""
+        """Return u at times t if the arm stays at q, qd."""
         return self.while_still(model, t, q, qd)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
@@ -125,8 +125,7 @@ class Feedback(Input):
         return self.kernel.many(rows)[:, : len(model.inputs)]
 
     def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
-        """Return a message about a value of the law that is not finite at t in the state x or shortly after, else
-        ""."""
+        """Return a message about a value of the law that is not finite at or shortly after t in the state x, or ""."""
         m, arm, layout = len(model.inputs), model.arm, Layout.of(model, len(self.law.memory))
         q, qd, z = x[layout.q], x[layout.qd], x[layout.z]
         ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))

@@ -108,8 +108,10 @@ class Implicit:
         )
 
     def forget(self, h: float) -> None:
-        """Restart without memory of previous steps. The first step has this length [s] if the method chooses its
-        steps."""
+        """Restart without memory of previous steps.
+
+        The first step has this length [s] if the method chooses its steps.
+        """
         self.record.h, self.record.inverted, self.record.ratio = h, 0.0, SLOW
 
     def __call__(

@@ -109,8 +109,7 @@ def constant(values: Any) -> Piecewise:
 
 
 def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
-    """Return `amplitude` (m,) for `duration` from `start`, then its opposite as long, then zero (Subudhi & Morris,
-    5)."""
+    """Return `amplitude` (m,) for `duration` from `start`, then its opposite, then zero (Subudhi & Morris, 5)."""
     amplitude = np.atleast_1d(_numbers("bang_bang: amplitude", amplitude))
     with refused("bang_bang"):
         checked_number(duration, "s", POSITIVE, "duration")
@@ -293,8 +292,10 @@ class Computed(Input):
         return np.empty((len(t), 0))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Call the function at every sample. The value is NaN where it fails, at states that the run may not have
-        visited."""
+        """Call the function at every sample.
+
+        The value is NaN where it fails, at states that the run may not have visited.
+        """
 
         def value(*state: Any) -> Array:
             try:
@@ -339,8 +340,10 @@ class RigidInverseDynamics(Input):
         return jumps_of(self.reference)
 
     def _arm(self, model: Model) -> Arm:
-        """Return the arm whose torques are computed. Raise `DescriptionError` if they do not match the model's
-        inputs."""
+        """Return the arm whose torques are computed.
+
+        Raise `DescriptionError` if they do not match the model's inputs.
+        """
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
         if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
@@ -396,7 +399,7 @@ class RigidInverseDynamics(Input):
         return InLanes(kernel.vector_code, kernel.constants)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u of an arm that stands still."""
+        """Return u at times t if the arm stays at q, qd."""
         return self.while_still(model, t, q, qd)
 
     def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:

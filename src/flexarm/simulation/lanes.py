@@ -30,7 +30,7 @@ rounded."""
 
 NO_RATES = 1e-9
 """Share of its interval below which a step that still leads to no rates ends the run, since the motion cannot continue.
-(Otherwise ever shorter steps would approach a telescope's end of range.)"""
+Otherwise ever shorter steps would approach the end of a telescope's range."""
 
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
 """Status of a run: running, completed, steps too short, diverged, ended by a check."""
@@ -41,8 +41,9 @@ NONE = -1
 
 @dataclass
 class Lanes:
-    """Inputs and results of native code for a number of runs. Each entry takes one word; arrays are stored as
-    addresses.
+    """Inputs and results of native code for a number of runs.
+
+    Each entry takes one word; arrays are stored as addresses.
 
     Attributes
     ----------
@@ -308,8 +309,7 @@ def moved(s: Lanes, which: int, to: Floats, width: int) -> None:
 
 
 def begun(s: Lanes) -> None:
-    """Compute the first rates and the first step of an interval (Hairer, Norsett & Wanner II.4) in lanes that start
-    one."""
+    """Compute the first rates and step (Hairer, Norsett & Wanner II.4) in lanes that start an interval."""
     width, inner = LANES * s.size, LANES * s.states
     k, f, M, H = s.k, s.f, s.M, s.H
     x, y = s.buffer[LANES:], s.y
@@ -545,8 +545,10 @@ def pending(s: Lanes) -> int:
 
 
 def passed(s: Lanes) -> None:
-    """Move lanes with accepted steps to their new states. At the end of an interval, start the next one or the next
-    run."""
+    """Move lanes with accepted steps to their new states.
+
+    At the end of an interval, start the next one or the next run.
+    """
     width = LANES * s.size
     y, z, k, f, M = s.y, s.end_y, s.k, s.k[s.stages * width :], s.M
     tiled(s.took, M, s.size)

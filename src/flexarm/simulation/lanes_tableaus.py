@@ -25,7 +25,7 @@ class Explicit:
     c : times of the stages, of the end, and of the further stages for interpolation
     a : rows of the stages but the first
     b : row of the end
-    errors : rows of the estimates of the error: one, or two, the second of which smooths the first; none with fixed
+    errors : rows of the error estimates: one, or two, where the second smooths the first; none with fixed
     steps
     between : rows of the further stages for interpolation
     dense : rows of the interpolating polynomial; see `hermite`

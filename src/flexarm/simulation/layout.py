@@ -17,8 +17,7 @@ RIDING = ("work", "dissipated")
 @final
 @dataclass(frozen=True)
 class Layout:
-    """Positions of the parts of a run's state: q, qd, the input's memory z, the drives' states s, and quadrature
-    states.
+    """Positions of the parts of a run's state: q, qd, the input's memory z, drives' states s, quadrature states.
 
     After u follow the rates of the input's memory, and the exogenous inputs w.
 

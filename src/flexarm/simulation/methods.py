@@ -153,8 +153,7 @@ def _slope(model: Model, q: Array) -> Array:
 
 
 def _slope_with_elements(model: Model, q: Array) -> Array:
-    """Return the state matrix of an arm with friction, motors and other elements that have their own slopes and
-    states."""
+    """Return the state matrix of an arm with friction, motors and other elements with slopes and states."""
     n, m = model.nv, len(model.inputs)
     count = 2 * n + len(model.states)
     names = [name for name in ("q", "qd", "s") if name != "s" or model.states]
@@ -230,8 +229,9 @@ def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rto
 
 
 def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
-    """Return the absolute tolerances of a state's numbers. Quadrature states have infinite ones and do not control
-    steps.
+    """Return the absolute tolerances of a state's numbers.
+
+    Quadrature states have infinite ones and do not control steps.
 
     Where parts make contact, powers come in bursts that a step which follows only the motion may miss. All numbers then
     have the same tolerance.

@@ -97,8 +97,10 @@ def _sealed(path: str | PathLike[str]) -> bool:
 
 
 def _rewritten(path: str | PathLike[str]) -> bytes:
-    """Return a file's content after a process with limits has read and rewritten it. Raises `ValueError` if that
-    fails."""
+    """Return a file's content after a process with limits has read and rewritten it.
+
+    Raises `ValueError` if that fails.
+    """
     try:
         return child_process.answer(rewrite.__file__, os.path.abspath(path), patience=PATIENCE)
     except child_process.RefusedError as error:

@@ -65,7 +65,7 @@ class _Compiled(Input):
     """A part whose values a kernel of t, or of t, q, qd, computes."""
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u of an arm that stands still."""
+        """Return u at times t if the arm stays at q, qd."""
         return self.while_still(model, t, q, qd)
 
     def kernel(self, model: Model) -> LiftedKernel:

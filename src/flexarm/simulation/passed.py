@@ -21,8 +21,7 @@ NEEDED = ("q", "qd")
 @final
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """States at times t (times,): q (times, nq), qd (times, nv), drives' states s, the law's memory z, exogenous inputs
-    w.
+    """States at times t (times,): q (times, nq), qd (times, nv), drives' states s, the law's memory z, inputs w.
 
     w is None without exogenous inputs.
     """
@@ -64,8 +63,9 @@ def _between(t: Array, *parts: Array) -> Any:
 
 
 def _sampled(model: Model, law: Law, period: float, t: Array, q: Array, qd: Array, s: Array, w: Array | None) -> Array:
-    """Return the memory at the last sample before or at each time. With measured accelerations it includes the previous
-    u.
+    """Return the memory at the last sample before or at each time.
+
+    With measured accelerations it includes the previous u.
 
     See `ClosedLoop`.
     """

@@ -28,8 +28,7 @@ intervals, the state after them, the number of the run's times at which the stat
 @final
 @dataclass(frozen=True)
 class Recorded:
-    """A variable of a result with recorded signals of a controller: its name, the names of its signals, and its
-    unit."""
+    """A variable of a result with recorded signals of a controller: its name, its signals' names, and its unit."""
 
     name: str
     signals: tuple[str, ...]
@@ -157,8 +156,7 @@ class Input(ABC):
         return None
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return signals (times, k) that the solver follows if the arm stays at q, qd, for a search for pulses before
-        the run.
+        """Return signals (times, k) that the solver follows if the arm stays at q, qd, to find pulses before the run.
 
         There are no columns if nothing is known before a run, if u is constant between jumps, or if u comes from
         Python.

@@ -196,8 +196,10 @@ class Race:
         return EVALUATIONS * self._fastest * length * self._cost
 
     def _ahead(self, t: float, x: Array, times: Array) -> tuple[Array, int, float, Array]:
-        """Integrate with the implicit method as long as it is faster. Return its rows, steps, and last time and
-        state."""
+        """Integrate with the implicit method as long as it is faster.
+
+        Return its rows, steps, and last time and state.
+        """
         plan, layout, end = self._plan, self._layout, float(times[-1])
         residual = self._residual()
         if self._stepping is None:

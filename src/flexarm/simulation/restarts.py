@@ -1,4 +1,4 @@
-"""Times at which a run starts anew because a function of time changes fast, and changes that a run missed."""
+"""Times at which a run restarts because a function of time changes fast, and changes that a run missed."""
 
 from itertools import pairwise
 
@@ -46,7 +46,7 @@ def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Arra
 
 
 def missed(plan: Plan, layout: Layout, times: Array, x: Array) -> Array:
-    """Return the times at which a completed run should have started anew to see its Python functions of time.
+    """Return the times at which a completed run should have restarted to see its Python functions of time.
 
     A function of the state is evaluated only at the times of the result, where the state is known.
     """

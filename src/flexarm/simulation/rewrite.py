@@ -1,4 +1,4 @@
-"""A separate process that reads an untrusted NetCDF file and writes its content anew.
+"""A separate process that reads an untrusted NetCDF file and writes its content to a new file.
 
 `python rewrite.py FILE` writes the new file to standard output, or ends with status 3 and one line with the reason. A
 damaged file can cause infinite loops, huge allocations or crashes in HDF5. In this process they do no harm. Slow

@@ -194,8 +194,10 @@ class Plan:
 
     @property
     def strange(self) -> bool:
-        """True if the last state that was tried has diverged. While contacts are watched, NaN is not a sign of
-        divergence."""
+        """True if the last state that was tried has diverged.
+
+        While contacts are watched, NaN is not a sign of divergence.
+        """
         size = np.abs(self.buffer[: 1 + self.states])
         return not (size.max() if self._watched is None else np.nanmax(size)) < DIVERGED
 
@@ -242,8 +244,10 @@ class Plan:
         self.shared.look = look
 
     def end(self, t: float) -> None:
-        """Set the end of the interval. Inputs are evaluated only before t, so that a jump at t is seen from the
-        left."""
+        """Set the end of the interval.
+
+        Inputs are evaluated only before t, so that a jump at t is seen from the left.
+        """
         self.shared.last = np.nextafter(t, -np.inf)
 
     def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
@@ -264,8 +268,7 @@ class Plan:
 
 
 def stage_of(kernel: LiftedKernel) -> tuple[Address, Address, Any]:
-    """Return the stage that evaluates a kernel of t, or of t and the state; its data, and objects that must stay
-    alive."""
+    """Return the stage of a kernel of t, or of t and the state; its data, and objects that must stay alive."""
     code, constants = kernel.code, kernel.constants
     known = code.facts["n_in"] - len(constants)
     given = np.concatenate([np.zeros(known), constants])
@@ -279,8 +282,7 @@ loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, rk4, gr
 
 @dataclass
 class Evaluated:
-    """Data of the stage `evaluated`: a kernel's address, its number of arguments from the buffer, and all its
-    arguments."""
+    """Data of the stage `evaluated`: a kernel's address, its number of buffer arguments, and all its arguments."""
 
     kernel: int
     known: int

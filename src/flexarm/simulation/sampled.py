@@ -114,8 +114,10 @@ class Sampled:
             seen = () if function.sensors is None else model.output_names(function.sensors)
 
             def passed(t: Any, u: Column, y: Column, *_: Column) -> tuple[Column, list[Column]]:
-                """Return the command of a Python controller, which takes the place of q; its readings take the place of
-                qd."""
+                """Return the command of a Python controller.
+
+                The command takes the place of q, and its readings take the place of qd.
+                """
                 if seen:
                     show("measured", y, seen, "as the sensors'")
                 return u, []
@@ -245,8 +247,10 @@ class SampledFeedback(Input):
 
     @cached_property
     def kernel(self) -> LiftedKernel:
-        """Compiled law (t, q, qd, s, z, noise, qdd) -> (u, next z). After a Python controller, u replaces q and s is
-        absent."""
+        """Compiled law (t, q, qd, s, z, noise, qdd) -> (u, next z).
+
+        After a Python controller, u replaces q and s is absent.
+        """
         if self.function:
             return kernel(self.law, self.model, self.name, behind=self.behind)
         return kernel(self.law, self.model, self.name, len(self.model.states))
@@ -264,8 +268,10 @@ class SampledFeedback(Input):
         return Ahead(self.held, plan, solver, times, x)
 
     def in_lanes(self, model: Model) -> InLanes | None:
-        """Return the law for SIMD batches, called for all lanes at each sample. None for Python or measured
-        accelerations."""
+        """Return the law for SIMD batches, called for all lanes at each sample.
+
+        None for Python or measured accelerations.
+        """
         if self.function or self.law.accelerates:
             return None
         return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)

@@ -86,8 +86,7 @@ class Stretch:
 
 
 def available(method: str) -> tuple[str, str]:
-    """Return the method, or a similar one of SciPy if CyRK cannot be loaded, and the reason ("" if CyRK can be
-    loaded)."""
+    """Return the method, or a similar one of SciPy if CyRK cannot be loaded, and the reason (or "")."""
     if method not in CYRK:
         return method, ""
     try:

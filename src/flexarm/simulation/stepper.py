@@ -224,8 +224,9 @@ class Stepper:
     # -- the plant
 
     def step(self, u: Any, w: Any = None) -> Array:
-        """Advance by a period with constant u and w. Return the state (q, qd): (2n,), or (N, 2n) of N plants, a new
-        array.
+        """Advance by a period with constant u and w.
+
+        Return the state (q, qd): (2n,), or (N, 2n) of N plants, a new array.
 
         On a free base the state has nq + nv numbers. States of drives, if the arm has some, follow qd. They begin at
         zero.

@@ -320,8 +320,7 @@ def proper(s: Step, k: Floats) -> None:
 
 
 def scaled(s: Step, h: float) -> None:
-    """Compute the squared effect of a unit error of each unknown rate on q, v and z in a step, relative to the
-    tolerance."""
+    """Compute the squared effect of a unit error of each rate on q, v and z in a step, relative to the tolerance."""
     m, pose, behind = s.m, s.pose, s.n - s.pose
     for i in range(m):
         j = i if i < pose else behind + i
@@ -487,8 +486,10 @@ def begin(s: Step, t0: float) -> int:
 
 
 def accelerated(s: Step) -> float:
-    """Compute the first rates from the last ones by the last mass matrix. Return the remaining squared error, as in
-    `size`."""
+    """Compute the first rates from the last ones by the last mass matrix.
+
+    Return the remaining squared error, as in `size`.
+    """
     m, width, left = s.m, s.width, 1.0
     first, e, r = s.k[s.stages * width :], s.w, s.w[width:]
     scaled(s, s.h)

@@ -98,8 +98,7 @@ def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes
 
 
 def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, tuple[Deviations, ...]] | None:
-    """Return the pole of the fastest growth, the coordinate that it moves most, and the deviations; None if none
-    grows."""
+    """Return the pole of fastest growth, the coordinate that it moves most, and the deviations, or None."""
     phases = loop.cycle(0.0, x)
     if loop.model.arm.touches:
         _check_sides(loop, x, phases[0].u)
