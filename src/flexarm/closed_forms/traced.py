@@ -44,8 +44,7 @@ class Traced:
     Attributes
     ----------
     coordinates, rates : symbols of the coordinates, in the model's order, and of the rates
-    stand_ins, stand_in_rates : symbols of tip functions, then of a free base's attitude; symbols of the tip functions'
-    rates
+    stand_ins, stand_in_rates : symbols of tip functions, then of a base's attitude; symbols of the tip functions' rates
     stations : position on its link, from 0 to 1, of a stand-in that is not at the tip, by its suffix ("2_p1")
     functions : meanings of the symbols in f, derivatives among them
     """

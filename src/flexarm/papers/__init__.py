@@ -1,4 +1,4 @@
-"""The four papers that define the ground flexarm covers, reproduced: what each says, and what comes out here."""
+"""Reproductions of the four papers that set flexarm's scope, with the verdict on each of their claims."""
 
 from flexarm.papers.verdicts import PAPERS, Paper, papers
 

@@ -1,4 +1,4 @@
-"""Pictures made of panels, as the papers have them."""
+"""Figures made of panels, in the layout of the papers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from flexarm.plots import save_figure
 @final
 @dataclass(frozen=True)
 class Curve:
-    """A line of a picture, as the house style has it; one without a label stays out of the legend."""
+    """Line of a figure in the house style. A line without a label is left out of the legend."""
 
     x: np.ndarray
     y: np.ndarray
@@ -24,7 +24,7 @@ class Curve:
 @final
 @dataclass(frozen=True)
 class Panel:
-    """A part of a picture; limits are those of the vertical axis."""
+    """Part of a figure. The limits are those of the vertical axis."""
 
     title: str
     label: str
@@ -37,7 +37,7 @@ class Panel:
 def draw(
     folder: Path, name: str, columns: int, size: tuple[float, float], panels: list[Panel], below: str = "time [s]"
 ) -> None:
-    """Panels row by row into `{name}.svg`; `below` stands under the last row."""
+    """Draw panels row by row into `{name}.svg`. `below` labels the horizontal axes of the last row."""
     figure = style.figure(*size, layout="constrained")
     axes = figure.subplots(len(panels) // columns, columns, squeeze=False)
     for i, (at, panel) in enumerate(zip(axes.ravel(), panels, strict=True)):
@@ -49,7 +49,7 @@ def draw(
         at.set_yscale(panel.yscale)
         if panel.limits:
             at.set_ylim(*panel.limits)
-        told = i > 0 and len(panel.curves) == len(panels[0].curves)  # the first panel's legend serves those like it
+        told = i > 0 and len(panel.curves) == len(panels[0].curves)  # panels like the first share its legend
         if not told and any(curve.label for curve in panel.curves):
             at.legend()
     for at in axes[-1]:

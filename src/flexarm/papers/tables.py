@@ -1,4 +1,4 @@
-"""The parts and claims of a paper as tables, for the terminal and in Markdown."""
+"""Parts and claims of a paper as tables for the terminal and in Markdown."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from flexarm.papers.verdicts import VERDICTS, Claim, Part
 
 
 def overview(parts: Sequence[Part]) -> Any:
-    """Part by part, for the terminal."""
+    """Return a table of the parts for the terminal."""
     from rich.table import Table
 
     drawn = Table("where", "what", "verdict", "our figure", box=None, padding=(0, 2, 0, 0))
@@ -18,7 +18,7 @@ def overview(parts: Sequence[Part]) -> Any:
 
 
 def details(parts: Sequence[Part]) -> Any:
-    """Claim by claim, for the terminal."""
+    """Return a table of the claims for the terminal."""
     from rich.table import Table
 
     drawn = Table("where", "the paper says", "printed", "ours", "verdict", "note", show_lines=True)
@@ -28,7 +28,10 @@ def details(parts: Sequence[Part]) -> Any:
 
 
 def markdown(parts: Sequence[Part], figures: str = "") -> str:
-    """Both tables and the corrections in Markdown; `figures` is the folder of the pictures as the page sees it."""
+    """Return both tables and the corrections in Markdown.
+
+    `figures` is the folder of the figures relative to the page.
+    """
     rows = [("where", "what", "verdict", "our figure"), ("---",) * 4]
     for part in parts:
         picture = f"[figure]({figures}{part.figure})" if part.figure else ""
@@ -41,18 +44,18 @@ def markdown(parts: Sequence[Part], figures: str = "") -> str:
 
 
 def counted(parts: Sequence[Part]) -> str:
-    """How many claims of the paper have which verdict, in words."""
+    """Return the number of claims of the paper with each verdict, as text."""
     counts = Counter(claim.verdict for part in parts if not part.study for claim in part.claims)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
 def claims(parts: Sequence[Part]) -> list[Claim]:
-    """All claims in order."""
+    """Return all claims in order."""
     return [claim for part in parts for claim in part.claims]
 
 
 def remark(claim: Claim) -> str:
-    """The correction and the note."""
+    """Return the correction and the note."""
     return " ".join(filter(None, (claim.correction and f"Corrected: {claim.correction}", claim.note)))
 
 

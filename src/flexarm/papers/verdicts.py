@@ -1,8 +1,8 @@
-"""What a paper says, what a run of ours gives, and the verdict that follows from the two by computation.
+"""Claims of papers, the results for them here, and the verdicts computed from both.
 
-A paper is a package of its own below this one: `compute` (arms and numbers), `claims` (what the paper says beside
-those numbers), `figures` (pictures); its `reproduce(folder)` draws the pictures and returns the `Part`s of the paper
-in its order: each figure, table or numbered result that says something about an arm.
+A paper is a package below this one: `compute` (arms and numbers), `claims` (claims of the paper with those numbers),
+`figures`. Its `reproduce(folder)` draws the figures and returns the `Part`s of the paper in its order: each figure,
+table or numbered result about an arm.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,19 +21,19 @@ VERDICTS: tuple[Verdict, ...] = (
     "reproduced with a correction",
     "not reproduced",
 )
-"""From best to worst: a part of a paper has the worst of its claims."""
+"""Verdicts from best to worst. A part of a paper has the worst verdict of its claims."""
 
 
 @final
 @dataclass(frozen=True)
 class Check:
-    """A number of this run, and the range in which it must lie; NaN lies in none.
+    """A number of this run and its permitted range. NaN lies in no range.
 
     Attributes
     ----------
     value : float
     low, high : float
-        Both included.
+        Bounds, both included.
     """
 
     value: float
@@ -42,57 +42,57 @@ class Check:
 
     @property
     def met(self) -> bool:
-        """Whether the number lies in its range."""
+        """True if the number lies in its range."""
         return bool(self.low <= self.value <= self.high)
 
 
 def near(value: float, printed: float, tolerance: float) -> Check:
-    """A number against a printed one, no further off than `tolerance` (in the number's own unit)."""
+    """Return the check that a number differs from a printed one by at most `tolerance` (in the number's own unit)."""
     return Check(float(value), printed - tolerance, printed + tolerance)
 
 
 def within(value: float, printed: float, share: float) -> Check:
-    """A number against a printed one, no further off than a share of it."""
+    """Return the check that a number differs from a printed one by at most a share of it."""
     return near(value, printed, share * abs(printed))
 
 
 def below(value: float, limit: float) -> Check:
-    """A size that must not pass a limit: |value| <= limit."""
+    """Return the check |value| <= limit."""
     return Check(abs(float(value)), 0.0, limit)
 
 
 def above(value: float, limit: float) -> Check:
-    """A number that must reach a limit."""
+    """Return the check value >= limit."""
     return Check(float(value), limit, float("inf"))
 
 
 def holds(statement: bool) -> Check:
-    """A statement that this run found true or false."""
+    """Return the check that a statement is true."""
     return Check(float(bool(statement)), 1.0, 1.0)
 
 
 @final
 @dataclass(frozen=True)
 class Claim:
-    """One thing a paper says, beside ours.
+    """A claim of a paper and the result for it here.
 
     Attributes
     ----------
     where : str
-        Equation, figure, table or section, and what of it.
+        Equation, figure, table or section, with the quantity.
     says : str
-        What the paper says, in a plain sentence.
+        The paper's claim in a plain sentence.
     printed, ours : str
-        The numbers, with units; `printed` is empty where the paper prints none.
+        Numbers with units. `printed` is empty where the paper prints none.
     checks : list of Check
-        What this run gives of the thing as printed. Where nothing is printed: what our own number must satisfy all the
-        same (another method, convergence, an identity).
+        Checks of the claim as printed. Where nothing is printed, they check flexarm's number (against another method,
+        by convergence, by an identity).
     correction : str
-        What is changed in the paper's text or numbers, where something must be.
+        Change of the paper's text or numbers, where one is needed.
     corrected : list of Check
-        What this run gives with the correction.
+        Checks of the claim with the correction.
     note : str
-        One or two plain sentences: why, or what was tried.
+        One or two plain sentences with the reason, or with what was tried.
     """
 
     where: str
@@ -112,7 +112,7 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """From the checks alone: a correction counts only where the print fails without it."""
+        """Verdict by the checks alone. A correction counts only where the printed claim fails."""
         as_printed = all(check.met for check in self.checks)
         if not self.printed:
             return "no data printed" if as_printed else "not reproduced"
@@ -126,19 +126,19 @@ class Claim:
 @final
 @dataclass(frozen=True)
 class Part:
-    """A figure, table or numbered result of a paper: its claims together.
+    """Claims of a figure, table or numbered result of a paper.
 
     Attributes
     ----------
     name : str
-        As the paper calls it: "Fig. 4", "Table 1", "Theorem 1".
+        Name in the paper: "Fig. 4", "Table 1", "Theorem 1".
     says : str
-        One plain sentence for a reader who has the paper in hand and no program.
+        One plain sentence for a reader who has the paper but not the program.
     claims : list of Claim
     figure : str
-        File name of our picture of it, in the folder given to `reproduce`; empty where there is none.
+        File name of our figure in the folder given to `reproduce`, or empty.
     study : bool
-        Whether it is a study of our own beside the paper, not a part of it; it then counts for no verdict of the paper.
+        True for a study of our own, which counts for no verdict of the paper.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Part:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of its claims'."""
+        """Worst verdict of the claims."""
         return max((claim.verdict for claim in self.claims), key=VERDICTS.index)
 
 
@@ -161,7 +161,7 @@ class Paper:
     Attributes
     ----------
     name : str
-        As in `flexarm papers NAME`.
+        Name in `flexarm papers NAME`.
     title : str
     """
 
@@ -169,7 +169,7 @@ class Paper:
     title: str
 
     def reproduce(self, folder: Path) -> list[Part]:
-        """Draw the figures into the folder and check the claims."""
+        """Draw the figures into the folder and return the claims."""
         run: Callable[[Path], list[Part]] = import_module(f"flexarm.papers.{self.name.replace('-', '_')}").reproduce
         return run(folder)
 
@@ -183,7 +183,7 @@ PAPERS = (
 
 
 def papers(name: str | None = None) -> tuple[Paper, ...]:
-    """All papers, or the one of this name."""
+    """Return all papers, or the one with this name."""
     chosen = tuple(paper for paper in PAPERS if name in (None, paper.name))
     if not chosen:
         known = [paper.name for paper in PAPERS]

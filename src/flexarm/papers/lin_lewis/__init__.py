@@ -1,8 +1,7 @@
 """Lin & Lewis 1994: Theorem 1, examples 4.1 to 4.4, and the inertia matrix of the appendix.
 
-The arms and numbers are in `compute`, and those of one subject each in `zeros`, `loaded`, `elastic` and `appendix`.
-What the paper says beside them is in `claims`, `claims_beam`, `claims_elastic` and `claims_rfr`. The pictures are in
-`figures`.
+The arms and numbers are in `compute`, and those of one subject each in `zeros`, `loaded`, `elastic` and `appendix`. The
+paper's claims are in `claims`, `claims_beam`, `claims_elastic` and `claims_rfr`. The figures are in `figures`.
 """
 
 from pathlib import Path
@@ -11,7 +10,7 @@ from flexarm.papers.verdicts import Part
 
 
 def reproduce(folder: Path) -> list[Part]:
-    """Draw the pictures into the folder and check what the paper says."""
+    """Draw the figures into the folder and return the claims of the paper."""
     from flexarm.papers.lin_lewis import claims, figures
 
     figures.draw(folder)

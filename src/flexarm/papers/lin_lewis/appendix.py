@@ -1,4 +1,4 @@
-"""The appendix: the inertia matrix of the arm of example 4.4 as printed, its misprints, and ours beside it."""
+"""Appendix: the printed inertia matrix of the arm of example 4.4, its misprints, and flexarm's matrix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from flexarm.shapes import FreeForm
 
 @dataclass(frozen=True)
 class State:
-    """The appendix's symbols: angles, amplitude, lengths, masses, inertias; index 0 is not used."""
+    """The appendix's symbols: angles, amplitude, lengths, masses, inertias. Index 0 is not used."""
 
     th2: float
     th3: float
@@ -33,13 +33,13 @@ class State:
 
     @property
     def angles(self) -> tuple[float, float, float, float, float]:
-        """cos and sin of th2 and of the equivalent joint angle 3, cos of their sum."""
+        """Cosine and sine of th2 and of the equivalent joint angle 3, and the cosine of their sum."""
         th3 = self.th3 + 0.5497897482078318 * self.v / self.L[2]
         return cos(self.th2), sin(self.th2), cos(th3), sin(th3), cos(self.th2 + th3)
 
 
 def printed_matrix(a: State) -> Array:
-    """M as the appendix prints it, (4, 4), misprints included; where a sign or bracket is lost, as it must read."""
+    """Return M as the appendix prints it, (4, 4), with its misprints. Lost signs and brackets are restored."""
     c2, s2, c3, s3, c23 = a.angles
     L, Lc, ms, Ix, mpd, ro, v = a.L, a.Lc, a.ms, a.Ix, a.mpd, a.ro_A, a.v
     M = np.zeros((4, 4))
@@ -104,7 +104,7 @@ def printed_matrix(a: State) -> Array:
 
 @dataclass(frozen=True)
 class Misprint:
-    """What is printed, what belongs there, and what that adds to an entry of M (numbered as the paper does)."""
+    """A misprinted term of an entry of M, with its correction. Rows and columns are numbered as in the paper."""
 
     row: int
     column: int
@@ -156,19 +156,25 @@ MISPRINTS = (
 
 
 def turning(a: State) -> Array:
-    """What M lacks because link 3 turns, in print, with th1 + th3 alone: its rate has th2 and phi(L) v / L[2] too."""
+    """Return the terms of link 3's rotation that the printed M lacks.
+
+    The printed rate of link 3 is that of th1 + th3. The full rate also has th2 and phi(L) v / L[2].
+    """
     whole = np.array([1.0, 1.0, 1.0, PHI_L / a.L[2]])
     printed = np.array([1.0, 0.0, 1.0, 0.0])
     return a.Ix[3] * (np.outer(whole, whole) - np.outer(printed, printed))
 
 
 def corrected_matrix(a: State) -> Array:
-    """M of the appendix with its misprints put right, and with all of link 3's turning."""
+    """Return M of the appendix with its misprints corrected and with the full rotation of link 3."""
     return without()(a)
 
 
 def without(*left: Misprint, turns: bool = True) -> Callable[[State], Array]:
-    """The corrected matrix but for these misprints, and with all of link 3's turning or the printed part of it."""
+    """Return the corrected matrix with the given misprints left in.
+
+    Without `turns`, the rotation of link 3 is as printed.
+    """
 
     def matrix(a: State) -> Array:
         M = printed_matrix(a) + (turning(a) if turns else 0.0)
@@ -187,7 +193,7 @@ def _paper_shape(x: Array, derivative: int = 0) -> Array:
 
 
 def appendix_arm(a: State) -> Arm:
-    """The arm of a state, its one mode as the paper wrote it (amplitude v, not scaled)."""
+    """Return the arm of a state. Its one mode is the paper's, with amplitude v, not scaled."""
     arm = load("lin-lewis-rfr")
     shape = FreeForm(functions=[_paper_shape], scaled=False)
     ends = {i: Rigid(length=a.L[i], mass=a.ms[i], com=(a.Lc[i], 0, 0), inertia=(0, a.Ix[i], a.Ix[i])) for i in (1, 3)}
@@ -200,7 +206,7 @@ def appendix_arm(a: State) -> Arm:
 
 
 def random_state(rng: np.random.Generator) -> State:
-    """Lengths, masses and inertias of any size, a deflection of some percent."""
+    """Return a random state: lengths, masses and inertias around 1, a deflection of some percent."""
     L, Lc, ms, Ix = (tuple(x) for x in rng.uniform(0.4, 1.6, (4, 4)))
     th2, th3 = rng.uniform(-3, 3, 2)
     return State(th2, th3, rng.uniform(-0.3, 0.3), L, Lc, ms, Ix, *rng.uniform(0.3, 2.0, 2))
@@ -208,7 +214,7 @@ def random_state(rng: np.random.Generator) -> State:
 
 @cache
 def ours(seed: int) -> tuple[State, Array]:
-    """A random state, and M of our model there, (4, 4)."""
+    """Return a random state and flexarm's M there, (4, 4)."""
     rng = np.random.default_rng(seed)
     a = random_state(rng)
     return a, value(Model(appendix_arm(a)), "mass_matrix", np.array([rng.uniform(-3, 3), a.th2, a.th3, a.v]))
@@ -218,5 +224,5 @@ SEEDS = range(44, 49)
 
 
 def off(matrix: Callable[[State], Array]) -> Array:
-    """The largest relative error of each entry of a matrix beside ours, over random states, (4, 4)."""
+    """Return the largest relative error of each entry of a matrix against flexarm's over random states, (4, 4)."""
     return np.max([np.abs(matrix(a) / M - 1) for a, M in map(ours, SEEDS)], axis=0)

@@ -1,4 +1,4 @@
-"""What Lin & Lewis say, part by part, beside what comes out here."""
+"""Claims of Lin & Lewis, part by part, with the results of flexarm."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from flexarm.papers.verdicts import Claim, Part, above, below, holds
 
 
 def parts() -> list[Part]:
-    """The paper in its order, then two studies of ours."""
+    """Return the parts of the paper in its order, then two studies."""
     return [
         joint_angles(),
         elastic.turning(),
@@ -36,7 +36,7 @@ def parts() -> list[Part]:
 
 
 def joint_angles() -> Part:
-    """Section 2.2."""
+    """Return the claims of section 2.2 about joint angles."""
     second, third = loaded.turned_by_the_chord()
     claim = Claim(
         "Figs. 2, 3",
@@ -49,7 +49,7 @@ def joint_angles() -> Part:
 
 
 def input_matrix() -> Part:
-    """Section 2.4."""
+    """Return the claims of section 2.4 about the input matrix."""
     pinned, free = (compute.at_rest(name, 15)[2][:, 0] for name in ("pinned-pinned", "clamped-free"))
     slopes = np.arange(1, 16) * np.pi / compute.LENGTH
     claim = Claim(
@@ -66,7 +66,7 @@ def input_matrix() -> Part:
 
 
 def theorem_1() -> Part:
-    """On the paper's arms, each at a random state."""
+    """Return the claims of Theorem 1, each on the paper's arms at a random state."""
     names = ("rigid-two-link", "lin-lewis-beam", "lin-lewis-azimuth-elevation", "lin-lewis-rfr")
     found = [compute.theorem(name) for name in names]
     skew_26, skew_22 = max(t.skew_26 for t in found), min(t.skew_22 for t in found)
@@ -100,7 +100,7 @@ def theorem_1() -> Part:
 
 
 def example_41() -> Part:
-    """At random parameters."""
+    """Return the claim of example 4.1, at random parameters."""
     claim = Claim(
         "Example 4.1",
         "The equations of a rigid two-link arm are those of Spong & Vidyasagar (1989).",
@@ -112,7 +112,7 @@ def example_41() -> Part:
 
 
 def example_43() -> Part:
-    """Azimuth and elevation."""
+    """Return the claims of example 4.3, azimuth and elevation."""
     places = (compute.LEVEL, compute.RAISED)
     free = [compute.turret_zeros("clamped-free", q) for q in places]
     pinned = [compute.turret_zeros("pinned-pinned", q, driven) for driven in (False, True) for q in places]
@@ -166,7 +166,7 @@ def example_43() -> Part:
 
 
 def conclusion() -> Part:
-    """The zeros of all examples together."""
+    """Return the claim of section 5 about the zeros of all examples."""
     counts = (2, 5, 10, 15)
     pinned, free = ([compute.rigid_zeros(name, n) for n in counts] for name in ("pinned-pinned", "clamped-free"))
     pinned.append(compute.turret_zeros("pinned-pinned", compute.LEVEL))

@@ -1,4 +1,4 @@
-"""Section 4.2 beside ours: one flexible link; and two studies of its zeros."""
+"""Claims of section 4.2, one flexible link, and two studies of its zeros."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from flexarm.papers.lin_lewis.printed import ROUNDING, numbers, powers, printed
 from flexarm.papers.verdicts import Claim, Part, above, below, holds, near, within
 
 LISTED = "2320.64 1.87e5 3.70e5 5.92e5 1.44e6 2.99e6 5.55e6 9.47e6 1.51e7 2.31e7 3.38e7 4.79e7 6.60e7 8.88e7 1.17e8"
-"""The eigenvalues in the order of the print [1/s^2]."""
+"""Printed eigenvalues, in the order of the paper [1/s^2]."""
 ROUNDED = (1.875104, 4.695)
-"""Wave numbers beta L that give the printed zeros; the second is exactly 4.694091."""
+"""Wave numbers beta L that give the printed zeros. The exact second one is 4.694091."""
 
 
 def blocks() -> Part:
-    """What is said of the structure of M and U."""
+    """Return the claims about the structure of M and U."""
     found = {name: compute.integrals(name, 2) for name in ("pinned-pinned", "clamped-free")}
     M = {name: compute.value(compute.beam(name, 2), "mass_matrix", each.q) for name, each in found.items()}
     smallest = float(np.linalg.eigvalsh(compute.at_rest("clamped-free", 15)[0][1:, 1:]).min())
@@ -49,7 +49,7 @@ def blocks() -> Part:
 
 
 def eigenvalues() -> Part:
-    """The printed list of 15."""
+    """Return the claims about the printed list of 15 eigenvalues."""
     listed = LISTED.split()
     ours = compute.eigenvalues()
     others = list(zip(ours[2:], listed[1:2] + listed[3:], strict=True))
@@ -90,7 +90,7 @@ def eigenvalues() -> Part:
 
 
 def clamped_free() -> Part:
-    """Output: the rigid coordinate, as the paper takes it."""
+    """Return the claims about zeros with clamped-free modes. The output is the rigid coordinate, as in the paper."""
     ours, rounded = compute.rigid_zeros("clamped-free"), compute.zeros_with_rounded_roots(ROUNDED)
     pounds = compute.zeros_in_pounds_of_mass()
     claims = [
@@ -133,7 +133,7 @@ def clamped_free() -> Part:
 
 
 def pinned_pinned() -> Part:
-    """Output: the rigid coordinate, as the paper takes it."""
+    """Return the claims about zeros with pinned-pinned modes. The output is the rigid coordinate, as in the paper."""
     ours, theirs = compute.rigid_zeros("pinned-pinned"), compute.zeros_with_M_RF_halved()
     best = theirs[np.argmax(theirs.imag)]
     claims = [
@@ -159,7 +159,7 @@ def pinned_pinned() -> Part:
 
 
 def vibrations() -> Part:
-    """What the eigenvalues are said to mean."""
+    """Return the claims about the vibrations that belong to the eigenvalues."""
     share, s = compute.shares_of_the_tip(), compute.poles()
     decay = -s.real / np.abs(s)
     claims = [
@@ -184,11 +184,11 @@ def vibrations() -> Part:
     return Part("Example 4.2, vibrations", "Which modes matter, and why.", claims)
 
 
-# -- studies of ours ---------------------------------------------------------------------------------------------------
+# -- additional studies ------------------------------------------------------------------------------------------------
 
 
 def outputs() -> Part:
-    """Zeros of the hub's angle and of the tip's position in four families."""
+    """Return the study of the zeros of the hub's angle and of the tip's position in four families."""
     hub, tip = zeros.exact()
     most = {name: zeros.errors(name, zeros.COUNTS[name][-1]) for name in zeros.FAMILIES}
     slow = [zeros.errors("pinned-pinned", n)[0] for n in (10, 20)]
@@ -231,7 +231,7 @@ def outputs() -> Part:
 
 
 def halved() -> Part:
-    """An error that leads to the printed zeros, nearly."""
+    """Return the study of an error that nearly gives the printed zeros."""
     theirs = compute.zeros_with_M_RF_halved()
     best = theirs[np.argmax(theirs.imag)]
     claim = Claim(

@@ -1,4 +1,4 @@
-"""Lin & Lewis's eqs. 7 and 16 and their remark about CPU times, beside ours: what no example of theirs shows."""
+"""Claims of Lin & Lewis about eqs. 7 and 16 and about CPU times, which none of their examples shows."""
 
 from flexarm.papers.lin_lewis import elastic
 from flexarm.papers.lin_lewis.compute import apart
@@ -6,13 +6,13 @@ from flexarm.papers.lin_lewis.printed import ROUNDING, numbers
 from flexarm.papers.verdicts import Claim, Part, above, below, near, within
 
 LONGER = 3.0
-"""From which factor on something is much longer."""
+"""Factor from which on a time counts as much longer."""
 OF_OTHER_FUNCTIONS = ("clamped-mass", "polynomial")
-"""Shapes with the same conditions at the hub, made of trigonometric and hyperbolic functions and of powers."""
+"""Shapes with the same conditions at the hub, of trigonometric and hyperbolic functions and of powers."""
 
 
 def turning() -> Part:
-    """Eq. 7."""
+    """Return the claim of eq. 7."""
     ours, printed, corrected = elastic.rates_of_turning()
     claim = Claim(
         "Eq. 7",
@@ -29,7 +29,7 @@ def turning() -> Part:
 
 
 def strain() -> Part:
-    """Eq. 16."""
+    """Return the claims of eq. 16."""
     found = elastic.strain_energies()
     bending, rod = ([found[d] for d in pair] for pair in (("y", "z"), ("axial", "torsion")))
     (stretch, stretch_exact), (twist, twist_exact) = (elastic.first_frequency(d) for d in ("axial", "torsion"))
@@ -73,7 +73,7 @@ def strain() -> Part:
 
 
 def cost() -> Part:
-    """Section 3."""
+    """Return the claims of section 3 about CPU times."""
     pinned, clamped = (elastic.products_to_integrate(name) for name in ("pinned-pinned", "clamped-free"))
     ours = [elastic.our_operations(name) for name in OF_OTHER_FUNCTIONS]
     claims = [

@@ -1,4 +1,4 @@
-"""Section 4.4 and the appendix beside ours: rigid, flexible, rigid."""
+"""Claims of section 4.4 and of the appendix: an arm with a flexible link between rigid ones."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from flexarm.papers.verdicts import Check, Claim, Part, above, below, near
 
 
 def boundary_conditions() -> Part:
-    """Eqs. 28 to 32 against the constants of the appendix."""
+    """Return the claim of eqs. 28 to 32, compared with the constants of the appendix."""
     wanted = loaded.MEAN / loaded.PHI_L
     at_hub, at_tip = loaded.mean_over_tip("0"), loaded.mean_over_tip("L")
     claim = Claim(
@@ -26,7 +26,7 @@ def boundary_conditions() -> Part:
 
 
 def example_44() -> Part:
-    """The mode of the loaded beam, and what it is good for."""
+    """Return the claims about the mode of the loaded beam and its accuracy."""
     mode, rounded = loaded.of_the_exact_mode(), loaded.of_the_rounded_mode()
     left, left_rounded = (float(np.abs(found / loaded.PRINTED - 1).max()) for found in (mode, rounded))
     digits = "0.5497897 0.206651 0.151466 0.0714723".split()
@@ -72,12 +72,12 @@ def example_44() -> Part:
 
 
 SIX_DIGITS = 1e-6
-"""Some coefficients of M[1,1] and M[1,2] have no more."""
+"""Tolerance for M[1,1] and M[1,2], some of whose coefficients have six digits."""
 LACKING = "M[1,2], M[1,4], M[2,2], M[2,3], M[2,4], M[3,4] and M[4,4]"
 
 
 def appendix() -> Part:
-    """M entry by entry, at random values."""
+    """Return the claims about each entry of M, at random values."""
     as_printed, whole, no_turning = off(without(*MISPRINTS, turns=False)), off(without()), off(without(turns=False))
     right = Claim(
         "Appendix, M[1,3], M[3,3]",
@@ -105,12 +105,15 @@ def appendix() -> Part:
 
 
 def _right(errors: np.ndarray) -> int:
-    """How many of the ten entries are equal to ours."""
+    """Return the number of the ten entries that equal flexarm's."""
     return int((errors[np.triu_indices(4)] < SIX_DIGITS).sum())
 
 
 def misprint(each: Misprint, whole: np.ndarray) -> Claim:
-    """One term as printed, all else corrected; `whole` are the errors with this corrected too."""
+    """Return the claim about one printed term with all others corrected.
+
+    `whole` contains the errors with this term corrected too.
+    """
     at = (each.row - 1, each.column - 1)
     left = off(without(each))[at]
     return Claim(

@@ -1,6 +1,6 @@
-"""The arms of Lin & Lewis's examples, and the numbers that stand beside theirs.
+"""Arms of Lin & Lewis's examples, and the numbers computed for comparison with the paper's.
 
-The paper's numbers are in inches, pounds and seconds; here they become SI at the edge and go back where they are shown.
+The paper's numbers are in inches, pounds and seconds. They are converted to SI on input and converted back for display.
 Zeros of an output c q of M qdd + K q = B u are the s for which [M s^2 + K, -B; c, 0] loses rank.
 """
 
@@ -22,18 +22,18 @@ from flexarm.shapes import TipLoad, family, fitted, loaded_roots, quadrature
 Array = np.ndarray
 
 INCH = 0.0254
-"""[m]"""
+"""Inch [m]."""
 POUND = 4.4482216152605
-"""Of force [N]."""
+"""Pound of force [N]."""
 AVOIRDUPOIS = 0.45359237
-"""A pound of mass [kg]."""
+"""Pound of mass [kg]."""
 LENGTH = 47 * INCH
 EI = 4120 * POUND * INCH**2
 RHO_A = 2.54e-4 * 0.14 * POUND / INCH**2
 TIP_MASS = 0.1 * POUND / INCH
-"""0.1 lbf s^2/in; the text says lbm."""
+"""Tip mass, 0.1 lbf s^2/in [kg]. The text of the paper has lbm."""
 RATE = float(np.sqrt(EI / RHO_A) / LENGTH**2)
-"""sqrt(EI / (rho A L^4)) [1/s]: a wave number beta vibrates at beta^2 times that."""
+"""sqrt(EI / (rho A L^4)) [1/s]. A mode of wave number beta has the frequency beta^2 times this."""
 
 
 # -- arms --------------------------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ RATE = float(np.sqrt(EI / RHO_A) / LENGTH**2)
 
 @cache
 def beam(shapes: Any, modes: int, tip_mass: float = TIP_MASS) -> Model:
-    """The arm of example 4.2 with another family of shapes, number of modes and tip mass."""
+    """Return the arm of example 4.2 with another family of shapes, number of modes and tip mass."""
     arm = load("lin-lewis-beam")
     link = arm.links[0]
     body = link.body.replace(shapes=shapes, modes={"y": modes})
@@ -50,7 +50,7 @@ def beam(shapes: Any, modes: int, tip_mass: float = TIP_MASS) -> Model:
 
 @cache
 def turret(shapes: str) -> Model:
-    """The arm of example 4.3 with another family of shapes in both planes."""
+    """Return the arm of example 4.3 with another family of shapes in both planes."""
     arm = load("lin-lewis-azimuth-elevation")
     first, last = arm.links
     return Model(arm.replace(links=[first, last.replace(body=last.body.replace(shapes=shapes))]))
@@ -58,7 +58,7 @@ def turret(shapes: str) -> Model:
 
 @cache
 def rfr(shapes: str) -> Model:
-    """The arm of example 4.4 with one mode of another family of shapes."""
+    """Return the arm of example 4.4 with one mode of another family of shapes."""
     arm = load("lin-lewis-rfr")
     first, middle, last = arm.links
     body = middle.body.replace(shapes=shapes, modes={"y": 1})
@@ -66,7 +66,7 @@ def rfr(shapes: str) -> Model:
 
 
 def value(model: Model, name: str, *arguments: Any) -> Array:
-    """A quantity from its CasADi function: a model asked but a few times is not worth compiling."""
+    """Return a quantity from its CasADi function, without compilation, which a few evaluations do not repay."""
     return np.array(model.function(name)(*arguments))
 
 
@@ -74,7 +74,7 @@ def value(model: Model, name: str, *arguments: Any) -> Array:
 
 
 def linear(model: Model, q: Array | None = None) -> tuple[Array, Array, Array]:
-    """M, K and B about a configuration at rest, without gravity; the strain energy is quadratic."""
+    """Return M, K and B about a configuration at rest, without gravity. The strain energy is quadratic."""
     n = len(model.coordinates)
     q = np.zeros(n) if q is None else q
     K = value(model, "stiffness_force", np.eye(n))
@@ -82,7 +82,7 @@ def linear(model: Model, q: Array | None = None) -> tuple[Array, Array, Array]:
 
 
 def tip_row(model: Model) -> Array:
-    """The lateral position of the tip of the arm of 4.2 per coordinate, at rest: (1, n)."""
+    """Return the lateral position of the tip of the arm of 4.2 per coordinate, at rest: (1, n)."""
     body: Any = model.arm.links[0].body
     tip = model.arm.payload
     shapes = fitted(body.shapes, body, "y", TipLoad(mass=tip.mass if tip else 0.0)).basis(body.counts["y"])
@@ -91,7 +91,7 @@ def tip_row(model: Model) -> Array:
 
 @cache
 def at_rest(shapes: str, modes: int) -> tuple[Array, Array, Array, Array]:
-    """M, K, B and the tip's row of the beam of 4.2; not to be written to."""
+    """Return M, K, B and the tip's row of the beam of 4.2 as read-only arrays."""
     found = (*linear(beam(shapes, modes)), tip_row(beam(shapes, modes)))
     for each in found:
         each.flags.writeable = False
@@ -99,37 +99,40 @@ def at_rest(shapes: str, modes: int) -> tuple[Array, Array, Array, Array]:
 
 
 def squares(M: Array, K: Array, B: Array, C: Array) -> Array:
-    """s^2 of the zeros: the pencil on the null space of C, seen from where B does not reach."""
+    """Return s^2 of the zeros, from the pencil on the null space of C projected onto that of B^T."""
     N, P = linalg.null_space(C), linalg.null_space(B.T).T
     z = linalg.eigvals(P @ K @ N, -P @ M @ N)
     return z[np.argsort(np.abs(z))]
 
 
 def zeros(M: Array, K: Array, B: Array, C: Array) -> Array:
-    """Zeros s of the output C q, one of each pair +-s, by size."""
+    """Return the zeros s of the output C q, one of each pair +-s, by size."""
     return np.sqrt(squares(M, K, B, C).astype(complex))
 
 
 def rigid_zeros(shapes: str, modes: int = 2) -> Array:
-    """Zeros of the rigid coordinate of the beam of 4.2, the paper's output."""
+    """Return the zeros of the rigid coordinate of the beam of 4.2, the paper's output."""
     M, K, B, _ = at_rest(shapes, modes)
     return zeros(M, K, B, np.eye(1, modes + 1))
 
 
 def zeros_in_pounds_of_mass() -> Array:
-    """Zeros of two clamped-free modes with the tip mass as the text has it, 0.1 lbm."""
+    """Return the zeros of two clamped-free modes with the tip mass of the text, 0.1 lbm."""
     return zeros(*linear(beam("clamped-free", 2, 0.1 * AVOIRDUPOIS)), np.eye(1, 3))
 
 
 def zeros_with_rounded_roots(roots: tuple[float, float]) -> Array:
-    """Zeros of two clamped-free modes whose stiffness is beta^4 EI int phi^2 with these roots beta L."""
+    """Return the zeros of two clamped-free modes whose stiffness is beta^4 EI int phi^2 with these roots beta L."""
     M, K, B, _ = at_rest("clamped-free", 2)
     share = np.diag([1.0, *(np.array(roots) / loaded_roots(2, 0.0)) ** 2])
     return zeros(M, share @ K @ share, B, np.eye(1, 3))
 
 
 def zeros_with_M_RF_halved() -> Array:
-    """Zeros of two pinned-pinned modes with an error in M; the rigid coordinate is held, so that its column is idle."""
+    """Return the zeros of two pinned-pinned modes with M_RF halved.
+
+    The rigid coordinate is held, so its column has no effect.
+    """
     M, K, B, _ = at_rest("pinned-pinned", 2)
     halved = M.copy()
     halved[0, 1:] /= 2
@@ -138,13 +141,13 @@ def zeros_with_M_RF_halved() -> Array:
 
 
 def eigenvalues() -> Array:
-    """Of inv(M_FF) U_FF with 15 pinned-pinned modes, ascending [1/s^2]."""
+    """Return the eigenvalues of inv(M_FF) U_FF with 15 pinned-pinned modes, ascending [1/s^2]."""
     M, K, _, _ = at_rest("pinned-pinned", 15)
     return np.sort(linalg.eigvals(K[1:, 1:], M[1:, 1:]).real)
 
 
 def shares_of_the_tip() -> Array:
-    """How much each mode of the arm of 4.2 has of the tip's answer to a step of torque; the hub is free."""
+    """Return the share of each mode of the arm of 4.2 in the tip's response to a step of torque. The hub is free."""
     M, K, B, C = at_rest("clamped-mass", 10)
     omega2, V = linalg.eigh(K, M)
     share = np.abs((C @ V)[0] * (V.T @ B)[:, 0])[1:] / omega2[1:]
@@ -152,7 +155,10 @@ def shares_of_the_tip() -> Array:
 
 
 def poles() -> Array:
-    """Poles s of the vibrations of the arm of 4.2 with two modes, hub free, from the slopes of its forward dynamics."""
+    """Return the poles s of the vibrations of the arm of 4.2 with two modes and a free hub.
+
+    They come from the Jacobians of its forward dynamics.
+    """
     model = beam("clamped-free", 2)
     forward = model.function("forward_dynamics")
     x = forward.sx_in()
@@ -160,7 +166,7 @@ def poles() -> Array:
     slopes = ca.Function("slopes", x, [ca.densify(ca.jacobian(qdd, x[0])), ca.densify(ca.jacobian(qdd, x[1]))])
     to_q, to_qd = (np.array(slope) for slope in slopes(*(np.zeros(each.numel()) for each in x)))
     s = linalg.eigvals(np.block([[np.zeros((3, 3)), np.eye(3)], [to_q, to_qd]]))
-    return s[np.abs(s) > 1.0]  # the hub's own turning has 0 twice
+    return s[np.abs(s) > 1.0]  # the hub's rotation has the double pole 0
 
 
 # -- the matrices of 4.2 by the integrals of the paper -----------------------------------------------------------------
@@ -175,7 +181,10 @@ class Blocks:
 
 
 def integrals(shapes: str, modes: int) -> Blocks:
-    """rho A times the integrals of y^2 + w^2, y phi and phi phi', and the same of the tip mass, at some deflection."""
+    """Return M from the paper's integrals at some deflection.
+
+    They are rho A times the integrals of y^2 + w^2, y phi and phi phi', plus the same terms of the tip mass.
+    """
     basis = family(shapes).basis(modes)
     x, w = quadrature(basis)
     phi, end = basis.values(x), basis.values(1.0)[0]
@@ -188,18 +197,24 @@ def integrals(shapes: str, modes: int) -> Blocks:
 
 
 def outside_the_block(shapes: str, few: int, many: int) -> float:
-    """How far M_FF and U_FF of few modes are from the leading blocks of those of many, over their largest entries."""
+    """Return the difference of M_FF and U_FF of few modes from the leading blocks for many modes.
+
+    It is relative to their largest entries.
+    """
     pairs = zip(at_rest(shapes, few)[:2], at_rest(shapes, many)[:2], strict=True)
     return max(apart(b[1 : few + 1, 1 : few + 1], a[1:, 1:]) for a, b in pairs)
 
 
 def apart(found: Any, wanted: Any) -> float:
-    """The largest difference of two arrays over the largest entry of the second."""
+    """Return the largest difference of two arrays over the largest entry of the second."""
     return float(np.abs(np.subtract(found, wanted)).max() / np.abs(wanted).max())
 
 
 def textbook(x: Array, n: int, beta: float, sigma: float) -> Array:
-    """The n-th derivative of cosh - cos - sigma (sinh - sin) of beta x: eq. 32 with the clamp's two conditions."""
+    """Return the n-th derivative of cosh - cos - sigma (sinh - sin) at beta x.
+
+    This is eq. 32 with the two conditions of the clamp.
+    """
     y = beta * x
     hyperbolic = (np.cosh(y), np.sinh(y))
     circular = [(np.cos(y), np.sin(y)), (-np.sin(y), np.cos(y)), (-np.cos(y), -np.sin(y)), (np.sin(y), -np.cos(y))]
@@ -212,7 +227,7 @@ def textbook(x: Array, n: int, beta: float, sigma: float) -> Array:
 
 @dataclass(frozen=True)
 class Structure:
-    """The terms of Theorem 1 at a state: M and D of eqs. 25 and 26, D of eqs. 22 and 24, dM/dt."""
+    """Terms of Theorem 1 at a state: M and D of eqs. 25 and 26, D of eqs. 22 and 24, dM/dt."""
 
     M: Array
     D: Array
@@ -221,7 +236,10 @@ class Structure:
 
 
 def structure(model: Model, q: Array, qd: Array, qdd: Array) -> Structure:
-    """M and D of eqs. 25 and 26 from the inverse dynamics, D of eq. 22 and dM/dt from M(q): exact derivatives."""
+    """Return the terms of Theorem 1 by exact derivatives.
+
+    M and D of eqs. 25 and 26 come from the inverse dynamics, D of eq. 22 and dM/dt from M(q).
+    """
     inverse = model.function("inverse_dynamics")
     x = inverse.sx_in()
     Q = inverse(*x)
@@ -233,25 +251,25 @@ def structure(model: Model, q: Array, qd: Array, qdd: Array) -> Structure:
 
 
 def asymmetry(M_rate: Array, D: Array) -> float:
-    """How far dM/dt - 2 D is from skew, over the largest entry of D."""
+    """Return the distance of dM/dt - 2 D from a skew matrix, over the largest entry of D."""
     W = M_rate - 2 * D
     return float(np.abs(W + W.T).max() / np.abs(D).max())
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """Theorem 1 on one arm at a random state; each number is relative and zero where the theorem holds."""
+    """Errors of Theorem 1 on one arm at a random state, relative. Each is zero where the theorem holds."""
 
     off_M: float
-    """Eq. 25 against M by composite bodies."""
+    """Error of M by eq. 25 against M by composite bodies."""
     off_D: float
-    """D qd of eq. 26, from the recursion, against that of eq. 22, from M(q) alone."""
+    """Error of D qd by eq. 26, from the recursion, against that by eq. 22, from M(q)."""
     skew_26: float
     skew_22: float
 
 
 def theorem(name: str) -> Theorem:
-    """On an arm of the catalogue, in a bent configuration."""
+    """Return the errors of Theorem 1 on an arm of the catalogue, in a bent configuration."""
     model = Model(load(name))
     joints, n = len(model.inputs), len(model.coordinates)
     rng = np.random.default_rng(1)
@@ -262,7 +280,10 @@ def theorem(name: str) -> Theorem:
 
 
 def two_rigid_links() -> tuple[float, float, float]:
-    """M, D and G of three random arms against Spong & Vidyasagar (1989), section 6.4: the largest relative errors."""
+    """Return the largest relative errors of M, D and G of three random arms.
+
+    The reference is Spong & Vidyasagar (1989), section 6.4.
+    """
     rng = np.random.default_rng(41)
     arm = load("rigid-two-link")
     worst = np.zeros(3)
@@ -292,7 +313,10 @@ LEVEL, RAISED = np.zeros(6), np.array([0.0, 0.6, 0.0, 0.0, 0.0, 0.0])
 
 
 def turret_zeros(shapes: str, q: Array, slope_driven: bool = False) -> Array:
-    """Zeros of both angles; `slope_driven`: with the paper's B, where the azimuth torque works on that slope too."""
+    """Return the zeros of both angles.
+
+    With `slope_driven`, B is the paper's, where the azimuth torque also acts on the slope at the hub.
+    """
     M, K, B = linear(turret(shapes), q)
     if slope_driven:
         B = B.copy()
@@ -302,15 +326,15 @@ def turret_zeros(shapes: str, q: Array, slope_driven: bool = False) -> Array:
 
 AMPLITUDES = np.logspace(-4, -1, 7)
 RATES = (1.0, 0.1)
-"""Of the joints [rad/s]."""
+"""Rates of the joints [rad/s]."""
 
 
 @cache
 def influence(rate: float) -> Array:
-    """Median relative changes of the joints' M and velocity terms by vibrations of the barrel: (amplitudes, 2).
+    """Return the median relative changes of the joints' M and velocity terms by vibrations: (amplitudes, 2).
 
-    Both planes vibrate in their two lowest modes, joints locked, at random phases, in random shares of an amplitude
-    given over the length; the joints turn at the rate either way.
+    The barrel vibrates in the two lowest modes of each plane, of the arm with locked joints, at random phases and in
+    random shares of an amplitude per length. The joints turn at the rate in either direction.
     """
     model = turret("clamped-free")
     M, K, _ = linear(model)

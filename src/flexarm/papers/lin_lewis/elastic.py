@@ -1,6 +1,6 @@
-"""The terms that no example of the paper exercises: rates of turning (eq. 7), stretch and twist (eq. 16), cost.
+"""Terms that no example of the paper exercises: rates of rotation (eq. 7), stretch and twist (eq. 16), cost.
 
-Strain energies are integrals of the shapes, written out; the model's come from its own stiffness.
+Strain energies are compared with integrals of the shapes.
 """
 
 from functools import cache
@@ -19,9 +19,9 @@ from flexarm.papers.lin_lewis.loaded import PHI_L
 from flexarm.shapes import family, quadrature
 
 LENGTH, MASS = 0.7, 0.4
-"""Length [m] and mass [kg] of a link that bends, twists and stretches; the paper prints no numbers for such a link."""
+"""Length [m] and mass [kg] of a link that bends, twists and stretches. The paper prints no numbers for such a link."""
 POLAR = 1e-3
-"""Its moment of inertia about its axis, per length [kg m]."""
+"""Moment of inertia about the link's axis, per length [kg m]."""
 MODES = {"y": 2, "z": 1, "torsion": 3, "axial": 3}
 FAMILIES = {"y": "clamped-free", "z": "polynomial", "torsion": "polynomial", "axial": "polynomial"}
 STIFFNESS = {"y": 50.0, "z": 30.0, "torsion": 20.0, "axial": 400.0}
@@ -32,9 +32,10 @@ STIFFNESS = {"y": 50.0, "z": 30.0, "torsion": 20.0, "axial": 400.0}
 
 
 def rates_of_turning(seed: int = 7) -> tuple[Array, Array, Array]:
-    """Return the rate of link 3 of the appendix's arm by each coordinate's rate: ours, by eq. 7, with the chord's.
+    """Return the rate of link 3 of the appendix's arm per coordinate's rate.
 
-    Ours is the derivative of the model's frame at the tip, at a random state.
+    The first array is the derivative of the model's frame at the tip at a random state, the second is by eq. 7, the
+    third adds the chord's rate to eq. 7.
     """
     rng = np.random.default_rng(seed)
     state = random_state(rng)
@@ -50,7 +51,7 @@ def rates_of_turning(seed: int = 7) -> tuple[Array, Array, Array]:
 
 @cache
 def elastic_link(polar_inertia: float = POLAR) -> Model:
-    """Return one link about a joint that bends in two planes, twists and stretches."""
+    """Return a link on a joint that bends in two planes, twists and stretches."""
     body = Beam(
         length=LENGTH,
         mass=MASS,
@@ -65,12 +66,12 @@ def elastic_link(polar_inertia: float = POLAR) -> Model:
 
 
 def coordinates(model: Model, direction: str) -> list[int]:
-    """Return the positions of a direction's amplitudes."""
+    """Return the positions of a direction's amplitudes among the coordinates."""
     return [k for k, name in enumerate(model.coordinates) if name.startswith(f"link.{direction}")]
 
 
 def strain_energies(seed: int = 16) -> dict[str, tuple[float, float]]:
-    """Return the strain energy of each term of eq. 16, the model's and the integral, at random amplitudes [J]."""
+    """Return the strain energy of each term of eq. 16 by the model and by the integral, at random amplitudes [J]."""
     model, rng, found = elastic_link(), np.random.default_rng(seed), {}
     for direction, count in MODES.items():
         amplitudes = rng.uniform(-0.02, 0.02, count)
@@ -108,9 +109,9 @@ def inertia_of_twist(polar_inertia: float) -> float:
 
 
 def products_to_integrate(shapes: str, modes: int = 2) -> int:
-    """Return into how many products of elementary functions the integrals of example 4.2's M expand.
+    """Return the number of products of elementary functions in the expanded integrals of example 4.2's M.
 
-    They are those of y phi_k and phi_k phi_l, with shapes as the textbook has them.
+    The integrands are y phi_k and phi_k phi_l with the textbook's form of the shapes.
     """
     y = sp.Symbol("y", positive=True)
     if shapes == "pinned-pinned":

@@ -1,4 +1,4 @@
-"""The pictures of the reproduction of Lin & Lewis."""
+"""Figures of the reproduction of Lin & Lewis."""
 
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from flexarm.plots import save_figure
 
 
 def draw(folder: Path) -> None:
-    """All of them into the folder."""
+    """Draw all figures into the folder."""
     for name, figure in (("beam", beam()), ("zeros", families()), ("influence", influence())):
         save_figure(figure, folder / f"lin-lewis-{name}.svg")
 
 
 def beam() -> Any:
-    """Example 4.2, printed beside ours: eigenvalues, zeros with two clamped-free and with two pinned-pinned modes."""
+    """Draw example 4.2: printed and computed eigenvalues, zeros with two clamped-free and two pinned-pinned modes."""
     figure, (values, free, pinned) = _panels(1, 3, (12, 4))
     k = np.arange(1, 16)
     first, third, second, *rest = (float(x) for x in LISTED.split())
@@ -46,7 +46,7 @@ def beam() -> Any:
 
 
 def _both_ways(z: Any) -> np.ndarray:
-    """Zeros with their opposites and conjugates, each once."""
+    """Return the zeros with their opposites and conjugates, each once."""
     every = [s for x in np.asarray(z, complex) for s in (x, -x, x.conjugate(), -x.conjugate())]
     return np.unique(np.round(every, 9))
 
@@ -65,7 +65,7 @@ def _plane(axes: Any, printed: list[complex], ours: np.ndarray, title: str) -> N
 
 
 def families() -> Any:
-    """Zeros of the hub's angle and of the tip's position as the modes grow, in four families."""
+    """Draw the zeros of the hub's angle and of the tip's position against the number of modes, in four families."""
     figure, panels = _panels(2, 2, (10, 7.5), sharex=True)
     titles = ("angle of the hub: zeros +-j omega", "position of the tip: zeros +-s, the first two by size")
     for i, ((above, below), title, limits) in enumerate(zip(panels.T, titles, zeros.exact(), strict=True)):
@@ -90,7 +90,7 @@ def families() -> Any:
 
 
 def influence() -> Any:
-    """Example 4.3: how much the joints' terms change with a vibration of the barrel."""
+    """Draw the change of the joints' terms in example 4.3 against the vibration of the barrel."""
     figure, axes = _panels(1, 1, (6, 4))
     for i, rate in enumerate(compute.RATES):
         label = f"Coriolis and centrifugal terms, joints at {rate:g} rad/s"

@@ -1,4 +1,4 @@
-"""Example 4.4: the mode of a beam with a load at its tip, and the constants of the appendix that come from it."""
+"""Example 4.4: the mode of a beam with a load at its tip, and the constants of the appendix."""
 
 from collections.abc import Callable
 from math import cos, sin, sqrt
@@ -13,19 +13,19 @@ from flexarm.shapes import ClampedLoaded, loaded_roots
 
 PHI_L = 0.5497897482078318
 MEAN = 0.2748948741039159 * 0.7517462583877994
-"""Of phi over the length, from M[1,4]; 0.206651 in M[1,2]."""
+"""Mean of phi over the length, from M[1,4]. M[1,2] has 0.206651."""
 MEAN_X = PHI_L * 0.2754985845918819
-"""Of eta phi, from M[2,4]."""
+"""Mean of eta phi, from M[2,4]."""
 MEAN_SQUARE = 0.07147226535009999
 PRINTED = np.array([PHI_L, MEAN, MEAN_X, MEAN_SQUARE])
 WAVE_NUMBER = 0.910726
 """beta L of the exact mode nearest to the printed constants."""
 BETA, SIGMA = 0.912224, 1.1213
-"""With these the textbook's form has the printed constants in all their digits."""
+"""beta L and sigma with which the textbook's form has the printed constants in all their digits."""
 
 
 def constants(values: Callable[[Array], Array]) -> Array:
-    """phi(1), and the means of phi, x phi and phi^2."""
+    """Return phi(1) and the means of phi, x phi and phi^2."""
     t, w = np.polynomial.legendre.leggauss(24)
     x, w = (1 + t) / 2, w / 2
     phi = values(x)
@@ -33,29 +33,29 @@ def constants(values: Callable[[Array], Array]) -> Array:
 
 
 def load_ratio(beta: float) -> float:
-    """Tip mass over the beam's, for which beta is a wave number."""
+    """Return the tip mass over the beam's mass for which beta is a wave number."""
     c, s, C, S = cos(beta), sin(beta), np.cosh(beta), np.sinh(beta)
     return float((1 + c * C) / (beta * (s * C - c * S)))
 
 
 def of_the_exact_mode() -> Array:
-    """The constants of the clamped-loaded mode, scaled to the printed phi(L)."""
+    """Return the constants of the clamped-loaded mode, scaled to the printed phi(L)."""
     shape = ClampedLoaded(mass_ratio=load_ratio(WAVE_NUMBER)).basis(1)
     return constants(lambda x: PHI_L * shape.values(x)[:, 0])
 
 
 def of_the_rounded_mode() -> Array:
-    """The constants of eq. 32 with rounded beta L and sigma, not scaled."""
+    """Return the constants of eq. 32 with rounded beta L and sigma, not scaled."""
     return constants(lambda x: textbook(x, 0, BETA, SIGMA))
 
 
 def exact_sigma(beta: float) -> float:
-    """sigma of cosh - cos - sigma (sinh - sin) with no curvature at the tip."""
+    """Return sigma of cosh - cos - sigma (sinh - sin) with no curvature at the tip."""
     return float((np.cosh(beta) + cos(beta)) / (np.sinh(beta) + sin(beta)))
 
 
 def mean_over_tip(curvature_vanishes_at: str) -> float:
-    """Mean of phi over phi(L) by eqs. 28, 29 and 32, with eq. 30 at "0" (as printed) or at "L"."""
+    """Return the mean of phi over phi(L) by eqs. 28, 29 and 32, with eq. 30 at "0" (as printed) or at "L"."""
     if curvature_vanishes_at == "0":  # nothing but sinh - sin has phi = phi' = phi'' = 0 at the hub
         found = constants(lambda x: np.sinh(WAVE_NUMBER * x) - np.sin(WAVE_NUMBER * x))
     else:
@@ -67,15 +67,15 @@ def mean_over_tip(curvature_vanishes_at: str) -> float:
 
 
 def first_frequency(shapes: str) -> float:
-    """Of the arm of 4.4 with its joints held, by one mode of a family [rad/s]."""
+    """Return the first frequency of the arm of 4.4 with held joints, by one mode of a family [rad/s]."""
     M, K, _ = linear(rfr(shapes))
     return float(np.sqrt(linalg.eigvalsh(K[3:, 3:], M[3:, 3:])[0]))
 
 
 def exact_frequency() -> float:
-    """The same without a family [rad/s].
+    """Return the exact first frequency of the arm of 4.4 with held joints [rad/s].
 
-    What hangs on the chord turns by w / L, so it adds no more than mass at the tip: the beam is one with a tip mass.
+    The link on the chord turns by w / L and acts as a mass at the tip, so the beam is one with a tip mass.
     """
     arm: Any = load("lin-lewis-rfr")
     _, middle, hand = (link.body for link in arm.links)
@@ -85,7 +85,7 @@ def exact_frequency() -> float:
 
 
 def turned_by_the_chord() -> tuple[float, float]:
-    """How far the frames of links 2 and 3 are turned from th1 + th2, and from th1 + th2 + th3 + w / L2 [rad]."""
+    """Return the angles of the frames of links 2 and 3 minus th1 + th2 and th1 + th2 + th3 + w / L2 [rad]."""
     model = rfr("clamped-loaded")
     middle: Any = model.arm.links[1].body
     q = np.array([0.4, -0.7, 0.9, 0.05])  # the amplitude is the deflection of the tip

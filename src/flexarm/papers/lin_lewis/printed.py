@@ -1,7 +1,7 @@
-"""Numbers as the paper prints them, and ours in its manner.
+"""Printed numbers, and numbers formatted as the paper prints them.
 
-A printed number is met to one unit of its last digit: the paper cuts digits off (1.5174e7 stands there as 1.51e7) where
-others round. What must be equal is equal to `ROUNDING`.
+A printed number is met to one unit of its last digit, since the paper truncates digits (1.5174e7 is printed as 1.51e7)
+instead of rounding them. Exact equalities are checked to `ROUNDING`.
 """
 
 from decimal import Decimal
@@ -10,22 +10,22 @@ from typing import Any
 from flexarm.papers.verdicts import Check, near
 
 ROUNDING = 1e-11
-"""Of double precision, after some hundred operations."""
+"""Rounding error of double precision after some hundred operations."""
 
 
 def unit(text: str) -> float:
-    """One unit of the last digit of a printed number."""
+    """Return one unit of the last digit of a printed number."""
     exponent = Decimal(text).as_tuple().exponent
     return 10.0 ** int(exponent)
 
 
 def printed(value: float, text: str) -> Check:
-    """A number beside a printed one, to one unit of the last digit."""
+    """Return the check of a number against a printed one, to one unit of the last digit."""
     return near(value, float(text), unit(text))
 
 
 def numbers(values: Any, digits: int = 4) -> str:
-    """A list of real or complex numbers, of each conjugate pair one."""
+    """Return a list of real or complex numbers as text, with one of each conjugate pair."""
     return ", ".join(_number(complex(x), digits) for x in values if x.imag >= -1e-6 * abs(x))
 
 
@@ -38,6 +38,6 @@ def _number(x: complex, digits: int) -> str:
 
 
 def powers(x: float) -> str:
-    """A large number in four digits and the paper's notation: 1.873e5."""
+    """Return a large number as text with four digits in the paper's notation: 1.873e5."""
     mantissa, exponent = f"{x:.3e}".split("e")
     return f"{mantissa}e{int(exponent)}"

@@ -5,10 +5,10 @@ compute             the Canadarm's slew, by the recursion and by the dense path
 shapes              the shapes of eq. 43
 twists              the blocks of eqs. 8 to 11 and 24a
 equations           the numbered equations as printed and as corrected, as numbers
-claims_equations    what sections 2 to 5 say, beside those numbers
-claims              what sections 6 and 7 say
-rounding, faults    two studies of ours: errors against 50 digits; what breaks the dense path
-figures             the pictures
+claims_equations    the claims of sections 2 to 5
+claims              the claims of sections 6 and 7
+rounding, faults    two studies: errors against 50 digits; faults of the dense path
+figures             the figures
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ from flexarm.papers.verdicts import Part
 
 
 def reproduce(folder: Path) -> list[Part]:
-    """Draw Figs. 4 to 8 and our studies into the folder; check what the paper says, in its order."""
+    """Draw Figs. 4 to 8 and the studies' figures into the folder, and return the claims in the paper's order."""
     arm = slew()
     for draw in (figures.fig_4, figures.fig_5, figures.fig_6, figures.fig_7, figures.fig_8):
         draw(folder, arm)

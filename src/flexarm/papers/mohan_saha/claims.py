@@ -1,4 +1,4 @@
-"""What Mohan & Saha say of operations and of the Canadarm's slew (sections 6 and 7), beside what a run here gives."""
+"""Claims of Mohan & Saha about operations and the Canadarm's slew (sections 6 and 7), with the results here."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 def table_1() -> Part:
-    """The counts by the formulas, and those of our own program."""
+    """Return the claims of Table 1 about the counts, by the formulas and by flexarm's program."""
     n, m = 8, 2
     formulas = [
         ("proposed", (9874, 7699), counts.proposed(n, m)),
@@ -61,7 +61,7 @@ def table_1() -> Part:
 
 
 def section_6() -> Part:
-    """Return the claims of sections 1 and 6 about the cost, beside the operations of our own program."""
+    """Return the claims of sections 1 and 6 about the cost, with the operations of flexarm's program."""
     n, m = 8, 2
     few = [counts.cheapest(other) for other in (counts.cyril, counts.jain_rodriguez)]
     cheapest = [
@@ -140,7 +140,7 @@ def section_6() -> Part:
 
 
 def eq_43() -> Part:
-    """Eq. 43."""
+    """Return the claim of eq. 43 about the shapes."""
     free, deflection, slope = shapes.clamp()
     apart = shapes.shapes_apart()
     return Part(
@@ -163,7 +163,7 @@ def eq_43() -> Part:
 
 
 def table_2(slew: Slew) -> Part:
-    """Table 2."""
+    """Return the claims of Table 2."""
     printed = ((6.0, 7.0, 2.0), (140.0, 85.0, 95.0), (1e5, 1e5, 1e5))
     bodies = [link.body for link in slew.model.arm.links]
     ours = [[each.length, each.total_mass, each.stiffness["y"]] for each in bodies if isinstance(each, Beam)]
@@ -198,7 +198,7 @@ def table_2(slew: Slew) -> Part:
 
 
 def eq_44(slew: Slew) -> Part:
-    """Eq. 44."""
+    """Return the claim of eq. 44 about the desired motion."""
     k, T = np.array([0.075, 0.05, 0.1]), np.array([10.0, 5.0, 5.0])
     t = slew.t[:, None]
     apart = float(np.abs(slew.theta - k * (t - T / np.pi * np.sin(np.pi * t / T))).max())
@@ -222,7 +222,7 @@ def eq_44(slew: Slew) -> Part:
 
 
 def fig_4(slew: Slew) -> Part:
-    """Joints."""
+    """Return the claims about the joints in Fig. 4."""
     deviation = np.abs(slew.deviation).max(axis=0)
     ten = slew.simulated(scaled(slew.model.arm, EI=10.0)).q.values[:, : slew.m] - slew.theta
     ratio = deviation / np.abs(ten).max(axis=0)
@@ -253,7 +253,7 @@ def fig_4(slew: Slew) -> Part:
 
 
 def fig_5(slew: Slew) -> Part:
-    """Tips."""
+    """Return the claim about the tips in Fig. 5."""
     largest, static = np.abs(slew.tips).max(axis=0), np.abs(slew.quasi_static).max(axis=0)
     left = equations.lagrange_residual(slew)
     return Part(
@@ -276,7 +276,7 @@ def fig_5(slew: Slew) -> Part:
 
 
 def section_7_1(slew: Slew) -> Part:
-    """Section 7.1's choice of two modes."""
+    """Return the claim of section 7.1 about the choice of two modes."""
     largest = np.abs(slew.tips).max(axis=0)
     runs = (slew.simulated(scaled(slew.model.arm, modes=m)).deflection.values[..., 1] for m in (1, 3))
     one, three = (100 * np.abs(x - slew.tips).max(axis=0) / largest for x in runs)
@@ -301,7 +301,7 @@ def section_7_1(slew: Slew) -> Part:
 
 
 def stability(slew: Slew) -> Part:
-    """The conclusion of section 7.2."""
+    """Return the claim of section 7.2 about the numerical stability of the two paths."""
     at = rounding.along(slew)
     return Part(
         "Section 7.2",
@@ -321,7 +321,7 @@ def stability(slew: Slew) -> Part:
 
 
 def energy(slew: Slew) -> Part:
-    """Where the work goes that Fig. 7 misses."""
+    """Return the claim of section 7.2 about the work that is missing in Fig. 7."""
     result = slew.result
     work, lost = float(result.work.values.max()), float(result.dissipated.values.max())
     strain, drift = result.potential.values, float(result.attrs["energy_drift"])
@@ -346,7 +346,7 @@ def energy(slew: Slew) -> Part:
 
 
 def fig_6(slew: Slew) -> Part:
-    """Joint 1 by both paths."""
+    """Return the claims about joint 1 by both paths in Fig. 6."""
     recursion, dense = slew.both["tight"]
     ended = [float(slew.t[len(x) - 1]) if len(x) < len(slew.t) else float("inf") for x in (recursion, dense)]
     off = np.abs(recursion[:, 0] - slew.theta[: len(recursion), 0])
@@ -378,7 +378,7 @@ def fig_6(slew: Slew) -> Part:
 
 
 def fig_7(slew: Slew) -> Part:
-    """Power by both paths."""
+    """Return the claims about the power by both paths in Fig. 7."""
     desired, recursion, dense = slew.power
     rows = min(len(recursion), len(dense))
     apart = np.abs(recursion[:rows] - dense[:rows])
@@ -411,7 +411,7 @@ def fig_7(slew: Slew) -> Part:
 
 
 def fig_8(slew: Slew) -> Part:
-    """Acceleration of joint 1 by both paths."""
+    """Return the claims about the acceleration of joint 1 by both paths in Fig. 8."""
     recursion, dense = (x[:, 0] for x in slew.accelerations)
     rows = min(len(recursion), len(dense))
     apart = float(np.abs(recursion[:rows] - dense[:rows]).max())

@@ -1,4 +1,4 @@
-"""What Mohan & Saha's equations say (sections 2 to 5), beside what a run here gives: as printed, and corrected."""
+"""Claims of Mohan & Saha's equations (sections 2 to 5), checked as printed and as corrected."""
 
 from functools import cache
 
@@ -13,12 +13,12 @@ Array = np.ndarray
 
 @cache
 def canadarm(slew: Slew) -> equations.Canadarm:
-    """The Canadarm's blocks."""
+    """Return the Canadarm's blocks."""
     return equations.Canadarm(slew.model)
 
 
 def foreshortening(slew: Slew) -> Part:
-    """Eq. 1b and the sentence after it."""
+    """Return the claims of eq. 1b and of the sentence after it."""
     whole, half = equations.arc_lengths(0.1), equations.arc_lengths(0.05)
     order = [float(np.log2(a / b)) for a, b in zip(whole, half, strict=True)]
     tip, expected = equations.tip_shortening()
@@ -70,7 +70,7 @@ def foreshortening(slew: Slew) -> Part:
 
 
 def twists(slew: Slew) -> Part:
-    """Eqs. 7 to 15."""
+    """Return the claims of eqs. 7 to 15."""
     c = canadarm(slew)
     printed, exchanged = equations.slopes_of_both_planes()
     return Part(
@@ -111,7 +111,7 @@ def twists(slew: Slew) -> Part:
 
 
 def motion(slew: Slew) -> Part:
-    """Eqs. 20 to 33."""
+    """Return the claims of eqs. 20 to 33."""
     c = canadarm(slew)
     wrong, right = (equations.clamped(strain) for strain in (-1.0, 1.0))
     expected = equations.clamped_beam()
@@ -190,7 +190,7 @@ def motion(slew: Slew) -> Part:
 
 
 def factors(slew: Slew) -> Part:
-    """Eqs. 34 to 42."""
+    """Return the claims of eqs. 34 to 42."""
     c = canadarm(slew)
 
     def off(found: tuple[Array, Array]) -> float:

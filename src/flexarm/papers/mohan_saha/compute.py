@@ -19,18 +19,18 @@ from flexarm.trajectory import Cycloidal
 
 Array = np.ndarray
 Solve = Callable[..., solvers.Stretch]
-"""(plan, t0, x0, times) -> states at the times."""
+"""Function (plan, t0, x0, times) -> states at the times."""
 
 UNTIL = 10.0
 REFERENCE = Cycloidal((0.075, 0.05, 0.1), (10.0, 5.0, 5.0))
 STEP = 2.5e-3
-"""RK4 is stable to |h omega| = 2 sqrt(2), for the Canadarm 2.73 ms."""
+"""Step of RK4 [s]. For the Canadarm, RK4 is stable to |h omega| = 2 sqrt(2), which is 2.73 ms."""
 PATHS = ("forward_dynamics", "forward_dynamics_dense")
-"""The recursion of section 5, and the factors of the whole inertia matrix of section 7.2."""
+"""Functions of the recursion of section 5 and of the factors of the whole inertia matrix of section 7.2."""
 
 
 def adaptive(method: str, rtol: float, atol: float) -> Solve:
-    """A compiled solver with these tolerances."""
+    """Return a compiled solver with these tolerances."""
     return lambda plan, t0, x0, times: solvers.cyrk(method, plan, t0, x0, times, rtol, np.full(len(x0), atol))
 
 
@@ -42,7 +42,7 @@ SOLVERS: dict[str, Solve] = {
 
 
 class Slew:
-    """The slew of section 7.1: the desired motion, the rigid arm's torques, and runs by either path.
+    """Slew of section 7.1: the desired motion, the rigid arm's torques, and runs by either path.
 
     Attributes
     ----------
@@ -64,21 +64,21 @@ class Slew:
         self.theta, self.thetad, self.thetadd = np.array([np.array(motion(t)) for t in self.t]).transpose(2, 0, 1)
 
     def torques(self, t: Array) -> Array:
-        """(times, joints)."""
+        """Return the torques of the rigid arm, (times, joints)."""
         return self.drive.values(self.model, t, *(np.empty(0),) * 3)
 
     def simulated(self, arm: Arm) -> Any:
-        """The same slew of an arm with the same joints and lengths, as `simulate` gives it."""
+        """Return the result of `simulate` for the slew of an arm with the same joints and lengths."""
         return simulate(Model(arm), until=UNTIL, u=self.drive, progress=False)
 
     @cached_property
     def result(self) -> Any:
-        """The Canadarm's."""
+        """Result of the Canadarm's slew."""
         return self.simulated(self.model.arm)
 
     @cached_property
     def deviation(self) -> Array:
-        """Of the joints from eq. 44, (times, joints)."""
+        """Deviation of the joints from eq. 44, (times, joints)."""
         return self.result.q.values[:, : self.m] - self.theta
 
     @cached_property
@@ -100,7 +100,7 @@ class Slew:
     # -- both paths
 
     def run(self, path: str, solve: Solve, times: Array | None = None) -> Array:
-        """States (times, 2n) from rest, qdd by one of PATHS; fewer rows where the run fails."""
+        """Return the states (times, 2n) from rest, with qdd by one of PATHS. A run that fails has fewer rows."""
 
         def trace() -> ca.Function:
             f = self.model.function(path)
@@ -119,7 +119,7 @@ class Slew:
         return {name: [self.run(path, solve) for path in PATHS] for name, solve in SOLVERS.items()}
 
     def apart(self, name: str) -> tuple[float, float]:
-        """The largest difference of the paths by a solver, in coordinates and in rates."""
+        """Return the largest difference of the paths by a solver, in coordinates and in rates."""
         a, b = self.both[name]
         rows = min(len(a), len(b))
         d = np.abs(a[:rows] - b[:rows]).max(axis=0)
@@ -134,7 +134,7 @@ class Slew:
 
     @cached_property
     def accelerations(self) -> list[Array]:
-        """Of all coordinates, by both paths (times, n)."""
+        """Accelerations of all coordinates, by both paths (times, n)."""
         functions = [self.model.function(path) for path in PATHS]
         return [
             mapped(f, x[:, : self.n], x[:, self.n :], self.u[: len(x)])
@@ -142,23 +142,23 @@ class Slew:
         ]
 
     def first(self, happens: Array) -> float:
-        """The first time at which something is true [s]; infinity for never."""
+        """Return the first time at which a condition is true [s], or infinity."""
         return float(self.t[np.argmax(happens)]) if happens.any() else float("inf")
 
 
 @cache
 def slew() -> Slew:
-    """That of the bundled Canadarm."""
+    """Return the slew of the bundled Canadarm."""
     return Slew(Model(load("canadarm")))
 
 
 def mapped(function: Any, *arguments: Array) -> Array:
-    """A CasADi function of columns, at rows: (times, size of its value)."""
+    """Return the values of a CasADi function of columns at the rows of arrays: (times, size of its value)."""
     return np.array(function.map(len(arguments[0]))(*(x.T for x in arguments))).T
 
 
 def scaled(arm: Arm, EI: float = 1.0, modes: int | None = None, hand: float = 1.0) -> Arm:
-    """The Canadarm with other stiffness, number of modes, or mass of the last link."""
+    """Return the Canadarm with another stiffness, number of modes, or mass of the last link."""
     links = []
     for link in arm.links:
         body = link.body
@@ -170,7 +170,7 @@ def scaled(arm: Arm, EI: float = 1.0, modes: int | None = None, hand: float = 1.
 
 
 def shortened(arm: Arm) -> Arm:
-    """The arm with the foreshortening of eq. 1b, which the paper leaves out."""
+    """Return the arm with the foreshortening of eq. 1b, which the paper leaves out."""
     links = []
     for link in arm.links:
         body = link.body

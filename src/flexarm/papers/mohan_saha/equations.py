@@ -1,7 +1,7 @@
-"""Mohan & Saha's equations one by one: what the printed and the corrected ones give, as numbers.
+"""Results of Mohan & Saha's equations, one by one, as printed and as corrected.
 
-What they are held against is either independent of the package (lengths of curves, Lagrange's equations of points,
-energies that must be conserved) or the package's own, where the equation itself is the independent opinion.
+The reference is either independent of the package (lengths of curves, Lagrange's equations of points, conserved
+energies) or the package itself, where the equation is the independent result.
 """
 
 from collections.abc import Callable
@@ -23,15 +23,15 @@ from flexarm.shapes import family
 Array = np.ndarray
 
 STATE = (0.3, -0.5, 0.7), (0.08, -0.03, 0.05, 0.02, -0.01, 0.004), (0.5, -0.3, 0.4)
-"""Joint angles, amplitudes and joint rates of the Canadarm in general position, where equations are tried."""
+"""Joint angles, amplitudes and joint rates of the Canadarm in general position, at which equations are tried."""
 
 
 LENGTH, MASS, EI = 7.0, 85.0, 1e4
-"""Of `turning_link` [m, kg, N m^2]."""
+"""Length, mass and stiffness of `turning_link` [m, kg, N m^2]."""
 
 
 def turning_link(modes: int, foreshortening: bool = False) -> Model:
-    """One link about a joint: length and mass of the Canadarm's second, softer."""
+    """Return a link on a joint with the length and mass of the Canadarm's second link, but softer."""
     count, short = {"y": modes}, foreshortening
     beam = Beam(length=LENGTH, mass=MASS, EI=EI, modes=count, shapes="clamped-free", foreshortening=short)
     joint = Revolute(axis=(0.0, 0.0, 1.0))
@@ -42,7 +42,10 @@ def turning_link(modes: int, foreshortening: bool = False) -> Model:
 
 
 def arc_lengths(amplitude: float) -> tuple[float, float]:
-    """Relative change of the length of an axis bent in both planes: with the right and the printed sign in eq. 1b."""
+    """Return the relative change of the length of an axis bent in both planes.
+
+    It is given with the right and with the printed sign in eq. 1b.
+    """
     slopes = amplitude * shape(X, 2, 1)
     y, z = slopes[:, 0], 0.5 * slopes[:, 0] - 0.1 * slopes[:, 1]
     right, printed = -(y**2 + z**2) / 2, (y**2 - z**2) / 2
@@ -51,14 +54,14 @@ def arc_lengths(amplitude: float) -> tuple[float, float]:
 
 
 def tip_shortening() -> tuple[float, float]:
-    """How far the tip of a link bent by eta = (0.05, 0.01) m moves back [m]: the package's, and -int 1/2 u_y'^2."""
+    """Return the retreat of the tip of a link bent by eta = (0.05, 0.01) m [m]: the package's, and -int 1/2 u_y'^2."""
     model, eta = turning_link(2, foreshortening=True), np.array([0.05, 0.01])
     ours = float(np.array(model.function("deflections")([0.0, *eta]))[0, 0])
     return ours, -float(W @ (shape(X, 2, 1) @ eta) ** 2) / 2 / LENGTH
 
 
 def stiffening(share: float, foreshortening: bool) -> float:
-    """omega^2 of the first mode over that at rest, of a link that turns at a rate of `share` times that frequency."""
+    """Return omega^2 of the first mode over that at rest, for a link that turns at `share` times that frequency."""
     model = turning_link(1, foreshortening)
     M, k = _inertia(model), _stiffness(model)
     rate = share * np.sqrt(k / M)
@@ -68,7 +71,10 @@ def stiffening(share: float, foreshortening: bool) -> float:
 
 
 def southwell() -> float:
-    """What stiffening should be: omega^2 = omega_0^2 + (s - 1) rate^2, s = 1/2 int (1 - x^2) phi'^2 / int phi^2."""
+    """Return s in the exact stiffening omega^2 = omega_0^2 + (s - 1) rate^2.
+
+    It is s = 1/2 int (1 - x^2) phi'^2 / int phi^2.
+    """
     phi, slope = shape(X, 1)[:, 0], shape(X, 1, 1)[:, 0]
     return float(W @ ((1 - X**2) * slope**2) / 2 / (W @ phi**2))
 
@@ -85,9 +91,9 @@ def _stiffness(model: Model) -> float:
 
 
 def clamped(strain: float) -> float:
-    """Square of the frequency of `turning_link` with its hub held, strain's force times `strain` [1/s^2].
+    """Return omega^2 of `turning_link` with its hub held and the strain force multiplied by `strain` [1/s^2].
 
-    The lowest in size; negative where nothing pulls the link back.
+    It is the smallest by magnitude, and negative without a restoring force.
     """
     model = turning_link(2)
     M = np.array(model.function("mass_matrix")(np.zeros(3)))[1:, 1:]
@@ -97,14 +103,14 @@ def clamped(strain: float) -> float:
 
 
 def clamped_beam() -> float:
-    """What it should be: m^4 EI / (rho L^4) with the first root m of eq. 43."""
+    """Return the exact omega^2 of the clamped link, m^4 EI / (rho L^4) with the first root m of eq. 43."""
     return float(roots(1)[0] ** 4 * EI / (MASS * LENGTH**3))
 
 
 def lagrange(arm: Arm, count: int) -> Any:
-    """Eqs. 16 to 20 of a planar arm: (q, qd, qdd, u) -> what is left of eq. 20, and its largest term, (n, 2).
+    """Return eqs. 16 to 20 of a planar arm: (q, qd, qdd, u) -> residual of eq. 20 and its largest term, (n, 2).
 
-    From positions of points alone: T is a sum over Gauss points of each link, its derivatives are automatic.
+    T is a sum over Gauss points of each link, from their positions, with automatic derivatives.
     """
     n = len(arm.links) * (1 + count)
     q, qd, qdd = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
@@ -134,7 +140,7 @@ def lagrange(arm: Arm, count: int) -> Any:
 
 @cache
 def lagrange_residual(slew: Slew) -> float:
-    """What is left of eq. 20 at 101 times of the slew, over the largest term there was."""
+    """Return the residual of eq. 20 at 101 times of the slew, over the largest term."""
     model, some = slew.model, slice(None, None, 10)
     q, qd, u = slew.result.q.values[some], slew.result.qd.values[some], slew.u[some]
     qdd = mapped(model.function("forward_dynamics"), q, qd, u)
@@ -155,7 +161,7 @@ def denavit_hartenberg(model: Model) -> float:
 
 
 class Canadarm:
-    """The blocks A, P, M of the Canadarm at `STATE` by eqs. 8 to 11 and 24a, beside those of the package."""
+    """Blocks A, P, M of the Canadarm at `STATE` by eqs. 8 to 11 and 24a, with those of the package."""
 
     def __init__(self, model: Model):
         angles, amplitudes, rates = STATE
@@ -176,12 +182,12 @@ class Canadarm:
         return np.asarray(here.N_l @ here.N_d)
 
     def off(self, found: Array, size: Array | None = None) -> float:
-        """How far an inertia matrix is off, its entries measured by the diagonal."""
+        """Return the error of an inertia matrix, relative to the diagonal."""
         d = np.sqrt(np.diag(self.I))
         return float(np.abs((found - self.I) / np.outer(d, d)).max())
 
     def slopes_of_frames(self, n: int, step: float = 1e-6) -> list[Array]:
-        """Return the twist (6,) of each link by the rate of coordinate n, by differences of the model's frames."""
+        """Return the twist (6,) of each link per rate of coordinate n, by differences of the model's frames."""
         dq, here = step * (np.arange(len(self.q)) == n), self.model.frames(self.q)
         change = (self.model.frames(self.q + dq) - self.model.frames(self.q - dq)) / (2 * step)
         twists = []
@@ -191,13 +197,13 @@ class Canadarm:
         return twists
 
     def eq_9(self, sign: float) -> float:
-        """The velocity of O_2 less that of O_1 as joint 1 turns at 1 rad/s, less sign times a x omega, a = O_1 O_2."""
+        """Return the error of eq. 9 with `sign` times a x omega, a = O_1 O_2, as joint 1 turns at 1 rad/s."""
         first, second = self.slopes_of_frames(0)[:2]
         a = np.diff(self.model.frames(self.q)[:2, :3, 3], axis=0)[0]
         return float(np.abs(second[:3] - first[:3] - sign * np.cross(a, first[3:])).max())
 
     def eq_14(self) -> float:
-        """The largest difference between the links' twists by N_l N_d and by differences of their frames."""
+        """Return the largest difference between the links' twists by N_l N_d and by differences of their frames."""
         N = self.N_l @ self.N_d
         return max(
             float(np.abs(N[at, c][:6] - twist).max())
@@ -206,7 +212,7 @@ class Canadarm:
         )
 
     def denoc_apart(self) -> float:
-        """The largest difference of N_l N_d from the package's `denoc`, turned into the base's axes."""
+        """Return the largest difference of N_l N_d from the package's `denoc`, transformed to the base's axes."""
         frames, theirs, ends = self.model.frames(self.q), denoc(self.model, self.q), rows(self.model)
         N, off = self.N_l @ self.N_d, 0.0
         product = theirs[0] @ theirs[1]
@@ -217,9 +223,10 @@ class Canadarm:
         return off
 
     def eq_30(self, acceleration: bool, step: float = 1e-4) -> float:
-        """The links' accelerations by eq. 30 less those of their frames along a motion, over the largest.
+        """Return the error of the links' accelerations by eq. 30, relative to the largest.
 
-        The first term is N times the accelerations of the coordinates, or, as printed, times their rates.
+        The reference is differences of the frames along a motion. The first term is N times the accelerations of the
+        coordinates, or, as printed, times their rates.
         """
         ahead, here, behind = (
             self.model.frames(self.q + s * self.qd + s**2 / 2 * self.qdd) for s in (step, 0.0, -step)
@@ -236,7 +243,7 @@ class Canadarm:
         return left / size
 
     def eq_32(self, backward: Callable[[Array], Array]) -> Array:
-        """The inertia matrix by M~_i = M_i + A' M~_{i+1} `backward(A)`, A = A_{i+1,i}."""
+        """Return the inertia matrix by M~_i = M_i + A' M~_{i+1} `backward(A)`, A = A_{i+1,i}."""
         I = np.zeros_like(self.I)
         composite = np.zeros((0, 0))
         for i in reversed(range(len(self.rows))):
@@ -255,9 +262,9 @@ class Canadarm:
     def eqs_36_to_38(
         self, backward: Callable[[Array], Array] = lambda A: A, psi_of_i: bool = False
     ) -> tuple[Array, Array]:
-        """U and D by the articulated inertia M^_i = M_i + A' M-_{i+1} `backward(A)`, from the same blocks.
+        """Return U and D by the articulated inertia M^_i = M_i + A' M-_{i+1} `backward(A)`, from the same blocks.
 
-        Eq. 37 has Psi_i in Psi_ij = A_ji' Psi_i in print; `psi_of_i` takes it at its word, else it is Psi_j.
+        The printed eq. 37 has Psi_i in Psi_ij = A_ji' Psi_i, which `psi_of_i` selects. The default is Psi_j.
         """
         U, D = np.eye(len(self.I)), np.zeros_like(self.I)
         left, psi = np.zeros((0, 0)), {}
@@ -278,7 +285,7 @@ class Canadarm:
         return U, D
 
     def steps_a_to_c(self) -> float:
-        """Eqs. 39 to 41 with these factors: relative distance of qdd from the package's recursion."""
+        """Return the relative error of qdd by eqs. 39 to 41 with these factors against the package's recursion."""
         U, D = self.eqs_36_to_38()
         u = np.array([100.0, -50.0, 20.0])
         phi = (self.model.input_matrix(self.q) @ u - self.model.inverse_dynamics(self.q, self.qd, 0 * self.q))[
@@ -289,15 +296,15 @@ class Canadarm:
         return float(np.abs(qdd - expected).max() / np.abs(expected).max())
 
     def factors_apart(self) -> float:
-        """The largest distance of eqs. 36 to 38 from the factors that the package's recursion eliminates with."""
+        """Return the largest difference of eqs. 36 to 38 from the factors of the package's recursion."""
         d = np.sqrt(np.diag(self.I))
         (U, D), (mine, its) = udu(self.model, self.q, blocks=True), self.eqs_36_to_38()
         return float(max(np.abs((U - mine) * d / d[:, None]).max(), np.abs((D - its) / np.outer(d, d)).max()))
 
     def eq_33(self, coriolis: float, gamma: bool = True) -> float:
-        """phi's velocity terms, N'(M Ndot qd + gamma), less the package's, over their largest.
+        """Return the error of phi's velocity terms, N'(M Ndot qd + gamma), relative to the largest.
 
-        `coriolis` is the factor of w x u_dot in eq. 24b; Ndot is a difference along the motion.
+        `coriolis` is the factor of w x u_dot in eq. 24b. Ndot is a difference along the motion.
         """
         step, qd = 1e-6, self.qd[self.order]
         N_dot = (self.N(self.q + step * self.qd) - self.N(self.q - step * self.qd)) / (2 * step)
@@ -307,7 +314,10 @@ class Canadarm:
         return float(np.abs(N.T @ wrench - expected).max() / np.abs(expected).max())
 
     def gamma(self, coriolis: float) -> Array:
-        """Eq. 24b, a link in the plane: int rho [W; r x W; S' W] with W = w x (w x r) + coriolis (w x u_dot)."""
+        """Return gamma by eq. 24b for a planar arm.
+
+        Each link has int rho [W; r x W; S' W] with W = w x (w x r) + coriolis (w x u_dot).
+        """
         here = Blocks(self.model.arm, self.q)
         twist = here.N_l @ here.N_d @ self.qd[self.order]
         wrench = np.zeros(len(twist))
@@ -320,10 +330,10 @@ class Canadarm:
 
 
 def slopes_of_both_planes() -> tuple[float, float]:
-    """Return how far eq. 11, as printed and with its planes exchanged, is from how a link's end turns: relative.
+    """Return the relative errors of eq. 11 for the rotation of a link's end, as printed and with its planes exchanged.
 
-    The shapes differ in the two planes: one clamped-free mode along y, one polynomial along z, whose slopes at the end
-    are no equals. The turning is a difference of the model's frames.
+    The shapes differ in the two planes: one clamped-free mode along y, one polynomial along z, with different slopes at
+    the end. The rotation is a difference of the model's frames.
     """
     length, names = 1.7, {"y": "clamped-free", "z": "polynomial"}
     body = Beam(length=length, mass=3.0, EI=40.0, modes={"y": 1, "z": 1}, shapes=names)
@@ -342,9 +352,10 @@ def slopes_of_both_planes() -> tuple[float, float]:
 
 
 def spun(factor: float) -> tuple[float, float]:
-    """Relative variation of energy and angular momentum of a free spinning link, 2 w x u_dot times a factor.
+    """Return the relative variation of energy and angular momentum of a free spinning link.
 
-    In the plane this term acts on the joint alone: u_dot lies along y, w x u_dot along x, where the link cannot bend.
+    2 w x u_dot is multiplied by the factor. In the plane this term acts only on the joint: u_dot lies along y and w x
+    u_dot along x, where the link cannot bend.
     """
     model = turning_link(1)
 

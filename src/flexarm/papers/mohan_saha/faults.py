@@ -1,4 +1,4 @@
-"""A study of ours: faults put into the dense path until one of them fails as the paper's Figs. 6 to 8 show."""
+"""Study of faults in the dense path. One of them gives the failure of the paper's Figs. 6 to 8."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from flexarm.simulation import solvers
 
 Array = np.ndarray
 Dense = Callable[[Array, Array, Array], Array]
-"""qdd from q and from M and phi of eq. 31."""
+"""Function (q, M, phi) -> qdd with M and phi of eq. 31."""
 
 TOO_LONG = (2.9e-3, 2.99e-3, 3.0e-3, 3.01e-3)
-"""Steps beyond what RK4 allows for the Canadarm's fastest mode, 2.73 ms."""
+"""Steps beyond the limit of RK4 for the Canadarm's fastest mode, 2.73 ms."""
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A run with a fault: times, q, qd, qdd of joint 1, and why it ended before its time, if it did."""
+    """Run with a fault: times, q, qd, qdd of joint 1, and the reason if it ended early."""
 
     t: Array
     q: Array
@@ -35,17 +35,17 @@ class Broken:
 
     @property
     def fate(self) -> str:
-        """In words."""
+        """Outcome of the run as text."""
         return f"{self.why} at {self.t[-1]:.2f} s" if self.why else f"no failure in {UNTIL:g} s"
 
     @property
     def end(self) -> float:
-        """When it failed [s]; infinity for never."""
+        """Time of the failure [s], or infinity."""
         return float(self.t[-1]) if self.why else float("inf")
 
 
 def equations(slew: Slew) -> Kernel | At:
-    """(q, qd, u) -> phi and the columns of M, of M qdd = phi (eq. 31)."""
+    """Return the function (q, qd, u) -> phi and the columns of M, of M qdd = phi (eq. 31)."""
     model = slew.model
 
     def trace() -> ca.Function:
@@ -59,7 +59,7 @@ def equations(slew: Slew) -> Kernel | At:
 
 
 def run(slew: Slew, solve: Dense) -> Broken:
-    """The slew by RK4 with some dense solution."""
+    """Return the slew by RK4 with a dense solution."""
     n, count, at = slew.n, round(UNTIL / STEP), equations(slew).one
     u = slew.torques(np.arange(2 * count + 1) * (STEP / 2))
 
@@ -82,7 +82,7 @@ def run(slew: Slew, solve: Dense) -> Broken:
 
 
 def factored(M: Array, phi: Array) -> Array:
-    """Solution by Cholesky factors, in the precision given."""
+    """Return the solution by Cholesky factors, in the precision of M."""
     solver = linalg.lapack.sposv if M.dtype == np.float32 else linalg.lapack.dposv
     _, x, failed = solver(M, phi)
     if failed:
@@ -91,13 +91,13 @@ def factored(M: Array, phi: Array) -> Array:
 
 
 def inertia(slew: Slew) -> Callable[[Array], Array]:
-    """M(q), without the checks of `Model`."""
+    """Return M(q), without the checks of `Model`."""
     at, n = slew.model.kernel("mass_matrix").one, slew.n
     return lambda q: at(q).reshape(n, n)
 
 
 def other_blocks(slew: Slew, pairs: list[tuple[int, int]], other: Callable[[Array], Array]) -> Dense:
-    """The dense solution with the blocks I_ij of some links taken at another configuration than the rest."""
+    """Return the dense solution with the blocks I_ij of some links at another configuration."""
     own = [list(order(slew.model)[own]) for own in columns(slew.model)]
     places = [(np.ix_(own[i], own[j]), np.ix_(own[j], own[i])) for i, j in pairs]
     M_at = inertia(slew)
@@ -113,7 +113,7 @@ def other_blocks(slew: Slew, pairs: list[tuple[int, int]], other: Callable[[Arra
 
 
 def faulty(slew: Slew) -> dict[str, Dense]:
-    """Dense solutions with something wrong: in the arithmetic, or in blocks of the inertia matrix."""
+    """Return dense solutions with a fault in the arithmetic or in blocks of the inertia matrix."""
     rng = np.random.default_rng(5)
     bends, M_at = np.isin(np.arange(slew.n), slew.model.arm.flexible), inertia(slew)
 
@@ -141,19 +141,22 @@ def faulty(slew: Slew) -> dict[str, Dense]:
 
 @cache
 def failures(slew: Slew) -> dict[str, Broken]:
-    """The run with each fault."""
+    """Return the run with each fault."""
     return {name: run(slew, solve) for name, solve in faulty(slew).items()}
 
 
 def drift(slew: Slew, broken: Broken) -> float:
-    """The largest distance of joint 1 from the sound run at the same step, at the times they share [rad]."""
+    """Return the largest distance of joint 1 from the faultless run with the same step, at common times [rad]."""
     theirs = broken.q[::4, 0]
     return float(np.abs(theirs - slew.both["rk4"][0][: len(theirs), 0]).max())
 
 
 @dataclass(frozen=True)
 class Late:
-    """A run with too long a step: when joint 1's rate is off by 0.1 rad/s, and when it diverges; infinity for never."""
+    """Outcome of a run with too long a step.
+
+    `off` is the time from which joint 1's rate is off by 0.1 rad/s, `end` the time of divergence, or infinity.
+    """
 
     off: float
     end: float
@@ -164,7 +167,7 @@ class Late:
 
 @cache
 def too_long(slew: Slew) -> dict[float, tuple[Late, Late]]:
-    """By RK4 with each of TOO_LONG, by both paths."""
+    """Return the outcomes of RK4 with each of TOO_LONG, by both paths."""
     sound = slew.both["tight"][0]
 
     def late(path: str, step: float) -> Late:
@@ -178,7 +181,7 @@ def too_long(slew: Slew) -> dict[float, tuple[Late, Late]]:
 
 
 def study(slew: Slew) -> Part:
-    """What breaks the dense path."""
+    """Return the study of faults in the dense path."""
     runs, late = failures(slew), too_long(slew)
     off = {name: drift(slew, run) for name, run in runs.items()}
     shown, n = runs["deformation"], slew.n

@@ -1,4 +1,4 @@
-"""Figs. 4 to 8 of Mohan & Saha, and the pictures of our two studies."""
+"""Figs. 4 to 8 of Mohan & Saha, and the figures of the two studies."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ POWER = (-40.0, 140.0)
 
 
 def fig_4(folder: Path, slew: Slew) -> None:
-    """Angles and rates of the joints."""
+    """Draw the angles and rates of the joints."""
     q, qd = (slew.result[x].values[:, : slew.m] for x in ("q", "qd"))
     panels = []
     for i in range(3):
@@ -30,7 +30,7 @@ def fig_4(folder: Path, slew: Slew) -> None:
 
 
 def fig_5(folder: Path, slew: Slew) -> None:
-    """Tip deflections."""
+    """Draw the tip deflections."""
     panels = []
     for i in range(3):
         curves = [
@@ -42,7 +42,7 @@ def fig_5(folder: Path, slew: Slew) -> None:
 
 
 def fig_6(folder: Path, slew: Slew) -> None:
-    """Joint 1 by both paths."""
+    """Draw joint 1 by both paths."""
     recursion, dense = (x[:, 0] - slew.theta[: len(x), 0] for x in slew.both["tight"])
     curves = [Curve(slew.t[: len(recursion)], recursion, style.curve(0, linewidth=style.BROAD), "recursion")]
     curves += [Curve(slew.t[: len(dense)], dense, style.curve(1), "dense")]
@@ -50,7 +50,7 @@ def fig_6(folder: Path, slew: Slew) -> None:
 
 
 def fig_7(folder: Path, slew: Slew) -> None:
-    """Power by both paths."""
+    """Draw the power by both paths."""
     desired, *both = slew.power
     panels = [
         Panel(f"({letter}) {name}", "power [W]", _against(slew.t, power, desired), POWER)
@@ -60,7 +60,7 @@ def fig_7(folder: Path, slew: Slew) -> None:
 
 
 def fig_8(folder: Path, slew: Slew) -> None:
-    """Acceleration of joint 1 by both paths."""
+    """Draw the acceleration of joint 1 by both paths."""
     panels = [
         Panel(
             f"({letter}) {name}", ACCELERATION, [Curve(slew.t[: len(qdd)], qdd[:, 0], style.curve(0), "")], (-1.5, 1.5)
@@ -71,7 +71,7 @@ def fig_8(folder: Path, slew: Slew) -> None:
 
 
 def fault(folder: Path, slew: Slew) -> None:
-    """What Figs. 6 to 8 show where the dense path's inertia matrix contradicts itself."""
+    """Draw Figs. 6 to 8 with an inconsistent inertia matrix in the dense path."""
     bad, sound = faults.failures(slew)["deformation"], slew.both["tight"][0]
     power = np.einsum("tj,tj->t", slew.torques(bad.t), bad.qd[:, : slew.m])
     wrong = bad.q[:, 0] - np.interp(bad.t, slew.t, slew.theta[:, 0])
@@ -89,7 +89,7 @@ def fault(folder: Path, slew: Slew) -> None:
 
 
 def errors(folder: Path, slew: Slew) -> None:
-    """Rounding errors of one evaluation over modes, links, stiffness and mass."""
+    """Draw the rounding errors of one evaluation over modes, links, stiffness and mass."""
     panels = []
     for name, group in rounding.sweep(slew).items():
         at, values = np.array(list(group)), list(group.values())

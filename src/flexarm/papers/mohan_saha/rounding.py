@@ -1,4 +1,4 @@
-"""A study of ours: the rounding errors of the recursion and of the dense path, each against itself at 50 digits."""
+"""Study of the rounding errors of the recursion and of the dense path, each against itself at 50 digits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from flexarm.papers.verdicts import Claim, Part, above, below
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 State = tuple[Array, Array, Array]
-"""q, qd, u."""
+"""State and input (q, qd, u)."""
 
 
 def solved(M: Array, b: Array) -> Array:
-    """M x = b for a symmetric positive definite M, in whatever numbers they hold."""
+    """Return the solution of M x = b for a symmetric positive definite M, in the number type of the arrays."""
     M, b = M.copy(), b.copy()
     for n in reversed(range(len(b))):
         l = M[n, :n] / M[n, n]
@@ -41,12 +41,12 @@ class Rounding:
     Attributes
     ----------
     recursion, dense : float
-        Of each path against itself at 50 digits.
+        Error of each path against itself at 50 digits.
     constants : float
-        Between the two paths at 50 digits: CasADi multiplies constants while it traces, in double precision, so that
-        they belong to arms that differ in the last bit.
+        Difference between the two paths at 50 digits. CasADi multiplies constants in double precision while it traces,
+        so the paths belong to arms that differ in the last bit.
     condition : float
-        Of M scaled to a diagonal of 1, which bounds the error of Cholesky factors.
+        Condition number of M scaled to a diagonal of 1, which bounds the error of Cholesky factors.
     """
 
     recursion: float
@@ -56,7 +56,10 @@ class Rounding:
 
 
 def measured(arm: Arm, states: Iterable[State]) -> Rounding:
-    """Both paths of an arm, evaluated in double precision and at 50 digits; the dense one as in the paper."""
+    """Return the errors of both paths of an arm in double precision against 50 digits.
+
+    The dense path is the paper's.
+    """
     model = Model(arm)
     recursion, inertia, rest = (model.function(f) for f in ("forward_dynamics", "mass_matrix", "inverse_dynamics"))
     B = np.array(model.function("input_matrix")(np.zeros(len(model.coordinates))))
@@ -78,13 +81,13 @@ def measured(arm: Arm, states: Iterable[State]) -> Rounding:
 
 
 def condition(M: Array) -> float:
-    """Condition number of M scaled to a diagonal of 1."""
+    """Return the condition number of M scaled to a diagonal of 1."""
     d = np.sqrt(np.diag(M))
     return float(np.linalg.cond(M / np.outer(d, d)))
 
 
 def random_states(arm: Arm, count: int = 5, seed: int = 8) -> list[State]:
-    """Any joint angles, links bent by centimetres, moderate rates and torques."""
+    """Return states with any joint angles, links bent by centimetres, moderate rates and torques."""
     rng = np.random.default_rng(seed)
     m, n = len(arm.inputs), len(arm.coordinates)
     return [
@@ -98,26 +101,26 @@ def random_states(arm: Arm, count: int = 5, seed: int = 8) -> list[State]:
 
 
 def lengthened(arm: Arm, n: int) -> Arm:
-    """n links, the Canadarm's three in turn."""
+    """Return an arm of n links, the Canadarm's three in turn."""
     return arm.replace(links=[arm.links[i % 3].replace(name=f"link{i + 1}") for i in range(n)])
 
 
 @cache
 def along(slew: Slew) -> Rounding:
-    """At ten states of the slew."""
+    """Return the errors at ten states of the slew."""
     x = slew.both["tight"][0]
     return measured(slew.model.arm, [(x[k, : slew.n], x[k, slew.n :], slew.u[k]) for k in range(50, 1001, 100)])
 
 
 @cache
 def conditions(slew: Slew) -> Array:
-    """Condition of M along the slew, (times,)."""
+    """Return the condition number of M along the slew, (times,)."""
     return np.array([condition(M) for M in slew.model.mass_matrix(slew.both["tight"][0][:, : slew.n])])
 
 
 @cache
 def sweep(slew: Slew) -> dict[str, dict[float, Rounding]]:
-    """Over number of modes and links, stiffness, and mass of the last link, at random states."""
+    """Return the errors over numbers of modes and links, stiffness, and mass of the last link, at random states."""
     arm = slew.model.arm
     groups: dict[str, dict[float, Arm]] = {
         "modes a link": {m: scaled(arm, modes=m) for m in range(1, 7)},
@@ -134,7 +137,7 @@ def sweep(slew: Slew) -> dict[str, dict[float, Rounding]]:
 
 
 def study(slew: Slew) -> Part:
-    """Errors of one evaluation."""
+    """Return the study of the errors of one evaluation."""
     at, condition, found = along(slew), conditions(slew), sweep(slew)
     cases = [case for group in found.values() for case in group.values()]
     gain = [case.dense / case.recursion for case in cases]

@@ -1,4 +1,4 @@
-"""The shapes of Mohan & Saha's eq. 43, and points along a link at which integrals of them are taken."""
+"""Shapes of Mohan & Saha's eq. 43, and quadrature points along a link."""
 
 from functools import cache
 
@@ -16,7 +16,7 @@ X = X + 0.5
 
 @cache
 def roots(count: int) -> tuple[float, ...]:
-    """The first roots of cos m cosh m = -1, one between any two multiples of pi."""
+    """Return the first roots of cos m cosh m = -1, one between any two multiples of pi."""
     return tuple(
         float(brentq(lambda m: np.cos(m) + 1 / np.cosh(m), j * np.pi, (j + 1) * np.pi, xtol=1e-15))
         for j in range(count)
@@ -24,14 +24,14 @@ def roots(count: int) -> tuple[float, ...]:
 
 
 def printed_shape(zeta: Array, m: Array, derivative: int = 0) -> Array:
-    """Eq. 43, or its derivative with respect to zeta."""
+    """Return eq. 43, or its derivative with respect to zeta."""
     sigma = (np.sin(m) + np.sinh(m)) / (np.cos(m) + np.cosh(m))
     s, c, sh, ch = np.sin(zeta), np.cos(zeta), np.sinh(zeta), np.cosh(zeta)
     return (s + sh - sigma * (c + ch), c + ch - sigma * (sh - s), sh - s - sigma * (ch - c))[derivative]
 
 
 def shape(x: Array, count: int, derivative: int = 0) -> Array:
-    """Eq. 43 with zeta = m (1 - x), made 1 at the tip, or its derivative with respect to x: (points, modes)."""
+    """Return eq. 43 with zeta = m (1 - x), scaled to 1 at the tip, or its derivative by x: (points, modes)."""
     m, x = np.array(roots(count)), np.atleast_1d(x)
     return (-m) ** derivative * printed_shape(m * (1 - x[:, None]), m, derivative) / printed_shape(0 * m, m)
 
@@ -44,6 +44,6 @@ def clamp(count: int = 2) -> tuple[float, float, float]:
 
 
 def shapes_apart(count: int = 2) -> float:
-    """The largest distance of eq. 43, as `shape` has it, from the package's clamped-free shapes."""
+    """Return the largest difference of eq. 43 in `shape` from the package's clamped-free shapes."""
     x = np.linspace(0.0, 1.0, 101)
     return float(np.abs(shape(x, count) - family("clamped-free").basis(count).values(x)).max())

@@ -1,6 +1,6 @@
-"""The blocks of Mohan & Saha's eqs. 8 to 11 and 24a, written out from points and shapes: A, P and M of each link.
+"""Blocks A, P and M of each link by Mohan & Saha's eqs. 8 to 11 and 24a, from points and shapes.
 
-Nothing here uses the package's mechanics. Places and directions are in the base's axes, as the paper has them.
+Nothing here uses the package's mechanics. Positions and directions are in the base's axes, as in the paper.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ Array = np.ndarray
 MODES = 2
 """Number of modes of each link, in the plane."""
 ROWS, COLUMNS = 6 + MODES, 1 + MODES
-"""Numbers in a link's twist (eq. 3) and in its coordinates (eq. 5)."""
+"""Size of a link's twist (eq. 3) and number of its coordinates (eq. 5)."""
 AXIS = np.array([0.0, 0.0, 1.0])
-"""z_i of every joint."""
+"""Axis z_i of every joint."""
 
 
 def cross(a: Array) -> Array:
@@ -26,7 +26,10 @@ def cross(a: Array) -> Array:
 
 
 def eq_11(slope_y: Array, slope_z: Array, exchanged: bool = False) -> Array:
-    """Return Delta (3, 3 m) from the slopes of the shapes in both planes at the link's end; `exchanged` as printed."""
+    """Return Delta (3, 3 m) from the slopes of the shapes in both planes at the link's end.
+
+    `exchanged` gives the printed form.
+    """
     own, other = (slope_z, slope_y) if exchanged else (slope_y, slope_z)
     zeros = np.zeros_like(slope_y)
     return np.vstack([np.r_[zeros, zeros, zeros], np.r_[zeros, zeros, -other], np.r_[zeros, own, zeros]])
@@ -38,7 +41,7 @@ class Blocks:
     Attributes
     ----------
     o : (n + 1, 3)
-        Places of the joints O_i, and of the last tip.
+        Positions of the joints O_i, and of the last tip.
     R : (n, 3, 3)
         Axes of the links' undeformed parts.
     """
@@ -57,14 +60,14 @@ class Blocks:
             angle += slope @ self.d[i] / body.length
 
     def points(self, i: int) -> tuple[Array, Array, Array]:
-        """Return of link i the places r (24, 3) of points along it, the shapes S (24, 3, m) there, and their masses."""
+        """Return the positions r (24, 3) of points along link i, the shapes S (24, 3, m) there, and their masses."""
         body, phi = self.bodies[i], shape(X, MODES)
         S = np.einsum("a,pm->pam", self.R[i][:, 1], phi)
         r = np.outer(body.length * X, self.R[i][:, 0]) + S @ self.d[i]
         return r, S, body.total_mass * W
 
     def A(self, i: int) -> Array:
-        """Return A(i, i-1) by eqs. 8 to 10, for i from 1; a(i, i-1) points from O_i to O_(i-1), as eq. 9 needs it."""
+        """Return A(i, i-1) by eqs. 8 to 10, for i from 1, with the corrected a(i, i-1) from O_i to O_(i-1)."""
         body, R = self.bodies[i - 1], self.R[i - 1]
         S = np.outer(R[:, 1], shape(np.ones(1), MODES)[0])
         slope = shape(np.ones(1), MODES, 1)[0] / body.length
@@ -77,7 +80,7 @@ class Blocks:
 
     @cached_property
     def N_l(self) -> Array:
-        """Eq. 15, with A(i, j) = A(i, i-1) ... A(j+1, j)."""
+        """N_l by eq. 15, with A(i, j) = A(i, i-1) ... A(j+1, j)."""
         n = len(self.bodies)
         N_l = np.eye(ROWS * n)
         for i in range(1, n):
@@ -87,14 +90,14 @@ class Blocks:
 
     @cached_property
     def N_d(self) -> Array:
-        """Eqs. 8, 9 and 13."""
+        """N_d by eqs. 8, 9 and 13."""
         P = np.zeros((ROWS, COLUMNS))
         P[3:6, 0], P[6:, 1:] = AXIS, np.eye(MODES)
         return np.asarray(block_diag(*[P] * len(self.bodies)))
 
     @cached_property
     def M(self) -> Array:
-        """Eqs. 24a and 26, without payload and hub."""
+        """M by eqs. 24a and 26, without payload and hub."""
         return np.asarray(block_diag(*[self.mass_matrix(i) for i in range(len(self.bodies))]))
 
     def mass_matrix(self, i: int) -> Array:

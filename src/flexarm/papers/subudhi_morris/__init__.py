@@ -1,7 +1,7 @@
 """Subudhi & Morris 2002: two flexible links with elastic joints, their model and their controller.
 
-`compute`, `modes`, `written`, `gains` and `control` have the numbers. `claims`, `responses`, `tracking` and `studies`
-put the paper's sentences beside them. `figures` draws.
+`compute`, `modes`, `written`, `gains` and `control` compute the numbers. `claims`, `responses`, `tracking` and
+`studies` compare the paper's claims with them. `figures` draws.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["reproduce"]
 
 
 def reproduce(folder: Path) -> list[Part]:
-    """Draw the figures into the folder and check the claims."""
+    """Draw the figures into the folder and return the claims."""
     figures.draw_all(folder)
     paper = [*claims.parts(), *responses.parts(), *tracking.parts(), *studies.parts()]
     return [part for part in paper if not part.study] + [part for part in paper if part.study]

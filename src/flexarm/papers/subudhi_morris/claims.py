@@ -1,4 +1,4 @@
-"""What Subudhi & Morris 2002 say of their model, sections 2 and 3, beside what comes out here."""
+"""Claims of Subudhi & Morris 2002 about their model, sections 2 and 3, with the results here."""
 
 from typing import Any
 
@@ -28,15 +28,15 @@ from flexarm.papers.subudhi_morris.written import eq_59, equations_of, off_chain
 from flexarm.papers.verdicts import Check, Claim, Part, above, below, near
 
 EXACT = 1e-5
-"""Relative: 8 finite elements have the second frequency of a link to 2.3e-6."""
+"""Relative tolerance. The second frequency of a link by 8 finite elements has an error of 2.3e-6."""
 ROUNDING = 1e-9
-"""Relative, of an identity."""
+"""Relative tolerance of an identity."""
 BENT = (np.pi / 3, np.pi / 2)
 SPRINGS = (400.0, 1600.0, 6400.0)
 
 
 def parts() -> list[Part]:
-    """Table 1 and the equations."""
+    """Return the claims about Table 1 and the equations."""
     return [
         Part("Table 1", "The arm: two equal links, two equal rotors, a payload.", [table_1()]),
         Part("Eq. 2", "How a bent link turns the next one.", [eq_2()]),
@@ -66,12 +66,12 @@ def parts() -> list[Part]:
 
 
 def equal(values: Array, expected: Array, share: float = EXACT) -> list[Check]:
-    """Numbers that must be the same, each to a share of itself."""
+    """Return the checks that numbers are equal, each to a relative tolerance."""
     return [near(a / b, 1.0, share) for a, b in zip(np.ravel(values), np.ravel(expected), strict=True)]
 
 
 def table_1() -> Claim:
-    """The bundled arms have its numbers."""
+    """Return the claim that the bundled arms have the numbers of Table 1."""
     printed = {"rho": 0.2, "EI": 1.0, "l": 0.5, "I_r": 0.02, "G": 1.0, "k_s": 100.0, "M_P": 0.1, "I_P": 0.005}
     found = []
     for link in load("subudhi-morris-elastic").links:
@@ -92,7 +92,10 @@ def table_1() -> Claim:
 
 
 def eq_19() -> Claim:
-    """Bent twice as far, a link holds four times the energy; and as much as the force has done."""
+    """Return the claim of eq. 19.
+
+    The energy is proportional to the square of the deflection and equals the work of the force.
+    """
     printed, ours = modes.doubled_energy(square=False), modes.doubled_energy(square=True)
     work, whole = modes.bending_work(), modes.energy_over_work(1.0)
     return Claim(
@@ -106,7 +109,7 @@ def eq_19() -> Claim:
 
 
 def eq_20() -> Claim:
-    """The factor is there, the square is not."""
+    """Return the claim of eq. 20, which has the factor 1/2 but not the square."""
     printed, ours = modes.doubled_energy(square=False), modes.doubled_energy(square=True)
     half = modes.energy_over_work(0.5)
     return Claim(
@@ -121,7 +124,7 @@ def eq_20() -> Claim:
 
 
 def eq_2() -> Claim:
-    """The next link turns by the slope, to first order in print."""
+    """Return the claim of eq. 2: the next link turns by the slope, in print to first order."""
     way = {rotor: travel(chain_response(rotor)) for rotor in ROTORS}
     linear, exact = ({rotor: off_chain(rotor, kind) for rotor in ROTORS} for kind in (True, False))
     share, ours = (100 * off["relative"] / way["relative"] for off in (linear, exact))
@@ -154,7 +157,7 @@ def eq_42_count() -> Claim:
 
 
 def eq_62() -> Claim:
-    """A block of the inverse that does not fit."""
+    """Return the claim of eq. 62, with a block of the inverse of the wrong size."""
     left, columns, rows = eq_59()
     return Claim(
         *("Eq. 62", "The amplitudes' accelerations have H_21 g_2.", "H_21 g_2"),
@@ -169,7 +172,7 @@ def eq_62() -> Claim:
 
 
 def eq_45() -> Claim:
-    """Our recursion writes no velocity term; this derives them from the slopes of M."""
+    """Return the claim of eq. 45, from the derivatives of M, which the package's recursion does not use."""
     error = off_christoffel()
     return Claim(
         *("Eq. 45", "The velocity terms are those that the inertia matrix gives (Christoffel symbols).", "formula"),
@@ -182,7 +185,7 @@ def eq_45() -> Claim:
 
 
 def eqs_29_to_31() -> Claim:
-    """The tip's conditions, by the frequencies they lead to."""
+    """Return the claim of eqs. 29 to 31, the conditions at the tip, through their frequencies."""
     truth = by_elements(LOADS[0])
     printed, ours = modes.of_printed_conditions(LOADS[0]), frequencies(LOADS[0])
     return Claim(
@@ -198,7 +201,7 @@ def eqs_29_to_31() -> Claim:
 
 
 def eq_37() -> Claim:
-    """The shape must be clamped."""
+    """Return the claim of eq. 37, whose shape must be clamped."""
     printed, ours = (modes.root_moves(LOADS[0], which) for which in (True, False))
     return Claim(
         *("Eq. 37", "The second pair of functions in a mode is sinh and cosh.", "sinh, cosh"),
@@ -211,7 +214,7 @@ def eq_37() -> Claim:
 
 
 def eq_38() -> Claim:
-    """The shapes it makes keep the conditions at the tip."""
+    """Return the claim of eq. 38, whose shapes must meet the conditions at the tip."""
     error = max(modes.off_conditions(each) for each in LOADS)
     return Claim(
         *("Eq. 38", "The factor of the second pair of functions.", "formula"),
@@ -221,7 +224,7 @@ def eq_38() -> Claim:
 
 
 def eq_39() -> Claim:
-    """The frequency equation at the wave numbers of finite elements."""
+    """Return the claim of eq. 39, the frequency equation, at the wave numbers of finite elements."""
     printed, ours = (modes.off_eq_39(LOADS[0], which) for which in (True, False))
     return Claim(
         *("Eq. 39", "The last term of the frequency equation is 2 M_DE^2 beta^4 sinh.", "2 M_DE^2 beta^4 sinh"),
@@ -234,7 +237,7 @@ def eq_39() -> Claim:
 
 
 def eq_41() -> Claim:
-    """Frequencies of both links."""
+    """Return the claim of eq. 41 about the frequencies of both links."""
     ours, truth = (np.array([of(each) for each in LOADS]) for of in (frequencies, by_elements))
     return Claim(
         *("Eq. 41", "Frequencies of the clamped links with their loads.", ""),
@@ -245,7 +248,7 @@ def eq_41() -> Claim:
 
 
 def eq_46() -> Claim:
-    """The stiffness belongs to the whole modal mass."""
+    """Return the claim of eqs. 40 and 46. The stiffness belongs to the whole modal mass."""
     printed, ours = (
         np.array([modes.stiffness_factors(each, which) for each in LOADS]).ravel() for which in (True, False)
     )
@@ -264,7 +267,7 @@ def eq_46() -> Claim:
 
 
 def eq_47_angle() -> Claim:
-    """The cosine."""
+    """Return the claim of eq. 47 about the cosine in M_DE1."""
     truth = [link_1_in_arm("relative", angle) for angle in BENT]
     printed, ours = ([modes.bent_by(angle, which) for angle in BENT] for which in (True, False))
     return Claim(
@@ -279,7 +282,7 @@ def eq_47_angle() -> Claim:
 
 
 def eq_47_shapes() -> Claim:
-    """Two shapes, another load."""
+    """Return the claim that the shapes for the straight arm suffice, by shapes for another load."""
     error = [modes.by_shapes_of_90_degrees(rotor) for rotor in ROTORS]
     way = [travel(early(response(rotor))) for rotor in ROTORS]
     share = [100 * e / w for e, w in zip(error, way, strict=True)]
@@ -293,7 +296,7 @@ def eq_47_shapes() -> Claim:
 
 
 def eq_47_rotor() -> Claim:
-    """J_2 in I_E1."""
+    """Return the claim of eq. 47 about J_2 in I_E1."""
     carried = {rotor: link_1_in_arm(rotor) for rotor in ROTORS}
     with_J, without = frequencies(EQ_47[0]), frequencies(LOADS[0])
     return Claim(
@@ -308,7 +311,7 @@ def eq_47_rotor() -> Claim:
 
 
 def eq_48() -> Claim:
-    """The payload sits at the tip."""
+    """Return the claim of eq. 48 about the payload at the tip."""
     truth = by_elements(LOADS[1])
     printed, ours = frequencies(EQ_48), frequencies(LOADS[1])
     return Claim(
@@ -325,7 +328,7 @@ def eq_48() -> Claim:
 
 
 def eq_53() -> Claim:
-    """Which rotor it is."""
+    """Return the claim of eq. 53, which determines the kind of rotor."""
     ours, other = (off_rotor_equation(rotor) for rotor in ROTORS)
     return Claim(
         *("Eq. 53", "A rotor feels its torque and its spring, nothing else.", "J alpha'' + k_s (alpha - theta) = tau"),
@@ -336,7 +339,7 @@ def eq_53() -> Claim:
 
 
 def eq_55() -> Claim:
-    """The limit of stiff joints, with rotors and without."""
+    """Return the claim of eq. 55, the limit of stiff joints, with and without rotors."""
     stiff = {rotor: frequencies_of(rotor)[:4] for rotor in ("relative", "none")}
     springs = np.array(SPRINGS)
     four = [frequencies_of("relative", ks)[:4] for ks in SPRINGS]
@@ -355,7 +358,7 @@ def eq_55() -> Claim:
 
 
 def eq_66() -> Claim:
-    """Its inertia matrix at rest, written out by hand."""
+    """Return the claim of eq. 66 about the inertia matrix at rest, written out by hand."""
     ours, hand = starting("relative"), starting_by_hand(J)
     return Claim(
         *("Eq. 66", "The slow motion has the inertia M_11 + J.", "M_11 + J"),

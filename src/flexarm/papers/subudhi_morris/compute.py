@@ -1,6 +1,6 @@
-"""Subudhi & Morris 2002: the arms of Table 1, their runs under the torque of Fig. 4(a), and what is measured on them.
+"""Subudhi & Morris 2002: the arms of Table 1, their runs under the torque of Fig. 4(a), and measures of the runs.
 
-A coordinate is found by what the arm says of it: its joints, its amplitudes (`flexible`), its motors.
+Coordinates are found through the arm's attributes: its joints, its amplitudes (`flexible`), its motors.
 """
 
 from functools import cache
@@ -16,27 +16,32 @@ from flexarm.simulation.run import simulate
 
 Array = np.ndarray
 Rotor = Literal["none", "relative", "absolute"]
-"""A rotor's kinetic energy: by the rate of its joint (eqs. 7, 53), by its own turning in space (eq. 47), or left out
-(eq. 55)."""
+"""Model of a rotor's kinetic energy.
+
+It follows from the rate of its joint (eqs. 7, 53), or from its rotation in space (eq. 47), or is left out (eq. 55).
+"""
 
 TORQUE, PULSE, UNTIL = 0.2, 0.5, 4.0
 ROTORS: tuple[Rotor, Rotor] = ("relative", "absolute")
 DAMPING = (0.01, 0.02)
-"""Of each mode of a link, as a share of the critical one; the paper's d_ij are not printed."""
+"""Damping of each mode of a link, as a share of critical damping. The paper's d_ij are not printed."""
 KS = 100.0
 RIGID = load("subudhi-morris")
 LINK: Any = RIGID.links[0].body
 L, M, EI = LINK.length, LINK.total_mass, LINK.stiffness["y"]
 M_P, I_P, J = 0.1, 0.005, 0.02
 STILL = 1e9
-"""A rotor of this inertia does not move [kg m^2]."""
+"""Inertia of a rotor that does not move [kg m^2]."""
 
 
 # -- arms --------------------------------------------------------------------------------------------------------------
 
 
 def arm(rotor: Rotor = "relative", ks: float | None = None, shapes: tuple[Any, Any] | None = None, **body: Any) -> Arm:
-    """The paper's arm; `ks` [N m/rad] makes its joints elastic, `shapes` is for each link, `body` changes both."""
+    """Return the paper's arm.
+
+    `ks` [N m/rad] makes its joints elastic, `shapes` has one entry per link, and `body` changes both links.
+    """
     families = shapes or (LINK.shapes, LINK.shapes)
     inertia, kind = (0.0, "relative") if rotor == "none" else (J, rotor)
     links = [
@@ -50,9 +55,9 @@ def arm(rotor: Rotor = "relative", ks: float | None = None, shapes: tuple[Any, A
 
 
 def chain(rotor: Rotor, pieces: int, ks: float | None = None) -> Arm:
-    """Each link cut into short beams, clamped to one another: angles may be large.
+    """Return the arm with each link cut into short beams, clamped to one another, so that angles may be large.
 
-    A piece has two cubics, and comes nearer to its root as it bends.
+    A piece has two cubics and foreshortening.
     """
     beam = LINK.replace(length=L / pieces, modes={"y": 2}, shapes="polynomial", foreshortening=True)
     links = [
@@ -64,9 +69,9 @@ def chain(rotor: Rotor, pieces: int, ks: float | None = None) -> Arm:
 
 
 def rods(rotor: Rotor, pieces: int) -> Arm:
-    """Each link as `pieces` rigid rods (the outer two halved), between them elastic joints of EI / h.
+    """Return the arm with each link as `pieces` rigid rods (the outer two halved) and elastic joints of EI / h.
 
-    A joint's motor is so heavy that it stands still.
+    The motors of these joints are so heavy that they do not move.
     """
     h = L / pieces
     spring = Revolute(rotor_inertia=STILL, stiffness=EI / h)
@@ -80,7 +85,7 @@ def rods(rotor: Rotor, pieces: int) -> Arm:
 
 
 def model(of: Arm) -> Model:
-    """The model of an arm, traced once however often it is asked for."""
+    """Return the model of an arm. Each arm is traced once."""
     return _model(of.canonical())
 
 
@@ -93,7 +98,10 @@ def _model(written: str) -> Model:
 
 
 def run(arm: Arm, torque: float = TORQUE, samples: int = 201, until: float = 2.0, **solver: Any) -> Any:
-    """The response to the torque of Fig. 4(a): `torque` on both rotors for 0.5 s, its opposite for 0.5 s, then none."""
+    """Return the response to the torque of Fig. 4(a).
+
+    It is `torque` on both rotors for 0.5 s, its opposite for 0.5 s, then none.
+    """
     actuated: list[Any] = [link.joint for link in arm.links if not isinstance(link.joint, Fixed)]
     u = np.outer([torque, -torque, 0.0], [joint.rotor_inertia < STILL for joint in actuated])
     return simulate(
@@ -103,18 +111,18 @@ def run(arm: Arm, torque: float = TORQUE, samples: int = 201, until: float = 2.0
 
 @cache
 def response(rotor: Rotor, ks: float | None = None, damping: float = 0.0) -> Any:
-    """The response with two clamped-mass modes a link, every ms for 4 s."""
+    """Return the response with two clamped-mass modes per link, every ms for 4 s."""
     return run(arm(rotor, ks, damping=damping), samples=4001, until=UNTIL)
 
 
 @cache
 def chain_response(rotor: Rotor, ks: float | None = None, torque: float = TORQUE, pieces: int = 4) -> Any:
-    """The response of a chain of short beams, for 2 s."""
+    """Return the response of a chain of short beams, for 2 s."""
     return run(chain(rotor, pieces, ks), torque)
 
 
 def early(result: Any) -> Any:
-    """The first 2 s of a run."""
+    """Return the first 2 s of a run."""
     return result.sel(time=slice(0.0, 2.0 + 1e-9))
 
 
@@ -122,47 +130,50 @@ def early(result: Any) -> Any:
 
 
 def travel(result: Any) -> float:
-    """Length of the tip's way [mm]."""
+    """Return the length of the tip's path [mm]."""
     return 1e3 * float(np.linalg.norm(np.diff(result.tip.values, axis=0), axis=1).sum())
 
 
 def apart(a: Any, b: Any) -> Array:
-    """Distance of the tips over time [mm]."""
+    """Return the distance between the tips of two runs over time [mm]."""
     return 1e3 * np.linalg.norm(a.tip.values - b.tip.values, axis=1)
 
 
 def spring(result: Any) -> Array:
-    """Deflections of the elastic joints, link less motor [rad]."""
+    """Return the deflections of the elastic joints, link minus motor [rad]."""
     joints, motors = np.array(_model(result.attrs["arm"]).arm.springs).T
     return np.asarray(result.q.values[:, joints] - result.q.values[:, motors])
 
 
 def rms(values: Array) -> Array:
-    """Root mean square over time."""
+    """Return the root mean square over time."""
     return np.sqrt(np.mean(values**2, axis=0))
 
 
 def oscillation(result: Any) -> Array:
-    """Deviation of the link angles from their mean drift from 1 s, when the torque is gone, to 2 s, rms [rad]."""
+    """Return the rms deviation of the link angles from their mean drift, 1 s to 2 s, after the torque [rad]."""
     late = result.sel(time=slice(2 * PULSE + 1e-9, 2.0 + 1e-9))
     t, q = late.time.values, late.q.values[:, :2]
     return rms(q - np.column_stack([np.polyval(np.polyfit(t, y, 1), t) for y in q.T]))
 
 
 def mode_amplitudes(result: Any) -> Array:
-    """Largest amplitudes of the four modes within 2 s [m]."""
+    """Return the largest amplitudes of the four modes within 2 s [m]."""
     flexible = list(_model(result.attrs["arm"]).arm.flexible)
     return np.abs(early(result).q.values[:, flexible]).max(axis=0)
 
 
 def tip_deflections(result: Any, start: float = 0.0, end: float = 2.0) -> Array:
-    """Largest deflections of the two links' tips within some time [m]."""
+    """Return the largest deflections of the two links' tips within an interval [m]."""
     part = result.sel(time=slice(start - 1e-9, end + 1e-9))
     return np.abs(part.deflection.values[..., 1]).max(axis=0)
 
 
 def chain_deflections(result: Any) -> Array:
-    """The same of a chain: the place of a link's last frame across the direction in which it leaves its joint."""
+    """Return the largest deflections of the two links' tips of a chain [m].
+
+    The deflection is the position of a link's last frame across the direction in which the link leaves its joint.
+    """
     chained = _model(result.attrs["arm"])
     F = chained.frames(result.q.values)
     n = len(chained.arm.links) // 2
@@ -171,17 +182,17 @@ def chain_deflections(result: Any) -> Array:
 
 
 def remaining(result: Any) -> Array:
-    """Tip deflections from 3 to 3.5 s over those of the first half second."""
+    """Return the tip deflections from 3 to 3.5 s over those of the first half second."""
     return tip_deflections(result, 3.0, 3.5) / tip_deflections(result, 0.0, PULSE)
 
 
 def faded(result: Any) -> Array:
-    """Tip deflections from 3 to 3.5 s over those of the half second after the torque."""
+    """Return the tip deflections from 3 to 3.5 s over those of the half second after the torque."""
     return tip_deflections(result, 3.0, 3.5) / tip_deflections(result, 2 * PULSE, 3 * PULSE)
 
 
 def grown(measure: Any, rigid: Any, elastic: Any) -> Array:
-    """By how much a measure is larger on the second run, in percent."""
+    """Return the increase of a measure from the first run to the second, in percent."""
     return np.asarray(100 * (measure(elastic) / measure(rigid) - 1))
 
 
@@ -189,9 +200,9 @@ def grown(measure: Any, rigid: Any, elastic: Any) -> Array:
 
 
 def after_pulse(arm: Arm) -> float:
-    """Root mean square of link 1's first mode after the pulses, by the linear arm at q = 0 [m].
+    """Return the root mean square of link 1's first mode after the pulses, by the linear arm at q = 0 [m].
 
-    Mode i, of M-norm 1 and shape V_i, is driven by b_i u with b_i the sum of its actuators' components; two pulses of
+    Mode i, of M-norm 1 and shape V_i, is driven by b_i u with b_i the sum of its actuators' components. Two pulses of
     length T leave it with the amplitude 4 b_i u sin^2(omega_i T / 2) / omega_i^2.
     """
     q = np.zeros(len(arm.coordinates))
@@ -203,20 +214,20 @@ def after_pulse(arm: Arm) -> float:
 
 
 def pulse(omega: Any) -> Any:
-    """Amplitude that two opposite unit pulses of 0.5 s leave in x'' + omega^2 x = u."""
+    """Return the amplitude that two opposite unit pulses of 0.5 s leave in x'' + omega^2 x = u."""
     return 4 * np.sin(omega * PULSE / 2) ** 2 / omega**2
 
 
 @cache
 def frequencies_of(rotor: Rotor, ks: float | None = None) -> Array:
-    """Of the straight arm with free motors, other than the two zeros, ascending [rad/s]."""
+    """Return the frequencies of the straight arm with free motors, without the two zeros, ascending [rad/s]."""
     one = arm(rotor, ks)
     return np.asarray(model(one).frequencies(np.zeros(len(one.coordinates)), locked=False)[2:])
 
 
 @cache
 def damping_of(rotor: Rotor, damping: float) -> Array:
-    """Damping ratios of the modes of `frequencies_of`, with rigid joints."""
+    """Return the damping ratios of the modes of `frequencies_of`, with rigid joints."""
     one = arm(rotor, damping=damping)
     q = np.zeros(len(one.coordinates))
     omega, V = model(one).modes(q, locked=False)
@@ -226,12 +237,12 @@ def damping_of(rotor: Rotor, damping: float) -> Array:
 
 
 def starting(rotor: Rotor) -> Array:
-    """Accelerations of the joints at rest under the first torque, links rigid [rad/s^2]."""
+    """Return the accelerations of the joints at rest under the first torque, with rigid links [rad/s^2]."""
     return model(arm(rotor).rigid()).forward_dynamics(np.zeros(2), np.zeros(2), np.full(2, TORQUE))
 
 
 def starting_by_hand(rotor_inertia: float) -> Array:
-    """The same from the inertia matrix of two rods and a payload in a line, written out."""
+    """Return the accelerations of `starting` from the inertia matrix of two rods and a payload in a line [rad/s^2]."""
     second = M * L**2 / 3 + I_P + M_P * L**2
     moment = M * L / 2 + M_P * L
     first = M * L**2 / 3 + (M + M_P) * L**2
@@ -243,13 +254,13 @@ def starting_by_hand(rotor_inertia: float) -> Array:
 
 
 def somewhere(size: int) -> tuple[Array, Array]:
-    """A bent, moving state of the elastic arm."""
+    """Return a bent, moving state of the elastic arm."""
     rng = np.random.default_rng(55)
     return rng.uniform(-1, 1, size) * 0.3, rng.uniform(-1, 1, size) * 3.0
 
 
 def off_christoffel() -> float:
-    """How far the velocity terms are from eq. 45 made of the slopes of M(q), relative to their size."""
+    """Return the relative error of the velocity terms against eq. 45 with the derivatives of M(q)."""
     ours = model(arm(ks=KS))
     n = len(ours.coordinates)
     q, qd = somewhere(n)
@@ -259,7 +270,7 @@ def off_christoffel() -> float:
 
 
 def off_rotor_equation(rotor: Rotor) -> float:
-    """How far an arm's rotors are from eq. 53, J alpha'' + k_s (alpha - theta) = tau, relative to tau."""
+    """Return the error of an arm's rotors in eq. 53, J alpha'' + k_s (alpha - theta) = tau, relative to tau."""
     one = arm(rotor, KS)
     q, qd = somewhere(len(one.coordinates))
     q[list(one.motors)] = q[list(one.joints)] + [0.003, -0.002]

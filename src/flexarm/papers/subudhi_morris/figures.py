@@ -1,4 +1,4 @@
-"""The pictures of Subudhi & Morris 2002, Figs. 4 to 8, and three of our own, as panels of curves."""
+"""Figures of Subudhi & Morris 2002, Figs. 4 to 8, and three of our own, as panels of curves."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,16 +23,16 @@ from flexarm.papers.subudhi_morris.control import tracked
 from flexarm.papers.subudhi_morris.studies import TORQUES, VARIANTS, errors
 
 Value = Callable[[Any], Array]
-"""What of a run is drawn."""
+"""Function from a run to the values drawn."""
 RIGID_JOINTS, ELASTIC_JOINTS = "rigid joints (eq. 55, no rotors)", "elastic joints, absolute rotors"
 STRIDE = 4
-"""Of the samples, one in so many is drawn."""
+"""Interval between drawn samples."""
 BELOW = {"pulse": "frequency [rad/s]", "validity": "torque [N m]"}
-"""What is not drawn over the time."""
+"""Labels of the horizontal axis of the figures without a time axis."""
 
 
 def draw_all(folder: Path) -> None:
-    """Every picture into the folder."""
+    """Draw every figure into the folder."""
     for name, panels in pages().items():
         rows = 2 if len(panels) == 4 else 1
         columns = len(panels) // rows
@@ -41,7 +41,7 @@ def draw_all(folder: Path) -> None:
 
 
 def pages() -> dict[str, list[Panel]]:
-    """The panels of each picture."""
+    """Return the panels of each figure."""
     return {
         "fig4": fig_4(),
         "fig5": fig_5(),
@@ -58,7 +58,7 @@ def pages() -> dict[str, list[Panel]]:
 
 
 def _compared(title: str, unit: str, value: Value, runs: dict[str, Any] | None = None) -> Panel:
-    """The same quantity of runs, each with its label."""
+    """Return a panel with the same quantity of several runs, each with its label."""
     light = DAMPING[0]
     runs = runs or {
         RIGID_JOINTS: response("none", None, light),
@@ -80,7 +80,7 @@ def _tip(link: int) -> Value:
 
 
 def fig_4() -> list[Panel]:
-    """Torque, link angles, first mode."""
+    """Return the panels of the torque, the link angles and the first mode."""
     return [
         _compared("(a) torque on each rotor", "N m", lambda result: result.u.values[:, 0]),
         _compared("(b) angle of link 1", "rad", _coordinate(0, 1.0)),
@@ -90,7 +90,7 @@ def fig_4() -> list[Panel]:
 
 
 def fig_5() -> list[Panel]:
-    """The other modes, the first tip."""
+    """Return the panels of the other modes and of the first tip."""
     return [
         _compared("(a) link 1, mode 2", "mm", _coordinate(3)),
         _compared("(b) link 2, mode 1", "mm", _coordinate(4)),
@@ -100,7 +100,7 @@ def fig_5() -> list[Panel]:
 
 
 def fig_6() -> list[Panel]:
-    """The second tip, the joints."""
+    """Return the panels of the second tip and of the joints."""
     elastic = response("absolute", KS, DAMPING[0])
     t = elastic.time.values[::STRIDE]
     deflections = 1e3 * spring(elastic)[::STRIDE]
@@ -112,7 +112,7 @@ def fig_6() -> list[Panel]:
 
 
 def rotors() -> list[Panel]:
-    """Figs. 5(d) and 6(a) again, with rotors in both arms."""
+    """Return the panels of Figs. 5(d) and 6(a) with rotors in both arms."""
     light = DAMPING[0]
     panels = []
     for rotor in ROTORS:
@@ -130,7 +130,10 @@ def rotors() -> list[Panel]:
 
 
 def _tracked(title: str, unit: str, value: Callable[[Any], Array], reference: bool = False) -> Panel:
-    """A quantity under the corrected law and under the law as printed; of two, the second has marks."""
+    """Return a panel with a quantity under the corrected and the printed controller.
+
+    Of two components, the second has marks.
+    """
     curves = []
     for i, (label, name) in enumerate((("law corrected", "corrected"), ("law as printed", "rotors"))):
         result = tracked(name)  # type: ignore[arg-type]
@@ -152,7 +155,10 @@ def _mode(n: int) -> Callable[[Any], Array]:
 
 
 def fig_7() -> list[Panel]:
-    """Angles, joints, modes; the caption of 7(d) is that of 8(b) too, so it is taken for link 2's first mode."""
+    """Return the panels of Fig. 7: angles, joints, modes.
+
+    The caption of 7(d) is also that of 8(b), so it is taken for link 2's first mode.
+    """
     return [
         _tracked("(a) link angles 1, 2 (marked)", "rad", lambda result: result.q.values[:, :2], reference=True),
         _tracked("(b) joint deflections 1, 2 (marked)", "mrad", lambda result: 1e3 * spring(result)),
@@ -162,7 +168,7 @@ def fig_7() -> list[Panel]:
 
 
 def fig_8() -> list[Panel]:
-    """Modes, tips, torques."""
+    """Return the panels of Fig. 8: modes, tips, torques."""
     return [
         _tracked("(a) link 1, mode 2", "mm", _mode(3)),
         _tracked("(b) link 2, mode 2", "mm", _mode(5)),
@@ -175,7 +181,7 @@ def fig_8() -> list[Panel]:
 
 
 def pulses() -> list[Panel]:
-    """What the pulses leave of a vibration, and where the arm's first two frequencies lie."""
+    """Return the panel of the vibration after the pulses, with the arm's first two frequencies."""
     omega = np.linspace(8, 30, 200)
     curves = [Curve(omega, 1e3 * pulse(omega), style.MEASURED, "4 sin²(ωT/2) / ω²")]
     for i, rotor in enumerate(ROTORS):
@@ -187,7 +193,7 @@ def pulses() -> list[Panel]:
 
 
 def validity() -> list[Panel]:
-    """Largest tip error over the torque."""
+    """Return the panels of the largest tip error over the torque."""
     panels = []
     for rotor in ROTORS:
         curves = [

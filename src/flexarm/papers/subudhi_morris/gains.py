@@ -1,4 +1,4 @@
-"""Subudhi & Morris 2002: the composite law as eqs. 66 to 70 print it, and the printed fast gains in every reading."""
+"""Subudhi & Morris 2002: the composite controller of eqs. 66 to 70 as printed, and all readings of its fast gains."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -20,9 +20,9 @@ from flexarm.trajectory import Quintic, jumps_of
 END = np.array([np.pi / 2, np.pi / 6])
 ARRIVAL = 2.0
 REFERENCE = Quintic((0.0, 0.0), tuple(END), ARRIVAL)
-"""Eq. 71."""
+"""Reference motion of eq. 71."""
 KP, KD = 5.0, 2.0
-"""K_ps and K_vs."""
+"""Gains K_ps and K_vs."""
 K_PF = np.array([[4.0, 2.5, 1.3, 1.8, 28.3, 58.26], [0.0, 1.0, 1.0, 0.0, 5.6, 8.6]])
 K_VF = np.array([[8.0, 37.2, 1.5, 28.8, 126.0, 58.03], [4.0, 0.0, 5.0, 3.0, 8.6, 14.7]])
 
@@ -33,9 +33,10 @@ K_VF = np.array([[8.0, 37.2, 1.5, 28.8, 126.0, 58.03], [4.0, 0.0, 5.0, 3.0, 8.6,
 @final
 @dataclass(frozen=True)
 class Printed:
-    """Eqs. 66 to 70 as they stand, stable or not: u_s - K_p (zeta - zeta_s) - K_d zeta', see `Composite`.
+    """Controller of eqs. 66 to 70 as printed, stable or not: u_s - K_p (zeta - zeta_s) - K_d zeta'.
 
-    Eq. 69 has the links' angles; of elastic joints the rotors' are the same to the order it keeps (`rotors`).
+    See `Composite`. Eq. 69 has the links' angles. For elastic joints the rotors' angles (`rotors`) are the same to the
+    order of eq. 69.
     """
 
     K_p: Array
@@ -44,7 +45,7 @@ class Printed:
     reference: Quintic = REFERENCE
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """The law for a model."""
+        """Return the control law for a model."""
         scales = time_scales(model)
 
         def expression(t: Any, q: Any, qd: Any, z: Any) -> tuple[Any, Any]:
@@ -54,7 +55,7 @@ class Printed:
         return Law(expression, jumps=jumps_of(self.reference), reference=self.reference)
 
     def parts(self, scales: TimeScales, t: Any, q: Any, qd: Any) -> tuple[Any, Any, Any]:
-        """u_s, zeta - zeta_s and zeta'."""
+        """Return u_s, zeta - zeta_s and zeta'."""
         (y, zeta), (yd, zeta_d) = scales.split(q), scales.split(qd)
         if self.rotors:
             to_rotors = scales.input_rows.T
@@ -69,7 +70,7 @@ ZERO = np.zeros((2, 6))
 
 @final
 class Linear:
-    """An elastic arm at rest where the reference ends, with the law as printed around it."""
+    """An elastic arm linearised at rest at the end of the reference, with the printed controller."""
 
     def __init__(self, rotor: Rotor, rotors: bool = False, damping: float = 0.0):
         import casadi as ca
@@ -86,11 +87,11 @@ class Linear:
         self.slow, self.off, self.rate = (np.array(s) for s in ca.Function("slopes", [x], slopes)(np.r_[q, 0 * q]))
 
     def poles(self, K_p: Array = ZERO, K_d: Array = ZERO) -> Array:
-        """Of the whole arm [1/s]."""
+        """Return the poles of the whole arm [1/s]."""
         return np.linalg.eigvals(self.A + self.B @ (self.slow - K_p @ self.off - K_d @ self.rate))
 
     def fast_poles(self, K_p: Array, K_d: Array) -> Array:
-        """Of the fast subsystem, half-way along the reference [1/s]."""
+        """Return the poles of the fast subsystem, half-way along the reference [1/s]."""
         M_z, D_z, K_z, B_z = self.scales.fast(END / 2)
         k = len(M_z)
         rows = -np.linalg.solve(M_z, np.hstack([K_z + B_z @ K_p, D_z + B_z @ K_d]))
@@ -98,9 +99,9 @@ class Linear:
 
 
 def fast_frequencies(printed: bool) -> Array:
-    """Of the vibrations about the straight arm, relative rotors, by eq. 67, ascending [rad/s].
+    """Return the frequencies about the straight arm with relative rotors by eq. 67, ascending [rad/s].
 
-    As printed A_f is made of the links' inertia alone, and the joints' acceleration has no part in the springs' rows.
+    The printed A_f contains only the links' inertia, and the joints' acceleration is missing in the springs' rows.
     """
     elastic = model(arm("relative", KS))
     if not printed:
@@ -115,32 +116,35 @@ def fast_frequencies(printed: bool) -> Array:
 
 
 def worst(poles: Array) -> complex:
-    """The rightmost, of positive frequency."""
+    """Return the rightmost pole, with positive frequency."""
     s = complex(poles[np.argmax(poles.real)])
     return complex(s.real, abs(s.imag))
 
 
 def shown(s: complex) -> str:
-    """A pole in words."""
+    """Return a pole as text."""
     return f"{s.real:+.2g} +- {s.imag:.4g}j"
 
 
 # -- the printed fast gains --------------------------------------------------------------------------------------------
 
 ORDERS = {"modes, joints": [0, 1, 2, 3, 4, 5], "joints, modes": [2, 3, 4, 5, 0, 1], "link by link": [0, 1, 3, 4, 2, 5]}
-"""Columns of the print for amplitudes of link 1, of link 2, and joints."""
+"""Columns of the printed gains for amplitudes of link 1, of link 2, and joints."""
 SCALES = {"k_c zeta": (1.0, 0.5), "zeta": (0.0, -0.5), "zeta / k_c": (-1.0, -0.5), "zeta, own time": (0.0, 0.0)}
-"""What K_pf multiplies: powers of k_c in K_p and K_d. Rates are those in the fast time sqrt(k_c) t but for the last."""
+"""Powers of k_c in K_p and K_d by the variable that K_pf multiplies.
+
+Rates are those in the fast time sqrt(k_c) t, except for the last entry.
+"""
 
 
 def loads(rotor: Rotor) -> tuple[TipLoad, TipLoad]:
-    """What the links' clamped-mass shapes carry: with an absolute rotor, J_2 too."""
+    """Return the loads of the links' clamped-mass shapes. With an absolute rotor they include J_2."""
     return EQ_47 if rotor == "absolute" else LOADS
 
 
 @cache
 def amplitude_scale(rotor: Rotor) -> Array:
-    """The paper's amplitudes, int rho phi^2 = m (eq. 40), over those of the bundled arm; 1 for joints."""
+    """Return the paper's amplitudes, int rho phi^2 = m (eq. 40), over those of the bundled arm, and 1 for joints."""
     found = []
     for load in loads(rotor):
         basis = shapes_of(load).basis(2)
@@ -151,16 +155,17 @@ def amplitude_scale(rotor: Rotor) -> Array:
 
 @cache
 def least_stiffness(rotor: Rotor) -> tuple[float, float]:
-    """k_c with omega^2 m for a mode's stiffness, as eq. 46 has it, and with the stiffness itself [N m/rad]."""
+    """Return k_c with the modal stiffness omega^2 m of eq. 46, and with the exact stiffness [N m/rad]."""
     _, _, K, _ = time_scales(model(arm(rotor, KS))).fast(END / 2)
     of_46 = np.concatenate([frequencies(load) for load in loads(rotor)]) ** 2 * M
     return float(min(*of_46, KS)), float((np.diag(K) / amplitude_scale(rotor) ** 2).min())
 
 
 def reading(order: str, signs: tuple[int, int, int], scale: str, k_c: float, rotor: Rotor) -> tuple[Array, Array]:
-    """K_p and K_d that the printed gains mean; signs are those of K_pf, of K_vf, and of delta against our springs.
+    """Return K_p and K_d for a reading of the printed gains.
 
-    The paper's delta = theta - alpha, link less rotor, is -1 of ours; its u_f = + K_pf x_f + ... has the opposite sign.
+    The signs are those of K_pf, of K_vf, and of delta against the package's springs. The paper's delta = theta - alpha,
+    link minus rotor, is the negative of the package's. Its u_f = + K_pf x_f + ... has the opposite sign.
     """
     columns = amplitude_scale(rotor) * np.r_[np.ones(4), np.full(2, signs[2])]
     powers = (k_c**power for power in SCALES[scale])
@@ -169,12 +174,12 @@ def reading(order: str, signs: tuple[int, int, int], scale: str, k_c: float, rot
 
 
 NATURAL = ("modes, joints", (1, 1, -1))
-"""The paper's x_f, its delta, its signs."""
+"""Reading with the paper's x_f, delta and signs."""
 
 
 @cache
 def readings(rotor: Rotor) -> dict[tuple[Any, ...], tuple[float, float]]:
-    """Largest real parts of the fast subsystem and of the whole arm, for every reading of the printed gains [1/s]."""
+    """Return the largest real parts of the fast subsystem and of the whole arm for all readings of the gains [1/s]."""
     system = Linear(rotor)
     stiffnesses = least_stiffness(rotor)
     found = {}

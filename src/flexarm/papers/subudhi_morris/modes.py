@@ -1,6 +1,6 @@
-"""Subudhi & Morris 2002, eqs. 19 to 48: mode shapes of a link that carries a body, as printed and as they must be.
+"""Subudhi & Morris 2002, eqs. 19 to 48: mode shapes of a link that carries a body, as printed and as corrected.
 
-Finite elements that hold an actual rigid body are what both are judged by.
+The reference is finite elements that carry an actual rigid body.
 """
 
 from functools import cache
@@ -32,46 +32,47 @@ MASS, INERTIA, MOMENT = M + M_P, M * L**2 / 3 + I_P + M_P * L**2, M * L / 2 + M_
 LOADS = (TipLoad(MASS, INERTIA, MOMENT), TipLoad(M_P, I_P, 0.0))
 """M_E, I_E and M_DE of eqs. 47, 48 at theta_2 = 0, without J_2 in I_E1 and without M_P l^2 in I_E2."""
 EQ_47 = (TipLoad(MASS, INERTIA + J, MOMENT), LOADS[1])
-"""The same with J_2, as printed."""
+"""Loads with J_2, as printed."""
 EQ_48 = TipLoad(M_P, I_P + M_P * L**2, 0.0)
-"""The load of link 2 as printed."""
+"""Load of link 2 as printed."""
 ELEMENTS = 8
 
 
 def ratios(load: TipLoad) -> tuple[float, float, float]:
-    """mu, iota, sigma of a load on the paper's link."""
+    """Return mu, iota, sigma of a load on the paper's link."""
     return load.mass / M, load.inertia / (M * L**2), load.first_moment / (M * L)
 
 
 @cache
 def shapes_of(load: TipLoad) -> ClampedMass:
-    """The clamped-mass family of the paper's link with this load."""
+    """Return the clamped-mass family of the paper's link with this load."""
     mu, iota, sigma = ratios(load)
     return ClampedMass(mass_ratio=mu, inertia_ratio=iota, moment_ratio=sigma)
 
 
 def in_rad_per_s(beta: Array) -> Array:
-    """Eq. 41."""
+    """Return frequencies by eq. 41 [rad/s]."""
     return np.asarray(beta**2 * np.sqrt(EI / (M / L)) / L**2)
 
 
 @cache
 def frequencies(load: TipLoad, count: int = 2) -> Array:
-    """Of the clamped link with this load, by the frequency equation and eq. 41 [rad/s]."""
+    """Return the frequencies of the clamped link with this load, by the frequency equation and eq. 41 [rad/s]."""
     return in_rad_per_s(np.asarray(shapes_of(load).roots(count)))
 
 
 def of_printed_conditions(load: TipLoad) -> Array:
-    """The same with eqs. 29, 30 as printed: M_DE beside v' in the moment, beside v in the force.
+    """Return the frequencies with eqs. 29 and 30 as printed [rad/s].
 
-    In the dimensionless variables it then only adds to the inertia and to the mass.
+    There M_DE multiplies v' in the moment and v in the force. In the dimensionless variables it then adds to the
+    inertia and to the mass.
     """
     mu, iota, sigma = ratios(load)
     return in_rad_per_s(np.asarray(ClampedMass(mass_ratio=mu + sigma, inertia_ratio=iota + sigma).roots(2)))
 
 
 def clamped(body: Any, load: TipLoad | None = None) -> Model:
-    """A link clamped at its root, with or without a rigid body at its tip."""
+    """Return a link clamped at its root, with or without a rigid body at its tip."""
     links = [Link(name="link", joint=Fixed(), body=body)]
     if load:
         center = load.first_moment / load.mass
@@ -82,17 +83,17 @@ def clamped(body: Any, load: TipLoad | None = None) -> Model:
 
 
 def elements() -> Any:
-    """The link as finite elements: two cubics' coordinates a node."""
+    """Return the link as finite elements with two coordinates per node."""
     return LINK.replace(modes={"y": 2 * ELEMENTS}, shapes="hermite")
 
 
 def by_elements(load: TipLoad, count: int = 2) -> Array:
-    """Frequencies by finite elements that hold a rigid body of this mass, centre of mass and inertia [rad/s]."""
+    """Return the frequencies by finite elements with a rigid body of this mass, centre of mass and inertia [rad/s]."""
     return clamped(elements(), load).frequencies(np.zeros(2 * ELEMENTS))[:count]
 
 
 def link_1_in_arm(rotor: Rotor, angle: float = 0.0) -> Array:
-    """Frequencies of link 1 in the arm, both joints locked, joint 2 at an angle, link 2 rigid [rad/s]."""
+    """Return the frequencies of link 1 in the arm, both joints locked, joint 2 at an angle, link 2 rigid [rad/s]."""
     first, second = arm(rotor, modes={"y": 2}).links
     stiff = arm(rotor).replace(links=[first.replace(body=elements()), second.rigid()])
     q = np.zeros(2 + 2 * ELEMENTS)
@@ -101,9 +102,9 @@ def link_1_in_arm(rotor: Rotor, angle: float = 0.0) -> Array:
 
 
 def bent_by(angle: float, printed: bool) -> Array:
-    """The same by the frequency equation with M_DE1 of eq. 47 at that angle [rad/s].
+    """Return the frequencies of `link_1_in_arm` by the frequency equation with M_DE1 of eq. 47 at that angle [rad/s].
 
-    As printed only the payload's part has the cosine.
+    As printed, only the payload's part has the cosine.
     """
     cosine = float(np.cos(angle))
     moment = M * L / 2 + M_P * L * cosine if printed else MOMENT * cosine
@@ -114,7 +115,7 @@ def bent_by(angle: float, printed: bool) -> Array:
 
 
 def eq_38(beta: float, load: TipLoad) -> float:
-    """The factor of the second pair in eq. 37."""
+    """Return the factor of the second pair in eq. 37."""
     mu, _, sigma = ratios(load)
     c, s, C, S = np.cos(beta), np.sin(beta), np.cosh(beta), np.sinh(beta)
     above = s - S + mu * beta * (c - C) - sigma * beta**2 * (s + S)
@@ -122,9 +123,9 @@ def eq_38(beta: float, load: TipLoad) -> float:
 
 
 def root_moves(load: TipLoad, printed: bool) -> float:
-    """Deflection at the clamped end over that at the tip, for the first mode of eq. 37.
+    """Return the deflection at the clamped end over that at the tip, for the first mode of eq. 37.
 
-    In print the second pair is sinh and cosh.
+    The printed second pair is sinh and cosh.
     """
     beta = float(shapes_of(load).roots(1)[0])
     factor = eq_38(beta, load)
@@ -138,7 +139,7 @@ def root_moves(load: TipLoad, printed: bool) -> float:
 
 
 def off_conditions(load: TipLoad) -> float:
-    """What the conditions at the tip leave of two modes made by eqs. 37 and 38, over the sizes of their terms."""
+    """Return the residual of the conditions at the tip for two modes of eqs. 37 and 38, over the sizes of the terms."""
     mu, iota, sigma = ratios(load)
     worst = 0.0
     for b in shapes_of(load).roots(2):
@@ -152,10 +153,10 @@ def off_conditions(load: TipLoad) -> float:
 
 
 def off_eq_39(load: TipLoad, printed: bool) -> float:
-    """What eq. 39 leaves at the wave numbers of finite elements, over the sum of its terms' sizes; the larger of two.
+    """Return the residual of eq. 39 at the wave numbers of finite elements, over the sizes of its terms.
 
-    In print the last term is 2 M_DE^2 beta^4 sinh; whether M_DE^2 is added or taken off before it is not legible, so
-    the better one is taken.
+    It is the larger of two modes. The printed last term is 2 M_DE^2 beta^4 sinh. The sign of M_DE^2 before it is not
+    legible, so the better one is taken.
     """
     mu, iota, sigma = ratios(load)
     worst = 0.0
@@ -173,7 +174,7 @@ def off_eq_39(load: TipLoad, printed: bool) -> float:
 
 
 def bending_work() -> float:
-    """Strain energy of a link bent as by a tip force, over the work of that force."""
+    """Return the strain energy of a link bent as by a tip force, over the work of that force."""
     beam = clamped(LINK.replace(modes={"y": 2}, shapes="hermite"))
     force = 0.3
     deflection, slope = force * L**3 / (3 * EI), force * L**2 / (2 * EI)
@@ -182,7 +183,7 @@ def bending_work() -> float:
 
 
 def doubled_energy(square: bool) -> float:
-    """Return the growth of a link's energy as it bends twice as far, with v'' squared or as eqs. 19 and 20 have it."""
+    """Return the growth of a link's energy when it bends twice as far, with v'' squared or as in eqs. 19 and 20."""
     x = np.linspace(0.0, L, 101)
     curvature = 0.3 * (L - x) / EI
     energies = [np.trapezoid(EI * (scale * curvature) ** (2 if square else 1), x) for scale in (1, 2)]
@@ -198,7 +199,10 @@ def energy_over_work(factor: float) -> float:
 
 
 def stiffness_factors(load: TipLoad, printed: bool) -> Array:
-    """Stiffness of the link's two modes over omega^2 times their mass: that of the beam (eqs. 40, 46), or the whole."""
+    """Return the stiffness of the link's two modes over omega^2 times their mass.
+
+    The printed mass is that of the beam (eqs. 40, 46), else it is the whole modal mass.
+    """
     basis = shapes_of(load).basis(2)
     x, w = quadrature(basis)
     mass = M * (w @ basis.values(x) ** 2)
@@ -213,7 +217,7 @@ def stiffness_factors(load: TipLoad, printed: bool) -> Array:
 
 
 def by_shapes_of_90_degrees(rotor: Rotor) -> float:
-    """Largest distance of the tip from that with the shapes for theta_2 = 0, within 2 s [mm]."""
+    """Return the largest distance of the tip from that with the shapes for theta_2 = 0, within 2 s [mm]."""
     inertia = LOADS[0].inertia + J * (rotor == "absolute")
     bent = shapes_of(TipLoad(MASS, inertia, 0.0)), shapes_of(LOADS[1])
     result = run(arm(rotor, shapes=bent))

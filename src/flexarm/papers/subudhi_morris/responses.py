@@ -1,4 +1,4 @@
-"""What Subudhi & Morris 2002 say of Figs. 4 to 6, and what becomes of it when both arms have their rotors.
+"""Claims of Subudhi & Morris 2002 about Figs. 4 to 6, and the same claims when both arms have their rotors.
 
 The figures compare an arm with rigid joints, eq. 55, to one with elastic joints, eqs. 53 and 54. Eq. 55 as printed has
 no rotors. That is the arm `response("none")`.
@@ -39,14 +39,14 @@ from flexarm.papers.verdicts import Check, Claim, Part, above, below, holds, nea
 
 ABSOLUTE = "The elastic arm's rotors are absolute, as in eq. 47, not those of eq. 53."
 SEEN = 2.0
-"""Percent: what a curve must be larger by for a reader of a figure to see it."""
+"""Increase of a curve that a reader of a figure can see [percent]."""
 LITTLE, MUCH = 0.25, 0.75
-"""A vibration of which less than a quarter is left has decayed; one of which three quarters are left has not."""
+"""Remaining shares below which a vibration counts as decayed, and above which it counts as not decayed."""
 LIGHT = DAMPING[0]
 
 
 def parts() -> list[Part]:
-    """Figs. 4 to 6 and what section 6 makes of them."""
+    """Return the claims about Figs. 4 to 6 and the conclusions of section 6."""
     return [
         Part(
             "Fig. 4",
@@ -87,12 +87,12 @@ def parts() -> list[Part]:
 
 
 def growth(measure: Any, elastic: Rotor, damping: float) -> Array:
-    """By how much a measure is larger with elastic joints than by eq. 55 as printed, in percent."""
+    """Return the increase of a measure with elastic joints against eq. 55 as printed, in percent."""
     return grown(measure, response("none", None, damping), response(elastic, KS, damping))
 
 
 def pulses() -> Claim:
-    """The torque."""
+    """Return the claim about the torque."""
     u = early(response("absolute", KS, LIGHT)).u.values
     levels = [u[at] for at in (0, 499, 501, 999, 1001, 2000)]
     expected = np.repeat([TORQUE, -TORQUE, 0.0], 2)
@@ -105,7 +105,7 @@ def pulses() -> Claim:
 
 
 def angles() -> Claim:
-    """Oscillation of the link angles."""
+    """Return the claim about the oscillation of the link angles."""
     printed = growth(oscillation, "relative", LIGHT)
     ours = [growth(oscillation, "absolute", damping) for damping in DAMPING]
     times = [1 + x / 100 for x in ours]
@@ -121,7 +121,7 @@ def angles() -> Claim:
 
 
 def grows(where: str, says: str, which: tuple[int, ...], names: str = "") -> Claim:
-    """Largest amplitudes of modes."""
+    """Return a claim about the largest amplitudes of modes."""
     at = list(which)
     printed = growth(mode_amplitudes, "relative", LIGHT)[at]
     ours = [growth(mode_amplitudes, "absolute", damping)[at] for damping in DAMPING]
@@ -138,19 +138,19 @@ def grows(where: str, says: str, which: tuple[int, ...], names: str = "") -> Cla
 
 
 def modes() -> Claim:
-    """The other three modes."""
+    """Return the claim about the other three modes."""
     says = "The second mode of link 1 and both modes of link 2 are larger"
     return grows("Figs. 5(a) to (c)", says, (1, 2, 3), " (modes 12, 21, 22)")
 
 
 @cache
 def with_shapes_of_eq_47() -> Any:
-    """Eq. 55 as printed with the shapes that carry J_2, as those of the elastic arm do."""
+    """Return the run by eq. 55 as printed with the shapes that carry J_2, as in the elastic arm."""
     return run(arm("none", shapes=(shapes_of(EQ_47[0]), shapes_of(EQ_47[1])), damping=LIGHT), samples=2001)
 
 
 def tip(where: str, link: int) -> Claim:
-    """Largest tip deflection of a link."""
+    """Return the claim about the largest tip deflection of a link."""
     printed = growth(tip_deflections, "relative", LIGHT)[link]
     ours = [growth(tip_deflections, "absolute", damping)[link] for damping in DAMPING]
     return Claim(
@@ -163,7 +163,7 @@ def tip(where: str, link: int) -> Claim:
 
 
 def joints() -> Claim:
-    """Springs."""
+    """Return the claim about the deflections of the joints."""
     found = {rotor: 1e3 * np.abs(spring(response(rotor, KS, LIGHT))).max(axis=0) for rotor in ROTORS}
     still = 1e3 * TORQUE / KS
     return Claim(
@@ -178,7 +178,7 @@ def joints() -> Claim:
 
 
 def decay() -> Claim:
-    """What is left after 3 s, of the first half second and of the one after the torque."""
+    """Return the claim about the vibration after 3 s, against the first half second and the one after the torque."""
     rigid = [response("none", None, damping) for damping in DAMPING]
     elastic = [response("absolute", KS, damping) for damping in DAMPING]
     times = ((0.0, PULSE), (2 * PULSE, 3 * PULSE), (3.0, 3.5))
@@ -202,17 +202,20 @@ def decay() -> Claim:
 
 
 def decays(result: Any) -> list[Check]:
-    """Both tips fall well below their first half second, that of link 1 also below the half second after the torque."""
+    """Return the checks that the vibration decays.
+
+    Both tips fall well below their first half second, that of link 1 also below the half second after the torque.
+    """
     return [below(x, LITTLE) for x in (*remaining(result), faded(result)[0])]
 
 
 def stays(result: Any) -> list[Check]:
-    """They do not."""
+    """Return the checks that the vibration does not decay."""
     return [above(x, MUCH) for x in (*remaining(result), faded(result)[0])]
 
 
 def which_arms() -> Claim:
-    """Every pair of arms, asked for every sentence."""
+    """Return the claim about the pairs of arms for which all statements hold."""
     fits: list[tuple[str, str]] = []
     all_but_decay: list[tuple[str, str]] = []
     for rigid in ("none", *ROTORS):
@@ -237,7 +240,7 @@ def _pairs(found: list[tuple[str, str]]) -> str:
 
 
 def frequency() -> Claim:
-    """The lowest vibration."""
+    """Return the claim about the lowest frequency."""
     lowest = {(rotor, ks): frequencies_of(rotor, ks)[0] for rotor in ROTORS for ks in (None, KS)}
     rigid = frequencies_of("none")[0]
     return Claim(
@@ -250,7 +253,7 @@ def frequency() -> Claim:
 
 
 def runge_kutta() -> Claim:
-    """Fixed steps."""
+    """Return the claim about fixed steps."""
     result = run(arm("absolute", KS, damping=LIGHT), method="rk4", step=1e-3, samples=401)
     error = float(apart(result, response("absolute", KS, LIGHT).sel(time=result.time, method="nearest")).max())
     bent = 1e3 * tip_deflections(result).max()
@@ -265,7 +268,7 @@ def runge_kutta() -> Claim:
 
 
 def energy() -> Claim:
-    """The audit of every run that the figures show."""
+    """Return the claim about the energy balance of every run in the figures."""
     runs = [response("none", None, LIGHT), *(response(rotor, KS, LIGHT) for rotor in ROTORS)]
     drift = max(result.attrs["energy_drift"] for result in runs)
     return Claim(
@@ -280,7 +283,7 @@ def energy() -> Claim:
 
 
 def change(measure: Any, rotor: Rotor, damping: float = LIGHT) -> Array:
-    """What elastic joints change where both arms have the same rotors, in percent."""
+    """Return the change by elastic joints when both arms have the same rotors, in percent."""
     return grown(measure, response(rotor, None, damping), response(rotor, KS, damping))
 
 
@@ -298,7 +301,7 @@ def _same_rotors(where: str, says: str, printed: str, measure: Any, what: str, n
 
 
 def cause_modes() -> Claim:
-    """Modes, with rotors in both arms."""
+    """Return the claim about modes, with rotors in both arms."""
     return _same_rotors(
         "Conclusion, modes",
         "The elasticity of the joints excites greater first and second modes in both links.",
@@ -310,19 +313,19 @@ def cause_modes() -> Claim:
 
 
 def cause_tips() -> Claim:
-    """Tips, with rotors in both arms."""
+    """Return the claim about tips, with rotors in both arms."""
     says = "It leads to significant tip deflections."
     return _same_rotors("Conclusion, tips", says, "greater", tip_deflections, "tips 1, 2")
 
 
 def cause_oscillation() -> Claim:
-    """Angles, with rotors in both arms."""
+    """Return the claim about angles, with rotors in both arms."""
     says = "The links oscillate more than if the joints were rigid."
     return _same_rotors("Conclusion, angles", says, "more oscillatory", oscillation, "angles 1, 2")
 
 
 def cause_decay() -> Claim:
-    """Decay, with rotors in both arms."""
+    """Return the claim about decay, with rotors in both arms."""
     rigid, elastic = ({rotor: response(rotor, ks, LIGHT) for rotor in ROTORS} for ks in (None, KS))
     said = "; ".join(
         f"{rotor} rotors {100 * faded(rigid[rotor])[0]:.0f} (rigid) and {100 * faded(elastic[rotor])[0]:.0f} (elastic)"
@@ -337,7 +340,7 @@ def cause_decay() -> Claim:
 
 
 def rotors_alone() -> Claim:
-    """What the rotors alone make of the arm with rigid joints."""
+    """Return the claim about the effect of the rotors alone on the arm with rigid joints."""
     bare, mounted, elastic = (
         response("none", None, LIGHT),
         response("absolute", None, LIGHT),
@@ -363,7 +366,7 @@ def rotors_alone() -> Claim:
 
 
 def small() -> Claim:
-    """Deflections of the runs, against the length."""
+    """Return the claim about the deflections of the runs relative to the length."""
     found = {which: tip_deflections(response(*which, LIGHT)) / L for which in (("none", None), ("absolute", KS))}
     shares = [100 * x for each in found.values() for x in each]
     return Claim(

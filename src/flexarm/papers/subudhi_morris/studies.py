@@ -1,7 +1,7 @@
-"""Two studies beside Subudhi & Morris 2002: why stiff joints matter little, and how far small deflections carry.
+"""Two studies of Subudhi & Morris 2002: why stiff joints matter little, and the validity of small deflections.
 
-The reference of the second is a chain of short beams, whose angles may be large. It is checked by half as many pieces,
-and by rigid rods with springs between them, which share nothing with beams.
+The reference of the second is a chain of short beams, whose angles may be large. It is checked with half as many
+pieces, and with rigid rods and springs, which use no beam theory.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ RODS = 8
 @final
 @dataclass(frozen=True)
 class Variant:
-    """An arm of small-deflection theory."""
+    """Arm of small-deflection theory."""
 
     shapes: str
     modes: int
@@ -51,11 +51,11 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """In words."""
+        """Label of the arm in figures."""
         return f"{self.modes} {self.shapes}{', foreshortening' * self.foreshortening}"
 
     def arm(self, rotor: Rotor) -> Arm:
-        """The arm itself."""
+        """Return the arm."""
         return arm(rotor, shapes=(self.shapes,) * 2, modes={"y": self.modes}, foreshortening=self.foreshortening)
 
 
@@ -66,20 +66,20 @@ VARIANTS = (OTHER, PAPER, MORE, SHORTER)
 
 @cache
 def errors(rotor: Rotor, variant: Variant) -> Array:
-    """Largest distance of the tip from the reference within 2 s, for each torque [mm]."""
+    """Return the largest distance of the tip from the reference within 2 s, for each torque [mm]."""
     one = variant.arm(rotor)
     found = [apart(run(one, torque), chain_response(rotor, torque=torque)).max() for torque in TORQUES]
     return np.array(found)
 
 
 def order(rotor: Rotor, variant: Variant) -> float:
-    """The power of the torque with which the error grows."""
+    """Return the power of the torque with which the error grows."""
     e = errors(rotor, variant)
     return float(np.log(e[0] / e[-1]) / np.log(TORQUES[0] / TORQUES[-1]))
 
 
 def parts() -> list[Part]:
-    """The studies."""
+    """Return the two studies."""
     return [
         Part(
             "Why stiff joints matter little",
@@ -102,7 +102,7 @@ def parts() -> list[Part]:
 
 
 def left_by_pulses() -> Claim:
-    """A formula for the vibration that the pulses leave, and small motions of the whole arm."""
+    """Return the claim about the vibration after the pulses, by a formula and by small motions of the whole arm."""
     ratios = []
     for rotor, torque in zip(ROTORS, (0.02, 0.005), strict=True):
         result = run(arm(rotor), torque, until=6.0, samples=3001)
@@ -120,7 +120,7 @@ def left_by_pulses() -> Claim:
 
 
 def soft_joints() -> Claim:
-    """Joints as soft as the links."""
+    """Return the claim about joints as soft as the links."""
     soft = grown(tip_deflections, response("relative"), run(arm(ks=2.0), samples=1001))
     return Claim(
         *("k_s = 2 N m/rad", "Joints as soft as the links, EI / l, for the paper's 100.", ""),
@@ -131,7 +131,7 @@ def soft_joints() -> Claim:
 
 
 def on_the_chain() -> Claim:
-    """The same changes where deflections may be large."""
+    """Return the claim about elastic joints with large deflections."""
     two_modes = grown(tip_deflections, response("absolute"), response("absolute", KS))
     rigid, elastic = (chain_deflections(chain_response("absolute", ks, pieces=2)) for ks in (None, KS))
     large = 100 * (elastic / rigid - 1)
@@ -151,7 +151,7 @@ def _said(variant: Variant) -> str:
 
 
 def reference() -> Claim:
-    """How sure it is."""
+    """Return the claim about the accuracy of the reference."""
     best = {rotor: chain_response(rotor) for rotor in ROTORS}
     half = [apart(chain_response(rotor, pieces=2), best[rotor]).max() for rotor in ROTORS]
     rigid = [apart(run(rods(rotor, RODS)), best[rotor]).max() for rotor in ROTORS]
@@ -170,7 +170,7 @@ def reference() -> Claim:
 
 
 def paper() -> Claim:
-    """The paper's model with an exact rotation in place of eq. 2."""
+    """Return the claim about the paper's model with an exact rotation in place of eq. 2."""
     share = [100 * errors(rotor, PAPER)[0] / travel(chain_response(rotor)) for rotor in ROTORS]
     powers = [order(rotor, PAPER) for rotor in ROTORS]
     return Claim(
@@ -183,7 +183,7 @@ def paper() -> Claim:
 
 
 def foreshortened() -> Claim:
-    """With the term of second order."""
+    """Return the claim about the model with foreshortening, the term of second order."""
     gain = [errors(rotor, PAPER)[0] / errors(rotor, SHORTER)[0] for rotor in ROTORS]
     return Claim(
         *("With foreshortening", "A link comes nearer to its root as it bends, -1/2 int v'^2 dx.", ""),
@@ -194,7 +194,7 @@ def foreshortened() -> Claim:
 
 
 def more_modes() -> Claim:
-    """Two modes or four."""
+    """Return the claim about two or four modes."""
     changed = [errors(rotor, MORE)[0] / errors(rotor, PAPER)[0] - 1 for rotor in ROTORS]
     return Claim(
         *("Section 3, two modes", "Two modes a link have reasonable accuracy.", "reasonable"),
@@ -205,7 +205,7 @@ def more_modes() -> Claim:
 
 
 def other_shapes() -> Claim:
-    """Shapes without a load."""
+    """Return the claim about shapes without a load."""
     worse = [errors(rotor, OTHER) / errors(rotor, PAPER) for rotor in ROTORS]
     return Claim(
         *("Eqs. 27 to 39, worth it", "Shapes of a loaded link are worth their trouble.", ""),

@@ -1,4 +1,4 @@
-"""What Subudhi & Morris 2002 say of their controller, sections 4 to 6, Figs. 7 and 8, beside what comes out here."""
+"""Claims of Subudhi & Morris 2002 about their controller, sections 4 to 6, Figs. 7 and 8, with the results here."""
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from flexarm.papers.subudhi_morris.words import milli, numbers
 from flexarm.papers.verdicts import Check, Claim, Part, below, holds, near
 
 TRACKED = 5e-3
-"""Good tracking: the link angles at 2 s are off by no more than this [rad]."""
+"""Limit of the link angles' error at 2 s for good tracking [rad]."""
 SUPPRESSED = 0.1
-"""Of a vibration's largest size: what may be left of it from 3 s on."""
+"""Limit of a vibration from 3 s on, relative to its largest size."""
 RESIDUAL = 0.02
-"""Of what the bang-bang torque of Fig. 4(a) leaves at the tips: what may be left of them from 3 s on."""
+"""Limit of the tips' deflection from 3 s on, relative to what the bang-bang torque of Fig. 4(a) leaves."""
 CORRECTION = (
     "Two neglected terms are put back. The slow law goes by the joints' momentum, in which vibrations do not show. The "
     "fast law damps the links against the bending that the motion needs, not against none."
@@ -35,7 +35,7 @@ LAWS = {
 
 
 def parts() -> list[Part]:
-    """Eqs. 61 to 70, Figs. 7 and 8, the gains."""
+    """Return the claims of eqs. 61 to 70, of Figs. 7 and 8, and of the gains."""
     return [
         Part("Eq. 67", "The fast subsystem: its frequencies.", [eq_67()]),
         Part("Eqs. 66, 69", "The slow law: computed torque of the rigid arm.", [eq_69(), stable()]),
@@ -70,7 +70,7 @@ def parts() -> list[Part]:
 
 
 def eq_67() -> Claim:
-    """The fast matrix."""
+    """Return the claim of eq. 67 about the fast matrix."""
     truth = frequencies_of("relative", KS)
     printed, ours = (fast_frequencies(which) for which in (True, False))
     return Claim(
@@ -84,7 +84,7 @@ def eq_67() -> Claim:
 
 
 def eq_69() -> Claim:
-    """The rigid arm itself."""
+    """Return the claim of eq. 69, on the rigid arm."""
     printed, ours = control.off_by_eq_69(False), control.off_by_eq_69(True)
     return Claim(
         *("Eq. 69", "The slow torque is (M_11 + J) times the acceleration wanted.", "no f_1"),
@@ -97,7 +97,7 @@ def eq_69() -> Claim:
 
 
 def stable() -> Claim:
-    """Poles of the whole arm under the law as printed."""
+    """Return the claim about the poles of the whole arm under the printed controller."""
     K = control.design()["K_p"], control.design()["K_d"]
     links, rotors = worst(Linear("relative").poles(*K)), worst(Linear("relative", True).poles(*K))
     damped = worst(Linear("relative", damping=STEADY).poles(*K))
@@ -136,12 +136,12 @@ def _quiet(name: LawName) -> list[Check]:
 
 
 def _best(claims: list[list[Check]]) -> list[Check]:
-    """Of several readings of a law, the one whose worst number is least."""
+    """Return the checks of the reading of a controller whose worst value is the smallest."""
     return min(claims, key=lambda checks: max(check.value for check in checks))
 
 
 def angles_as_printed() -> Claim:
-    """Tracking by eqs. 66 to 70 in three readings."""
+    """Return the claim about tracking by eqs. 66 to 70 in three readings."""
     said = "; ".join(f"{LAWS[name]} {milli(off(tracked(name))[0])}" for name in AS_PRINTED)
     return Claim(
         *("Fig. 7(a), as printed", "The link angles track the reference well.", "good tracking"),
@@ -154,7 +154,7 @@ def angles_as_printed() -> Claim:
 
 
 def springs_as_printed() -> Claim:
-    """Joints."""
+    """Return the claim about the joints under the printed controller."""
     said = "; ".join(f"{LAWS[name]} {numbers(100 * _left(name, 'springs'), 2)}" for name in AS_PRINTED)
     return Claim(
         *("Fig. 7(b), as printed", "The joint deflections are suppressed.", "suppressed"),
@@ -165,7 +165,7 @@ def springs_as_printed() -> Claim:
 
 
 def modes_as_printed() -> Claim:
-    """Modes."""
+    """Return the claim about the modes under the printed controller."""
     said = "; ".join(f"{LAWS[name]} {numbers(100 * _left(name, 'modes'), 2)}" for name in AS_PRINTED)
     return Claim(
         *("Figs. 7(c), (d), 8(a), (b), as printed", "First and second modes of both links are well damped.", "damped"),
@@ -176,7 +176,7 @@ def modes_as_printed() -> Claim:
 
 
 def tips_as_printed() -> Claim:
-    """Tips."""
+    """Return the claim about the tips under the printed controller."""
     said = "; ".join(f"{LAWS[name]} {numbers(100 * residual(tracked(name), _damping(name)))}" for name in AS_PRINTED)
     return Claim(
         *("Fig. 8(c), as printed", "The tip deflections are suppressed.", "suppressed"),
@@ -187,7 +187,7 @@ def tips_as_printed() -> Claim:
 
 
 def angles_corrected() -> Claim:
-    """Tracking by the corrected law."""
+    """Return the claim about tracking by the corrected controller."""
     ours, light = tracked(), tracked("light")
     return Claim(
         *("Fig. 7(a)", "The link angles track the reference well.", "good tracking"),
@@ -203,7 +203,7 @@ def angles_corrected() -> Claim:
 
 
 def springs_corrected() -> Claim:
-    """Joints."""
+    """Return the claim about the joints under the corrected controller."""
     most, late = control.largest(tracked(), 1e3 * spring(tracked()))
     return Claim(
         *("Fig. 7(b)", "The joint deflections are suppressed.", "suppressed"),
@@ -215,7 +215,7 @@ def springs_corrected() -> Claim:
 
 
 def modes_corrected() -> Claim:
-    """Modes."""
+    """Return the claim about the modes under the corrected controller."""
     most, late = control.largest(tracked(), 1e3 * tracked().q.values[:, 2:6])
     poles = sorted(control.design()["fast_poles"], key=abs)[::2]
     damped = [-100 * s.real / abs(s) for s in poles]
@@ -231,7 +231,7 @@ def modes_corrected() -> Claim:
 
 
 def tips_corrected() -> Claim:
-    """Tips."""
+    """Return the claim about the tips under the corrected controller."""
     most, late = control.largest(tracked(), 1e3 * tracked().deflection.values[..., 1])
     left = residual(tracked())
     return Claim(
@@ -245,7 +245,7 @@ def tips_corrected() -> Claim:
 
 
 def torques() -> Claim:
-    """Against those of a rigid arm."""
+    """Return the claim about the torques, compared with those of a rigid arm."""
     effort, needed = np.abs(tracked().u.values).max(axis=0), control.needed()
     return Claim(
         *("Fig. 8(d)", "Torques of the controller.", ""),
@@ -255,7 +255,7 @@ def torques() -> Claim:
 
 
 def sampled() -> Claim:
-    """Called once a millisecond."""
+    """Return the claim about a controller with a period of 1 ms."""
     differ = control.off_continuous()
     return Claim(
         *("Section 6, sampling", "1 ms is short enough for the controller.", "1 ms"),
@@ -268,7 +268,7 @@ def sampled() -> Claim:
 
 
 def gains_fast() -> Claim:
-    """The fast subsystem under the printed gains."""
+    """Return the claim about the fast subsystem under the printed gains."""
     all_ = readings("relative")
     natural = np.array([fast for key, (fast, _) in all_.items() if key[:2] == NATURAL])
     others = sum(fast < 0 for key, (fast, _) in all_.items() if key[:2] != NATURAL)
@@ -282,7 +282,7 @@ def gains_fast() -> Claim:
 
 
 def gains_whole() -> Claim:
-    """The whole arm under the printed gains."""
+    """Return the claim about the whole arm under the printed gains."""
     whole = {key[2:]: both[1] for key, both in readings("relative").items() if key[:2] == NATURAL}
     k_c = least_stiffness("relative")[1]
     printed, ours = whole["k_c zeta", k_c], whole["zeta", k_c]
@@ -297,7 +297,7 @@ def gains_whole() -> Claim:
 
 
 def gains_absolute() -> Claim:
-    """The other rotor."""
+    """Return the claim about the gains with absolute rotors."""
     found = readings("absolute")
     least = min(fast for fast, _ in found.values())
     stable = sum(fast < 0 for fast, _ in readings("relative").values())
@@ -310,7 +310,7 @@ def gains_absolute() -> Claim:
 
 
 def law_absolute() -> Claim:
-    """The corrected law on that arm."""
+    """Return the claim about the corrected controller with absolute rotors."""
     result = control.on_absolute_rotors()
     left = residual(result, rotor="absolute")
     return Claim(

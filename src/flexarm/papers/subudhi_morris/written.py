@@ -1,7 +1,7 @@
 """Equations of Subudhi & Morris written out from their kinematics: eqs. 2 to 17, their number, and eqs. 58 to 62.
 
 Positions follow from eqs. 1 to 5, energies from eqs. 7 to 17, and everything else from automatic derivatives. The
-elastic rotation E is that of eq. 2, linear in the slope, or the rotation by that angle, as in flexarm.
+elastic rotation E is that of eq. 2, linear in the slope, or the exact rotation by that angle, as in flexarm.
 """
 
 from functools import cache
@@ -33,7 +33,7 @@ from flexarm.shapes import quadrature
 
 MODES = 2
 STEP = 1e-3
-"""Step of Runge-Kutta [s], the paper's own."""
+"""Step of Runge-Kutta [s], as in the paper."""
 
 
 # -- eq. 2: the elastic rotation ---------------------------------------------------------------------------------------
@@ -41,9 +41,9 @@ STEP = 1e-3
 
 @cache
 def rigid_joints(rotor: Rotor, linear: bool) -> tuple[Any, Any, Any]:
-    """Return CasADi functions of the arm with rigid joints: M(q), qdd(q, qd, tau), and the tip's place.
+    """Return CasADi functions of the arm with rigid joints: M(q), qdd(q, qd, tau), and the tip's position.
 
-    q has both link angles, then two amplitudes of each link. `linear` takes E of eq. 2 as printed.
+    q has both link angles, then two amplitudes of each link. `linear` selects E of eq. 2 as printed.
     """
     q, qd, tau = ca.SX.sym("q", 2 + 2 * MODES), ca.SX.sym("qd", 2 + 2 * MODES), ca.SX.sym("tau", 2)
     o, T, turned = ca.SX.zeros(2), ca.SX.eye(2), ca.SX(0)
@@ -84,20 +84,20 @@ def rotation(angle: Any) -> Any:
 
 
 def off_inertia(rotor: Rotor) -> float:
-    """Return how far M of the equations with the exact rotation is from the model's, in a bent state, relative."""
+    """Return the relative error of M with the exact rotation against the model's, in a bent state."""
     q, _ = somewhere(2 + 2 * MODES)
     ours = model(arm(rotor)).mass_matrix(q)
     return float(np.abs(np.array(rigid_joints(rotor, False)[0](q)) - ours).max() / np.abs(ours).max())
 
 
 def off_chain(rotor: Rotor, linear: bool) -> float:
-    """Return the largest distance of the tip from that of a chain of short beams, which may turn far, in 2 s [mm]."""
+    """Return the largest distance of the tip from that of a chain of short beams, with large angles, in 2 s [mm]."""
     return 1e3 * float(np.linalg.norm(tip_of(rotor, linear) - chain_response(rotor).tip.values[:, :2], axis=1).max())
 
 
 @cache
 def tip_of(rotor: Rotor, linear: bool, until: float = 2.0) -> Array:
-    """Return the tip's way under the torque of Fig. 4(a), every 10 ms: (201, 2) [m]."""
+    """Return the tip's path under the torque of Fig. 4(a), every 10 ms: (201, 2) [m]."""
     _, rate, tip = rigid_joints(rotor, linear)
     n = 2 + 2 * MODES
     x, u = ca.SX.sym("x", 2 * n), ca.SX.sym("u", 2)
@@ -124,16 +124,16 @@ def tip_of(rotor: Rotor, linear: bool, until: float = 2.0) -> Array:
 
 
 def equations_of(links: int, modes: int) -> int:
-    """Return the number of Lagrange's equations of so many flexible links with elastic joints and modes each."""
+    """Return the number of Lagrange's equations of flexible links with elastic joints and `modes` modes each."""
     link = arm(ks=KS, modes={"y": modes}).links[0]
     return len(RIGID.replace(links=[link.replace(name=f"link{i}") for i in range(links)]).coordinates)
 
 
 def eq_59() -> tuple[float, int, int]:
-    """Return eq. 62's left side less the model's, with H_22 g_2 as in eq. 59, relative; columns of H_21; rows of g_2.
+    """Return the relative error of eq. 62 with H_22 g_2 as in eq. 59, the columns of H_21, and the rows of g_2.
 
-    It is compared in a bent, moving arm with elastic joints and damped links. f are the velocity terms without bending,
-    g the rest of them.
+    The state is a bent, moving arm with elastic joints and damped links. f contains the velocity terms without bending,
+    g the remaining ones.
     """
     one = arm(ks=KS, damping=0.01)
     found = model(one)

@@ -12,14 +12,14 @@ __all__ = ["DIRECTIONS", "LONG", "SHORT", "Flexible", "Runs", "motion", "parts",
 
 
 def reproduce(folder: Path, runs: Runs | None = None) -> list[Part]:
-    """Draw Figs. 4 to 8 and four of our own into the folder; check what the paper says. `runs` may be shared."""
+    """Draw Figs. 4 to 8 and four of our own into the folder, and return the claims. `runs` may be shared."""
     runs = Runs() if runs is None else runs
     draw_all(folder, runs)
     return parts(runs)
 
 
 def parts(runs: Runs) -> list[Part]:
-    """The paper's equations, tables and figures in its order, then studies of our own."""
+    """Return the paper's equations, tables and figures in its order, then studies of our own."""
     return [
         claims_waves.sliding_beam(runs),
         claims_waves.waves_and_beam(runs),

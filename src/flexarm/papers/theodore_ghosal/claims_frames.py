@@ -1,4 +1,4 @@
-"""Section III beside ours: frames of the arm (eqs. 14 to 17, 22, 23) and its weight (eqs. 32, 33)."""
+"""Claims of section III about frames of the arm (eqs. 14 to 17, 22, 23) and its weight (eqs. 32, 33)."""
 
 import numpy as np
 
@@ -10,15 +10,18 @@ from flexarm.papers.verdicts import Claim, Part, below, near
 SIZES = (0.01, 0.005)
 """Amplitudes at which eq. 15 is compared [m]."""
 LINEAR = 1e-4
-"""Bound of what is left, over the slope, where deflections are 1e-6 m: terms of second order."""
+"""Bound of the residual of second order over the slope, at deflections of 1e-6 m."""
 
 PRINTED_TO_CORRECTED = ((False, -1.0), (False, 1.0), (True, -1.0), (True, 1.0))
-"""Variants of eqs. 22 and 23, from the printed to the corrected one. The first value says whether slopes are divided by
-the length. The second is the sign of one plane's terms relative to the print."""
+"""Variants of eqs. 22 and 23, from the printed to the corrected one.
+
+The first value says whether slopes are divided by the length. The second is the sign of one plane's terms relative to
+the print.
+"""
 
 
 def kinematics(runs: Runs) -> Part:
-    """Eqs. 14 to 17, 22 and 23."""
+    """Return the claims of eqs. 14 to 17, 22 and 23."""
     flexible = runs.model("fixed")
     straight = frames.off_eq_14(flexible)
     bent = [frames.off_eq_15(flexible, size) for size in SIZES]
@@ -65,7 +68,10 @@ def kinematics(runs: Runs) -> Part:
 
 
 def _small_rotation(where: str, joint: str, turned: str, off: dict[tuple[bool, float], float]) -> Claim:
-    """Eq. 22 or 23; `off` by whether the slope is divided by the length, and by the sign of one plane's terms."""
+    """Return the claim of eq. 22 or 23.
+
+    `off` maps the division of the slope by the length and the sign of one plane's terms to the error.
+    """
     return Claim(
         where,
         f"The rotation of a {joint} link's end is made of dpsi/deta xi.",
@@ -82,7 +88,7 @@ def _small_rotation(where: str, joint: str, turned: str, off: dict[tuple[bool, f
 
 
 def weight(runs: Runs) -> Part:
-    """Eqs. 32 and 33."""
+    """Return the claim of eqs. 32 and 33."""
     found = frames.weights(runs.arm)
     share, left = max(f.share for f in found), max(f.left for f in found)
     return Part(

@@ -1,4 +1,4 @@
-"""Sections II and III beside ours: shapes, convection, energies (eqs. 2 to 31)."""
+"""Claims of sections II and III about shapes, convection and energies (eqs. 2 to 31)."""
 
 from typing import Any
 
@@ -29,15 +29,15 @@ from flexarm.papers.theodore_ghosal.waves import (
 from flexarm.papers.verdicts import Claim, Part, below, near, within
 
 ROUNDING = 1e-10
-"""Bound of relative differences between two ways to the same number; 1e-12 and less is found."""
+"""Bound of relative differences between two computations of a number. They are 1e-12 and less."""
 LINE = 1.0
-"""Percent of the largest deflection: the width of a line in the paper's figures, and so what `accurate` may mean."""
+"""Width of a line in the paper's figures, taken as the meaning of `accurate` [percent of the largest deflection]."""
 LOADS = ((0.8338, 0.0), (0.2501, 0.0), (0.5, 0.02), (1.0, 0.1))
 """M and J of eq. 8: the paper's load at l = 0.3 and 1 m, and two with rotary inertia."""
 
 
 def row(values: Any, digits: int = 3) -> str:
-    """Numbers, separated by commas."""
+    """Return numbers, separated by commas."""
     return ", ".join(f"{x:.{digits}g}" for x in np.ravel(values))
 
 
@@ -45,7 +45,7 @@ def row(values: Any, digits: int = 3) -> str:
 
 
 def boundary_conditions(runs: Runs) -> Part:
-    """Eqs. 2 to 9."""
+    """Return the claims of eqs. 2 to 9."""
     residue = max(boundary_residue(roots_of_eq_8(M, J), M, J) for M, J in LOADS)
     searched = {l: roots_of_eq_8(float(mass_ratio(runs.arm, l))) for l in (SHORT, LONG)}
     found = max(float(np.abs(roots(runs.arm, l) - b).max()) for l, b in searched.items())
@@ -87,7 +87,7 @@ def boundary_conditions(runs: Runs) -> Part:
 
 
 def frequency_in_time(runs: Runs) -> Part:
-    """Eqs. 11 to 13."""
+    """Return the claims of eqs. 11 to 13."""
     one, two = slopes_differ()
     drift = 0.0
     for d in DIRECTIONS:
@@ -122,7 +122,7 @@ def frequency_in_time(runs: Runs) -> Part:
 
 
 def wave_numbers(runs: Runs) -> Part:
-    """Fig. 8."""
+    """Return the claims of Fig. 8."""
     t, beta = runs.beta("extension")
     rise = beta[-1] / beta[0] - 1
     length = joints_along(motion("extension"), t)[0][2]
@@ -166,14 +166,14 @@ def wave_numbers(runs: Runs) -> Part:
 
 
 def coriolis(flexible: Flexible, length: float = 0.7, turn: float = 2.0, rate: float = 0.5) -> Array:
-    """g in plane of a beam that slides while joint 2 turns, both steadily, over m l turn rate: (2,)."""
+    """Return g in plane over m l turn rate, (2,), for a beam that slides while joint 2 turns, both steadily."""
     values = flexible.functions[0]([0.0, 0.0, length], [0.0, turn, rate], [0.0, 0.0, 0.0])
     g: Array = np.array(values)[:, -1] / (sliding(flexible.model.arm)[1].m * length * turn * rate)
     return np.abs(g[-2:])
 
 
 def coriolis_by_hand(runs: Runs, by_eq_24: bool, length: float = 0.7) -> Array:
-    """2 int psi + 2 M psi(1), and by eq. 24 int psi + psi(1) + 2 M psi(1), for shapes fixed at l = 1 m."""
+    """Return 2 int psi + 2 M psi(1), or by eq. 24 int psi + psi(1) + 2 M psi(1), for shapes fixed at l = 1 m."""
     basis = shapes(runs.arm)
     x, w = np.polynomial.legendre.leggauss(40)
     mean, tip = w / 2 @ basis.values((x + 1) / 2), basis.values(np.ones(1))[0]
@@ -183,7 +183,10 @@ def coriolis_by_hand(runs: Runs, by_eq_24: bool, length: float = 0.7) -> Array:
 
 
 def slip_of(found: Energies) -> float:
-    """Speed of the beam's end against the payload on it, l = 1 m, 1 mm in the first mode, U = 0.778 m/s [m/s]."""
+    """Return the speed of the beam's end relative to its payload [m/s].
+
+    The state is l = 1 m, 1 mm in the first mode, U = 0.778 m/s.
+    """
     import casadi as ca
 
     q, qd = [0.0, 0.0, LONG, 1e-3, 0.0, 0.0, 0.0], [0.0, 0.0, 0.778, 0.0, 0.0, 0.0, 0.0]
@@ -191,7 +194,7 @@ def slip_of(found: Energies) -> float:
 
 
 def convection(runs: Runs) -> Part:
-    """Eq. 24: the rate at a fixed place for that of a particle."""
+    """Return the claims of eq. 24, which has the velocity at a fixed position instead of that of a particle."""
     slips = [slip_of(energies(runs.arm, by_eq_24)) for by_eq_24 in (True, False)]
     by_hand = {by: coriolis_by_hand(runs, by) for by in (True, False)}
     ours = {by: coriolis(runs.model(name)) for by, name in ((True, "eq. 24"), (False, "fixed"))}
@@ -242,7 +245,7 @@ def convection(runs: Runs) -> Part:
 
 
 def lagrange(runs: Runs, states: int = 5) -> Part:
-    """Eqs. 25 to 31 written out by hand against the model, at random states."""
+    """Return the claims of eqs. 25 to 31, written out by hand, against the model at random states."""
     rng = np.random.default_rng(25)
     worst = dict.fromkeys(("hub", "others", "strain", "force"), 0.0)
     share = 0.0

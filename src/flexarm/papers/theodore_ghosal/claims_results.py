@@ -1,4 +1,4 @@
-"""Section V beside ours: Table I, Figs. 4 to 7, finite elements; and studies of our own."""
+"""Claims of section V about Table I, Figs. 4 to 7 and finite elements, and studies of our own."""
 
 from itertools import pairwise
 
@@ -28,13 +28,13 @@ from flexarm.papers.theodore_ghosal.runs import FROZEN, PAPER, Runs
 from flexarm.papers.verdicts import Check, Claim, Part, above, below, near, within
 
 SOLVER = 1e-6
-"""Bound of a simulated joint's error [rad, m, 1/s]; the solver's relative tolerance is 1e-8."""
+"""Bound of a simulated joint's error [rad, m, 1/s]. The solver's relative tolerance is 1e-8."""
 
 # -- section V ---------------------------------------------------------------------------------------------------------
 
 
 def table_1(runs: Runs) -> Part:
-    """The arm's numbers."""
+    """Return the claims of Table I about the arm's numbers."""
     (base, shoulder, slide), (_, beam) = runs.arm.links, sliding(runs.arm)
     rows: tuple[tuple[float, float, float], ...] = (
         (base.body.total_mass, 3.7051, 5e-5),
@@ -66,7 +66,7 @@ def table_1(runs: Runs) -> Part:
 
 
 def desired_motion(runs: Runs) -> Part:
-    """Fig. 4."""
+    """Return the claim of Fig. 4."""
     ends, checks = [], []
     for d in DIRECTIONS:
         q, qd = (runs.simulated(d)[name].values[:, :3] for name in ("q", "qd"))
@@ -96,20 +96,20 @@ def desired_motion(runs: Runs) -> Part:
 
 
 def left_to_vibrate(runs: Runs, direction: str, name: str, blend: float) -> float:
-    """Vibration of the tip in the last fifth of the uniform motion over that in the first, both planes together.
+    """Return the vibration of the tip in the last fifth of the uniform motion over that in the first.
 
-    The bending under the load, D K^-1 g, is taken away.
+    Both planes count together. The bending under the load, D K^-1 g, is subtracted.
     """
     reference, model = motion(direction, blend=blend), runs.model(name)
     t, _, tip = model.run(reference)
-    size = np.linalg.norm(tip - model.follows(reference, t), axis=1)  # jumps at the corners, where the load does
+    size = np.linalg.norm(tip - model.follows(reference, t), axis=1)  # jumps at the corners with the load
     fifth = (DURATION - 2 * blend) / 5
     early, late = (size[(t > a + 1e-6) & (t < a + fifth - 1e-6)].max() for a in (blend, DURATION - blend - fifth))
     return float(late / early)
 
 
 def vibration(runs: Runs) -> Part:
-    """Fig. 5."""
+    """Return the claims of Fig. 5."""
     ratio = {d: left_to_vibrate(runs, d, PAPER, BLEND) for d in DIRECTIONS}
     frequency, predicted = {}, {}
     fifth = (DURATION - 2 * BLEND) / 5
@@ -160,7 +160,7 @@ def vibration(runs: Runs) -> Part:
 
 
 def response(runs: Runs) -> Part:
-    """What sections IV and V say of the stability of the motion."""
+    """Return the claims of sections IV and V about the stability of the motion."""
     out, back = (runs.vibration(d) for d in DIRECTIONS)
     frozen = [float(v.frozen[-1] / v.frozen[0]) for v in (out, back)]
     ratio = left_to_vibrate(runs, "retraction", PAPER, BLEND)
@@ -197,7 +197,7 @@ def response(runs: Runs) -> Part:
 
 
 def eigenvalues(runs: Runs, figure: str, d: str) -> Part:
-    """Fig. 6 or 7."""
+    """Return the claims of Fig. 6 or 7."""
     sign, word = SIGN[d], "negative" if SIGN[d] < 0 else "positive"
     found = runs.eigenvalues(PAPER, d)
     steady = (FROZEN > BLEND) & (FROZEN < DURATION - BLEND)
@@ -252,7 +252,7 @@ def eigenvalues(runs: Runs, figure: str, d: str) -> Part:
 
 
 def finite_elements(runs: Runs) -> Part:
-    """Section V and [19]."""
+    """Return the claim of section V and [19] about finite elements."""
     off = runs.off(PAPER)
     return Part(
         "Section V, [19]",
@@ -271,11 +271,11 @@ def finite_elements(runs: Runs) -> Part:
     )
 
 
-# -- beside the paper --------------------------------------------------------------------------------------------------
+# -- additional studies ------------------------------------------------------------------------------------------------
 
 
 def studies(runs: Runs) -> list[Part]:
-    """Forces, the source of the sign in Figs. 6 and 7, and what the text does not say."""
+    """Return the studies of forces, of the sign in Figs. 6 and 7, and of what the text does not state."""
     audit = max(runs.simulated(d).attrs["energy_drift"] for d in DIRECTIONS)
     largest = np.max([np.abs(runs.simulated(d).u.values).max(axis=0) for d in DIRECTIONS], axis=0)
     trace, same = 0.0, 0.0
@@ -366,7 +366,7 @@ def studies(runs: Runs) -> list[Part]:
 
 
 def modal_rate(flexible: Flexible, direction: str, t: Array) -> Array:
-    """-1/2 tr(M^-1 dM/dt): what the real parts of the frozen-time eigenvalues add up to, for fixed shapes."""
+    """Return -1/2 tr(M^-1 dM/dt), the sum of the real parts of the frozen-time eigenvalues for fixed shapes."""
     h, reference = 1e-6, motion(direction)
     before, at, after = (flexible.along(reference, t + s)[0] for s in (-h, 0.0, h))
     value: Array = -0.5 * np.trace(np.linalg.solve(at, (after - before) / (2 * h)), axis1=1, axis2=2)

@@ -1,4 +1,4 @@
-"""Section IV beside ours: control law and stability (eqs. 34 to 43)."""
+"""Claims of section IV about the control law and stability (eqs. 34 to 43)."""
 
 import numpy as np
 
@@ -18,14 +18,14 @@ from flexarm.papers.theodore_ghosal.runs import Runs
 from flexarm.papers.verdicts import Check, Claim, Part, above, below, near, within
 
 DIFFERENCE = 1e-6
-"""Bound of relative errors of difference quotients; 1e-8 is found."""
+"""Bound of relative errors of difference quotients. They are about 1e-8."""
 
 
 # -- section IV: the control law ---------------------------------------------------------------------------------------
 
 
 def law(flexible: Flexible, q: Array, qd: Array, u: Array) -> Array:
-    """Gamma by eq. 35, from M, h and K of eq. 34."""
+    """Return Gamma by eq. 35, from M, h and K of eq. 34."""
     r = flexible.joints
     inertia, force = (flexible.model.function(name) for name in ("mass_matrix", "inverse_dynamics"))
     M, h = np.array(inertia(q)), np.array(force(q, qd, np.zeros(len(q)))).ravel()  # h + c + K q
@@ -35,7 +35,7 @@ def law(flexible: Flexible, q: Array, qd: Array, u: Array) -> Array:
 
 
 def prescribed_against_law(runs: Runs, direction: str) -> float:
-    """Largest difference between the forces of the simulated motion and eq. 35, over the largest force."""
+    """Return the largest difference between the forces of the simulated motion and eq. 35, over the largest force."""
     result, error = runs.simulated(direction), 0.0
     t, q, qd, u = (result[name].values for name in ("time", "q", "qd", "u"))
     for k in range(7, len(t), 97):
@@ -45,7 +45,10 @@ def prescribed_against_law(runs: Runs, direction: str) -> float:
 
 
 def errors_follow_eq_37(runs: Runs) -> float:
-    """What is left of eq. 37 at random states with errors, under eqs. 35 and 36: over the largest acceleration."""
+    """Return the residual of eq. 37 under eqs. 35 and 36, over the largest acceleration.
+
+    It is evaluated at random states with errors.
+    """
     rng, flexible, left = np.random.default_rng(37), runs.model("fixed"), 0.0
     forward = flexible.model.function("forward_dynamics")
     G_v, G_p = np.array([4.0, 6.0, 8.0]), np.array([20.0, 30.0, 40.0])
@@ -60,7 +63,7 @@ def errors_follow_eq_37(runs: Runs) -> float:
 
 
 def control_law(runs: Runs) -> Part:
-    """Eqs. 34 to 39."""
+    """Return the claims of eqs. 34 to 39."""
     by_35 = max(prescribed_against_law(runs, d) for d in DIRECTIONS)
     left = errors_follow_eq_37(runs)
     return Part(
@@ -91,7 +94,10 @@ def control_law(runs: Runs) -> Part:
 
 
 def not_skew(runs: Runs, name: str, factor: float) -> float:
-    """Symmetric part of dM/dt - factor N of the flexible block, over dM/dt; joints 1, 2 at rest, l at a steady rate."""
+    """Return the symmetric part of dM/dt - factor N of the flexible block, over dM/dt.
+
+    Joints 1 and 2 are at rest, and l has a steady rate.
+    """
     t, h = np.array([0.3, 0.5, 0.7]), 1e-6
     model, reference = runs.model(name), motion("extension", slewing=False)
     N = model.along(reference, t)[1]
@@ -101,7 +107,7 @@ def not_skew(runs: Runs, name: str, factor: float) -> float:
 
 
 def stiffness_rate(runs: Runs, length: float = 0.7) -> tuple[Array, Array, Array]:
-    """dK/dl of the model over -EI / l^4, modes 1 and 2; int psi''^2, and int eta psi'' psi''' of the same shapes."""
+    """Return dK/dl over -EI / l^4, int psi''^2, and int eta psi'' psi''' of modes 1 and 2."""
     model, h = runs.model("fixed"), 1e-5
     K = [np.diag(model.standing(x)[1])[model.in_y] for x in (length - h, length + h)]
     slope = (K[1] - K[0]) / (2 * h)
@@ -112,7 +118,7 @@ def stiffness_rate(runs: Runs, length: float = 0.7) -> tuple[Array, Array, Array
 
 
 def stability(runs: Runs) -> Part:
-    """Eqs. 40 to 43."""
+    """Return the claims of eqs. 40 to 43."""
     printed = max(not_skew(runs, name, 2.0) for name in ("fixed", "eq. 24"))
     whole = max(not_skew(runs, name, 1.0) for name in ("fixed", "eq. 24"))
     rates = {d: runs.energy_rate(d) for d in DIRECTIONS}
@@ -168,7 +174,7 @@ def stability(runs: Runs) -> Part:
 
 
 def free_vibration(runs: Runs) -> Part:
-    """What section IV says of amplitudes."""
+    """Return the claims of section IV about amplitudes."""
     found = {d: runs.vibration(d) for d in DIRECTIONS}
     out, back = (found[d] for d in DIRECTIONS)
     frequency = [float(v.omega[-1] / v.omega[0]) for v in (out, back)]

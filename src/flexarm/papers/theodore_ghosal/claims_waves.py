@@ -1,4 +1,4 @@
-"""Section II beside ours: the sliding beam (eqs. 1 to 3), its waves, and what is concluded from U / U_g."""
+"""Claims of section II about the sliding beam (eqs. 1 to 3), its waves, and conclusions from U / U_g."""
 
 from itertools import pairwise
 
@@ -27,11 +27,11 @@ from flexarm.papers.theodore_ghosal.waves import (
 from flexarm.papers.verdicts import Claim, Part, above, below, holds, near, within
 
 ELEMENTS = (2, 4, 10)
-"""Finite elements of the models whose frequencies are compared; the mesh of 2 lies within the two others."""
+"""Finite elements of the models whose frequencies are compared. The mesh of 2 is contained in the two others."""
 
 
 def sliding_beam(runs: Runs) -> Part:
-    """Eqs. 1 to 3."""
+    """Return the claims of eqs. 1 to 3."""
     bracket, alone = off_eq_1()
     same = off_eq_3(runs.arm)
     printed, corrected = load_of_eq_2(runs.arm)
@@ -72,7 +72,7 @@ def sliding_beam(runs: Runs) -> Part:
 
 
 def waves_and_beam(runs: Runs) -> Part:
-    """Section II, items 1 to 5."""
+    """Return the claims of section II, items 1 to 5."""
     _, body = sliding(runs.arm)
     speed = float(np.sqrt(body.stiffness["y"] / body.m))  # U_g l
     U = float(joints_along(motion("extension"), np.array([DURATION / 2]))[1][2, 0])
@@ -156,7 +156,7 @@ def waves_and_beam(runs: Runs) -> Part:
 
 
 def group_velocity(runs: Runs, speed: float) -> list[Claim]:
-    """Return the claims about U_g as a group velocity; `speed` is sqrt(EI / rho A), which is U_g for l0 = 1 m."""
+    """Return the claims about U_g as a group velocity. `speed` is sqrt(EI / rho A), which is U_g for l0 = 1 m."""
     beta = roots(runs.arm, LONG)
     packets = [packet_speed(speed, b / LONG) for b in beta]
     fem = runs.model("10 elements")
@@ -198,7 +198,7 @@ def group_velocity(runs: Runs, speed: float) -> list[Claim]:
 
 
 def elements_converge(runs: Runs, speed: float) -> Claim:
-    """The sentence about finite elements; `speed` is sqrt(EI / rho A)."""
+    """Return the claim about finite elements. `speed` is sqrt(EI / rho A)."""
     exact = speed * (roots(runs.arm, LONG) / LONG) ** 2
     high = np.array([runs.model(f"{n} elements").frequencies(LONG)[:2] / exact - 1 for n in ELEMENTS])
     halved = float(np.log2(high[0] / high[1]).min())

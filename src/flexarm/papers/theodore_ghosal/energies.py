@@ -1,6 +1,6 @@
-"""Energies written out by hand from eqs. 14 to 31, and Lagrange's equations of them: what the model is held against.
+"""Energies written out by hand from eqs. 14 to 31 and their Lagrange equations, as a reference for the model.
 
-Nothing here uses the package's mechanics but the mode shapes: positions, velocities and integrals are the paper's.
+Nothing here uses the package's mechanics except the mode shapes. Positions, velocities and integrals are the paper's.
 """
 
 from dataclasses import dataclass
@@ -14,30 +14,30 @@ from flexarm.papers.theodore_ghosal.compute import LONG, Array, joint_inertias, 
 from flexarm.shapes import Basis, ClampedMass
 
 POINTS = 24
-"""Of Gauss and Legendre along the beam; the integrands are smooth."""
+"""Number of Gauss-Legendre points along the beam, enough for the smooth integrands."""
 
 
 def shapes(arm: Arm, count: int = 2) -> Basis:
-    """The clamped-mass shapes fixed at the longest free length."""
+    """Return the clamped-mass shapes fixed at the longest free length."""
     return ClampedMass(mass_ratio=float(mass_ratio(arm, LONG))).basis(count)
 
 
 def carried(eta: Any, by_eq_24: bool) -> Any:
-    """What sliding makes of psi': -eta by eq. 24, at a fixed place; 1 - eta at a fixed particle."""
+    """Return the factor of psi' due to sliding: -eta at a fixed position (eq. 24), 1 - eta at a fixed particle."""
     return -eta if by_eq_24 else 1.0 - eta
 
 
 @final
 @dataclass(frozen=True)
 class Energies:
-    """The energies of the arm over q and qd (SX), and what the end of the beam does.
+    """Energies of the arm over q and qd (SX), and the slip at the end of the beam.
 
     Attributes
     ----------
     hub, free, payload, joints : kinetic energy by eqs. 28, 29, 30, 27
     strain : potential energy by eq. 31
     slip : (3,)
-        Velocity of the beam's end by eqs. 20 and 24, less the rate of the payload's position (eqs. 17, 30).
+        Velocity of the beam's end by eqs. 20 and 24, minus the rate of the payload's position (eqs. 17, 30).
     """
 
     q: Any
@@ -50,7 +50,7 @@ class Energies:
     slip: Any
 
     def lagrange(self) -> Any:
-        """Eqs. 25 and 26: the generalized force, a CasADi Function of q, qd, qdd."""
+        """Return the generalized force by eqs. 25 and 26, a CasADi function of q, qd, qdd."""
         q, qd, qdd = self.q, self.qd, ca.SX.sym("qdd", self.q.numel())
         T = self.hub + self.free + self.payload + self.joints
         momentum = ca.gradient(T, qd)
@@ -58,17 +58,18 @@ class Energies:
         return ca.Function("lagrange", [q, qd, qdd], [rate - ca.gradient(T, q) + ca.gradient(self.strain, q)])
 
     def at(self, q: Array, qd: Array) -> dict[str, float]:
-        """Each energy at a state [J]."""
+        """Return each energy at a state [J]."""
         names = ("hub", "free", "payload", "joints", "strain")
         values = ca.Function("T", [self.q, self.qd], [getattr(self, name) for name in names])(q, qd)
         return dict(zip(names, map(float, values), strict=True))
 
 
 def energies(arm: Arm, by_eq_24: bool) -> Energies:
-    """The arm's energies: two modes in each plane, shapes fixed at l = 1 m.
+    """Return the arm's energies with two modes in each plane and shapes fixed at l = 1 m.
 
-    Joint 1 turns about the vertical, joint 2 about a, link 3 slides along e; b is across both. (Fig. 3 is not in the
-    text: a Stanford arm.) I_1 and I_2 are the whole inertias about their joints; link 2 is a rod along a.
+    Joint 1 turns about the vertical, joint 2 about a, link 3 slides along e, and b is perpendicular to both. (Fig. 3 is
+    not in the text, so this is a Stanford arm.) I_1 and I_2 are the whole inertias about their joints. Link 2 is a rod
+    along a.
     """
     base, shoulder, _ = arm.links
     telescope, beam = sliding(arm)
@@ -84,7 +85,7 @@ def energies(arm: Arm, by_eq_24: bool) -> Energies:
     mouth_rate = ca.jtimes(mouth, q, qd)
 
     def velocity(s: Any, u: Any = (0.0, 0.0), u_rate: Any = (0.0, 0.0)) -> Any:
-        """Eq. 20 of the particle at s with the deflections u along a and b."""
+        """Return the velocity by eq. 20 of the particle at s with the deflections u along a and b."""
         place = s * e + u[0] * a + u[1] * b
         return mouth_rate + ca.cross(turning, place) + U * e + u_rate[0] * a + u_rate[1] * b
 
@@ -93,7 +94,7 @@ def energies(arm: Arm, by_eq_24: bool) -> Energies:
     xi, xi_rate = (ca.horzcat(z[3:5], z[5:7]) for z in (q, qd))
 
     def bent(eta: float) -> tuple[Any, Any, Any]:
-        """Deflections u, the rates of psi xi alone, and what sliding adds to them by eq. 24 or as it should."""
+        """Return deflections u, their rates without sliding, and their rates with sliding."""
         psi, slope = (ca.DM(basis.values(np.array([eta]), n)) for n in (0, 1))
         u, rate, more = psi @ xi, psi @ xi_rate, carried(eta, by_eq_24) * U / l * (slope @ xi)
         return (u[0], u[1]), (rate[0], rate[1]), (rate[0] + more[0], rate[1] + more[1])

@@ -1,4 +1,4 @@
-"""Figs. 4 to 8 as the paper has them, and four pictures of our own."""
+"""Figs. 4 to 8 of the paper, and four figures of our own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,16 @@ from flexarm.papers.theodore_ghosal.runs import FROZEN, PAPER, Runs
 
 LINES = (style.curve(0), style.curve(1))
 PLANES = ("out of plane", "in plane")
-"""Of bending along y, the axis of joint 2, and along z; the plane is that of link 3 and the axis of joint 1."""
+"""Names of bending along y, the axis of joint 2, and along z.
+
+The plane is that of link 3 and the axis of joint 1.
+"""
 
 
 @final
 @dataclass(frozen=True)
 class Picture:
-    """Panels in rows of `columns`, of a size [inch]; `below` stands under the last row."""
+    """Panels in rows of `columns`, of a size [inch]. `below` labels the horizontal axes of the last row."""
 
     columns: int
     size: tuple[float, float]
@@ -28,13 +31,13 @@ class Picture:
 
 
 def draw_all(folder: Path, runs: Runs) -> None:
-    """Every picture into `theodore-ghosal-NAME.svg`."""
+    """Draw every figure into `theodore-ghosal-NAME.svg`."""
     for name, picture in pictures(runs).items():
         draw(folder, f"theodore-ghosal-{name}", picture.columns, picture.size, picture.panels, picture.below)
 
 
 def pictures(runs: Runs) -> dict[str, Picture]:
-    """All of them by name."""
+    """Return all figures by name."""
     return {
         "fig4": desired_motion(runs),
         "fig5": amplitudes(runs),
@@ -49,7 +52,7 @@ def pictures(runs: Runs) -> dict[str, Picture]:
 
 
 def desired_motion(runs: Runs) -> Picture:
-    """Fig. 4."""
+    """Return Fig. 4."""
     t = runs.simulated("extension").time.values
     panels = []
     for i, (name, unit) in enumerate((("joint 1", "rad"), ("joint 2", "rad"), ("length of link 3", "m"))):
@@ -62,7 +65,7 @@ def desired_motion(runs: Runs) -> Picture:
 
 
 def amplitudes(runs: Runs) -> Picture:
-    """Fig. 5: full lines in plane, dashed ones out of plane."""
+    """Return Fig. 5 with full lines in plane and dashed ones out of plane."""
     panels = []
     for d in DIRECTIONS:
         t, xi = runs.bending(d)
@@ -76,7 +79,7 @@ def amplitudes(runs: Runs) -> Picture:
 
 
 def eigenvalues(runs: Runs, direction: str) -> Picture:
-    """Figs. 6 and 7: of each mode two, drawn by their frequency."""
+    """Return Figs. 6 and 7, with two curves per mode by frequency."""
     found = runs.eigenvalues(PAPER, direction)
     panels = []
     for j, name in enumerate(("mode 1", "mode 2")):
@@ -88,7 +91,7 @@ def eigenvalues(runs: Runs, direction: str) -> Picture:
 
 
 def wave_numbers(runs: Runs) -> Picture:
-    """Fig. 8."""
+    """Return Fig. 8."""
     panels = []
     for i in range(2):
         curves = [Curve(*_column(runs.beta(d), i), s, d) for d, s in zip(DIRECTIONS, LINES, strict=True)]
@@ -101,7 +104,7 @@ def _column(found: tuple[Array, Array], i: int) -> tuple[Array, Array]:
 
 
 def efforts(runs: Runs) -> Picture:
-    """The forces of eq. 35."""
+    """Return the figure of the forces of eq. 35."""
     panels = []
     for i, (name, unit) in enumerate((("joint 1", "N m"), ("joint 2", "N m"), ("link 3", "N"))):
         both = ((runs.simulated(d), s, d) for d, s in zip(DIRECTIONS, LINES, strict=True))
@@ -111,7 +114,10 @@ def efforts(runs: Runs) -> Picture:
 
 
 def free_vibration(runs: Runs) -> Picture:
-    """A vibrating beam slides: its tip, its amplitude by the adiabatic invariant, and by the real parts alone."""
+    """Return the figure of a vibrating beam that slides.
+
+    It shows the tip, its amplitude by the adiabatic invariant, and its amplitude by the real parts alone.
+    """
     panels = []
     for d in DIRECTIONS:
         v = runs.vibration(d)
@@ -125,7 +131,7 @@ def free_vibration(runs: Runs) -> Picture:
 
 
 def elements(runs: Runs) -> Picture:
-    """Two modes on ten elements."""
+    """Return the figure of two modes against ten elements."""
     t = np.linspace(0.0, DURATION, 1001)
     panels = []
     for d in DIRECTIONS:
@@ -139,7 +145,7 @@ def elements(runs: Runs) -> Picture:
 
 
 def convection(runs: Runs) -> Picture:
-    """How far eq. 24 is off, over U / U_g."""
+    """Return the figure of the error of eq. 24 over U / U_g."""
     x, slewing, standing = runs.convection()
     curves = [
         Curve(x, slewing, style.joined(0), "joints 1, 2 turn"),

@@ -1,6 +1,6 @@
 """Frames of a manipulator by eqs. 14 to 17, 22 and 23 as matrices, and its weight by eqs. 32 and 33.
 
-The model's frames and forces are held against them. They use nothing of the package but the mode shapes.
+They are a reference for the model's frames and forces and use only the mode shapes of the package.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,12 @@ from flexarm.papers.theodore_ghosal.energies import POINTS, shapes
 from flexarm.shapes import family
 
 STATES = 5
-"""Random states at which frames are compared."""
+"""Number of random states at which frames are compared."""
 TURNED = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-"""Axes of the package's last frame in those of the paper's: a prismatic link lies along z there and along x here."""
+"""Axes of the package's last frame in those of the paper's.
+
+A prismatic link lies along z in the paper and along x in the package.
+"""
 
 
 def eq_14(theta: float, alpha: float, d: float, a: float) -> Array:
@@ -37,7 +40,7 @@ def eq_15(phi: Array, delta: Array) -> Array:
 
 
 def eq_22(v: float, w: float, slope_v: float, slope_w: float, sign: float = 1.0) -> Array:
-    """Return E of a revolute link that deflects by v along y and w along z; `sign` -1 is that of w in print."""
+    """Return E of a revolute link that deflects by v along y and w along z. `sign` -1 is the printed one of w."""
     E = np.eye(4)
     E[1, 3], E[2, 3] = v, w
     E[0, 1], E[1, 0] = -slope_v, slope_v
@@ -46,7 +49,7 @@ def eq_22(v: float, w: float, slope_v: float, slope_w: float, sign: float = 1.0)
 
 
 def eq_23(u: float, v: float, slope_u: float, slope_v: float, sign: float = 1.0) -> Array:
-    """Return E of a prismatic link that deflects by u along x and v along y; `sign` -1 is that of v in print."""
+    """Return E of a prismatic link that deflects by u along x and v along y. `sign` -1 is the printed one of v."""
     E = np.eye(4)
     E[0, 3], E[1, 3] = u, v
     E[0, 2], E[2, 0] = slope_u, -slope_u
@@ -66,20 +69,20 @@ def before_bending(arm: Arm, joints: Array) -> Array:
 
 
 def pose(flexible: Flexible, q: Array) -> Array:
-    """Return the model's frame at the tip, its axes named as in the paper."""
+    """Return the model's frame at the tip with axes named as in the paper."""
     found = np.array(flexible.model.function("tip")(q))
     found[:3, :3] = found[:3, :3] @ TURNED.T
     return found
 
 
 def random_state(rng: np.random.Generator, size: float) -> Array:
-    """Return joints anywhere and amplitudes of `size` [m]."""
+    """Return a random state of the joints with amplitudes of `size` [m]."""
     return np.r_[rng.uniform(-2, 2, 2), rng.uniform(0.3, LONG), size * rng.uniform(-1, 1, 4)]
 
 
 @cache
 def off_eq_14(flexible: Flexible) -> float:
-    """Return the largest difference between the tip's frame and A_1 A_2 A_3, links straight, at random states."""
+    """Return the largest difference of the tip's frame from A_1 A_2 A_3, for straight links at random states."""
     rng = np.random.default_rng(14)
     states = [random_state(rng, 0.0) for _ in range(STATES)]
     return max(float(np.abs(pose(flexible, q) - before_bending(flexible.model.arm, q)).max()) for q in states)
@@ -93,7 +96,7 @@ def bent(flexible: Flexible, q: Array) -> tuple[float, float, float, float]:
 
 
 def off_eq_15(flexible: Flexible, size: float) -> float:
-    """Return the largest difference between the tip's frame and A_1 A_2 A_3 E by eq. 15, amplitudes of `size` [m]."""
+    """Return the largest difference of the tip's frame from A_1 A_2 A_3 E by eq. 15, for amplitudes of `size` [m]."""
     rng = np.random.default_rng(15)
     off = 0.0
     for _ in range(STATES):
@@ -105,9 +108,9 @@ def off_eq_15(flexible: Flexible, size: float) -> float:
 
 
 def off_eq_23(flexible: Flexible, over_length: bool, sign: float, size: float = 1e-6) -> float:
-    """Return how far E of eq. 23 is from the tip's frame, over the largest slope, for deflections of `size` [m].
+    """Return the error of E by eq. 23 against the tip's frame, over the largest slope, at deflections of `size` [m].
 
-    The print has the derivative by eta in place of that by s (`over_length` False), and `sign` -1.
+    The printed form has the derivative by eta in place of that by s (`over_length` False), and `sign` -1.
     """
     rng = np.random.default_rng(23)
     off = 0.0
@@ -129,7 +132,7 @@ def revolute() -> Model:
 
 
 def off_eq_22(over_length: bool, sign: float, size: float = 1e-6) -> float:
-    """Return how far E of eq. 22 is from the frame at the end of a revolute link, over the largest slope."""
+    """Return the error of E by eq. 22 against the frame at the end of a revolute link, over the largest slope."""
     model, rng, off = revolute(), np.random.default_rng(22), 0.0
     l = float(model.arm.links[0].body.length)
     psi, slope = (float(family("clamped-free").basis(1).values(np.ones(1), n)[0, 0]) for n in (0, 1))
@@ -160,12 +163,12 @@ class Weight:
 
     @property
     def share(self) -> float:
-        """Return the largest difference of print and model over the model's largest force."""
+        """Largest difference of print and model over the model's largest force."""
         return float(np.abs(self.printed - self.ours).max() / np.abs(self.ours).max())
 
     @property
     def left(self) -> float:
-        """Return the largest difference of correction and model over the model's largest force."""
+        """Largest difference of correction and model over the model's largest force."""
         return float(np.abs(self.corrected - self.ours).max() / np.abs(self.ours).max())
 
 

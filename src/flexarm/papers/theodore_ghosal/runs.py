@@ -1,4 +1,4 @@
-"""Models, motions and eigenvalues that several claims and pictures share: each is computed when first asked for."""
+"""Models, motions and eigenvalues shared by several claims and figures, each computed on first use."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from flexarm.simulation.run import simulate
 T = TypeVar("T")
 
 PAPER = "2 modes"
-"""The paper's own discretization: clamped-mass shapes that follow the length by eq. 11."""
+"""Discretization of the paper: clamped-mass shapes that follow the length by eq. 11."""
 MODELS: dict[str, dict[str, Any]] = {
     PAPER: {},
     "fixed": {"wave_numbers": "fixed"},
@@ -41,26 +41,26 @@ MODELS: dict[str, dict[str, Any]] = {
     **{f"{n} clamped-free": {"shapes": "clamped-free", "modes": n, "wave_numbers": "fixed"} for n in (1, 2, 3)},
     **{f"{n} elements": {"shapes": "hermite", "modes": 2 * n, "wave_numbers": "fixed"} for n in (2, 4, 10)},
 }
-"""Changes of the arm by name; `fixed` are the two shapes of l = 1 m at every length."""
+"""Changes of the arm by name. `fixed` has the two shapes of l = 1 m at every length."""
 
 DURATIONS = (2.0, 1.0, 0.5, 0.25, 0.125)
-"""Of the motions [s] that show what convection does."""
+"""Durations of the motions that show the effect of convection [s]."""
 FROZEN = np.linspace(0.005, 0.995, 100)
-"""Times of the frozen eigenvalues [s]; the motion's corners lie between them."""
+"""Times of the frozen eigenvalues [s]. The motion's corners lie between them."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Vibration:
-    """A free vibration in the first mode while the beam slides and joints 1 and 2 stand.
+    """A free vibration in the first mode while the beam slides and joints 1 and 2 are at rest.
 
     Attributes
     ----------
     t, tip : times [s] and the tip's deflection [m]
     peaks : positions of its peaks
-    omega, mass : of the mode, for a tip at 1
+    omega, mass : of the mode, scaled to 1 at the tip
     adiabatic : amplitude [m] if energy over frequency is conserved, (M omega)^(-1/2)
-    t_frozen, frozen : times, and the amplitude [m] if it went by the frozen real parts, exp(int Re dt)
+    t_frozen, frozen : times, and the amplitude [m] by the frozen real parts, exp(int Re dt)
     """
 
     t: Array
@@ -74,16 +74,16 @@ class Vibration:
 
     @property
     def amplitude(self) -> float:
-        """The last peak over the first amplitude."""
+        """Last peak over the first amplitude."""
         return float(np.abs(self.tip[self.peaks[-1]] / self.tip[0]))
 
     def last_over_first(self, power: float) -> float:
-        """Of amplitude times omega to a power."""
+        """Return the last value of amplitude times omega^power over the first."""
         return float(self.amplitude * (self.omega[self.peaks[-1]] / self.omega[0]) ** power)
 
     @property
     def energy(self) -> float:
-        """The last over the first, M omega^2 A^2 / 2 at a peak."""
+        """Last value over the first of M omega^2 A^2 / 2 at a peak."""
         return float(self.last_over_first(1.0) ** 2 * self.mass[self.peaks[-1]] / self.mass[0])
 
 
@@ -106,7 +106,7 @@ class EnergyRate:
 
 @final
 class Runs:
-    """What the claims and the pictures are made from."""
+    """Results that the claims and the figures use."""
 
     def __init__(self) -> None:
         self.arm: Arm = load("theodore-ghosal")
@@ -119,24 +119,24 @@ class Runs:
         return found
 
     def model(self, name: str) -> Flexible:
-        """One of `MODELS`."""
+        """Return one of `MODELS`."""
         return self._once(name, lambda: Flexible(varied(self.arm, **MODELS[name])))
 
     def tip(self, name: str, direction: str) -> Array:
-        """The tip's deflection along Fig. 4, (1001, 2), every millisecond."""
+        """Return the tip's deflection along Fig. 4, (1001, 2), every millisecond."""
         return self._once(("tip", name, direction), lambda: self.model(name).run(motion(direction))[2])
 
     def off(self, name: str, from_: str = "10 elements") -> float:
-        """The tip against another model's, both directions, in percent of the largest deflection."""
+        """Return the tip's error against another model, both directions, in percent of the largest deflection."""
         return max(apart(self.tip(name, d), self.tip(from_, d)) for d in DIRECTIONS)
 
     def bending(self, direction: str) -> tuple[Array, Array]:
-        """Times, every millisecond until 1.2 s, and the amplitudes of the paper's modes along Fig. 4: (1201, 4)."""
+        """Return times and the amplitudes of the paper's modes along Fig. 4, (1201, 4), every ms until 1.2 s."""
         end, model = DURATION + AFTER, self.model(PAPER)
         return self._once(("bending", direction), lambda: model.run(motion(direction), end, 2400)[:2])
 
     def simulated(self, direction: str) -> Any:
-        """Fig. 4's motion, its forces and what follows, by `simulate`, every millisecond until 1.2 s; fixed shapes."""
+        """Return Fig. 4's motion with its forces by `simulate`, every millisecond until 1.2 s, with fixed shapes."""
 
         def run() -> Any:
             model, reference = self.model("fixed").model, PrescribedMotion(motion(direction))
@@ -145,13 +145,16 @@ class Runs:
         return self._once(("simulated", direction), run)
 
     def eigenvalues(self, name: str, direction: str, slewing: bool = True, blend: float = BLEND) -> Array:
-        """Frozen eigenvalues of positive frequency at the times `FROZEN`, lowest first: (100, 4)."""
+        """Return the frozen eigenvalues of positive frequency at the times `FROZEN`, lowest first: (100, 4)."""
         reference = motion(direction, blend=blend, slewing=slewing)
         key = ("eigenvalues", name, direction, slewing, blend)
         return self._once(key, lambda: self.model(name).eigenvalues(reference, FROZEN))
 
     def largest(self, blend: float, across: bool = True) -> Array:
-        """Largest deflections of the tip [mm] along Fig. 4, extension and retraction, with another blend or Fig. 3."""
+        """Return the largest deflections of the tip along Fig. 4, extension and retraction [mm].
+
+        The blend time may differ, and so may the reading of Fig. 3 (`across`).
+        """
 
         def found() -> Array:
             model = self.model("fixed") if across else Flexible(varied(in_line(self.arm), wave_numbers="fixed"))
@@ -160,16 +163,16 @@ class Runs:
         return self._once(("largest", blend, across), found)
 
     def blends(self) -> dict[float, Array]:
-        """`largest` for every blend time."""
+        """Return `largest` for every blend time."""
         return {b: self.largest(b) for b in BLENDS}
 
     def beta(self, direction: str) -> tuple[Array, Array]:
-        """Times, and the wave numbers by eq. 11, (41, 2)."""
+        """Return times and the wave numbers by eq. 11, (41, 2)."""
         t = np.linspace(0.0, DURATION, 41)
         return self._once(("beta", direction), lambda: (t, integrated(self.arm, motion(direction), t)))
 
     def vibration(self, direction: str) -> Vibration:
-        """A free vibration of 1 mm."""
+        """Return a free vibration of 1 mm."""
 
         def found() -> Vibration:
             model, reference = self.model(PAPER), motion(direction, slewing=False)
@@ -185,9 +188,9 @@ class Runs:
         return self._once(("vibration", direction), found)
 
     def convection(self) -> tuple[Array, Array, Array]:
-        """For each of `DURATIONS`: U / U_g, and how far the tip by eq. 24 is off [percent], slewing and standing.
+        """Return U / U_g and the error of the tip by eq. 24 [percent], slewing and standing, for each of `DURATIONS`.
 
-        Standing, the beam vibrates freely; shapes are fixed in both.
+        Standing, the beam vibrates freely. Shapes are fixed in both.
         """
 
         def found() -> tuple[Array, Array, Array]:
@@ -208,7 +211,7 @@ class Runs:
         return self._once("convection", found)
 
     def energy_rate(self, direction: str) -> EnergyRate:
-        """A free vibration of the first mode, by `simulate`."""
+        """Return the energy rate of a free vibration of the first mode, by `simulate`."""
 
         def found() -> EnergyRate:
             flexible, reference = self.model("fixed"), motion(direction, slewing=False)

@@ -1,4 +1,4 @@
-"""Eqs. 1 to 13: the beam that slides and its waves, wave numbers and shapes of a clamped beam with a load."""
+"""Eqs. 1 to 13: the sliding beam and its waves, wave numbers and shapes of a clamped beam with a load."""
 
 from functools import partial
 
@@ -16,19 +16,19 @@ from flexarm.trajectory import Reference
 
 
 def roots(arm: Arm, length: float) -> Array:
-    """The first two beta of eq. 8 at a free length, as the package finds them."""
+    """Return the first two beta of eq. 8 at a free length, by the package."""
     return ClampedMass(mass_ratio=float(mass_ratio(arm, length))).roots(2)
 
 
 def eq_8(beta: float, M: float, J: float = 0.0) -> float:
-    """The left side, as printed."""
+    """Return the left side of eq. 8 as printed."""
     c, s, C, S = np.cos(beta), np.sin(beta), np.cosh(beta), np.sinh(beta)
     load = M * beta * (C * s - S * c) + J * beta**3 * (C * s + S * c)
     return float((1 + C * c) - load + M * J * beta**4 * (1 - C * c))
 
 
 def roots_of_eq_8(M: float, J: float = 0.0) -> Array:
-    """The first two, by a search that knows nothing of the package: where the printed left side changes its sign."""
+    """Return the first two roots of eq. 8 by a search for sign changes, independent of the package."""
     grid = np.linspace(0.05, 5.0, 400)
     sign = np.sign([eq_8(b, M, J) for b in grid])
     found = [brentq(eq_8, grid[i], grid[i + 1], (M, J), xtol=1e-14) for i in np.flatnonzero(np.diff(sign))]
@@ -36,20 +36,23 @@ def roots_of_eq_8(M: float, J: float = 0.0) -> Array:
 
 
 def eq_6(beta: Array, M: float) -> list[Array]:
-    """psi at eta = 1 with nu of eq. 7, and its first three derivatives, the n-th over beta^n."""
+    """Return psi at eta = 1 with nu of eq. 7, and its first three derivatives, the n-th over beta^n."""
     s, c, S, C = np.sin(beta), np.cos(beta), np.sinh(beta), np.cosh(beta)
     nu = (s - S + M * beta * (c - C)) / (c + C - M * beta * (s - S))
     return [c - C + nu * (s - S), -s - S + nu * (c - C), -c - C + nu * (-s - S), s - S + nu * (-c - C)]
 
 
 def boundary_residue(beta: Array, M: float, J: float = 0.0) -> float:
-    """What is left of eq. 2 at the tip, psi'' = J beta^4 psi' and psi''' = -M beta^4 psi, over beta^2 and beta^3."""
+    """Return the residual of eq. 2 at the tip, over beta^2 and beta^3.
+
+    The conditions are psi'' = J beta^4 psi' and psi''' = -M beta^4 psi.
+    """
     deflection, slope, bending, shear = eq_6(beta, M)
     return float(np.abs([bending - J * beta**3 * slope, shear + M * beta * deflection]).max())
 
 
 def residue_of_eq_4(arm: Arm, inertia: float, power: int) -> float:
-    """Bending condition of eq. 4 with J_L / (rho A l0^power), l0 of Table I: what is left of it, over psi''(1).
+    """Return the residual of eq. 4's bending condition with J_L / (rho A l0^power), l0 of Table I, over psi''(1).
 
     The shape is that of eqs. 6 to 8 for the arm's load with the rotary inertia J_L [kg m^2].
     """
@@ -61,7 +64,10 @@ def residue_of_eq_4(arm: Arm, inertia: float, power: int) -> float:
 
 
 def slopes_differ(seed: int = 8) -> tuple[float, float]:
-    """f1 of eq. 12 against -df/dl, and f2 of eq. 13 against df/dbeta, by complex steps, J_L > 0: relative."""
+    """Return the relative errors of f1 of eq. 12 against -df/dl and of f2 of eq. 13 against df/dbeta.
+
+    The derivatives are by complex steps, with J_L > 0.
+    """
     rng = np.random.default_rng(seed)
     beta, l, M, J, m = rng.uniform((0.5, 0.3, 0.05, 0.001, 0.2), (5.0, 1.3, 0.5, 0.05, 0.5), (20, 5)).T
 
@@ -76,7 +82,7 @@ def slopes_differ(seed: int = 8) -> tuple[float, float]:
 
 
 def integrated(arm: Arm, reference: Reference, t: Array) -> Array:
-    """Eq. 11 in time, from the roots of eq. 9 at the start: (times, 2)."""
+    """Return the wave numbers by eq. 11 in time, from the roots of eq. 9 at the start: (times, 2)."""
     M_L, m = load_of(arm), sliding(arm)[1].m
 
     def rate(time: float, beta: Array) -> Array:
@@ -91,11 +97,11 @@ def integrated(arm: Arm, reference: Reference, t: Array) -> Array:
     return found
 
 
-# -- eqs. 1 to 3: the beam that slides, and its waves ------------------------------------------------------------------
+# -- eqs. 1 to 3: the sliding beam and its waves -----------------------------------------------------------------------
 
 
 def deflection(s: ca.SX, t: ca.SX) -> ca.SX:
-    """Return some smooth u(s, t), in which no derivative vanishes."""
+    """Return a smooth u(s, t) without vanishing derivatives."""
     return ca.sin(1.3 * s + 7.0 * t) * ca.exp(-0.4 * s * t) + s**3 * ca.cos(3.0 * t)
 
 
@@ -106,9 +112,9 @@ def eq_1(u: ca.SX, s: ca.SX, t: ca.SX, U: ca.SX) -> ca.SX:
 
 
 def off_eq_1(seed: int = 1) -> tuple[float, float]:
-    """Return how far a particle's acceleration is from eq. 1's bracket, and from u_tt alone: relative, largest.
+    """Return the largest relative differences of a particle's acceleration from eq. 1's bracket and from u_tt alone.
 
-    The particle starts at s_0 and slides by p(t), so that U = dp/dt; its deflection is differentiated along its way.
+    The particle starts at s_0 and slides by p(t), so that U = dp/dt. Its deflection is differentiated along its path.
     """
     s, t, s_0 = (ca.SX.sym(name) for name in ("s", "t", "s_0"))
     way = 0.6 * t + 0.2 * ca.sin(2.0 * t)
@@ -125,9 +131,9 @@ def off_eq_1(seed: int = 1) -> tuple[float, float]:
 
 
 def load_of_eq_2(arm: Arm, U: float = 0.778) -> tuple[float, float]:
-    """Return how far u_tt at the end, and eq. 1's bracket there, are from the load's acceleration: relative, largest.
+    """Return the largest relative errors of u_tt at the end and of eq. 1's bracket against the load's acceleration.
 
-    The beam vibrates in its first mode for l = 1 m and slides steadily; u(l(t), t) is differentiated over a period.
+    The beam vibrates in its first mode for l = 1 m and slides steadily. u(l(t), t) is differentiated over a period.
     """
     m, EI = sliding(arm)[1].m, sliding(arm)[1].stiffness["y"]
     M = float(mass_ratio(arm, LONG))
@@ -150,7 +156,7 @@ def load_of_eq_2(arm: Arm, U: float = 0.778) -> tuple[float, float]:
 
 
 def off_eq_3(arm: Arm, seed: int = 3) -> float:
-    """Return how far eq. 3 is from eq. 1 times l0^4 / EI, relative, largest; l0 of Table I, U changes with time."""
+    """Return the largest relative error of eq. 3 against eq. 1 times l0^4 / EI, with l0 of Table I and variable U."""
     beam = sliding(arm)[1]
     l0, m, EI = beam.length, beam.m, beam.stiffness["y"]
     speed = np.sqrt(EI / m) / l0
@@ -173,10 +179,10 @@ def off_eq_3(arm: Arm, seed: int = 3) -> float:
 
 
 def packet_speed(c: float, k: float, distance: float = 40.0) -> float:
-    """Return the speed [m/s] of the envelope of waves about the wave number k [1/m], by which eq. 1 has c k^2 = omega.
+    """Return the speed [m/s] of the envelope of waves about the wave number k [1/m], with c k^2 = omega by eq. 1.
 
-    The waves are summed at the time at which the group should have gone `distance` over 2 c k; where the envelope is
-    largest is looked for on both sides of it.
+    The waves are summed at the time at which a group with the speed 2 c k has moved by `distance`. The maximum of the
+    envelope is searched on both sides of it.
     """
     waves = np.linspace(0.8, 1.2, 801) * k
     weight = np.exp(-(((waves / k - 1) / 0.05) ** 2))
@@ -187,10 +193,10 @@ def packet_speed(c: float, k: float, distance: float = 40.0) -> float:
 
 
 def arrival(M: Array, K: Array, tip: Array, until: float, share: float = 0.05) -> float:
-    """Return when the tip first moves by a share of its largest deflection after a blow on the first node [s].
+    """Return the time at which the tip first moves by `share` of its largest deflection after an impulse [s].
 
-    M and K are those of finite elements in one plane, whose first amplitude is the deflection of that node; the largest
-    deflection is that until a time [s].
+    The impulse acts on the first node. M and K are those of finite elements in one plane, whose first amplitude is the
+    deflection of that node. The largest deflection is that up to `until` [s].
     """
     omega2, V = eigh(K, M)
     omega, t = np.sqrt(omega2), np.linspace(0.0, until, 20001)
