@@ -344,7 +344,7 @@ def test_what_is_no_result_is_refused_by_what_it_lacks(said, result, tmp_path):
     with pytest.raises(fa.DescriptionError) as caught:
         fa.save_result(changed, tmp_path / "run.nc")
     said = said.strip()
-    assert str(caught.value) == f"{tmp_path / 'run.nc'}: what shall be written is not a result of flexarm: {said}"
+    assert str(caught.value) == f"{tmp_path / 'run.nc'}: the object to write is not a result of flexarm: {said}"
     changed.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
     assert refused(tmp_path / "run.nc", "a NetCDF file, but not a result of flexarm: ") == said
 

@@ -177,7 +177,7 @@ GOOD = answered(of_two_inertias(), periods=3)
         ({"period": 1.0}, r"frequency_response: a record has 1.5 periods of 1 s; two must be left"),
         (
             {"skip": 2},
-            r"frequency_response: a record has 3 periods of 0.5 s, of which 2 are skipped; two must be left",
+            r"frequency_response: a record has 3 periods of 0.5 s and the first 2 are skipped; two must be left",
         ),
         ({"skip": -1}, r".*skip is -1; it must be a whole number, zero or positive"),
         ({"excited": 2.0}, r".*excited is 2.0; it must be between 0 and 1"),

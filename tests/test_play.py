@@ -539,8 +539,8 @@ def test_files_are_arms_or_scenarios(tmp_path):
             r"^play: no arm or scenario 'nobody'; bundled .*; or give a \.toml, \.urdf, \.xml or \.mjcf file$",
         ),
         ("no.toml", r"no\.toml: cannot be read"),
-        (3, "^play: what shall be played is 3; it must be an Arm, a Model, a Scenario or a name$"),
-        (None, "what shall be played is None"),
+        (3, "^play: the object to play is 3; it must be an Arm, a Model, a Scenario or a name$"),
+        (None, "the object to play is None"),
     ],
 )
 def test_what_cannot_be_played(what, message):

@@ -46,7 +46,7 @@ def changed(old, new, count=1):
 
 STEM = '<child link="mast"/>'
 """After it an element of a joint that does not move."""
-SECOND = "one more <{0}> in <{1}>, of which the first counts"
+SECOND = "one more <{0}> in <{1}>; only the first counts"
 ODD = {
     "two axes": (changed('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><axis xyz="0 1 0"/>'), 8, SECOND.format("axis", "joint")),
     "two limits": (changed(LIMIT, LIMIT + "<limit/>"), 8, SECOND.format("limit", "joint")),

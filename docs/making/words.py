@@ -85,6 +85,8 @@ def sentences(text: str) -> list[tuple[int, str]]:
             fence = "" if closes else mark[0] if opens else fence
             plain = ""
         begins = re.match(r"([-*+]|\d+\.)\s", plain) is not None
+        if line.startswith("    ") and not paragraph:  # a program that is indented
+            plain = ""
         if fence or not plain or begins or plain.startswith(("|", "#", "<", ">", "[", "!", "---")):
             found += _split(first, " ".join(paragraph))
             paragraph, first = [], number
@@ -100,7 +102,7 @@ def _split(line: int, paragraph: str) -> Iterator[tuple[int, str]]:
     shown = re.sub(r"\]\([^)]*\)", "]", paragraph)
     shown = re.sub(r"`[^`]*`", "`x`", shown)
     shown = re.sub(r"\$[^$]*\$", "x", shown)
-    for sentence in re.split(r"(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\[(\"])", shown):
+    for sentence in re.split(r"(?<=[.!?])[\"')*]*\s+(?=[A-Z0-9`*\[(\"$])", shown):
         if re.search(r"[a-z]{2}", sentence):
             yield line, sentence.strip()
 

@@ -20,7 +20,11 @@ def derive(
     matlab: Annotated[Path | None, typer.Option(help="Folder for a MATLAB or Octave function.")] = None,
     numbers: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME[=VALUE]", help="A parameter that shall be a number; patterns; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="NAME[=VALUE]",
+            help="A parameter to replace by a number. Patterns are allowed. Repeatable.",
+        ),
     ] = None,
     part: Annotated[
         list[str] | None,

@@ -138,7 +138,7 @@ def export(
     how = {"--period": period, "--float": single or None, "--fmi": fmi, "--segments": segments, "--vary": vary or None}
     for option, heard in USED_BY.items():
         if how[option] is not None and not {*heard} & {*asked}:
-            raise DescriptionError(f"{option} is given without {choices(*heard)}; nothing else hears of it")
+            raise DescriptionError(f"{option} is given without {choices(*heard)}; no other format has this option")
     _check_apart(asked)
     check_unread([arm], asked)
     for option, path in asked.items():

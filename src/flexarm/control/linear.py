@@ -145,11 +145,9 @@ class Linear:
         both = wanted and len(system.inputs) == 2 * p
         if both:
             names = [*(f"{name}_ref" for name in readings.names), *readings.names]
-            columns = order(where, system.inputs, names, "input", "what the sensors shall read and what they read")
+            columns = order(where, system.inputs, names, "input", "wanted and measured readings of the sensors")
         else:
-            signals = "the sensors' signals" + (
-                " (or twice as many, with what they shall read first)" if wanted else ""
-            )
+            signals = "the sensors' signals" + (" (or twice as many, with the wanted readings first)" if wanted else "")
             columns = order(where, system.inputs, readings.names, "input", signals)
         driven = list(model.inputs)
         if self.actuators is not None:

@@ -371,7 +371,7 @@ SHORTEST = 0.1
 
 @final
 class Telescope(Driven):
-    """A hub out of which the link's beam slides along local x. The joint coordinate is the free length [m].
+    """A hub from which the link's beam slides out along local x. The joint coordinate is the free length [m].
 
     The base frame stays at the hub's mouth. The body must be a uniform `Beam` (modes = {} for a rigid one).
 

@@ -44,7 +44,7 @@ LARGEST, SMALLEST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).
 """Largest and smallest positive numbers of type float."""
 
 HEADER = Template("""// $title
-// Written by flexarm, of which it needs nothing. Results must not overlap what goes in.
+// Written by flexarm, and runs without it. Results must not overlap the arguments.
 #ifndef $guard
 #define $guard
 

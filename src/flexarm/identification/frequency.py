@@ -221,7 +221,9 @@ def _spectra(
         raise DescriptionError(f"frequency_response: {said}; it must have a whole number")
     count = samples // n - skip
     if count < 2:
-        said = f"a record has {samples / n:.3g} periods of {period:g} s" + f", of which {skip} are skipped" * (skip > 0)
+        said = f"a record has {samples / n:.3g} periods of {period:g} s" + f" and the first {skip} are skipped" * (
+            skip > 0
+        )
         raise DescriptionError(f"frequency_response: {said}; two must be left")
     rows = slice(skip * n, (skip + count) * n)
     U, Y = (

@@ -107,7 +107,7 @@ def _live(what: Any) -> tuple[str, str, Live]:
         q = np.array(arm.rest if given is None else given)
         return what.name, what.description, Live(arm, q, _target(what, led, q), _gains(what, led))
     with refused("play"):
-        raise Fault("", f"what shall be played is {shown(what)}; it must be an Arm, a Model, a Scenario or a name")
+        raise Fault("", f"the object to play is {shown(what)}; it must be an Arm, a Model, a Scenario or a name")
 
 
 def _found(name: str) -> Arm | Scenario:

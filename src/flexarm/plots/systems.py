@@ -75,4 +75,4 @@ def channel(labels: list[str], wanted: Any, part: str, whose: str) -> int:
         return labels.index(wanted)
     if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool) and 0 <= wanted < len(labels):
         return int(wanted)
-    raise Fault(part, f"is {shown(wanted)}; {whose} has {', '.join(labels)}, of which one must be named")
+    raise Fault(part, f"is {shown(wanted)}; {whose} has {', '.join(labels)}; name one of them")

@@ -72,7 +72,7 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
         raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
     path = checked_path(path)
     if fault := lacking(result):
-        raise DescriptionError(f"{path}: what shall be written is not a result of flexarm: {fault}")
+        raise DescriptionError(f"{path}: the object to write is not a result of flexarm: {fault}")
     try:
         content = netcdf.image(result)
     except MemoryError:

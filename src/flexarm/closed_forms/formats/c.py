@@ -95,7 +95,7 @@ C = Language(
 
 
 HEADER = Template("""// $title
-// Written by flexarm, of which it needs nothing.
+// Written by flexarm, and runs without it.
 #ifndef $guard
 #define $guard
 #ifdef __cplusplus

@@ -64,7 +64,7 @@ LONGEST = 12_000
 NAME = re.compile(r"(?<![\w.])[A-Za-z]\w*")
 
 MODULE = Template("""// $title
-// Written by flexarm, of which it needs nothing.
+// Written by flexarm, and runs without it.
 var $name = (function () {
     "use strict";
 $work$parts

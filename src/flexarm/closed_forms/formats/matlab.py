@@ -67,7 +67,7 @@ def matlab(program: Program, language: Language = MATLAB) -> str:
     head = [
         f"{made.name.upper()}  {escape.comment(program.title)}",
         "",
-        "Written by flexarm, of which it needs nothing.",
+        "Written by flexarm, and runs without it.",
         "",
         *remarks(program, made, language),
     ]

@@ -45,7 +45,7 @@ PYTHON = Language(
 
 MODULE = Template('''"""$title
 
-Written by flexarm, of which it needs nothing.
+Written by flexarm, and runs without it.
 """
 
 from typing import NamedTuple

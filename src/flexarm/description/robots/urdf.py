@@ -411,7 +411,7 @@ def _unread(root: Element) -> tuple[list[str], list[str]]:
                 which.setdefault(f"<{child.name}> in <{element.name}>", []).append(child.line)
                 continue
             if child.name in read and (role, child.name) not in SEVERAL:
-                said = f"one more <{child.name}> in <{element.name}>, of which the first counts"
+                said = f"one more <{child.name}> in <{element.name}>; only the first counts"
                 strange.setdefault(said, []).append(child.line)
                 continue
             read.add(child.name)

@@ -74,7 +74,7 @@ def parts() -> list[Part]:
         ),
         Part(
             "Section 6, conclusion",
-            "The elastic joints are said to cause all this. It is the rotors missing in eq. 55: with rotors in both "
+            "The paper says that the elastic joints cause all this. It is the rotors missing in eq. 55: with rotors in both "
             "arms little of it is left.",
             [cause_modes(), cause_tips(), cause_oscillation(), cause_decay(), rotors_alone()],
             "subudhi-morris-rotors.svg",
