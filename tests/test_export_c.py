@@ -375,15 +375,10 @@ def test_options_that_nothing_hears_and_files_written_twice_are_refused(tmp_path
     (tmp_path / "arm.toml").write_text('name = "x"\n')
     law = ("canadarm-slew-pd", "--period", "0.01")
     refusals = {
-        (
-            "canadarm",
-            "--fmu",
-            "a.fmu",
-            "--float",
-        ): "--float is given without --c or --law; no other format has this option",
-        ("canadarm", "--c", "out", "--fmi", "3.0"): "--fmi is given without --fmu or --law-fmu; nothing else",
-        ("canadarm", "--c", "out", "--segments", "8"): "--segments is given without --mjcf or --exudyn; nothing else",
-        ("canadarm", "--c", "out", "--period", "0.1"): "--period is given without --law, --law-fmu or --ssp; nothing",
+        ("canadarm", "--fmu", "a.fmu", "--float"): "--float is given without --c or --law; no other format",
+        ("canadarm", "--c", "out", "--fmi", "3.0"): "--fmi is given without --fmu or --law-fmu; no other",
+        ("canadarm", "--c", "out", "--segments", "8"): "--segments is given without --mjcf or --exudyn; no other",
+        ("canadarm", "--c", "out", "--period", "0.1"): "--period is given without --law, --law-fmu or --ssp; no other",
         ("canadarm", "--mjcf", "a.xml", "--vary", "payload.mass"): "--vary is given without --c, --fmu, --simulink, ",
         ("canadarm", "--c", "out", "--mjcf", "a.xml", "--segments", "0"): "export canadarm: --segments is 0; it must",
         ("canadarm", "--c", "out", "--modelica", "model.mo"): "export_modelica: path is 'model.mo'; it must be NAME.mo",

@@ -153,7 +153,7 @@ def _null_vectors(P: Array, rng: np.random.Generator) -> tuple[Array, Array]:
 def transfer_function(
     system: "control.StateSpace", output: Channels = None, input: Channels = None
 ) -> "control.TransferFunction":
-    """Return the transfer functions from inputs to outputs, made from poles, zeros and gain of each pair.
+    """Return a `control.TransferFunction` from inputs to outputs, made from poles, zeros and gain of each pair.
 
     python-control's own conversion leaves rounding errors in coefficients that should be zero. Its numerators then have
     a wrong degree, and margins and root loci have spurious zeros far out. Here the degree follows from the zeros of

@@ -23,7 +23,7 @@ def derive(
         typer.Option(
             "--set",
             metavar="NAME[=VALUE]",
-            help="A parameter to replace by a number. Patterns are allowed. Repeatable.",
+            help="A parameter to replace by a number; patterns; repeatable.",
         ),
     ] = None,
     part: Annotated[

@@ -74,8 +74,8 @@ def parts() -> list[Part]:
         ),
         Part(
             "Section 6, conclusion",
-            "The paper says that the elastic joints cause all this. It is the rotors missing in eq. 55: with rotors in both "
-            "arms little of it is left.",
+            "The paper says that the elastic joints cause all this. It is the rotors missing in eq. 55: with rotors in "
+            "both arms little of it is left.",
             [cause_modes(), cause_tips(), cause_oscillation(), cause_decay(), rotors_alone()],
             "subudhi-morris-rotors.svg",
         ),
