@@ -31,8 +31,9 @@ def stability(
 ) -> None:
     """Print poles and margins of a scenario's closed loop.
 
-    At the end of the scenario and along its motion: poles; gain, phase, delay and disk margins of each loop with the
-    others closed; peaks of the sensitivities. Over ranges of parameters: the worst case.
+    The output is for the end of the scenario, for times along its motion, and for the worst case over ranges of
+    parameters. It has the poles, the gain, phase, delay and disk margins of each loop with the others closed, and the
+    peaks of the sensitivities.
     """
     from flexarm.analysis import stability as found_of
     from flexarm.model import Model

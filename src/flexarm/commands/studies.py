@@ -34,9 +34,10 @@ def study(
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
     json: Json = False,
 ) -> None:
-    """Run a study: write NAME.nc and NAME.png, and print a summary.
+    """Run a study, and print a summary.
 
-    Finished chunks are stored. A study that was interrupted at any moment continues when it is started again.
+    Writes NAME.nc and NAME.png. Finished chunks are stored. A study that was interrupted at any moment continues when
+    it is started again.
     """
     from flexarm.studies.file import load_study
 

@@ -324,7 +324,7 @@ class Driven(Joint):
 
 @final
 class Revolute(Driven):
-    """A joint that turns about an axis; the body's frame is the joint frame at angle 0.
+    """A joint that turns about an axis. The body's frame is the joint frame at angle 0.
 
     Parameters
     ----------

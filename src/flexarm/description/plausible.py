@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from flexarm.description.arm import Link
 
 CRITICAL = 1.0
-"""Damping ratio from which a mode does not oscillate. No material comes near it; rubber has about 0.1."""
+"""Damping ratio from which a mode does not oscillate. No material comes near it, and rubber has about 0.1."""
 
 LONG, TIMES = 100.0, 100.0
 """Smallest length [m] of a link that looks like one in millimetres, and smallest ratio to the next longest link.

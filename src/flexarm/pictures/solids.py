@@ -151,13 +151,19 @@ def solids(model: Model) -> dict[str, Any]:
     - `gravity`: acceleration of gravity.
     - `up`: direction against gravity. Without gravity it is normal to `plane`, or along z.
     - `plane`: normal of the plane in which the arm moves, or None.
-    - `base`: a dict with `free`; `roots`, the joints on the base (`link`, `origin`, `axis`; the values of the first are
-      also in `base` itself); `box`, the box of a free base (`size`, centre `xyz`, axes as the columns of `R`) or None;
-      `open`, true if joints inside the box must be visible; `nozzles`, the thrusters (`at`, `direction`).
+    - `base`: a dict of the base, see below.
     - `links`: a list of dicts, see below.
     - `hand`: the link whose tip is the tip of the arm.
     - `payload`: the payload of that link.
     - `tip`: radius of the mark at the tip of the arm.
+
+    Keys of the base:
+
+    - `free`: true for a free base.
+    - `roots`: the joints on the base (`link`, `origin`, `axis`). The values of the first are also in `base` itself.
+    - `box`: the box of a free base (`size`, centre `xyz`, axes as the columns of `R`), or None.
+    - `open`: true if joints inside the box must be visible.
+    - `nozzles`: the thrusters that push (`at`, `direction`).
 
     Keys of a link:
 

@@ -125,7 +125,7 @@ def called(asset: Any) -> str:
 
 
 def strip(mj: Any, spec: Any) -> None:
-    """Delete the elements that do not affect the motion; small spheres replace shapes without mass."""
+    """Delete the elements that do not affect the motion. Small spheres replace shapes without mass."""
     meshes, fields = set(), set()
     for body in spec.bodies:
         for geom in body.geoms:

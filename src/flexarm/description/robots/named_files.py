@@ -52,7 +52,7 @@ def _parts(path: Path, root: Element) -> list[tuple[Path, Element]]:
 
 
 def _texts(element: Element) -> list[str]:
-    """Return the file names in an element: `file`, and for cubes `fileright` etc., in MJCF; `filename` in URDF."""
+    """Return the file names in an element: `file`, and for cubes `fileright` etc., in MJCF, and `filename` in URDF."""
     return [x for key, value in element.attributes.items() if key.startswith("file") and (x := value.strip())]
 
 

@@ -260,7 +260,7 @@ FIRST = (b"<", codecs.BOM_UTF16_LE + "<".encode("utf-16-le"), codecs.BOM_UTF16_B
 
 
 def is_robots(path: str) -> bool:
-    """Return whether a file is a robot's, by the ending of its name or by its first bytes."""
+    """Return True for a robot file, by the ending of its name or by its first bytes."""
     if path.lower().endswith(SUFFIXES):
         return True
     start = _start(Path(path))
@@ -274,7 +274,7 @@ def _signed(path: Path) -> str:
 
 
 def _start(path: Path) -> bytes:
-    """Return the first bytes of a file after white space; empty if it is not a file."""
+    """Return the first bytes of a file after white space, or nothing if it is not a file."""
     try:
         if not path.is_file():
             return b""

@@ -19,7 +19,7 @@ SAYS_MASS = ("mass", "mass_per_length", "material", "sections")
 ANYWHERE = 0.7
 """An angle in general position [rad]: not a fraction of a turn at which axes of robots align."""
 MOST_WEIGHED = 300
-"""Largest number of joints for which the inertia matrix is computed; it takes 0.2 s for so many."""
+"""Largest number of joints for which the inertia matrix is computed. This takes 0.2 s for so many."""
 SINGULAR = 1e-13
 """Ratio of the least to the largest eigenvalue of an inertia matrix, scaled to ones on its diagonal, that is rounding.
 

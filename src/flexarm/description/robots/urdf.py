@@ -83,7 +83,7 @@ def robot(root: Element) -> Robot:
 
 
 class _Reading:
-    """Reader of a file. An error in an element that affects the motion ends the reading; other errors are listed."""
+    """Reader of a file. An error in an element that affects the motion ends the reading. Other errors are listed."""
 
     def __init__(self, root: Element):
         self.root = root
@@ -393,7 +393,7 @@ def _unread_joint(file: Element) -> str:
 
 
 def _role(holder: str, element: Element) -> str:
-    """Return the key of an element in the tables above; a transmission's joint differs from a robot's."""
+    """Return the key of an element in the tables above, which distinguish a transmission's joint from a robot's."""
     return f"{holder} {element.name}" if (holder, element.name) == ("transmission", "joint") else element.name
 
 
