@@ -77,9 +77,12 @@ mutants: build/coverage/costs.jsonl
 build/coverage/costs.jsonl: | .venv/.ready-dev
 	$(MAKE) coverage
 
-# The site, in build/site; a warning is an error. Nothing is fetched.
+# The site, in build/site, and its checks: every page and name is there, every link leads somewhere. A warning is an error.
+# Nothing is fetched: what would, finds no way.
 docs: build/gallery/.made
-	$(BIN)/python -m sphinx -b html -W --keep-going -j auto -q -d build/doctrees docs build/site
+	http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 \
+		$(BIN)/python -m sphinx -b html -W --keep-going -j auto -q -d build/doctrees docs build/site
+	cd docs && ../$(BIN)/python -m making.site ../build/site
 	@echo "open build/site/index.html"
 
 # Pictures of every scenario and example, and pages in which they move: anew where the package has changed.

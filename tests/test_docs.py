@@ -1,6 +1,6 @@
 """The pages of the docs by themselves: links and anchors, TOML that is what it says, commands that are there.
 
-Python programs and `flexarm` commands of the pages run in test_examples.py; test_docs_site.py builds the site.
+Python programs and `flexarm` commands of the pages run in test_examples.py; `make docs` builds the site and checks it.
 """
 
 import re

@@ -1,29 +1,23 @@
-"""The site is built, without a warning and without a network, and read: what it says is what the package has.
+"""What the site is made with, and the checks of the site that was built; nothing here builds all of it.
 
-The gallery's pictures and pages take a minute: here one scenario and one example are really made, the others are stubs.
+`make docs`, which `.ci/run` calls, builds the site once and runs the checks of `docs/making/site.py` on it. Here each
+of those checks finds its fault in a small site that has them all. The gallery's pictures and pages take a minute: one
+scenario and one example are really made.
 """
 
 import ast
-import json
 import os
 import re
-import struct
 import subprocess
 import sys
 import tomllib
-from functools import cache
-from html.parser import HTMLParser
 from importlib import import_module
 from importlib.metadata import packages_distributions
-from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 from pages import PAGES, ROOT, text
 
 import flexarm as fa
-from flexarm import analysis, control, optimal, problems, shapes, studies, trajectory
-from flexarm.checks import Described
 
 DOCS = ROOT / "docs"
 pytest.importorskip("sphinx", reason="the extra `docs` is not installed")
@@ -40,18 +34,6 @@ def making():
         sys.path.remove(str(DOCS))
 
 
-def stubs(gallery, folder):
-    """A gallery of files that are no more than there."""
-    folder.mkdir()
-    for kind in gallery.KINDS:
-        for entry in gallery.entries(kind):
-            (folder / f"{entry.stem}.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 4, 3))
-            (folder / f"{entry.stem}.html").touch()
-    for arm in gallery.PLAYED:
-        (folder / f"play-{arm}.html").touch()
-    return folder
-
-
 def sphinx(source, target, gallery):
     """What came of building pages; in an environment that has no way out."""
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-c", DOCS]
@@ -62,92 +44,78 @@ def sphinx(source, target, gallery):
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500)
 
 
+# -- the checks of the whole site -------------------------------------------------------------------------------------
+
+LOADING = (
+    '<script src="https://example.org/x.js"></script><link rel="stylesheet" href="gone.css">'
+    '<img src="data:image/png;base64,"><script src="//example.org/y.js"></script><img src="gone.png">'
+)
+ONE_PAGE = '<a href="index.html#top">a</a><a href="index.html#no">b</a><a href="gone.html">c</a><a href="#me">d</a>'
+ONE_PAGE += '<a href="https://example.org">e</a><a href="mailto:a@example.org">f</a><p id="me">$x$</p>'
+
+
 @pytest.fixture(scope="session")
-def site(making, tmp_path_factory):
-    """The folder of the site, built once."""
-    place = tmp_path_factory.mktemp("docs")
-    done = sphinx(DOCS, place, stubs(making("gallery"), place / "gallery"))
-    assert (done.returncode, done.stderr) == (0, "")
-    return place / "site"
+def faulty(making, tmp_path_factory):
+    """A site of three pages in which everything is wrong: faults by the names of the checks that find them."""
+    place = tmp_path_factory.mktemp("faulty")
+    (place / "lookup" / "api").mkdir(parents=True)
+    (place / "index.html").write_text(f'<p id="top">{LOADING}</p>')
+    (place / "do").mkdir()
+    (place / "do" / "arms.html").write_text(ONE_PAGE.replace("index", "../index"))
+    (place / "lookup" / "modal-integrals.html").write_text("<p>$x$ <math>y</math></p>")
+    (place / "site.css").write_text("@import url(https://example.org/z.css);")
+    (place / "searchindex.js").write_text('Search.setIndex({"docnames": ["index"]})')
+    site = making("site")
+    return place, {check.__name__: [*check(place)] for check in site.CHECKS}
 
 
-class Page(HTMLParser):
-    """The anchors of a page, its links, and what it loads by itself."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.ids, self.links, self.loads, self.words, self.inside = set(), [], [], [], ""
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attrs):
-        given, self.inside = dict(attrs), tag
-        self.ids.add(given.get("id"))
-        if tag == "a" and given.get("href"):
-            self.links.append(given["href"])
-        elif tag in ("script", "img", "iframe", "source", "video") and given.get("src"):
-            self.loads.append(given["src"])
-        elif tag == "link" and {*given["rel"].split()} & {"stylesheet", "icon", "preload", "modulepreload"}:
-            self.loads.append(given["href"])
-
-    def handle_endtag(self, tag):
-        self.inside = ""
-
-    def handle_data(self, data):
-        if self.inside not in ("script", "style"):
-            self.words.append(data)
+def test_every_check_of_the_site_can_fail(faulty):
+    _, found = faulty
+    assert len(found) >= 12 and {name for name, faults in found.items() if not faults} == set()
 
 
-@cache
-def read(path):
-    return Page(path)
+def test_links_and_loads_that_lead_nowhere_are_found(faulty):
+    _, found = faulty
+    assert found["broken_links"] == [
+        "do/arms.html: the link ../index.html#no leads nowhere",
+        "do/arms.html: the link gone.html leads nowhere",
+    ]
+    assert [fault.partition(" loads ")[2].partition(",")[0] for fault in found["foreign_loads"][:-1]] == [
+        "https://example.org/x.js",
+        "gone.css",
+        "//example.org/y.js",
+        "gone.png",
+    ]
+    assert found["foreign_loads"][-1] == "site.css imports a style from elsewhere"
 
 
-def pages(site):
-    """The site's own pages: not those of the gallery."""
-    return sorted(path for path in site.rglob("*.html") if path.parent.name not in ("gallery", "_static"))
+def test_what_a_site_lacks_is_named(faulty, making):
+    _, found = faulty
+    assert "the page do/shapes.html is not there" in found["missing_pages"]
+    assert len(found["missing_pages"]) == len([p for p in PAGES if p.is_relative_to(DOCS)]) - 3
+    assert "flexarm.simulate has no entry under lookup/api" in found["names_without_an_entry"]
+    assert "the key foreshortening of Beam is in no table" in found["keys_without_a_row"]
+    assert any("joint-pd" in fault for fault in found["keys_without_a_row"])
+    assert "the command simulate is not on its page" in found["commands_that_are_missing"]
+    assert any("--json" in fault for fault in found["commands_that_are_missing"])
+    assert any("energy_error" in fault for fault in found["variables_that_are_missing"])
+    assert any("xarray.Dataset" in fault for fault in found["names_that_lead_nowhere"])
+    assert "scenario-canadarm has no page in the gallery" in found["entries_without_a_card"]
+    assert "the gallery has no page in which canadarm is alive" in found["entries_without_a_card"]
+    assert "the search does not know the page do/arms" in found["pages_that_the_search_lacks"]
+    assert any("shows a dollar sign" in fault for fault in found["formulas_that_are_no_mathml"])
+    count = len([*making("measured").missed(text(DOCS / "understand" / "benchmarks.md"))])
+    assert len(found["missed_targets_that_are_not_told"]) == count > 0
 
 
-def local(base, link):
-    """The file a link leads to and its anchor."""
-    path, _, anchor = link.partition("#")
-    path = unquote(path.partition("?")[0])
-    target = (base.parent / path).resolve() if path else base
-    return target, unquote(anchor)
-
-
-# -- the whole ---------------------------------------------------------------------------------------------------------
-
-
-def test_every_page_is_in_the_site_and_every_link_leads_somewhere(site):
-    built = pages(site)
-    written = {page.relative_to(DOCS).with_suffix(".html") for page in PAGES if page.is_relative_to(DOCS)}
-    assert written <= {path.relative_to(site) for path in built}
-    broken = []
-    for path in built:
-        for link in read(path).links:
-            if link.startswith(("https://", "mailto:")):
-                continue
-            target, anchor = local(path, link)
-            if not target.is_file() or (anchor and target.suffix == ".html" and anchor not in read(target).ids):
-                broken.append((str(path.relative_to(site)), link))
-    assert broken == []
-
-
-def test_a_page_loads_nothing_from_elsewhere(site):
-    for path in pages(site):
-        for source in read(path).loads:
-            if not source.startswith("data:"):
-                assert not source.startswith(("http:", "https:", "//")), (path, source)
-                assert local(path, source)[0].is_file(), (path, source)
-    for style in site.rglob("*.css"):
-        assert "@import url(http" not in style.read_text(encoding="utf-8")
-
-
-def test_formulas_are_mathml(site):
-    made = (site / "lookup" / "modal-integrals.html").read_text(encoding="utf-8")
-    count = text(DOCS / "lookup" / "modal-integrals.md").count("$") // 2
-    assert made.count("<math") >= count - 2 > 40  # those between $$ have two signs at each end
-    assert "$" not in "".join(read(site / "lookup" / "modal-integrals.html").words)
+def test_a_fault_of_the_site_ends_make_docs(faulty, making, capsys):
+    place, found = faulty
+    assert making("site").main(str(place)) == 1
+    assert len(capsys.readouterr().out.splitlines()) == sum(map(len, found.values()))
+    recipe = re.search(r"^docs:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.M)[1]
+    build, check = (recipe.index(f"-m {name} ") for name in ("sphinx", "making.site"))
+    assert build < check and "build/site" in recipe[check:].partition("\n")[0] and "-W" in recipe[build:check]
+    assert all(f"{name}=http://127.0.0.1:9" in recipe for name in ("http_proxy", "https_proxy"))
 
 
 def test_a_wrong_formula_and_a_missing_picture_stop_the_build(making, tmp_path):
@@ -165,60 +133,20 @@ def test_a_wrong_formula_and_a_missing_picture_stop_the_build(making, tmp_path):
 # -- what is looked up -------------------------------------------------------------------------------------------------
 
 
-def public_names():
-    """All names that a module says are public, by the one from which a user takes them."""
-    found = {f"flexarm.{name}" for name in fa.__all__ if not name.startswith("__")}
-    modules = ("analysis", "control", "drives", "optimal", "problems", "shapes", "inputs")
-    found -= {f"flexarm.{name}" for name in modules}
-    mine = {name.partition(".")[2] for name in found}
-    for module in (analysis, control, optimal, problems, shapes, studies, trajectory):
-        found |= {f"{module.__name__}.{name}" for name in module.__all__ if name not in mine}
-    return found
-
-
-def test_every_public_name_has_an_entry(site):
-    ids = set().union(*(read(path).ids for path in (site / "lookup" / "api").glob("*.html")))
-    assert {name for name in public_names() if name not in ids} == set()
-
-
-def test_every_public_function_and_class_says_what_it_is():
-    for name in public_names():
+def test_every_public_function_and_class_says_what_it_is(making):
+    for name in making("site").public_names():
         module, _, last = name.rpartition(".")
         thing = getattr(import_module(module), last)
         if callable(thing):
             assert (thing.__doc__ or "").strip().partition("\n\n")[0].endswith((".", ":", "]")), name
 
 
-def described():
-    """Classes of what may stand in a file."""
-    found, rest = set(), [Described]
-    while rest:
-        rest += (below := rest.pop().__subclasses__())
-        found.update(below)
-    homes = ("flexarm.description.", "flexarm.scenario", "flexarm.studies.")
-    return {
-        cls
-        for cls in found
-        if cls.__module__.startswith(homes) and cls.__name__ not in ("Joint", "Driven", "Body", "Base", "Part")
-    }
-
-
-def test_every_key_of_every_file_is_in_its_table(site, making):
-    """And so is what its check says of it."""
-    shown = {
-        stem: "".join(read(site / "lookup" / f"{stem}.html").words)
-        for stem in ("arm-file", "scenario-file", "study-file")
-    }
-    source = "".join(text(DOCS / "lookup" / f"{stem}.md") for stem in shown)
-    assert len(described()) > 30
-    for cls in described():
+def test_every_class_of_a_file_has_its_table(making):
+    described = making("site").described()
+    source = "".join(text(DOCS / "lookup" / f"{page}.md") for page in making("site").FILES)
+    assert len(described) > 30
+    for cls in described:
         assert f".{cls.__name__}\n" in source, cls
-    whole = "".join(shown.values())
-    for cls in described():
-        for field in cls.model_fields:
-            assert f"{field}\n" in whole, (cls, field)
-    for kind, cls in making("descriptions").controllers().items():
-        assert kind in shown["scenario-file"] and cls.__name__ in shown["scenario-file"]
 
 
 @pytest.mark.parametrize(
@@ -262,54 +190,22 @@ def test_markup_of_docstrings_is_that_of_the_site(making):
     assert escaped("`a * b` | c") == "``a * b`` \\| c"
 
 
-def test_every_command_and_option_is_on_its_page(site, making):
-    words = "".join(read(site / "lookup" / "command-line.html").words)
-    known = making("commands").commands()
-    assert len(known) >= 8
-    for name, command in known.items():
-        assert f"flexarm {name}" in words and f"flexarm-{name}" in read(site / "lookup" / "command-line.html").ids
-        for parameter in command.params:
-            options = [*parameter.opts, *parameter.secondary_opts]
-            for option in options if parameter.param_type_name == "option" else ():
-                assert option in words, (name, option)
-
-
-def test_every_attribute_and_variable_of_a_result_is_on_its_page(site, making):
+def test_every_attribute_of_a_result_is_on_its_page(making):
     page = text(DOCS / "lookup" / "file-formats.md")
     results = making("results").RESULTS
-    run, ensemble = results["run"](), results["ensemble"]()
-    for attribute in {*run.attrs, *ensemble.attrs} - {"threads"}:
+    for attribute in {*results["run"]().attrs, *results["ensemble"]().attrs} - {"threads"}:
         assert f"`{attribute}`" in page, attribute
-    words = "".join(read(site / "lookup" / "file-formats.html").words)
-    for variable in {*run.variables, *ensemble.variables}:
-        assert f"{variable}\n" in words
-
-
-def test_names_of_other_packages_lead_to_their_sites(site, making):
-    """Each of those that have a place in the inventories made here is needed."""
-    links = {link for path in (site / "lookup" / "api").glob("*.html") for link in read(path).links}
-    for home, places in making("elsewhere").SITES.values():
-        for name in " ".join(places.values()).split():
-            assert any(link.startswith(home) and link.endswith(f"#{name}") for link in links), name
 
 
 # -- the gallery -------------------------------------------------------------------------------------------------------
 
 
-def test_everything_bundled_is_in_the_gallery(site, making):
+def test_everything_bundled_is_in_the_gallery(making):
     gallery = making("gallery")
     assert [entry.name for entry in gallery.entries("scenario")] == [*fa.bundled_scenarios()]
     assert {f"{entry.name}.py" for entry in gallery.entries("example")} == {
         p.name for p in (ROOT / "examples").glob("*.py")
     }
-    page = read(site / "gallery.html")
-    for kind in gallery.KINDS:
-        for entry in gallery.entries(kind):
-            assert entry.stem in page.ids and entry.about and f"gallery/{entry.stem}.html" in page.links
-    assert {f"gallery/play-{arm}.html" for arm in gallery.PLAYED} <= {*page.links}
-    assert 'src="gallery/scenario-canadarm.png"' in (whole := (site / "gallery.html").read_text(encoding="utf-8"))
-    count = sum(len(gallery.entries(kind)) for kind in gallery.KINDS)
-    assert whole.count('loading="lazy" width="4" height="3">') == count
 
 
 @pytest.mark.parametrize(("kind", "name"), [("scenario", "subudhi-morris"), ("example", "describe_and_simulate")])
@@ -379,13 +275,6 @@ def test_the_moving_picture_of_the_front_page_is_small():
         assert content[:6] == b"GIF89a" and 50_000 < len(content) < 400_000
 
 
-def test_the_search_knows_the_pages(site):
-    index = (site / "searchindex.js").read_text(encoding="utf-8")
-    found = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
-    assert {"do/arms", "lookup/arm-file", "lookup/api/simulation"} <= {*found["docnames"]}
-    assert Path(site / "search.html").is_file()
-
-
 # -- what was measured -------------------------------------------------------------------------------------------------
 
 MEASURED = """# M
@@ -412,12 +301,3 @@ def test_measured_rows_are_those_of_the_page(making):
     for columns, rows in ((["none"], []), ([], ["none"])):
         with pytest.raises(ValueError, match="none"):
             measured.chosen(tables["One"], columns, rows)
-
-
-def test_the_targets_that_were_missed_are_listed(site, making):
-    page = text(DOCS / "understand" / "benchmarks.md")
-    rows = [line for line in page.splitlines() if line.endswith(("| **no** |", "| no |"))]
-    words = "".join(read(site / "understand" / "limits.html").words).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    for row in rows:
-        assert row.split("|")[1].strip() in words
-    assert len([*making("measured").missed(page)]) == len(rows) > 0
