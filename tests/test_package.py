@@ -14,6 +14,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import machine_code
 import pytest
 import yaml
 
@@ -247,12 +248,17 @@ fa.load(3)
 """
 
 
-def test_types_are_seen_by_who_uses_it(installed, tmp_path):
-    """By mypy --strict on the installed wheel: without `py.typed` every name would be untyped."""
+def test_types_are_seen_by_who_uses_it(installed, tmp_path, pytestconfig):
+    """By mypy --strict on the installed wheel: without `py.typed` every name would be untyped.
+
+    What mypy knows of files that have not changed is kept from run to run: it compares their contents.
+    """
+    empty = pytestconfig.getoption("empty_cache")
+    known = tmp_path / "cache" if empty else machine_code.FOLDER / "mypy"
     (tmp_path / "uses.py").write_text(USES)
     (tmp_path / "wrong.py").write_text(WRONG)
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed[0], "--no-pretty"]
-    command += ["--cache-dir", tmp_path / "cache", "--follow-imports", "silent", "uses.py", "wrong.py"]
+    command += ["--cache-dir", known, "--follow-imports", "silent", "uses.py", "wrong.py"]
     given = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
     ended = subprocess.run(list(map(str, command)), cwd=tmp_path, env=given, capture_output=True, text=True)
     lines = [line for line in ended.stdout.splitlines() if ": error:" in line]

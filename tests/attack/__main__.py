@@ -36,15 +36,20 @@ def _run(options):
             came = judge.verdict(options.kind[0], options.seed, Path(folder))
         print(came.outcome, came.example, *(f"{f.signature}\n{f.message}\n{f.trace}" for f in came.findings), sep="\n")
         return bool(came.findings)
-    pool.warmed(options.kind or MIX)
+    if options.keep:
+        from ..helpers import machine_code
+
+        machine_code.keep_compiled_programs()
+        pool.SHARED.append(machine_code.FOLDER)
+    given = json.loads(options.cases.read_text(encoding="utf-8")) if options.cases else []
+    pool.warmed({kind for kind, _ in given} or options.kind or MIX)
     one = options.kind and len(options.kind) == 1 and options.seed is not None and options.count is None
     if one:
         cases = [(options.kind[0], options.seed)]
     else:
         first = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9) * 1000
-        count = options.count or 20_000
-        cases = schedule(options.kind, first, count)
-        print(f"{count} cases from seed {first}, {options.processes} processes", flush=True)
+        cases = [(kind, seed) for kind, seed in given] or schedule(options.kind, first, options.count or 20_000)
+        print(f"{len(cases)} cases from seed {cases[0][1]}, {options.processes} processes", flush=True)
     began = time.monotonic()
     until = began + options.seconds if options.seconds else None
 
@@ -78,6 +83,8 @@ def _options():
     parser.add_argument("--kind", action="append", choices=judge.KINDS, help="only these; repeatable")
     parser.add_argument("--seed", type=int, help="of the first case; with one --kind and no --count: that case again")
     parser.add_argument("--count", type=int, help="cases (20000)")
+    parser.add_argument("--cases", type=Path, help="a JSON file of pairs [kind, seed] in place of kinds and counts")
+    parser.add_argument("--keep", action="store_true", help="use the compiled programs of earlier runs of the tests")
     parser.add_argument("--seconds", type=float, help="end after so long")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of the processor for a case")

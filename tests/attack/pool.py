@@ -11,31 +11,42 @@ import faulthandler
 import json
 import multiprocessing as mp
 import os
+import pkgutil
 import re
 import resource
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from multiprocessing import connection
 from pathlib import Path
 
 from . import guard
-from .judge import Finding, Verdict, at, verdict
+from .judge import KINDS, Finding, Verdict, at, verdict
 
 SECONDS = 20.0
 """A case's limit: of the processor's time; on the clock six times as much."""
 STOPPING = 5.0
-"""Seconds in which a Ctrl-C ends whatever runs."""
+"""Seconds in which a Ctrl-C ends whatever runs; where a case's limit is shorter, that."""
 MEMORY = 3 << 30
 """Bytes a case may take beyond what its process has."""
 CASES = {"results": 1, "caches": 1, "forks": 1}
 """Of one process, where not `MANY`: after a damaged file or damaged code, what a process does next says nothing."""
 MANY = 50
+SHARED = []
+"""Folders in which cases may write beside their own."""
+PACKAGE = "exports identification optimal papers pictures plots problems scenario simulation studies"
+LIBRARIES = (
+    "distributed email.policy h5netcdf multiprocessing.spawn rich.console rich.table scipy.integrate scipy.interpolate"
+    " scipy.optimize scipy.spatial.transform unittest.mock xarray.computation.nanops xml.etree.ElementTree"
+)
+"""What cases import late: each of the many workers would do it anew."""
 
 
 @dataclass
@@ -93,7 +104,7 @@ def _work(pipe, folder, seconds):
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     guard.homeless(folder)
-    guard.guarded(folder, os.environ["FLEXARM_CACHE"])
+    guard.guarded(folder, os.environ["FLEXARM_CACHE"], *SHARED)
     while True:
         try:
             kind, seed = pipe.recv()
@@ -173,7 +184,7 @@ class Worker:
             self.told = self._trace()
             os.kill(self.process.pid, signal.SIGINT)
             self.since, self.spent = time.monotonic(), self._processor()
-        elif self.told is not None and self._processor() - self.spent + (time.monotonic() - self.since) / 6 > STOPPING:
+        elif self.told is not None and self._goes_on():
             self.close()
             where, trace = self.told
             return Verdict("finding", self._example(), [Finding("hang", where, "not even Ctrl-C", "", trace)]), 0.0
@@ -182,7 +193,13 @@ class Worker:
     def _over(self):
         """Too much of the processor's time, or hardly any for a while: it waits for what does not come."""
         spent, passed = self._processor() - self.spent, time.monotonic() - self.at
-        return spent > self.seconds or passed > 6 * self.seconds or (passed > self.seconds and spent < passed / 50)
+        idle = passed > 2 * self.seconds and spent < passed / 50
+        return spent > self.seconds or passed > 6 * self.seconds or idle
+
+    def _goes_on(self):
+        """Whether it has had the time in which a Ctrl-C ends whatever runs."""
+        spent, passed = self._processor() - self.spent, time.monotonic() - self.since
+        return spent + passed / 6 > min(STOPPING, self.seconds)
 
     def _stopped(self, found):
         """A Ctrl-C has ended it. A run that tells its progress may be long; whatever else may not."""
@@ -295,13 +312,13 @@ def warmed(kinds):
     """Import and run what cases of these kinds need, once: what is forked from here has it."""
     import flexarm as fa
 
+    imported(kinds)
     model = fa.Model(fa.load("rigid-two-link"))
     fa.simulate(model, 0.01, samples=3, progress=False)
     fa.simulate(model, 0.01, samples=3, progress=False, method="radau")
     import flexarm.analysis
     import flexarm.cli
     import flexarm.control
-    import flexarm.plots
 
     from . import caches, parts, results, right, robots
 
@@ -320,3 +337,19 @@ def warmed(kinds):
         fa.equations(model.arm).python()
     sys.stdout.flush()
     sys.stderr.flush()
+
+
+def imported(kinds):
+    """Import the modules of these kinds, the package's and libraries, as far as they are installed."""
+    import flexarm
+
+    names = [f"{__package__}.{KINDS[kind]}" for kind in kinds] + LIBRARIES.split()
+    for part in PACKAGE.split():
+        folder = Path(flexarm.__file__).parent / part
+        found = pkgutil.walk_packages([str(folder)], f"flexarm.{part}.")
+        names += [f"flexarm.{part}", *(module.name for module in found if "__main__" not in module.name)]
+    for name in names:
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    if threading.active_count() > 1:
+        raise RuntimeError("an import has started a thread, and workers are forked")

@@ -1,51 +1,41 @@
-"""A few hundred cases of fixed seeds; `make attack` has tens of thousands. And the attack sees what it must."""
+"""Some hundred cases of fixed seeds; `make attack` has tens of thousands. And the attack sees what it must."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import run
 
 ROOT = Path(__file__).parents[2]
 
-CHOSEN = {
-    "files": (["arms", "scenarios"], 120),
-    "arguments": (["calls", "commands"], 160),
-    "damage": (["results", "caches"], 60),
-    "scores": (["scores"], 60),
-    "parts of robots": (["parts", "robots"], 80),
-    "studies": (["studies", "references", "names"], 60),
-    "motions": (["drives", "pulses", "forks"], 40),
-}
+COUNTS = {"arms": 68, "scenarios": 52, "calls": 110, "commands": 50, "results": 36, "caches": 24, "scores": 60}
+COUNTS |= {"parts": 32, "robots": 48, "studies": 18, "references": 25, "names": 17, "drives": 22, "pulses": 12}
+COUNTS |= {"forks": 6}
+"""Cases of each kind."""
 
 
-def attack(folder, *options):
-    """The attack's status, its report, and what it has found."""
-    out = folder / "out"
-    ended = subprocess.run(
-        [sys.executable, "-m", "tests.attack", "--processes", "1", "--out", str(out), *map(str, options)],
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    facts = out / "findings.json"
-    assert facts.exists(), ended.stderr
-    return ended.returncode, ended.stdout, json.loads(facts.read_text())
+@pytest.fixture
+def attack(tmp_path, pytestconfig):
+    """The attack in a process that has the libraries: its status, its report, and what it has found."""
+    kept = [] if pytestconfig.getoption("empty_cache") else ["--keep"]
+
+    def ended(*options, out="out"):
+        words = ("--processes", "1", "--out", tmp_path / out, *kept, *options)
+        done = run("-m", "tests.attack", *words, folder=ROOT, strict=False, figures=False, TMPDIR=str(tmp_path))
+        facts = tmp_path / out / "findings.json"
+        return done.returncode, done.stdout, json.loads(facts.read_text()) if facts.exists() else done.stderr
+
+    return ended
 
 
-@pytest.mark.parametrize("name", CHOSEN)
-def test_cases_of_fixed_seeds(name, tmp_path):
-    kinds, count = CHOSEN[name]
-    given = [word for kind in kinds for word in ("--kind", kind)]
-    status, report, facts = attack(tmp_path, *given, "--seed", 1, "--count", count)
+def test_cases_of_fixed_seeds(attack, tmp_path):
+    """In one process of the attack, whose start costs as much as a hundred cases."""
+    cases = [(kind, seed) for kind, count in COUNTS.items() for seed in range(1, count + 1)]
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    status, report, facts = attack("--cases", tmp_path / "cases.json")
     assert not facts["groups"], report
     assert status == 0
-    assert {kind: bool(counts) for kind, counts in facts["outcomes"].items()} == dict.fromkeys(kinds, True)
-    assert sum(sum(counts.values()) for counts in facts["outcomes"].values()) == count
+    assert {kind: sum(counts.values()) for kind, counts in facts["outcomes"].items()} == COUNTS
 
 
 # -- the attack itself -------------------------------------------------------------------------------------------------
@@ -71,8 +61,8 @@ SEEN = {
 """Of each trap: kind, what, where."""
 
 
-def test_the_attack_sees_every_trap(tmp_path):
-    status, report, facts = attack(tmp_path, "--kind", "traps", "--seed", 0, "--count", 18, "--limit", 2)
+def test_the_attack_sees_every_trap(attack, tmp_path):
+    status, report, facts = attack("--kind", "traps", "--seed", 0, "--count", 18, "--limit", 1)
     found = {group["example"].strip(): group for group in facts["groups"]}
     seen = {name: tuple(group["finding"][key] for key in ("kind", "what", "where")) for name, group in found.items()}
     assert seen == SEEN, report
@@ -84,16 +74,9 @@ def test_the_attack_sees_every_trap(tmp_path):
     assert kept == set(SEEN)
 
 
-def test_a_case_follows_from_its_kind_and_seed_alone(tmp_path):
-    one, other = (attack(tmp_path / name, "--kind", "arms", "--seed", 7, "--count", 9) for name in "ab")
-    assert one[2]["outcomes"] == other[2]["outcomes"]
-    alone = subprocess.run(
-        [sys.executable, "-m", "tests.attack", "--kind", "traps", "--seed", "2"],
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert alone.returncode == 1
-    assert "ValueError at flexarm/checks.py:choices" in alone.stdout
+def test_a_case_follows_from_its_kind_and_seed_alone(attack):
+    one, other = (attack("--kind", "arms", "--seed", 7, "--count", 9, out=name) for name in "ab")
+    assert sum(one[2]["outcomes"]["arms"].values()) == 9 and one[2]["outcomes"] == other[2]["outcomes"]
+    status, report, _ = attack("--kind", "traps", "--seed", 2, out="alone")
+    assert status == 1
+    assert "ValueError at flexarm/checks.py:choices" in report

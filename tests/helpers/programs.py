@@ -43,15 +43,16 @@ class Ended:
     figures: list
 
 
-def run(*arguments, folder, strict=True):
+def run(*arguments, folder, strict=True, figures=True, **variables):
     """`python ARGUMENTS` in a folder; arguments are the path of a program and its own, or -m, a module, its own.
 
-    Strict: every warning is an error, as with -W error.
+    Strict: every warning is an error, as with -W error. `variables` are more of the environment's.
     """
     with tempfile.TemporaryDirectory() as place:
         environment = {name: x for name, x in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-        told = [str(argument) for argument in arguments], str(folder), environment, strict, place  # opens no browser
-        process = server.Process(target=_program, args=told)
+        environment |= variables
+        words = [str(argument) for argument in arguments]  # without a display no browser is opened
+        process = server.Process(target=_program, args=(words, str(folder), environment, strict, figures, place))
         process.start()
         process.join()
         out, err, figures = (Path(place, name).read_text(encoding="utf-8") for name in ("out", "err", "figures"))
@@ -65,7 +66,7 @@ def ran(*arguments, folder, strict=True):
     return ended
 
 
-def _program(arguments, folder, environment, strict, place):
+def _program(arguments, folder, environment, strict, figures, place):
     """In the copy: everything as a new interpreter would have it, then the program."""
     os.environ.clear()
     os.environ.update(environment)
@@ -73,11 +74,12 @@ def _program(arguments, folder, environment, strict, place):
     for name, descriptor in (("out", 1), ("err", 2)):
         os.dup2(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CREAT, 0o600), descriptor)
     sys.dont_write_bytecode = False
-    kept = keep_what_is_saved()
+    kept = keep_what_is_saved() if figures else []
     if strict:
         warnings.simplefilter("error")
     try:
         if arguments[0] == "-m":
+            sys.path.insert(0, folder)
             sys.argv = arguments[1:]
             runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         else:
