@@ -15,6 +15,7 @@ from pathlib import Path
 import machine_code
 import pytest
 from browser import browser, opened  # noqa: F401  (fixtures of every test)
+from children import forked_readers  # noqa: F401
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
 

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
+from children import in_fork
 from damage import damaged, hostile, zeroed
 
 import flexarm as fa
@@ -90,6 +91,7 @@ def external(kind, secret, content):
     return body, netcdf.SEAL + hashlib.sha256(body).digest()
 
 
+@pytest.mark.usefixtures("forked_readers")
 @pytest.mark.parametrize("kind", ["storage", "link", "view"])
 def test_bytes_of_other_files_do_not_reach_a_result(kind, unsealed, tmp_path, monkeypatch):
     """Whoever makes the file can make a digest that fits, but no signature: that takes this user's secret."""
@@ -131,6 +133,7 @@ def test_a_file_with_its_signature_is_read_without_another_process(content, tmp_
     fa.load_result(tmp_path / "run.nc")
 
 
+@pytest.mark.usefixtures("forked_readers")
 def test_another_program_may_change_a_result(content, result, tmp_path):
     """HDF5 cuts the digest off where it opens a file for writing, whatever it then does."""
     path = tmp_path / "run.nc"
@@ -150,12 +153,14 @@ def test_another_program_may_change_a_result(content, result, tmp_path):
     np.testing.assert_array_equal(fa.load_result(path).extra, result.time)
 
 
+@pytest.mark.usefixtures("forked_readers")
 def test_a_result_compressed_by_another_program(result, tmp_path):
     encoding = {name: {"zlib": True, "complevel": 9} for name in ("q", "qd", "deflection")}
     result.to_netcdf(tmp_path / "run.nc", engine="h5netcdf", encoding=encoding)
     xr.testing.assert_identical(fa.load_result(tmp_path / "run.nc"), result)
 
 
+@pytest.mark.usefixtures("forked_readers")
 def test_a_digest_that_is_not_all_there_does_not_matter(content, result, tmp_path):
     (tmp_path / "run.nc").write_bytes(content[:-20])
     xr.testing.assert_identical(fa.load_result(tmp_path / "run.nc"), result)
@@ -164,35 +169,18 @@ def test_a_digest_that_is_not_all_there_does_not_matter(content, result, tmp_pat
 # -- without it --------------------------------------------------------------------------------------------------------
 
 
-ATTACK = """
-import os, sys
-import h5netcdf
-from flexarm.simulation import rewrite
-rewrite.SECONDS = 2
-for path in sys.stdin:
-    path = path.strip()
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(path + ".out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os._exit(rewrite.main(path))
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-"""Starts `rewrite` for one file after another, forked from a process that has imported what it needs."""
-
-
 def test_without_a_digest_reading_ends_and_gives_a_result_or_a_reason(unsealed, tmp_path):
     """What comes out of the process that reads is whole. Damage of a number itself cannot be seen there."""
     path = tmp_path / "run.nc"
     rng = np.random.default_rng([SEED, 2])
     statuses = []
-    with subprocess.Popen([sys.executable, "-c", ATTACK], stdin=-1, stdout=-1, text=True) as attack:
-        for _ in range(CASES // 2):
-            path.write_bytes(damaged(unsealed, rng))
-            print(path, file=attack.stdin, flush=True)
-            statuses.append(int(attack.stdout.readline()))
-            if statuses[-1] == 0:
-                usable(tmp_path / "run.nc.out")
+    for _ in range(CASES // 2):
+        path.write_bytes(damaged(unsealed, rng))
+        status, said = in_fork(rewrite.__file__, str(path), patience=60, seconds=1)
+        statuses.append(status)
+        if status == 0:
+            (tmp_path / "out.nc").write_bytes(said)
+            usable(tmp_path / "out.nc")
     assert {*statuses} >= {0, rewrite.REFUSED}
     assert all(status < 0 for status in {*statuses} - {0, rewrite.REFUSED}), "ended by the system"
 
@@ -211,12 +199,14 @@ def usable(path):
 
 
 @pytest.mark.parametrize("block", [0, 4, -1])
-def test_zeroed_blocks_without_a_digest(unsealed, block, tmp_path):
+def test_zeroed_blocks_without_a_digest(unsealed, block, tmp_path, forked_readers):
     """The way that users go. Block 4 sent HDF5 in circles when this was written."""
+    forked_readers(seconds=1)
     (tmp_path / "run.nc").write_bytes([*zeroed(unsealed)][block])
     refused(tmp_path / "run.nc")
 
 
+@pytest.mark.usefixtures("forked_readers")
 def test_hostile_files(unsealed, result, tmp_path):
     """HDF5 takes them for whole. Strange things beside a result do no harm; what lies about its size is refused."""
     path = tmp_path / "run.nc"
@@ -337,6 +327,7 @@ CHANGES["it has no attribute status that is a text"] = lambda r: r.drop_attrs().
 )
 
 
+@pytest.mark.usefixtures("forked_readers")
 @pytest.mark.parametrize("said", CHANGES)
 def test_what_is_no_result_is_refused_by_what_it_lacks(said, result, tmp_path):
     """When it is saved, and when another program wrote it."""
