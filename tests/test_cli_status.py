@@ -118,6 +118,11 @@ def options(name):
     return [p.opts[0] for p in COMMANDS[name].params if p.param_type_name == "option" and not p.is_flag]
 
 
+def alone(name):
+    """What keeps a command from starting processes of its own, which take long."""
+    return ["--workers", "1"] if "--workers" in options(name) else []
+
+
 def pressed(files, moment, *words):
     """The command in a process of its own with a Ctrl-C."""
     return run(str(PRESSED), moment, *words, folder=files, strict=False)
@@ -178,21 +183,21 @@ def test_what_draws_a_table_has_json(name, files, call, monkeypatch):
     short = SimpleNamespace(reproduce=lambda folder: [Part("Fig. 1", "Nothing.", [], study=True)])
     for paper in PAPERS:
         monkeypatch.setitem(sys.modules, f"flexarm.papers.{paper.name.replace('-', '_')}", short)
-    ended = call(name, *arguments(name))
+    ended = call(name, *arguments(name), *alone(name))
     assert ended.returncode == 0 and ended.stdout
     has_json = any("--json" in param.opts for param in COMMANDS[name].params)
     assert has_json or not drawn, "a table that no program can read"
     if has_json:
         drawn.clear()
-        ended = call(name, *arguments(name), "--json")
+        ended = call(name, *arguments(name), *alone(name), "--json")
         assert (ended.returncode, ended.stderr, drawn) == (0, "", [])
         assert json.loads(ended.stdout)["command"] == name
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "papers"])
 def test_options_may_be_nonsense(name, files, call):
-    """Refused in a line, or taken: a file may have an odd name. Without processes of a study's own, which take long."""
-    given = [*arguments(name), *(["--workers", "1"] if "--workers" in options(name) else [])]
+    """Refused in a line, or taken: a file may have an odd name."""
+    given = [*arguments(name), *alone(name)]
     for i, option in enumerate(options(name)):
         ended = call(name, *given, option, NONSENSE[2 + i % (len(NONSENSE) - 2)])
         if ended.returncode:
@@ -255,7 +260,14 @@ QUICK = [name for name in COMMANDS if name != "papers"]
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_pipe_that_nobody_reads_changes_nothing(name, files):
-    """The work is done, its files are written and the status tells of it; both streams are the pipe."""
+    """The work is done, its files are written and the status tells of it."""
+    ended = run("-m", "flexarm", name, *arguments(name), *alone(name), folder=files, strict=False, unread=True)
+    assert (ended.stderr, ended.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize("name", ["list", "simulate"])
+def test_a_pipe_that_nobody_reads_changes_nothing_of_an_interpreter(name, files):
+    """Which flushes its streams once more as it ends."""
     reader, writer = os.pipe()
     os.close(reader)
     process = started(files, name, *arguments(name), stdout=writer, stderr=subprocess.PIPE)

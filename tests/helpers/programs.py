@@ -43,16 +43,18 @@ class Ended:
     figures: list
 
 
-def run(*arguments, folder, strict=True, figures=True, **variables):
+def run(*arguments, folder, strict=True, figures=True, unread=False, **variables):
     """`python ARGUMENTS` in a folder; arguments are the path of a program and its own, or -m, a module, its own.
 
-    Strict: every warning is an error, as with -W error. `variables` are more of the environment's.
+    Strict: every warning is an error, as with -W error. Unread: standard output is a pipe that nobody reads.
+    `variables` are more of the environment's.
     """
     with tempfile.TemporaryDirectory() as place:
         environment = {name: x for name, x in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
         environment |= variables
         words = [str(argument) for argument in arguments]  # without a display no browser is opened
-        process = server.Process(target=_program, args=(words, str(folder), environment, strict, figures, place))
+        told = words, str(folder), environment, strict, figures, unread, place
+        process = server.Process(target=_program, args=told)
         process.start()
         process.join()
         out, err, figures = (Path(place, name).read_text(encoding="utf-8") for name in ("out", "err", "figures"))
@@ -66,13 +68,17 @@ def ran(*arguments, folder, strict=True):
     return ended
 
 
-def _program(arguments, folder, environment, strict, figures, place):
+def _program(arguments, folder, environment, strict, figures, unread, place):
     """In the copy: everything as a new interpreter would have it, then the program."""
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
     for name, descriptor in (("out", 1), ("err", 2)):
         os.dup2(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CREAT, 0o600), descriptor)
+    if unread:
+        reader, writer = os.pipe()
+        os.close(reader)
+        os.dup2(writer, 1)
     sys.dont_write_bytecode = False
     kept = keep_what_is_saved() if figures else []
     if strict:
