@@ -11,7 +11,6 @@ import resource
 import runpy
 import select
 import sys
-import time
 import warnings
 from functools import cache
 from importlib import import_module
@@ -52,7 +51,7 @@ def ended(program, arguments, content, folder, patience, seconds):
     os.close(writer)
     os.close(given)
     try:
-        said = _read(reader, time.monotonic() + patience)
+        said = _read(reader, patience)
         if said is None:
             os.kill(pid, 9)
     finally:
@@ -61,10 +60,10 @@ def ended(program, arguments, content, folder, patience, seconds):
     return (None, b"") if said is None else (status, said)
 
 
-def _read(reader, until):
-    """All that is written, or None if that takes too long."""
+def _read(reader, patience):
+    """All that is written, or None if nothing comes for too long: these programs write once, at their end."""
     parts = []
-    while select.select([reader], [], [], max(0.0, until - time.monotonic()))[0]:
+    while select.select([reader], [], [], patience)[0]:
         if not (part := os.read(reader, 1 << 16)):
             return b"".join(parts)
         parts.append(part)
