@@ -8,8 +8,8 @@ from programs import run
 
 ROOT = Path(__file__).parents[2]
 
-COUNTS = {"arms": 68, "scenarios": 52, "calls": 110, "commands": 50, "results": 36, "caches": 24, "scores": 60}
-COUNTS |= {"parts": 32, "robots": 48, "studies": 18, "references": 25, "names": 17, "drives": 22, "pulses": 12}
+COUNTS = {"arms": 50, "scenarios": 40, "calls": 80, "commands": 40, "results": 28, "caches": 18, "scores": 45}
+COUNTS |= {"parts": 24, "robots": 36, "studies": 14, "references": 20, "names": 12, "drives": 18, "pulses": 9}
 COUNTS |= {"forks": 6}
 """Cases of each kind."""
 
