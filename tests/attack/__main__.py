@@ -19,6 +19,8 @@ from . import guard, judge, pool, report
 MIX = {"arms": 8, "scenarios": 6, "results": 3, "caches": 2, "calls": 9, "commands": 4, "scores": 1}
 MIX |= {"parts": 4, "robots": 6, "studies": 2, "references": 3, "names": 2, "drives": 4, "pulses": 2, "forks": 1}
 """Of 57 cases: chosen so that none of them takes most of the time."""
+MANY = 100
+"""Cases from which on importing every module beforehand costs less than importing it where it is needed."""
 
 
 def main():
@@ -42,13 +44,14 @@ def _run(options):
         machine_code.keep_compiled_programs()
         pool.SHARED.append(machine_code.FOLDER)
     given = json.loads(options.cases.read_text(encoding="utf-8")) if options.cases else []
-    pool.warmed({kind for kind, _ in given} or options.kind or MIX)
+    count = len(given) or options.count or 20_000
     one = options.kind and len(options.kind) == 1 and options.seed is not None and options.count is None
+    pool.warmed({kind for kind, _ in given} or options.kind or MIX, many=not one and count > MANY)
     if one:
         cases = [(options.kind[0], options.seed)]
     else:
         first = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9) * 1000
-        cases = [(kind, seed) for kind, seed in given] or schedule(options.kind, first, options.count or 20_000)
+        cases = [(kind, seed) for kind, seed in given] or schedule(options.kind, first, count)
         print(f"{len(cases)} cases from seed {cases[0][1]}, {options.processes} processes", flush=True)
     began = time.monotonic()
     until = began + options.seconds if options.seconds else None

@@ -322,11 +322,15 @@ def _keep(kept, worker, kind, seed, came):
     (folder / "finding.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
 
-def warmed(kinds):
-    """Import and run what cases of these kinds need, once: what is forked from here has it."""
+def warmed(kinds, many=False):
+    """Import and run what cases of these kinds need, once: what is forked from here has it.
+
+    Many cases come to nearly every module: all are imported then.
+    """
     import flexarm as fa
 
-    imported(kinds)
+    if many:
+        imported(kinds)
     model = fa.Model(fa.load("rigid-two-link"))
     fa.simulate(model, 0.01, samples=3, progress=False)
     fa.simulate(model, 0.01, samples=3, progress=False, method="radau")
