@@ -1,5 +1,7 @@
 """A base that is moved: against Lagrange's equations, the equivalence principle, and motions in a frame at rest."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from oracle import Lagrangian, bending
@@ -42,25 +44,33 @@ def close(actual, expected, tolerance=ROUNDING):
     assert np.abs(np.asarray(actual) - expected).max() <= tolerance * max(1.0, np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("seed", "options"), list(enumerate(CASES)))
-def test_accelerations_are_those_of_lagranges_equations_with_places_that_depend_on_time(seed, options):
-    arm = random_arm(seed, **options)
+every_case = pytest.mark.parametrize("seed", range(len(CASES)), scope="module")  # all tests of a case in a row
+
+
+@lru_cache(maxsize=1)
+def modelled(seed):
+    arm = random_arm(seed, **CASES[seed])
+    return arm, moved(arm)
+
+
+@every_case
+def test_accelerations_are_those_of_lagranges_equations_with_places_that_depend_on_time(seed):
+    arm, model = modelled(seed)
     (q, qd, u), base = random_state(arm, seed), np.random.default_rng(seed).normal(size=(3, 3))
     other = Lagrangian(arm, base=base)
     w = np.concatenate([base[0], *other.base_turns])
-    model = moved(arm)
     qdd = other.forward_dynamics(q, qd, u)
     close(model.forward_dynamics(q, qd, u, w=w), qdd)
     close(model.forward_dynamics_dense(q, qd, u, w=w), qdd)
     assert np.abs(model.forward_dynamics(q, qd, u) - qdd).max() > 1e-3  # the base does something
 
 
-@pytest.mark.parametrize(("seed", "options"), list(enumerate(CASES)))
-def test_the_power_of_the_inertial_forces_is_what_the_energy_seen_from_the_base_gains(seed, options):
+@every_case
+def test_the_power_of_the_inertial_forces_is_what_the_energy_seen_from_the_base_gains(seed):
     import casadi as ca
 
-    arm = random_arm(seed, **options)
-    model, (q, qd, u) = moved(arm), random_state(arm, seed)
+    arm, model = modelled(seed)
+    q, qd, u = random_state(arm, seed)
     w, n = np.random.default_rng(seed).normal(size=9), len(arm.coordinates)
     x, v = ca.SX.sym("q", n), ca.SX.sym("qd", n)
     total = ca.sum1(model.function("energy")(x, v))

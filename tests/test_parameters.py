@@ -21,6 +21,7 @@ from flexarm import analysis, control
 from flexarm.attitude import configuration, local
 from flexarm.mechanics.chain import shapes_of
 from flexarm.model import QUANTITIES
+from flexarm.model.varied import Varied
 from flexarm.native import kernel as native_kernel
 from flexarm.native.program import operations
 from flexarm.native.prologue import Prologue
@@ -87,6 +88,21 @@ def test_plain_shapes_follow_nothing(kind):
     seed, options = KINDS[kind]
     arm = random_arm(seed, **options)
     assert not any(x.shapes for x in fa.Model(arm, vary=free_of(arm)).parameters)
+
+
+def test_shapes_of_arms_that_share_links_are_those_of_each_arm_alone():
+    """Links and loads that were computed for one arm are used for another only if both are the same."""
+    varied = Varied(fa.load("subudhi-morris"), ["*"])
+    links, weighed, freed, s = {}, {}, {}, np.linspace(0.0, 1.0, 5)
+    for i in range(len(varied.nominal)):
+        p = varied.nominal * np.where(np.arange(len(varied.nominal)) == i, 1.3, 1.0)
+        arm = varied.arm_at(p, known=links)
+        assert arm == varied.arm_at(p)
+        alone = shapes_of(arm)
+        for found in (shapes_of(arm, weighed), shapes_of(varied.arm_at(p), freed)):  # that arm is gone at once
+            for name, basis in found.items():
+                np.testing.assert_array_equal(basis.values(s), alone[name].values(s))
+    assert len(links) < len(weighed) < 2 * len(varied.nominal)  # some were used again
 
 
 @pytest.mark.parametrize("options", [{}, {"foreshortening": True}, {"hub": True}], ids=str)

@@ -4,7 +4,6 @@
 """
 
 import os
-from functools import lru_cache
 
 import pytest
 from compared_arms import STEPS, TOLERANCE, WIDTHS, Comparison
@@ -21,32 +20,33 @@ COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
 NUMBERS = range(COUNT) if COUNT else sample("joint", "body", "base")
 FALL = 2.5  # by which halved deflections must lessen what segments leave out: forces fall by 4, the inertia by 8
 
-no_opinion: set[int] = set()
-every_arm = pytest.mark.parametrize("number", NUMBERS)
+
+@pytest.fixture(scope="module", params=NUMBERS)
+def number(request):
+    """An arm's number. pytest runs all tests of one arm before those of the next, so each arm is traced once."""
+    return request.param
 
 
-@lru_cache(maxsize=1)
+@pytest.fixture(scope="module")
 def compared(number):
     return Comparison(arm_of(choice_of(number), number), number)
 
 
-@every_arm
-def test_native_code_is_casadis_evaluation(number):
+def test_native_code_is_casadis_evaluation(number, compared):
     """All quantities for one state and for eight at once, and two of them as a user calls them.
 
     Inverse dynamics by itself is where LLVM's fault was; in one function with all others it does not show.
     """
-    arm = compared(number)
+    arm = compared
     far = {key: off for key, off in arm.native().items() if off > TOLERANCE}
     for name in ("inverse_dynamics", list(QUANTITIES)[number % len(QUANTITIES)]):
         far |= {key: off for key, off in arm.alone(name).items() if off > 1e-9}
     assert not far, (far, choice_of(number))
 
 
-@every_arm
-def test_quantities_are_the_oracles(number):
+def test_quantities_are_the_oracles(number, compared):
     """Where the oracle has no opinion, identities: recursion and dense solution, and the balance of power."""
-    arm = compared(number)
+    arm = compared
     try:
         found = arm.oracle(0.04 if arm.segmented else 1.0)
     except NotImplementedError:

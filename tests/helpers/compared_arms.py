@@ -8,6 +8,8 @@
 Each number is the largest difference as a part of the largest entry, or of the largest term of a sum.
 """
 
+from functools import cache
+
 import casadi as ca
 import mpmath
 import numpy as np
@@ -18,7 +20,7 @@ import flexarm as fa
 from flexarm.model import QUANTITIES
 from flexarm.native.kernel import Kernel
 from flexarm.native.precise import precise
-from flexarm.native.program import instructions
+from flexarm.native.program import Instruction, instructions
 from flexarm.native.verification import evaluation
 
 WIDTHS = ("one state", "8 states at once")
@@ -67,6 +69,15 @@ class Comparison:
         evaluate = evaluation(function)
         expected = np.array([evaluate(row) for row in x])
         kernel = Kernel(f"together {function.serialize()}", lambda: function)
+
+        @cache
+        def program():
+            return instructions(function)
+
+        @cache
+        def exact(k):
+            return in_many_digits(program(), x[k])
+
         found = {WIDTHS[0]: np.array([kernel.one(row) for row in x]), WIDTHS[1]: kernel.many(x)}
         off = {
             (name, width): np.array([apart(a, b) for a, b in zip(y[:, place], expected[:, place], strict=True)])
@@ -75,8 +86,7 @@ class Comparison:
         }
         for (name, _), each in off.items():
             for k in np.flatnonzero(each > TOLERANCE):
-                exact = in_many_digits(function, x[k])[places[name]]
-                allowed = WORSE * apart(expected[k, places[name]], exact)
+                allowed = WORSE * apart(expected[k, places[name]], exact(k)[places[name]])
                 each[k] = each[k] if each[k] > allowed else TOLERANCE
         return {key: float(each.max()) for key, each in off.items()}
 
@@ -195,10 +205,10 @@ class Comparison:
         return found
 
 
-def in_many_digits(function: ca.Function, x: np.ndarray) -> np.ndarray:
-    """The function's value by numbers of 40 digits, rounded."""
+def in_many_digits(program: list[Instruction], x: np.ndarray) -> np.ndarray:
+    """The program's value by numbers of 40 digits, rounded."""
     with mpmath.workdps(40):
-        return precise(instructions(function), x).astype(float)
+        return precise(program, x).astype(float)
 
 
 def apart(found, expected, scale: float = 0.0) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks
+from flexarm.cached import cached_property
 from flexarm.checks import (
     ANY_SIZE,
     NOT_NEGATIVE,
@@ -493,7 +494,7 @@ class Beam(Body):
         """True for a uniform Euler-Bernoulli beam without lumps, whose modes are known in closed form."""
         return self.uniform and self.one_factor
 
-    @property
+    @cached_property
     def one_factor(self) -> bool:
         """True if all mode shapes are independent of the beam's mass and stiffness."""
         sheared = any(self.shears(direction) for direction in BENDING)

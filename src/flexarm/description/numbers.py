@@ -185,17 +185,30 @@ def told(values: Mapping[str, float], known: Mapping[str, float]) -> dict[str, f
     return others | kept
 
 
-def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED) -> Arm:
+KnownLinks = dict[tuple[Any, ...], Link]
+"""Links with other parameter values, by their names and these values."""
+
+
+def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED, known: KnownLinks | None = None) -> Arm:
     """Return the arm with other parameter values, validated like any description.
 
     Defaults and values per length follow the new values, as if the arm were written with them. A description has no
     field for a tapered beam's mass and stiffness. These are rejected, or (with `DENSER`) they scale the density at
     equal stiffness, which keeps the mode shapes.
 
+    `known` stores links for more calls with the same arm and `of_tapered`.
+
     Raises `Fault` if a description has no field for a parameter, and `DescriptionError` for a value that is not
     allowed.
     """
-    links = [_changed_link(link, _own(values, link.name), of_tapered) for link in arm.links]
+    known = {} if known is None else known
+    links = []
+    for link in arm.links:
+        own = _own(values, link.name)
+        key = (link.name, *own.items())
+        if key not in known:
+            known[key] = _changed_link(link, own, of_tapered)
+        links.append(known[key])
     base = arm.base
     if isinstance(base, FreeBase):
         base = _changed_base(base, _own(values, BASE))

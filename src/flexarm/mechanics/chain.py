@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -241,8 +241,11 @@ def named_chain(arm: Arm, ledger: Names) -> Chain:
     return _assembled(arm, made, ends, names, _named_gravity(arm, ledger.of("", "")), base)
 
 
-def shapes_of(arm: Arm) -> dict[str, Basis]:
-    """Return the mode shapes of an arm's links by link and direction, as "upper.y"; a part's are "mode"."""
+def shapes_of(arm: Arm, known: "Known | None" = None) -> dict[str, Basis]:
+    """Return the mode shapes of an arm's links by link and direction, as "upper.y"; a part's are "mode".
+
+    `known` stores the results of links. Pass the same dict for several arms that share most of their links.
+    """
 
     def still(link: Link) -> Link:
         """Return the link without modes and damping, which has the same inertia at rest."""
@@ -250,7 +253,7 @@ def shapes_of(arm: Arm) -> dict[str, Basis]:
         return link.replace(body=link.body.replace(modes={}, damping=0.0)) if few else link
 
     found = {}
-    for link, loads in zip(arm.links, _weighed(arm, still)[0], strict=True):
+    for link, loads in zip(arm.links, _weighed(arm, still, known)[0], strict=True):
         if isinstance(link.body, Beam):
             counts, _, bases = bases_of(link.body, loads)
             for direction, count, basis in zip(link.body.counts, counts, bases, strict=True):
@@ -265,6 +268,22 @@ Made = tuple[list[Body], Matrix]
 """A link's bodies, and the damping matrix over all their amplitudes."""
 
 
+class Weighed(NamedTuple):
+    """A link, the load on its tip, its bodies, and the inertia of all that hangs on it in the frame before it.
+
+    The link is stored so that no other object has its identity, which is part of the key in `Known`.
+    """
+
+    link: Link
+    loads: Loads
+    made: Made
+    carried: Matrix
+
+
+Known = dict[tuple[Any, ...], Weighed]
+"""Results of links, by the identity of the link and by the bodies that hang on it."""
+
+
 def _ends(arm: Arm) -> list[int]:
     """Return the links whose tips have a payload's body, possibly without mass. The link of the arm's tip is last."""
     carriers, tip = {*arm.parents}, arm.tip_link
@@ -272,23 +291,33 @@ def _ends(arm: Arm) -> list[int]:
     return [*some, tip]
 
 
-def _weighed(arm: Arm, seen: Callable[[Link], Link] = lambda link: link) -> tuple[list[Loads], list[Made]]:
+def _weighed(
+    arm: Arm, seen: Callable[[Link], Link] = lambda link: link, known: Known | None = None
+) -> tuple[list[Loads], list[Made]]:
     """Return the load beyond each link's tip, and the link's bodies, computed from the tips inward."""
-    count = len(arm.links)
+    known = {} if known is None else known
     held = [[row[:6] for row in payload(each).inertia([])[:6]] for each in arm.payloads]
     hung = [[Hanging(1.0, I)] for I in held]
-    loads: list[Loads] = [{}] * count
-    made: list[Made] = [([], [])] * count
-    moving = [False] * count
+    moving = [False] * len(arm.links)
+    found: dict[int, Weighed] = {}
     for i in reversed(arm.outward):
-        link = seen(arm.links[i])
-        beyond = _sum([scale(_share(at), I) for at, I in hung[i]])
-        loads[i] = _loads(beyond, moving[i] and isinstance(link.body, Beam))
-        made[i] = bodies(link, loads[i])
+        link = arm.links[i]
+        key = (id(link), moving[i], *((repr(at), *(x for row in I for x in row)) for at, I in hung[i]))
+        if key not in known:
+            known[key] = _weighed_link(link, seen(link), hung[i], moving[i])
+        found[i] = known[key]
         if (parent := arm.parents[i]) >= 0:
-            hung[parent].append(Hanging(link.at, _carried(made[i][0], link, hung[i])))
+            hung[parent].append(Hanging(link.at, found[i].carried))
             moving[parent] |= _share(link.at) > 0.0 and (link.joint.moves or moving[i])
-    return loads, made
+    some = [found[i] for i in range(len(arm.links))]
+    return [each.loads for each in some], [each.made for each in some]
+
+
+def _weighed_link(link: Link, seen: Link, hung: "list[Hanging]", moving: bool) -> Weighed:
+    beyond = _sum([scale(_share(at), I) for at, I in hung])
+    loads = _loads(beyond, moving and isinstance(seen.body, Beam))
+    made = bodies(seen, loads)
+    return Weighed(link, loads, made, _carried(made[0], seen, hung))
 
 
 class Hanging(NamedTuple):

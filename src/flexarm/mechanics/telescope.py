@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, final
 
@@ -56,7 +56,7 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     total = name("L", "length", description.length, "m", "length")
     m = mass / total
     rest = joint.free_length or description.length
-    at, lengths, low = _shapes_along(description, joint, loads, rest)
+    at, lengths, low = _shapes_along(_Itself(description), _Itself(joint), tuple(loads.items()), rest)
     counts, starts, bases = bases_of(description, loads)
     n, k = starts[-1], 1 + starts[-1]
     mode = labels(counts, bases, len(set(_following(description, joint))) == 1)
@@ -264,8 +264,26 @@ class Along:
     """Strains of all modes at a station."""
 
 
-def _shapes_along(description: Beam, joint: Telescope, loads: Loads, rest: float) -> tuple[Along, np.ndarray, float]:
+@final
+@dataclass(frozen=True, eq=False)
+class _Itself:
+    """A description as a key of a cache. It equals no other description, even if all fields are the same."""
+
+    of: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.of is other.of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+
+@lru_cache(maxsize=8)  # a chain asks several times for each of its telescopes
+def _shapes_along(
+    beam: _Itself, along: _Itself, tip_loads: tuple[tuple[str, TipLoad], ...], rest: float
+) -> tuple[Along, np.ndarray, float]:
     """Return the shapes, the lengths at which they are computed, and the shortest length of the range."""
+    description, joint, loads = beam.of, along.of, dict(tip_loads)
     total = description.length
     low = SHORTEST * total
     used = [d for d in DIRECTIONS if d in BENDING or description.counts[d]]

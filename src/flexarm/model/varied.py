@@ -19,6 +19,7 @@ from flexarm.shapes import BENDING, RODS
 if TYPE_CHECKING:
     import casadi as ca
 
+    from flexarm.mechanics.chain import Known
     from flexarm.mechanics.parameters import Parameter
     from flexarm.native.prologue import Prologue
 
@@ -63,6 +64,8 @@ class Varied:
         zero, negative = (np.array([rule[1](x) for rule in self._rules], dtype=bool) for x in (0.0, -1.0))
         self._not_negative, self._not_zero = ~negative, ~zero
         self._tensors = self._varied_tensors()
+        self._links: numbers.KnownLinks = {}
+        self._weighed: Known = {}
 
     def __bool__(self) -> bool:
         return bool(self.parameters)
@@ -146,18 +149,22 @@ class Varied:
                 found[name] = I, entries
         return found
 
-    def arm_at(self, x: Array, of_tapered: str = numbers.REFUSED) -> Arm:
+    def arm_at(self, x: Array, of_tapered: str = numbers.REFUSED, known: numbers.KnownLinks | None = None) -> Arm:
         """Return the description with these values, see `numbers.changed`. Raises `DescriptionError`."""
         values = {each.name: float(value) for each, value in zip(self.parameters, x, strict=True)}
         with refused(f"arm {self.arm.name!r}"):
             return numbers.changed(
-                self.arm, numbers.told(values, {x.name: x.value for x in self.parameters}), of_tapered
+                self.arm, numbers.told(values, {x.name: x.value for x in self.parameters}), of_tapered, known
             )
 
     @cached_property
     def described(self) -> tuple["Parameter", ...]:
         """The parameters, each with the shapes that would change in an arm rebuilt with another value."""
-        return tuple(replace(each, shapes=self._shapes(i)) for i, each in enumerate(self.parameters))
+        try:
+            return tuple(replace(each, shapes=self._shapes(i)) for i, each in enumerate(self.parameters))
+        finally:
+            self._links.clear()
+            self._weighed.clear()
 
     def _shapes(self, i: int) -> tuple[str, ...]:
         """Return the shapes that change if a number is increased, near nominal values or away from them.
@@ -168,11 +175,13 @@ class Varied:
         if self._beside[i]:
             return ()
         for known, mine in self._compared:
+            if all(name in follows for name in mine):
+                continue
             for step in STEPS:
                 x = known.copy()
                 x[i] += step * (abs(x[i]) or 1.0)
                 theirs = self._bases(x)
-                if mine and theirs:
+                if theirs:
                     follows |= dict.fromkeys(name for name in mine if not _same(name, mine[name], theirs[name]))
                     break
         return tuple(follows)
@@ -197,11 +206,11 @@ class Varied:
         from flexarm.mechanics.chain import shapes_of
 
         try:
-            arm = self.arm_at(x, of_tapered=numbers.DENSER)
+            arm = self.arm_at(x, of_tapered=numbers.DENSER, known=self._links)
         except DescriptionError:
             return {}
         s = np.linspace(0.05, 1.0, 8)
-        return {name: basis.values(s) for name, basis in shapes_of(arm).items()}
+        return {name: basis.values(s) for name, basis in shapes_of(arm, self._weighed).items()}
 
 
 def _same(name: str, mine: Array, theirs: Array) -> bool:

@@ -77,6 +77,8 @@ class Prologue:
 
     def _value(self, x: Any) -> ca.SX:
         """Return the value of a register in the main program."""
+        if isinstance(x, ca.SX):
+            return x  # a copy takes CasADi ten times as long as the operation
         if not isinstance(x, int):
             return ca.SX(x)
         if x not in self._needed:
