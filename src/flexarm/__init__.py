@@ -226,6 +226,7 @@ __all__ = [
     "shaped",
     "shaper",
     "shapes",
+    "show_versions",
     "simulate",
     "simulate_many",
     "study",
@@ -266,6 +267,7 @@ LATE = {
     "studies": "study",
     "trajectory": "BangBang Cycloidal MinimumJerk ParabolicBlends Quintic TaskLine "
     "EI ZV ZVD Shaper TipCompensated shaped",
+    "versions": "show_versions",
 }
 """Public names by their modules. A module is imported when one of its names is first used. To import all would
 take longer than to import the descriptions and the model, and the CasADi and SciPy that some of them need longer still.

@@ -8,7 +8,7 @@ import glob
 import math
 import os
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -95,6 +95,11 @@ def choices(*names: str) -> str:
     """Return names for a message: a, b or c."""
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def counted(things: Sized, noun: str) -> str:
+    """Return the number of things with their noun: "1 input", "2 inputs"."""
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def meant(given: object, names: Iterable[str], most: int = 3) -> str:

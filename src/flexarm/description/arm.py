@@ -397,6 +397,14 @@ class Arm(Described):
         """Index of the parent of each link, or -1 for a link on the base."""
         return resolved([(link.name, link.parent) for link in self.links])
 
+    def __getitem__(self, name: str) -> Link:
+        """Return the link with this name. Raise `DescriptionError` if there is none."""
+        if isinstance(name, str) and (i := self.number(name)) >= 0:
+            return self.links[i]
+        names = [link.name for link in self.links]
+        hint = meant(name, names)
+        raise DescriptionError(f"arm {self.name!r} has no link {shown(name)}; its links are {', '.join(names)}{hint}")
+
     def number(self, name: str) -> int:
         """Return the index of the link with this name, or -1 for the base."""
         return next((i for i, link in enumerate(self.links) if link.name == name), -1)

@@ -1,10 +1,12 @@
 """The model of an arm: its equations, traced once, compiled on first call, and evaluated with arrays."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.checks import checked_instance, counted
 from flexarm.description.arm import Arm
 from flexarm.model import linear
 from flexarm.model import outputs as outputs_
@@ -33,7 +35,8 @@ class Model(Traced):
 
     Parameters
     ----------
-    arm : Arm
+    arm : Arm, str or path
+        The arm, the name of a bundled arm, or the path of a .toml, URDF or MJCF file, as `fa.load` takes it.
     vary : list of str, optional
         Numbers of the arm that become inputs of the equations, p, instead of constants: names ("payload.mass"), symbols
         ("EI_1") or patterns ("fore.*": those that are not zero), as in `fa.equations`. The methods take their values:
@@ -53,8 +56,9 @@ class Model(Traced):
         return _again, (self.arm, [x.name for x in self.varied], self.p)
 
     def __repr__(self) -> str:
-        varied = f", {len(self.p)} parameters" * bool(len(self.p))
-        return f"Model({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.inputs)} inputs{varied})"
+        varied = f", {counted(self.p, 'parameter')}" * bool(len(self.p))
+        sizes = f"{counted(self.coordinates, 'coordinate')}, {counted(self.inputs, 'input')}"
+        return f"Model({self.arm.name!r}: {sizes}{varied})"
 
     # -- parameters
 
@@ -151,8 +155,8 @@ class Model(Traced):
 
     # -- analysis
 
-    def frequencies(self, q: Array, locked: bool = True, p: Any = None) -> Array:
-        """Return the natural frequencies about the configuration q, ascending [rad/s].
+    def frequencies(self, q: Array | None = None, locked: bool = True, p: Any = None) -> Array:
+        """Return the natural frequencies about the configuration q, by default `arm.rest`, ascending [rad/s].
 
         If locked, the drives are held: an elastic joint by its motor, and a hub that turns with its shapes by the hub.
         Else all coordinates are free, and an arm without gravity has a frequency 0 for each drive. A direction in which
@@ -160,15 +164,18 @@ class Model(Traced):
         """
         return self.modes(q, locked, p)[0]
 
-    def modes(self, q: Array, locked: bool = True, p: Any = None) -> tuple[Array, Array]:
+    def modes(self, q: Array | None = None, locked: bool = True, p: Any = None) -> tuple[Array, Array]:
         """Return natural frequencies (k,) as `frequencies` does, and the modes (n, k): coordinates, with M-norm 1."""
-        return linear.modes(self._with(p), q, locked)
+        return linear.modes(self._with(p), self._at_rest(q), locked)
+
+    def _at_rest(self, q: Array | None) -> Array:
+        return np.array(self.arm.rest) if q is None else q
 
     def linearize(
         self,
-        q: Array,
-        qd: Array,
-        u: Array,
+        q: Array | None = None,
+        qd: Array | None = None,
+        u: Array | None = None,
         outputs: Sequence[Sensor] | None = None,
         p: Any = None,
         w: Any = None,
@@ -182,8 +189,8 @@ class Model(Traced):
 
         Parameters
         ----------
-        q, qd, u : (nq,), (n,), (m,)
-            The state and the inputs there.
+        q, qd, u : (nq,), (n,), (m,), optional
+            The state and the inputs there; default `arm.rest` and zero.
         outputs : list of Sensor, optional
             Measured quantities, see the module `sensors`; default all of q, then all of qd.
         p : (k,) or dict, optional
@@ -199,7 +206,9 @@ class Model(Traced):
         DescriptionError
             Also if a sensor does not fit the arm, or two signals have one name.
         """
-        return linear.linearize(self._with(p), q, qd, u, outputs, w, s)
+        qd = np.zeros(self.nv) if qd is None else qd
+        u = np.zeros(len(self.inputs)) if u is None else u
+        return linear.linearize(self._with(p), self._at_rest(q), qd, u, outputs, w, s)
 
     # -- outputs
 
@@ -232,3 +241,17 @@ def _again(arm: Arm, vary: list[str], p: Array) -> Model:
     """Create a model in another process."""
     model = Model(arm, vary)
     return model.at(p) if vary else model
+
+
+ModelLike = Model | Arm | str | PathLike[str]
+"""A model, or what `Model` takes: an arm, the name of a bundled arm, or the path of a file."""
+
+
+def as_model(model: ModelLike) -> Model:
+    """Return a model itself, or the model of an arm, of the name of a bundled arm, or of a file.
+
+    Raises `Fault` for anything else, and `DescriptionError` for an unknown name or a wrong file.
+    """
+    if isinstance(model, Arm | str | PathLike):
+        return Model(model)
+    return checked_instance(model, Model, "model")  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 
 import numpy as np
@@ -147,7 +148,11 @@ class Traced:
         Values of the parameters that vary, see `Model`.
     """
 
-    def __init__(self, arm: Arm, vary: Sequence[str] = ()):
+    def __init__(self, arm: Arm | str | PathLike[str], vary: Sequence[str] = ()):
+        if isinstance(arm, str | PathLike):
+            from flexarm.description.load import load  # here, since most models are those of arms
+
+            arm = load(arm)
         with refused("Model"):
             checked_instance(arm, Arm, "arm")
         if not arm.coordinates:

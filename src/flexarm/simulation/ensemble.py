@@ -12,7 +12,7 @@ import numpy as np
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput
 from flexarm.floating import usual_errors
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.simulation import balance, memory, methods
@@ -45,7 +45,7 @@ AT_ONCE = 2
 
 
 def simulate_many(
-    model: Model,
+    model: ModelLike,
     until: float,
     q0: Any = None,
     qd0: Any = None,
@@ -77,7 +77,8 @@ def simulate_many(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
+        The model, or what `Model` takes: an arm, the name of a bundled arm, or a file.
     until : float
         End [s].
     q0, qd0 : (n,) or (N, n)
@@ -125,7 +126,7 @@ def simulate_many(
         the runs with a warning and returns those that are complete. Exceptions of a Python function pass through.
     """
     with refused("simulate_many"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         checked_instance(name, str, "name")
         keep, recorded = checked_keep(keep), checked_record(record)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):

@@ -24,7 +24,7 @@ from flexarm.errors import (
 )
 from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.simulation import balance, contacts, divergence, memory, methods, restarts
 from flexarm.simulation.breakpoints import NEAR
@@ -64,7 +64,7 @@ SMALL = 1e7
 
 
 def simulate(
-    model: Model,
+    model: ModelLike,
     until: float,
     u: Any = None,
     q0: Any = None,
@@ -89,7 +89,8 @@ def simulate(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
+        The model, or what `Model` takes: an arm, the name of a bundled arm, or a file.
     until : float
         End [s].
     u : numbers, function or input
@@ -167,7 +168,7 @@ def simulate(
         the run with a warning and returns the part that is complete. Exceptions of a Python function pass through.
     """
     with refused("simulate"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         checked_instance(name, str, "name")
         keep, recorded = checked_keep(keep), checked_record(record)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):

@@ -7,9 +7,9 @@ from typing import Any, cast, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, choices, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, FlexarmError, SimulationError
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.kernel import Code
 from flexarm.native.language import Placed
@@ -60,7 +60,8 @@ class Stepper:
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
+        The model, or what `Model` takes: an arm, the name of a bundled arm, or a file.
     period : float
         [s]
     q0, qd0 : (n,) or (N, n)
@@ -111,7 +112,7 @@ class Stepper:
 
     def __init__(
         self,
-        model: Model,
+        model: ModelLike,
         period: float,
         q0: Any = None,
         qd0: Any = None,
@@ -123,7 +124,7 @@ class Stepper:
         p: Any = None,
     ):
         with refused("Stepper"):
-            checked_instance(model, Model, "model")
+            model = as_model(model)
             self.period = checked_number(period, "s", POSITIVE, "period")
             rtol, atol = (checked_number(x, "", POSITIVE, name) for x, name in ((rtol, "rtol"), (atol, "atol")))
             if not isinstance(method, str) or method not in ("auto", *METHODS):

@@ -1,0 +1,71 @@
+"""Short forms for a session at the prompt: arms by name, links by name, rest by default, versions."""
+
+import numpy as np
+import pytest
+from controlled import refused
+
+import flexarm as fa
+
+UNTIL = {"until": 0.05, "samples": 3, "progress": False}
+
+
+def test_a_model_takes_an_arm_a_name_or_a_file(tmp_path):
+    path = tmp_path / "boom.toml"
+    path.write_text(
+        'name = "boom"\n[[links]]\nname = "boom"\njoint = { type = "revolute" }\n'
+        'body = { type = "rigid", length = 1.3, mass = 0.7 }\n'
+    )
+    arm = fa.load(path)
+    assert fa.Model(path).arm == fa.Model(str(path)).arm == arm
+    assert fa.Model("rigid-two-link", vary=["payload.mass"]).arm == fa.load("rigid-two-link")
+    with refused("unknown arm 'rigid-two-lnik'; .*did you mean 'rigid-two-link'[?]"):
+        fa.Model("rigid-two-lnik")
+    with refused("Model: arm is 3; it must be an Arm"):
+        fa.Model(3)
+
+
+def test_runs_build_the_model_of_an_arm():
+    arm = fa.load("subudhi-morris")
+    expected = fa.simulate(fa.Model(arm), u=[0.2, 0.1], **UNTIL)
+    for given in (arm, "subudhi-morris"):
+        np.testing.assert_array_equal(fa.simulate(given, u=[0.2, 0.1], **UNTIL).q, expected.q)
+    many = fa.simulate_many("subudhi-morris", u=[[0.2, 0.1], [0.0, 0.0]], **UNTIL)
+    np.testing.assert_allclose(many.q[0], expected.q, atol=1e-8)
+    stepper = fa.Stepper("subudhi-morris", 0.05)
+    stepper.step([0.2, 0.1])
+    np.testing.assert_allclose(stepper.q, expected.q[-1], atol=1e-6)
+    for call in (fa.simulate, fa.simulate_many, fa.Stepper):
+        with refused(f"{call.__name__}: model is None; it must be a Model"):
+            call(None, 1.0)
+
+
+def test_links_are_found_by_their_names():
+    arm = fa.load("canadarm")
+    assert [arm[link.name] for link in arm.links] == list(arm.links)
+    with refused("arm 'canadarm' has no link 'uper'; its links are upper, fore, hand; did you mean 'upper'[?]"):
+        arm["uper"]
+    with refused("arm 'canadarm' has no link 0; its links are upper, fore, hand"):
+        arm[0]
+
+
+@pytest.mark.parametrize("name", ["canadarm", "theodore-ghosal", "satellite"])
+def test_rest_is_the_default_of_modes_and_of_the_linear_model(name):
+    model = fa.Model(name)
+    q, qd, u = np.array(model.arm.rest), np.zeros(model.nv), np.zeros(len(model.inputs))
+    np.testing.assert_array_equal(model.frequencies(), model.frequencies(q))
+    np.testing.assert_array_equal(model.modes(locked=False)[1], model.modes(q, locked=False)[1])
+    for part in "ABCD":
+        np.testing.assert_array_equal(getattr(model.linearize(), part), getattr(model.linearize(q, qd, u), part))
+
+
+def test_one_input_is_not_one_inputs():
+    assert repr(fa.Model("lin-lewis-beam", vary=["payload.mass"])).endswith(", 1 input, 1 parameter)")
+    assert "2 inputs)" in repr(fa.Model("subudhi-morris"))
+
+
+def test_versions_are_shown(capsys):
+    fa.show_versions()
+    shown = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert shown["flexarm"] == fa.__version__
+    assert {"Python", "system", "casadi", "llvmlite", "numpy"} <= set(shown)
+    assert "not installed" not in (shown["casadi"], shown["llvmlite"])
