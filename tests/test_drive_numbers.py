@@ -6,7 +6,7 @@ import pytest
 import flexarm as fa
 from flexarm.checks import NOT_NEGATIVE, POSITIVE
 from flexarm.description import numbers
-from flexarm.identification.toml import toml
+from flexarm.description.written_toml import toml
 from flexarm.mechanics.varied import listed
 
 FRICTION = {"coulomb": 0.2, "static": 0.3, "viscous": 0.05, "stribeck_rate": 0.1}

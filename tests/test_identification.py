@@ -14,7 +14,7 @@ from flexarm.identification.output_error import Doubtful, Indistinct
 from flexarm.identification.plant import Plant
 from flexarm.identification.records import Smooth, held, linear, nodes
 from flexarm.identification.shooting import cuts
-from flexarm.identification.toml import toml
+from flexarm.description.written_toml import toml
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge, Tachometer, TipPosition, outputs
 from flexarm.shapes import Basis
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.identification.estimate import Direction, Statistics, Whiteness
-from flexarm.identification.toml import toml
+from flexarm.description.written_toml import toml
 from flexarm.identification.unknowns import Unknown
 from flexarm.model import Model
 
