@@ -6,7 +6,7 @@ import pytest
 import flexarm as fa
 from flexarm.checks import NOT_NEGATIVE, POSITIVE
 from flexarm.description import numbers
-from flexarm.description.written_toml import toml
+from flexarm.description.toml_text import toml_text
 from flexarm.mechanics.varied import listed
 
 FRICTION = {"coulomb": 0.2, "static": 0.3, "viscous": 0.05, "stribeck_rate": 0.1}
@@ -160,7 +160,7 @@ def test_the_rule_is_that_of_the_field():
 
 def test_files_and_lines_hold_drives(tmp_path):
     path = tmp_path / "arm.toml"
-    path.write_text(toml(BOTH))
+    path.write_text(toml_text(BOTH.canonical()))
     assert fa.load(path) == BOTH
     assert fa.Arm.from_json(BOTH.canonical()) == BOTH
     joint = """

@@ -48,6 +48,25 @@ def test_links_are_found_by_their_names():
         arm[0]
 
 
+@pytest.mark.parametrize("name", fa.bundled())
+def test_a_saved_arm_is_the_same_arm(name, tmp_path):
+    arm = fa.load(name)
+    assert fa.load(arm.save(tmp_path / "new" / "arm.toml")) == arm
+
+
+def test_what_a_file_cannot_hold_is_not_saved(tmp_path):
+    shapes = fa.shapes.FreeForm(functions=[np.polynomial.Polynomial([0, 0, 1.0])])
+    body = fa.Beam(length=0.7, mass=1.3, EI=2.0, modes={"y": 1}, shapes={"y": shapes})
+    arm = fa.Arm(name="own", links=[fa.Link(name="a", joint=fa.Revolute(), body=body)])
+    with refused("save: .*"):
+        arm.save(tmp_path / "arm.toml")
+    with refused("save: .*: it must end with .toml"):
+        arm.save(tmp_path / "arm.txt")
+    with refused("path is of type int; it must be the name of a file"):
+        arm.save(3)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", ["canadarm", "theodore-ghosal", "satellite"])
 def test_rest_is_the_default_of_modes_and_of_the_linear_model(name):
     model = fa.Model(name)

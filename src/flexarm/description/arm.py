@@ -7,9 +7,12 @@ which names the link and the field and states what is allowed.
 import hashlib
 import json
 import pickle  # noqa: TID251  (written for a digest, never read)
+import tomllib
 import warnings
 from dataclasses import dataclass
 from math import cos, sin
+from os import PathLike
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
@@ -43,8 +46,10 @@ from flexarm.description.plausible import implausible
 from flexarm.description.sections import Box, Material, Rod, Tube
 from flexarm.description.stations import SectionTable
 from flexarm.description.struts import Strut
+from flexarm.description.toml_text import toml_text
 from flexarm.description.tree import BASE, resolved
 from flexarm.errors import DescriptionError, Implausible
+from flexarm.files import check_ending, checked_path, write_whole
 from flexarm.shapes import FreeForm
 
 __all__ = [
@@ -642,6 +647,27 @@ class Arm(Described):
         pickled.
         """
         return json.dumps(self, default=_written, sort_keys=True, allow_nan=False, separators=(",", ":"))
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the arm to a TOML file, which `fa.load` reads, and return the file's path.
+
+        The file contains all fields, and the numbers of finite element parts. An existing file is replaced.
+
+        Raises
+        ------
+        DescriptionError
+            The name does not end in .toml, the file cannot be written, or the arm has shapes that a file cannot hold: a
+            user's object or functions.
+        """
+        check_ending(path, ".toml", where=f"save: {shown(checked_path(path))}")
+        try:
+            text = toml_text(self.canonical())
+            same = Arm(**tomllib.loads(text)) == self
+        except DescriptionError as error:
+            raise DescriptionError(f"save: {error}") from None
+        if not same:
+            raise DescriptionError(f"save: a file cannot hold all of arm {self.name!r}; pickle it")
+        return write_whole(path, text.encode())
 
     @classmethod
     def from_json(cls, text: str) -> "Arm":

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 
 from flexarm import escape
+from flexarm.description.toml_text import toml_text
 from flexarm.identification.estimate import Direction, Statistics, Whiteness
-from flexarm.description.written_toml import toml
 from flexarm.identification.unknowns import Unknown
 from flexarm.model import Model
 
@@ -148,7 +148,7 @@ class Identification:
 
     def toml(self) -> str:
         """Return the arm with the estimates as the text of a TOML file, which `fa.load` and scenarios read."""
-        return toml(self.arm)
+        return toml_text(self.arm.canonical())
 
     # -- output
 

@@ -3,16 +3,15 @@
 import json
 from typing import Any
 
-from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 
 
-def toml(arm: Arm) -> str:
-    """Return the text of a file that `fa.load` reads as this arm.
+def toml_text(canonical: str) -> str:
+    """Return the text of a file that `fa.load` reads as the arm that `Arm.canonical` describes.
 
     Raises `DescriptionError` for shapes that are a user's object.
     """
-    table = json.loads(arm.canonical())
+    table = json.loads(canonical)
     links, payload = table.pop("links"), table.pop("payload")
     parts = [_lines(table), *(f"[[links]]\n{_lines(link)}" for link in links)]
     if payload is not None:
@@ -28,7 +27,7 @@ def _value(value: Any) -> str:
     """Text of a value on one line."""
     if isinstance(value, dict):
         if set(value) == {"family", "state"}:  # `Arm.canonical` names an unknown object in this form
-            raise DescriptionError(f"toml: shapes is a {value['family']}; a file holds names of families only")
+            raise DescriptionError(f"shapes is a {value['family']}; a file holds names of families only")
         pairs = (f"{_key(name)} = {_value(x)}" for name, x in value.items() if x is not None)
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, list):
