@@ -662,11 +662,14 @@ class Arm(Described):
         check_ending(path, ".toml", where=f"save: {shown(checked_path(path))}")
         try:
             text = toml_text(self.canonical())
-            same = Arm(**tomllib.loads(text)) == self
         except DescriptionError as error:
             raise DescriptionError(f"save: {error}") from None
+        try:
+            same = Arm(**tomllib.loads(text)) == self
+        except DescriptionError:  # functions, which are represented by a digest
+            same = False
         if not same:
-            raise DescriptionError(f"save: a file cannot hold all of arm {self.name!r}; pickle it")
+            raise DescriptionError(f"save: a file cannot hold all of arm {self.name!r}, such as functions; pickle it")
         return write_whole(path, text.encode())
 
     @classmethod
