@@ -32,6 +32,7 @@ check: .venv/.ready-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	cd docs && ../$(BIN)/python -m making.words
 
 # Counts of what is no plain English in pages and docstrings; WORDS="--list docs/do/arms.md" and the like for the places.
 words:
