@@ -32,11 +32,11 @@ check: .venv/.ready-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	cd docs && ../$(BIN)/python -m making.words
+	$(BIN)/python docs/making/words.py
 
 # Counts of what is no plain English in pages and docstrings; WORDS="--list docs/do/arms.md" and the like for the places.
 words:
-	cd docs && $(PYTHON) -m making.words $(WORDS)
+	$(PYTHON) docs/making/words.py $(WORDS)
 
 # Kill -9 at 200 moments; in `make test` it is 20.
 kills: .venv/.ready-dev

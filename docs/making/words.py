@@ -1,7 +1,7 @@
 """Counts of what STYLE.md's first part rules out, in the pages and in the source: `make words`.
 
-    python -m making.words           # counts beside their limits; status 1 where a limit is exceeded
-    python -m making.words --list    # and every place
+    python docs/making/words.py           # counts beside their limits; status 1 where a limit is exceeded
+    python docs/making/words.py --list    # and every place
 
 Pages are read without their code, tables and generated parts. A sentence ends at a full stop, a question mark, or the
 end of a paragraph or of a list item.
@@ -39,7 +39,7 @@ class Place:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m making.words", description=__doc__.partition(":")[0])
+    parser = argparse.ArgumentParser(prog="words.py", description=__doc__.partition(":")[0])
     parser.add_argument("--list", action="store_true", help="print every place")
     parser.add_argument("paths", nargs="*", help="only these files")
     options = parser.parse_args()
