@@ -92,11 +92,11 @@ def test_beside_a_dense_sweep_of_z(seed):
     angle = np.mod(np.angle(-L[crossed]), 2 * np.pi)
     assert found.phase == pytest.approx(np.minimum(angle, 2 * np.pi - angle).min(initial=np.inf), abs=2e-2)
     assert found.delay == pytest.approx((angle / omega[crossed]).min(initial=np.inf), rel=5e-2)
-    assert found.sensitivity == pytest.approx(peak(lambda L: np.abs(1 / (1 + L)), response, omega), rel=1e-6)
-    assert found.disk == pytest.approx(2 / peak(lambda L: np.abs((1 - L) / (1 + L)), response, omega), rel=1e-6)
+    assert found.sensitivity == pytest.approx(swept(lambda L: np.abs(1 / (1 + L)), response, omega), rel=1e-6)
+    assert found.disk == pytest.approx(2 / swept(lambda L: np.abs((1 - L) / (1 + L)), response, omega), rel=1e-6)
 
 
-def peak(size, response, omega):
+def swept(size, response, omega):
     """The largest value over frequencies: of a sweep, then finer and finer between the neighbours of its largest."""
     for _ in range(6):
         values = size(response(omega)[:, 0, 0])
