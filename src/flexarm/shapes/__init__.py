@@ -187,3 +187,9 @@ def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> A
         made = HermiteModes(**{name: getattr(made, name) for name in ("mass", "inertia", "first_moment", "tip")})
     fit = getattr(made, "fitted", None)
     return made if fit is None else fit(beam, direction, load)
+
+
+def may_follow_load(shapes: Any, beam: Any, direction: str) -> bool:
+    """Return False if the shapes that `fitted` gives for the beam are the same whatever the load at its tip is."""
+    made = family(shapes, direction)
+    return hasattr(made, "fitted") or (isinstance(made, ClampedFree) and not beam.classical)
