@@ -270,7 +270,7 @@ def _may_follow_load(link: Link) -> bool:
     """Return False if the shapes of a link do not depend on its load."""
     body = link.body
     if isinstance(body, Beam):
-        return any(body.counts[d] and may_follow_load(shapes, body, d) for d, shapes in body.families.items())
+        return any(body.counts[d] and may_follow_load(shapes, d) for d, shapes in body.families.items())
     return isinstance(body, FiniteElement) and bool(body.modes)
 
 

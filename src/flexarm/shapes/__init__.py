@@ -189,7 +189,9 @@ def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> A
     return made if fit is None else fit(beam, direction, load)
 
 
-def may_follow_load(shapes: Any, beam: Any, direction: str) -> bool:
-    """Return False if the shapes that `fitted` gives for the beam are the same whatever the load at its tip is."""
-    made = family(shapes, direction)
-    return hasattr(made, "fitted") or (isinstance(made, ClampedFree) and not beam.classical)
+def may_follow_load(shapes: Any, direction: str) -> bool:
+    """Return False if the shapes that `fitted` gives for a beam are the same whatever the load at its tip is.
+
+    "clamped-free" is among these families: the modes of the actual beam are then those without a load.
+    """
+    return hasattr(family(shapes, direction), "fitted")
