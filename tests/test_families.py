@@ -1,7 +1,7 @@
 """Families of mode shapes against boundary conditions, frequency equations, finite elements and printed numbers."""
 
 import pickle
-from itertools import pairwise
+from itertools import pairwise, product
 
 import casadi as ca
 import mpmath
@@ -1081,3 +1081,22 @@ def test_a_tip_that_moves_most_moves_by_one_to_the_last_bit():
     """Else rounding makes links that are alike differ, and long chains lose their loops (test_tape)."""
     for mu, iota in np.random.default_rng(7).uniform(0.01, 20, (200, 2)):
         assert carrying(mu, iota * 1e-3, 0.0).basis(2).values(1.0)[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("direction", ["y", "torsion"])
+def test_what_a_family_says_of_loads_is_true(direction):
+    """The shapes of one that does not follow loads are the same with any; some of either kind are bundled."""
+    classical = Beam(length=0.8, mass=0.5, EI=3.0, GJ=2.0, polar_inertia=1e-3, modes={"y": 2, "torsion": 2})
+    beams = (
+        [classical] if direction == "torsion" else [classical, classical.replace(rotary_inertia={"y": 0.01, "z": 0.01})]
+    )
+    x, found = np.linspace(0.1, 1.0, 5), set()
+    for name, beam in product(shapes.known(direction), beams):
+        loads = shapes.NO_LOAD, shapes.TipLoad(mass=0.7, inertia=0.2)
+        try:
+            values = [shapes.fitted(name, beam, direction, load).basis(2).values(x) for load in loads]
+        except DescriptionError:  # the family needs more than a name
+            continue
+        found.add(shapes.may_follow_load(name, direction))
+        assert shapes.may_follow_load(name, direction) or np.array_equal(*values), name
+    assert found == {False, True}

@@ -378,8 +378,9 @@ def test_passive_is_what_barabanov_and_ortega_ask():
     assert paper.replace(static=None).passive
     assert fa.Friction(coulomb=1.0, static=2.0).passive
     for friction in (paper, paper.replace(bristle_damping=0.8)):
+        model = slider(friction=friction)
         lost = [
-            slider(friction=friction).evaluate("state_rate", [0.0], [v], [0.0], s=[b])[-1]
+            model.evaluate("state_rate", [0.0], [v], [0.0], s=[b])[-1]
             for v in np.logspace(-4, 1, 30)
             for b in np.linspace(-1.5, 1.5, 31)
         ]

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy as sp
+from evaluated import evaluated
 from oracle import clamped_free_root
 from random_arms import PLAIN, random_arm, random_state
 
@@ -97,9 +98,8 @@ CASES = [pytest.param(make, seed, id=f"{name}-{seed}") for name, (make, seeds) i
 
 def numeric(eq, expressions, q, qd):
     """Expressions at a state, with the arm's numbers for its parameters."""
-    values = eq.values
-    symbols = [*map(sp.Symbol, eq.coordinates), *map(sp.Symbol, eq.rates), *values]
-    return sp.lambdify(symbols, list(expressions), cse=True)(*q, *qd, *values.values())
+    state = zip(map(sp.Symbol, (*eq.coordinates, *eq.rates)), (*q, *qd), strict=True)
+    return evaluated(expressions, {**dict(state), **eq.values})
 
 
 def expected(model, q, qd):
@@ -290,7 +290,7 @@ def test_jacobian_is_the_slope_of_the_tip(small):
         W = sp.Matrix([[0, -z_, y_], [z_, 0, -x_], [-y_, x_, 0]])
         difference = sp.diff(tip[:3, :3], x) - W * tip[:3, :3]
         symbols = sorted(difference.free_symbols, key=str)
-        found = sp.lambdify(symbols, difference, cse=True)(*np.linspace(0.3, 1.4, len(symbols)))
+        (found,) = evaluated([difference], dict(zip(symbols, np.linspace(0.3, 1.4, len(symbols)), strict=True)))
         np.testing.assert_allclose(found, 0, atol=1e-13)
 
 

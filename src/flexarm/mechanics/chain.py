@@ -34,7 +34,7 @@ from flexarm.mechanics.spatial import (
     scaled,
     transposed,
 )
-from flexarm.shapes import Basis, TipLoad
+from flexarm.shapes import DIRECTIONS, NO_LOAD, Basis, TipLoad, may_follow_load
 
 TIP: tuple[tuple[type[Motion], int, int], ...]
 TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))
@@ -252,8 +252,10 @@ def shapes_of(arm: Arm, known: "Known | None" = None) -> dict[str, Basis]:
         few = isinstance(link.body, Beam)
         return link.replace(body=link.body.replace(modes={}, damping=0.0)) if few else link
 
+    weighed = any(map(_may_follow_load, arm.links))  # otherwise all the bodies would be made for nothing
+    loads_of = _weighed(arm, still, known)[0] if weighed else [dict.fromkeys(DIRECTIONS, NO_LOAD)] * len(arm.links)
     found = {}
-    for link, loads in zip(arm.links, _weighed(arm, still, known)[0], strict=True):
+    for link, loads in zip(arm.links, loads_of, strict=True):
         if isinstance(link.body, Beam):
             counts, _, bases = bases_of(link.body, loads)
             for direction, count, basis in zip(link.body.counts, counts, bases, strict=True):
@@ -262,6 +264,14 @@ def shapes_of(arm: Arm, known: "Known | None" = None) -> dict[str, Basis]:
         elif isinstance(link.body, FiniteElement) and link.body.modes:
             found[f"{link.name}.mode"] = centre_line(link.body, loads)
     return found
+
+
+def _may_follow_load(link: Link) -> bool:
+    """Return False if the shapes of a link do not depend on its load."""
+    body = link.body
+    if isinstance(body, Beam):
+        return any(body.counts[d] and may_follow_load(shapes, d) for d, shapes in body.families.items())
+    return isinstance(body, FiniteElement) and bool(body.modes)
 
 
 Made = tuple[list[Body], Matrix]

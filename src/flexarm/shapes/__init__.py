@@ -187,3 +187,11 @@ def fitted(shapes: Any, beam: Any, direction: str, load: TipLoad = NO_LOAD) -> A
         made = HermiteModes(**{name: getattr(made, name) for name in ("mass", "inertia", "first_moment", "tip")})
     fit = getattr(made, "fitted", None)
     return made if fit is None else fit(beam, direction, load)
+
+
+def may_follow_load(shapes: Any, direction: str) -> bool:
+    """Return False if the shapes that `fitted` gives for a beam are the same whatever the load at its tip is.
+
+    "clamped-free" is among these families: the modes of the actual beam are then those without a load.
+    """
+    return hasattr(family(shapes, direction), "fitted")
