@@ -188,7 +188,7 @@ def test_frequency_responses_are_not_those_of_motors():
     """M, D, K and B alone have neither back-EMF nor volts."""
     model = fa.Model(one_link(fa.Drive(motor=VOLTS), body=fa.Rigid(length=0.5, mass=1.0)), vary=["a.mass"])
     sensor = fa.Encoder(coordinate="a.joint", noise=1e-4)
-    with pytest.raises(DescriptionError, match="arm 'one' has motors, states of drives or what acts from outside"):
+    with pytest.raises(DescriptionError, match="arm 'one' has motors, states of drives or exogenous inputs"):
         linear(model, [sensor], np.zeros(1))
 
 

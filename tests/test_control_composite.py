@@ -335,7 +335,7 @@ def test_the_papers_law_is_unstable_with_the_same_fast_gains():
 def test_what_cannot_be_controlled():
     model = elastic()
     rigid = fa.Model(fa.load("rigid-two-link"))
-    with refused(r"Composite: arm 'rigid-two-link' is rigid, nothing of it is fast"):
+    with refused(r"Composite: arm 'rigid-two-link' is rigid and has no fast motion"):
         Composite(PAPER, 5.0, 2.0).law(rigid)
     turning = fa.Cycloidal([0.1, 0.1], [2.0, 1.0])
     with refused("Composite: the reference never comes to rest; give configuration too"):

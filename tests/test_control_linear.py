@@ -477,9 +477,7 @@ def test_accelerations_beside_what_acts_from_outside():
             felt = (0.3 + last - D * v - K * x) / M
             np.testing.assert_allclose(result.measured.values[1:-1, 0], felt, rtol=0, atol=1e-12)
             np.testing.assert_allclose(result.u.values[1:-1, 0], 0.5 * felt, rtol=0, atol=1e-12)
-    with refused(
-        r"Linear: arm 'slide': tip_acceleration_x sees accelerations, which depend on what acts from outside; .*"
-    ):
+    with refused(r"Linear: arm 'slide': tip_acceleration_x sees accelerations, which depend on exogenous inputs; .*"):
         run(pushed, Linear([[1.0]], [FELT]))
 
 

@@ -33,7 +33,7 @@ EXPECTED = {
         "slews.png",
     ],
     "identify_synthetic.py": [
-        "6 numbers identified",
+        "6 parameters identified",
         "a withheld record is predicted: fit [[9",
         "of 2 experiments have all six",
     ],
@@ -47,7 +47,14 @@ EXPECTED = {
         "return of the median policy: first generation -547, last -",
         "no control: return  -42",
     ],
-    "identify_bench.py": ["5 numbers identified", " 556.", "motor within 0.5", "load within 0.9", "at 76.4", "at 76.2"],
+    "identify_bench.py": [
+        "5 parameters identified",
+        " 556.",
+        "motor within 0.5",
+        "load within 0.9",
+        "at 76.4",
+        "at 76.2",
+    ],
     "identify_flexible_link.py": [
         "first half: EI 1.86",
         "fit 85 percent",
@@ -70,7 +77,7 @@ EXPECTED = {
     "docs/do/sensors": ["turned by -24.0 mrad; the tracker reads -2"],
     "docs/do/orbits": ["('base.orbit',) energy drift below 1e-6: True; momentum changed by gravity's gradient"],
     "docs/do/moving-base": ["base.alphaz", "energy drift below 1e-7: True"],
-    "docs/do/frequency": ["5 numbers identified", "standard error", "largest torque"],
+    "docs/do/frequency": ["5 parameters identified", "standard error", "largest torque"],
     "docs/do/ensembles": ["after the push the tip rings over ", "completed dop853 "],
     "docs/do/simulation": ["t = 0.500 s, by dop853: 0.0", "energy drift below 1e-5: True"],
     "docs/do/control/lqr": ["nominal: error at 8 s 2", "EI -20 %: error at 8 s 4.1e-02 rad"],

@@ -381,7 +381,7 @@ def test_a_long_ring_has_many_valleys_and_the_search_begins_where_there_is_one()
 
 def test_the_summary_says_what_an_engineer_asks(found):
     text = found.summary()
-    assert str(found) == text and text.startswith("shaft: 4 numbers identified")
+    assert str(found) == text and text.startswith("shaft: 4 parameters identified")
     for part in ("arm.stiffness", "N m/rad", "fit of record 1: arm_drive 99.0", "Runge-Kutta steps", "converged"):
         assert part in text
     value = re.search(r"arm\.mass +(\S+) +(\S+) +(\S+) %", text)

@@ -147,7 +147,7 @@ PROVOKED = {
     "has no reference": lambda folder: fa.performance(run()),
     "simulate longer": lambda folder: fa.performance(run(u=JointPD(slew(), 20.0, 5.0), until=0.8)),
     "nothing sets the pace": lambda folder: run(fa.Model(fa.load("rigid-two-link")), u=LQR((0.0, 0.0))),
-    "nothing of it is fast": lambda folder: run(fa.Model(arm().rigid()), u=Composite(slew(), 4.0, 4.0)),
+    "is rigid and has no fast motion": lambda folder: run(fa.Model(arm().rigid()), u=Composite(slew(), 4.0, 4.0)),
     "a pole at": lambda folder: run(u=Composite(slew(), 4e4, 40.0)),
     "none oscillates": lambda folder: fa.shaper(fa.Model(arm().rigid()), [0.0]),
     "of the line": lambda folder: fa.TaskLine(fa.load("subudhi-morris"), (0.8, 0.1), (1.5, 0.0), 2.0),

@@ -129,7 +129,7 @@ class Composite:
             checked_flag(self.corrected, "corrected")
         scales = time_scales(model)
         if not scales.names:
-            raise DescriptionError(f"Composite: arm {model.arm.name!r} is rigid, nothing of it is fast")
+            raise DescriptionError(f"Composite: arm {model.arm.name!r} is rigid and has no fast motion")
         reference = followed("Composite", self.reference, model)
         end, middle, nodes = self._places(model, reference)
         places = reference_values(reference, nodes) if len(nodes) > 1 else end[None, :]

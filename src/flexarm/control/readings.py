@@ -60,7 +60,7 @@ class Readings:
         late = _accelerates(model, sensors)
         if period is None and late.any() and (model.states or model.exogenous):
             signal = names[int(np.argmax(late))]
-            why = "states of the drives" if model.states else "what acts from outside"
+            why = "states of the drives" if model.states else "exogenous inputs"
             message = f"{signal} sees accelerations, which depend on {why}"
             raise DescriptionError(f"{where}: arm {model.arm.name!r}: {message}; the law does not know them")
         return cls(model, tuple(sensors), names, tuple(noise[noise > 0].tolist()), noisy, resolution, late)

@@ -113,7 +113,7 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
     if arm.free:
         raise DescriptionError(f"the base of arm {arm.name!r} is free, which a frequency response here does not follow")
     if arm.states or not arm.plain:
-        said = "has motors, states of drives or what acts from outside, which a frequency response here does not follow"
+        said = "has motors, states of drives or exogenous inputs, which a frequency response here does not follow"
         raise DescriptionError(f"arm {arm.name!r} {said}; give arm.without_drives()")
     u = holding(model, q)
     n, m, p, k = len(q), len(u), len(model.output_names(sensors)), len(model.p)

@@ -177,7 +177,7 @@ class Identification:
             share = f"{100 * error / abs(value):.2g} %" if np.isfinite(error) and value and each.of_arm else ""
             row = (f"{value:.6g}", f"{error:.2g}", share, each.unit, f"{each.start:.6g}", remark(each, value, error))
             table.add_row(each.name, *row)
-        title = Text(escape.line(f"{self.model.arm.name}: {len(self.values)} numbers identified"), style="bold")
+        title = Text(escape.line(f"{self.model.arm.name}: {len(self.values)} parameters identified"), style="bold")
         return Group(title, table, *(Text(line) for line in self._said()))
 
     def _said(self) -> list[str]:

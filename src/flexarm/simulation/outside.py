@@ -401,4 +401,4 @@ def _check_shares(where: str, values: Array, model: Model, names: Sequence[str])
 
 def _listed(names: Sequence[str]) -> str:
     count = f"{len(names)} number{'s' * (len(names) != 1)}"
-    return f"{count}: {', '.join(names)}" if names else f"{count}: nothing acts from outside"
+    return f"{count}: {', '.join(names)}" if names else f"{count}: it has no exogenous inputs"
