@@ -223,7 +223,7 @@ def test_a_stepper_holds_them_for_a_period(model, method):
     plain = fa.Stepper(fa.Model(fa.load("subudhi-morris")), 0.01, np.zeros((3, 6)))
     for w in (np.zeros((3, 2)), [[0.0, 1.0]] * 3):
         with pytest.raises(
-            fa.DescriptionError, match=r"w has shape \(3, 2\); it must have 0 numbers: nothing acts from"
+            fa.DescriptionError, match=r"w has shape \(3, 2\); it must have 0 numbers: it has no exogenous"
         ):
             plain.step(np.zeros(2), w)
 
@@ -367,7 +367,9 @@ def test_an_arm_that_nothing_acts_on_takes_nothing():
 
 
 def test_what_is_for_another_arm_is_refused(model):
-    with pytest.raises(fa.DescriptionError, match=r"^w is for 15 numbers: .*; the arm has 0 numbers: nothing acts"):
+    with pytest.raises(
+        fa.DescriptionError, match=r"^w is for 15 numbers: .*; the arm has 0 numbers: it has no exogenous"
+    ):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, w=as_outside(None, model), progress=False)
     with pytest.raises(
         fa.DescriptionError, match="keep has 'w', which an arm that nothing acts on from outside has not"

@@ -305,7 +305,7 @@ def test_wrong_things_in_every_place_are_refused_in_one_line_or_served(soft, res
 
 MESSAGES = [
     (lambda m, r: fa.simulate(None, 1.0), "simulate: model is None; it must be a Model"),
-    (lambda m, r: fa.simulate(ROTOR, 1.0), "simulate: model is Arm"),
+    (lambda m, r: fa.simulate(PD, 1.0), "simulate: model is JointPD"),
     (lambda m, r: run(m, 1.0, name=3), "simulate: name is 3; it must be a str"),
     (lambda m, r: fa.simulate(m, 1.0, progress=3), "simulate: progress is 3; it must be true, false or a function"),
     (lambda m, r: run(m, 1.0, reference=3), "simulate: reference is 3; it must be a reference, such as a Quintic"),

@@ -8,6 +8,7 @@ import json
 import os
 from pathlib import Path
 from types import FunctionType
+from weakref import WeakKeyDictionary
 
 import coverage
 import pytest
@@ -30,7 +31,7 @@ class Record:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.file = path.open("a", encoding="utf-8")
         self.passed = True
-        self.used, self.names, original = set(), {}, once.Once.__call__
+        self.used, self.names, original = set(), WeakKeyDictionary(), once.Once.__call__  # tests see what is freed
 
         def call(value):
             if value not in self.names:

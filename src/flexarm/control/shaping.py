@@ -74,8 +74,10 @@ def shaper(
     return product
 
 
-def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Array]:
+def vibrations(model: Model, q: Array | None = None, locked: bool = True) -> tuple[Array, Array]:
     """Undamped frequencies [rad/s] and damping ratios of the modes that oscillate about q, the slowest first.
+
+    The default q is `arm.rest`.
 
     They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest. `locked` is as in
     `Model.frequencies`. Without damping they are the model's frequencies.
@@ -83,6 +85,7 @@ def vibrations(model: Model, q: Array, locked: bool = True) -> tuple[Array, Arra
     with refused("vibrations"):
         checked_instance(model, Model, "model")
         checked_flag(locked, "locked")
+    q = np.array(model.arm.rest) if q is None else q
     omega, shapes = model.modes(q, locked)
     damping = np.array(model.slope("damping_force", 1)(q, np.zeros(model.nv)))
     C = shapes.T @ damping @ shapes
