@@ -227,7 +227,7 @@ def test_modes_are_orthogonal_with_the_body(load):
 
 @loaded
 def test_roots_agree_with_forty_finite_elements(load):
-    """An element model is stiffer, its omega^2 too large by (beta h)^4 / 1440 in the leading term."""
+    """An element model is stiffer, its omega too large by (beta h)^4 / 1440 in the leading term."""
     beta, model = loaded_roots(6, *load), frequencies(shapes.Hermite().basis(80), load)[:6]
     np.testing.assert_allclose(model, beta, rtol=1e-5)
     np.testing.assert_allclose(model[:3], beta[:3], rtol=2e-6)  # rounding of the eigenvalues, not of the model
@@ -506,7 +506,7 @@ def test_elements_converge_with_the_fourth_power_of_their_length():
         errors.append(error)
     orders = [np.log2(a / b) for a, b in pairwise(errors)]
     np.testing.assert_allclose(orders, 4.0, atol=0.2)
-    # the leading term of the error of omega^2: (beta h)^4 / 1440
+    # the leading term of the error of omega: (beta h)^4 / 1440
     np.testing.assert_allclose(errors[-1], (exact / 24) ** 4 / 1440, rtol=0.15)
 
 
