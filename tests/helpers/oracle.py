@@ -244,6 +244,7 @@ class Parts:
         self.q, self.qd, self.t = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("t")
         self.stood, self.tips = {}, {}  # of each link: its base frame and what bends there; its tip, None the base's
         self.curves = {}  # of each beam of segments: frames along it
+        self.ends = {}  # of each telescope: the frame of its last section, which the next joint's may not be
         self.masses, self.places = [], []  # point masses, columns of their world positions
         self.labels, self.values = [], []  # what is held while positions are differentiated, and what it is
         self.rotors = []  # of those of them that are absolute: inertia and axis
@@ -286,7 +287,7 @@ class Parts:
         link, R, p, flexible, modes = self.stood[name]
         body, x = link.body, np.array([at])
         if link.joint.type == "telescope":
-            return self.tips[name]
+            return self.ends[name]
         if body.type == "rigid":
             return R, p + R @ np.array([at * body.length, 0, 0])
         if body.type == "finite-element":
@@ -567,8 +568,10 @@ class Parts:
             density = spun if d == "torsion" else m * w * l
             self.lost += mass * ca.SX(density).T @ (ca.DM(modes[d].phi) @ rates) ** 2 / 2
         y, z, torsion, axial = (ca.DM(modes[d].tip).T @ eta[d] for d in DIRECTIONS)
-        turned = bent(*self.tip_slopes(body, l, eta, modes)) @ rodrigues((1, 0, 0), torsion)
-        return R @ turned, p + R @ ca.vertcat(l + axial, y, z)
+        place, twisted = p + R @ ca.vertcat(l + axial, y, z), rodrigues((1, 0, 0), torsion)
+        slopes = [ca.DM(modes[d].tip_slope).T @ eta[d] / l for d in BENDING]
+        self.ends[link.name] = R @ bent(*slopes) @ twisted, place
+        return R @ bent(*self.tip_slopes(body, l, eta, modes)) @ twisted, place
 
     def spin(self, R, torsion):
         """The rates at which sections turn about x of the frame R in which they are turned by `torsion`: a row."""
