@@ -64,8 +64,6 @@ class Varied:
         zero, negative = (np.array([rule[1](x) for rule in self._rules], dtype=bool) for x in (0.0, -1.0))
         self._not_negative, self._not_zero = ~negative, ~zero
         self._tensors = self._varied_tensors()
-        self._links: numbers.KnownLinks = {}
-        self._weighed: Known = {}
 
     def __bool__(self) -> bool:
         return bool(self.parameters)
@@ -160,57 +158,67 @@ class Varied:
     @cached_property
     def described(self) -> tuple["Parameter", ...]:
         """The parameters, each with the shapes that would change in an arm rebuilt with another value."""
-        try:
-            return tuple(replace(each, shapes=self._shapes(i)) for i, each in enumerate(self.parameters))
-        finally:
-            self._links.clear()
-            self._weighed.clear()
+        beside = np.array([numbers.beside_shapes(self.arm, x.name) for x in self.parameters], dtype=bool)
+        if beside.all():
+            return self.parameters
+        links: numbers.KnownLinks = {}
+        weighed: Known = {}
 
-    def _shapes(self, i: int) -> tuple[str, ...]:
-        """Return the shapes that change if a number is increased, near nominal values or away from them.
+        def bases(x: Array) -> dict[str, Array]:
+            return self._bases(x, links, weighed)
 
-        Values away from the nominal ones are needed because an angle may matter only if another is not zero.
+        compared = [(x, bases(x)) for x in self._places(beside)]
+        return tuple(
+            each if beside[i] else replace(each, shapes=_followed(i, compared, bases))
+            for i, each in enumerate(self.parameters)
+        )
+
+    def _places(self, beside: Array) -> list[Array]:
+        """Return nominal values, and other values that are nonzero except for products of inertia.
+
+        `beside` marks the numbers on which no shape depends.
         """
-        follows: dict[str, None] = {}
-        if self._beside[i]:
-            return ()
-        for known, mine in self._compared:
-            if all(name in follows for name in mine):
-                continue
-            for step in STEPS:
-                x = known.copy()
-                x[i] += step * (abs(x[i]) or 1.0)
-                theirs = self._bases(x)
-                if theirs:
-                    follows |= dict.fromkeys(name for name in mine if not _same(name, mine[name], theirs[name]))
-                    break
-        return tuple(follows)
-
-    @cached_property
-    def _beside(self) -> Array:
-        """True for each number on which no shape depends."""
-        return np.array([numbers.beside_shapes(self.arm, x.name) for x in self.parameters])
-
-    @cached_property
-    def _compared(self) -> list[tuple[Array, dict[str, Array]]]:
-        """Nominal values, other values (nonzero except for products of inertia), and the shapes at each."""
         scatter = 1.0 + 0.1 * np.random.default_rng(1).random(len(self.nominal))
         crossed = np.array([numbers.is_product(self.arm, x.name) for x in self.parameters])
         others = np.where(self.nominal == 0.0, 0.1, self.nominal) * scatter
-        others = np.where(self._beside, self.nominal, others)  # parts of these numbers allow only consistent values
+        others = np.where(beside, self.nominal, others)  # parts of these numbers allow only consistent values
         straight = np.where(crossed, self.nominal, others)
-        return [(x, self._bases(x)) for x in (self.nominal, straight, np.where(crossed, 1e-3 * others, others))]
+        return [self.nominal, straight, np.where(crossed, 1e-3 * others, others)]
 
-    def _bases(self, x: Array) -> dict[str, Array]:
-        """Return the shapes of an arm with these values, or {} if there is no such arm."""
+    def _bases(self, x: Array, links: numbers.KnownLinks, weighed: "Known") -> dict[str, Array]:
+        """Return the shapes of an arm with these values, or {} if there is no such arm.
+
+        `links` and `weighed` store parts of earlier arms.
+        """
         from flexarm.mechanics.chain import shapes_of
 
         try:
-            arm = self.arm_at(x, of_tapered=numbers.DENSER, known=self._links)
+            arm = self.arm_at(x, of_tapered=numbers.DENSER, known=links)
         except DescriptionError:
             return {}
         s = np.linspace(0.05, 1.0, 8)
-        return {name: basis.values(s) for name, basis in shapes_of(arm, self._weighed).items()}
+        return {name: basis.values(s) for name, basis in shapes_of(arm, weighed).items()}
+
+
+def _followed(
+    i: int, compared: list[tuple[Array, dict[str, Array]]], bases: Callable[[Array], dict[str, Array]]
+) -> tuple[str, ...]:
+    """Return the shapes that change if a number is increased, near nominal values or away from them.
+
+    Values away from the nominal ones are needed because an angle may matter only if another is not zero.
+    """
+    follows: dict[str, None] = {}
+    for known, mine in compared:
+        if all(name in follows for name in mine):
+            continue
+        for step in STEPS:
+            x = known.copy()
+            x[i] += step * (abs(x[i]) or 1.0)
+            theirs = bases(x)
+            if theirs:
+                follows |= dict.fromkeys(name for name in mine if not _same(name, mine[name], theirs[name]))
+                break
+    return tuple(follows)
 
 
 def _same(name: str, mine: Array, theirs: Array) -> bool:
