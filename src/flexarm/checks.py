@@ -8,7 +8,7 @@ import glob
 import math
 import os
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -97,9 +97,9 @@ def choices(*names: str) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def counted(things: Sized, noun: str) -> str:
-    """Return the number of things with their noun: "1 input", "2 inputs"."""
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+def counted(count: int, noun: str) -> str:
+    """Return a number of things with their noun: "1 input", "2 inputs"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def meant(given: object, names: Iterable[str], most: int = 3) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, checked_whole, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def _solved(records: list[tuple[Array, Array]], frequency: float) -> tuple[Array
     Y = np.stack([y.mean(axis=0) for _, y in records], axis=1)
     s = np.linalg.svd(U, compute_uv=False)
     if U.shape[1] < len(U) or s[-1] < ALIKE * s[0]:
-        said = f"{len(U)} inputs move at {frequency:g} Hz in {U.shape[1]} record" + "s" * (U.shape[1] > 1)
+        said = f"{len(U)} inputs move at {frequency:g} Hz in {counted(U.shape[1], 'record')}"
         must = "there must be as many records as inputs, in which they move differently, or one input a line"
         raise DescriptionError(f"frequency_response: {said}; {must}")
     back = np.linalg.pinv(U)  # (records, m)

@@ -56,8 +56,8 @@ class Model(Traced):
         return _again, (self.arm, [x.name for x in self.varied], self.p)
 
     def __repr__(self) -> str:
-        varied = f", {counted(self.p, 'parameter')}" * bool(len(self.p))
-        sizes = f"{counted(self.coordinates, 'coordinate')}, {counted(self.inputs, 'input')}"
+        varied = f", {counted(len(self.p), 'parameter')}" * bool(len(self.p))
+        sizes = f"{counted(self.nq, 'coordinate')}, {counted(len(self.inputs), 'input')}"
         return f"Model({self.arm.name!r}: {sizes}{varied})"
 
     # -- parameters

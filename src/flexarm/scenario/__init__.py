@@ -233,7 +233,7 @@ class Scenario(Described):
         for key, given, names in wanted:
             for field, width in given.widths().items() if given else ():
                 if width != len(names):
-                    count = f"{width} number{'' if width == 1 else 's'}"
+                    count = checks.counted(width, "number")
                     raise DescriptionError(f"{key}.{field} has {count}; it must have {listed(names)}")
         if isinstance(self.reference, OptimalReference):
             self.reference.check(arm)

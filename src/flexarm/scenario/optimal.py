@@ -18,6 +18,7 @@ from flexarm.checks import (
     checked_number,
     checked_numbers,
     checked_whole,
+    counted,
     faulted,
     refused,
     shown,
@@ -25,7 +26,7 @@ from flexarm.checks import (
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.scenario.tables import count, listed
+from flexarm.scenario.tables import listed
 
 if TYPE_CHECKING:
     from flexarm.optimal import OptimalMotion
@@ -188,7 +189,8 @@ class OptimalReference(Described):
         through = [(f"through[{i}]", given) for i, given in enumerate(self.through or ())]
         for name, given in (("start", self.start), ("end", self.end), *through):
             if isinstance(given, tuple) and len(given) not in (len(joints), len(arm.coordinates)):
-                raise DescriptionError(f"reference.{name} has {count(given)}; it must have {listed(joints)}")
+                count = counted(len(given), "number")
+                raise DescriptionError(f"reference.{name} has {count}; it must have {listed(joints)}")
         if self.limits is not None:
             try:
                 self.limits.check(Model(arm))

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import Fault, called, checked_number, checked_numbers
+from flexarm.checks import Fault, called, checked_number, checked_numbers, counted
 from flexarm.errors import DescriptionError
 
 
@@ -24,18 +24,14 @@ rows = BeforeValidator(_rows)
 
 def check_table(times: tuple[float, ...], values: Sized, least: int, called: str = "values") -> None:
     """Raise `Fault` if rows and times do not fit together."""
+    count = counted(len(times), "number")
     if len(times) != len(values):
-        raise Fault("times", f"has {count(times)} and {called} has {len(values)} rows; they must be as many")
+        raise Fault("times", f"has {count} and {called} has {len(values)} rows; they must be as many")
     if len(times) < least:
-        raise Fault("times", f"has {count(times)}; it must have at least {least}")
+        raise Fault("times", f"has {count}; it must have at least {least}")
     for i, (before, after) in enumerate(pairwise(times), start=1):
         if not after > before:
             raise Fault(f"times[{i}]", f"is {after} s after {before} s; times must increase")
-
-
-def count(items: Sized) -> str:
-    """Return the number of items, in words."""
-    return f"{len(items)} number{'' if len(items) == 1 else 's'}"
 
 
 def values(value: object) -> Any:
@@ -55,7 +51,7 @@ def state(name: str, given: Any, coordinates: tuple[str, ...], rest: Sequence[fl
         return None
     if not isinstance(given, Mapping):
         if len(given) != len(coordinates):
-            raise DescriptionError(f"{name} has {count(given)}; it must have {listed(coordinates)}")
+            raise DescriptionError(f"{name} has {counted(len(given), 'number')}; it must have {listed(coordinates)}")
         return given
     unknown = [coordinate for coordinate in given if coordinate not in coordinates]
     if unknown:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import checked_array, meant, refused, shown
+from flexarm.checks import checked_array, counted, meant, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import localized
@@ -400,5 +400,5 @@ def _check_shares(where: str, values: Array, model: Model, names: Sequence[str])
 
 
 def _listed(names: Sequence[str]) -> str:
-    count = f"{len(names)} number{'s' * (len(names) != 1)}"
+    count = counted(len(names), "number")
     return f"{count}: {', '.join(names)}" if names else f"{count}: it has no exogenous inputs"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Set
 from concurrent.futures import CancelledError, Future
 from typing import Any, final
 
-from flexarm.checks import shown
+from flexarm.checks import counted, shown
 from flexarm.errors import DescriptionError
 from flexarm.studies.executors import Died
 
@@ -45,7 +45,7 @@ class Cluster:
             ) from None
         self._executor = self._client.get_executor(pure=False)
         workers = len(self._workers())
-        said = f"{workers} worker{'' if workers == 1 else 's'}" if workers else "no worker yet, which are waited for"
+        said = counted(workers, "worker") if workers else "no worker yet, which are waited for"
         say(f"Dask at {self._client.scheduler_info()['address']}: {said}; dashboard {self._client.dashboard_link}")
 
     def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":

@@ -18,6 +18,7 @@ from flexarm.checks import (
     checked_instance,
     checked_number,
     choices,
+    counted,
     refused,
     shown,
 )
@@ -75,7 +76,7 @@ class Fmu:
             (self.parameters, "parameter"),
             (self.outputs, "output"),
         ]
-        counts = ", ".join(f"{len(names)} {what}{'s' * (len(names) != 1)}" for names, what in sizes)
+        counts = ", ".join(counted(len(names), what) for names, what in sizes)
         held = f"sources and a binary for {self.platform}" if self.platform else f"sources only{self.why}"
         return escape.line(f"{self.path}: FMI {self.version}, {counts}; {held}")
 
