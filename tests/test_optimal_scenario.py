@@ -249,6 +249,12 @@ def test_a_fault_of_the_controller_is_found_before_the_motion_is(file, unasked):
         fa.load_scenario(file(HEAD + REFERENCE + wrong))
 
 
+def test_a_controller_around_the_torques_of_the_motion_waits_for_them(file, unasked):
+    terms = 'terms = [{ type = "optimal-torques" }, { type = "joint-pd", Kp = 4.0, Kd = 4.0 }]'
+    every = f'[controller]\ntype = "every"\nperiods = 2\nperiod = 0.01\ncontroller = {{ type = "sum", {terms} }}\n'
+    assert fa.load_scenario(file(HEAD + REFERENCE + every)).controller["periods"] == 2
+
+
 def test_a_missing_end(file):
     with pytest.raises(fa.DescriptionError, match=r"s.toml: reference.end is missing"):
         fa.load_scenario(file(HEAD + REFERENCE.replace("end = [1.0]\n", "")))

@@ -46,11 +46,15 @@ def follower(table: Mapping[str, Any]) -> str:
     if table["type"] in INPUTS:
         return table["type"] if table["type"] in FOLLOWING else ""
     fields = _fields(kinds()[table["type"]])
-    inner = [*table.get("terms", ()), *([table["controller"]] if "controller" in table else ())]
     if "reference" not in fields or "terms" in fields:
-        return next(filter(None, map(follower, inner)), "")
+        return next(filter(None, map(follower, _parts(table))), "")
     free = fields["reference"].default is not dataclasses.MISSING
     return "" if free and ("joints" in table or "joints" not in fields) else table["type"]
+
+
+def _parts(table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tables of the controllers and inputs within a controller."""
+    return [*table.get("terms", ()), *([table["controller"]] if "controller" in table else ())]
 
 
 def _fields(kind: Any) -> dict[str, dataclasses.Field]:
@@ -162,10 +166,15 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
 def tried(table: Mapping[str, Any], reference: Reference) -> None:
     """Raise `DescriptionError` if a controller cannot be created for any motion.
 
-    Terms that are inputs are left out, since one of them uses the torques of the motion.
+    Inputs are left out, with the controllers that contain them, because an input may use the torques of the motion.
     """
-    for term in table.get("terms", ()):
-        if term["type"] not in INPUTS:
-            tried(term, reference)
-    if "terms" not in table:
+    if not _has_input(table):
         made(table, reference)
+        return
+    for part in _parts(table):
+        if part["type"] not in INPUTS:
+            tried(part, reference)
+
+
+def _has_input(table: Mapping[str, Any]) -> bool:
+    return table["type"] in INPUTS or any(map(_has_input, _parts(table)))
