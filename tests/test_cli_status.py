@@ -119,7 +119,7 @@ def options(name):
 
 
 def alone(name):
-    """What keeps a command from starting processes of its own, which take long."""
+    """Options with which a command starts no processes, which would take long."""
     return ["--workers", "1"] if "--workers" in options(name) else []
 
 
@@ -267,7 +267,7 @@ def test_a_pipe_that_nobody_reads_changes_nothing(name, files):
 
 @pytest.mark.parametrize("name", ["list", "simulate"])
 def test_a_pipe_that_nobody_reads_changes_nothing_of_an_interpreter(name, files):
-    """Which flushes its streams once more as it ends."""
+    """An interpreter flushes its streams once more when it ends."""
     reader, writer = os.pipe()
     os.close(reader)
     process = started(files, name, *arguments(name), stdout=writer, stderr=subprocess.PIPE)

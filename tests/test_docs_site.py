@@ -1,4 +1,4 @@
-"""What the site is made with, and the checks of the site that was built; nothing here builds all of it.
+"""The programs that make the site, and the checks of the built site. No test here builds the complete site.
 
 `make docs`, which `.ci/run` calls, builds the site once and runs the checks of `docs/making/site.py` on it. Here each
 of those checks finds its fault in a small site that has them all. The gallery's pictures and pages take a minute: one

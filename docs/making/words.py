@@ -1,4 +1,4 @@
-"""Counts of what STYLE.md's first part rules out, in the pages and in the source: `make words`.
+"""Count the habits of writing that `make words` rules out, in the pages and in the source.
 
     python docs/making/words.py           # counts beside their limits; status 1 where a limit is exceeded
     python docs/making/words.py --list    # and every place
@@ -39,7 +39,7 @@ class Place:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="words.py", description=__doc__.partition(":")[0])
+    parser = argparse.ArgumentParser(prog="words.py", description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true", help="print every place")
     parser.add_argument("paths", nargs="*", help="only these files")
     options = parser.parse_args()
@@ -108,7 +108,7 @@ def _split(line: int, paragraph: str) -> Iterator[tuple[int, str]]:
 
 
 def of_sentence(where: str, sentence: str) -> Iterator[Place]:
-    """What is wrong with a sentence."""
+    """Yield the findings of a sentence."""
     if len(re.findall(r"[\w'-]*[A-Za-z][\w'-]*", sentence)) > LONG:
         yield Place("long sentences", where, sentence)
     for _ in range(sentence.count(";")):

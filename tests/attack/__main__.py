@@ -90,7 +90,7 @@ def _options():
     parser.add_argument("--keep", action="store_true", help="use the compiled programs of earlier runs of the tests")
     parser.add_argument("--seconds", type=float, help="end after so long")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of the processor for a case")
+    parser.add_argument("--limit", type=float, default=pool.SECONDS, help="seconds of the processor for a case")
     parser.add_argument("--out", type=Path, default=Path("out/attack"), help="folder for what is found")
     parser.add_argument("--bare", action="store_true", help="the case in this process, unwatched")
     return parser.parse_args()

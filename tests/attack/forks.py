@@ -8,6 +8,7 @@ import numpy as np
 
 import flexarm as fa
 
+from ..helpers.forked import exit_of
 from . import guard, stock
 from .judge import Found
 
@@ -31,7 +32,7 @@ def case(rng, folder, note):
     thread.start()
     time.sleep(wait)
     try:
-        status = _status_of(lambda: WORK[other](text))
+        status = exit_of(lambda: WORK[other](text), SECONDS, _fork)
     finally:
         stop.set()
         thread.join()
@@ -42,24 +43,9 @@ def case(rng, folder, note):
     return f"{other} in a child"
 
 
-def _status_of(work):
+def _fork():
     with guard.forks():
-        pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    until = time.monotonic() + SECONDS
-    while time.monotonic() < until:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.005)
-    os.kill(pid, 9)
-    os.waitpid(pid, 0)
-    return None
+        return os.fork()
 
 
 def SMALL():

@@ -33,7 +33,7 @@ from ..helpers import children
 from . import guard
 from .judge import KINDS, Finding, Verdict, at, verdict
 
-SECONDS = 20.0
+SECONDS = 60.0
 """A case's limit: of the processor's time; on the clock six times as much."""
 STOPPING = 5.0
 """Seconds in which a Ctrl-C ends whatever runs; where a case's limit is shorter, that."""
@@ -43,7 +43,7 @@ CASES = {"results": 1, "caches": 1, "forks": 1}
 """Of one process, where not `MANY`: after a damaged file or damaged code, what a process does next says nothing."""
 MANY = 50
 STARTED = 8
-"""Of so many cases one has the package start its programs that read files; for the others they are forks."""
+"""One case in so many starts the package's programs that read files as new interpreters. The others fork."""
 SHARED = []
 """Folders in which cases may write beside their own."""
 PACKAGE = "exports identification optimal papers pictures plots problems scenario simulation studies"
@@ -52,7 +52,7 @@ LIBRARIES = (
     " scipy.interpolate scipy.optimize scipy.spatial.transform unittest.mock xarray.computation.nanops"
     " xml.etree.ElementTree"
 )
-"""What cases import late: each of the many workers would do it anew."""
+"""Libraries that cases import late. Each of the many workers would otherwise import them again."""
 
 
 @dataclass
@@ -211,7 +211,7 @@ class Worker:
         return spent > self.seconds or passed > 6 * self.seconds or idle
 
     def _goes_on(self):
-        """Whether it has had the time in which a Ctrl-C ends whatever runs."""
+        """Return True if the case still runs after the time in which a Ctrl-C must end it."""
         spent, passed = self._processor() - self.spent, time.monotonic() - self.since
         return spent + passed / 6 > min(STOPPING, self.seconds)
 

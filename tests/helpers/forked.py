@@ -4,9 +4,9 @@ import os
 import time
 
 
-def exit_of(child, seconds=30):
-    """Run a function in a forked process; return its exit status, or None where it has not ended in time."""
-    pid = os.fork()
+def exit_of(child, seconds=30, fork=os.fork):
+    """Run a function in a forked process; return its exit status, or None if it has not ended in time."""
+    pid = fork()
     if pid == 0:
         try:
             child()

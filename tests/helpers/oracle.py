@@ -458,7 +458,7 @@ class Parts:
             strained = ca.DM(modes[d].strain / L ** modes[d].order) @ eta[d]
             self.strain += ca.DM(some.section[d] * dx).T @ strained**2 / 2
         places = ca.horzcat(x + u["axial"], u["y"], u["z"])
-        slopes = self.tip_slopes(body, L, eta, modes)
+        slopes = self.tip_slopes(body.next_joint == "chord", L, eta, modes)
         end = ca.vertcat(L + u_tip["axial"], u_tip["y"], u_tip["z"], *slopes, u_tip["torsion"])
         for d in BENDING:
             sheared = ca.DM((modes[d].slope - modes[d].turned) / L) @ eta[d]
@@ -569,9 +569,8 @@ class Parts:
             self.lost += mass * ca.SX(density).T @ (ca.DM(modes[d].phi) @ rates) ** 2 / 2
         y, z, torsion, axial = (ca.DM(modes[d].tip).T @ eta[d] for d in DIRECTIONS)
         place, twisted = p + R @ ca.vertcat(l + axial, y, z), rodrigues((1, 0, 0), torsion)
-        slopes = [ca.DM(modes[d].tip_slope).T @ eta[d] / l for d in BENDING]
-        self.ends[link.name] = R @ bent(*slopes) @ twisted, place
-        return R @ bent(*self.tip_slopes(body, l, eta, modes)) @ twisted, place
+        self.ends[link.name] = R @ bent(*self.tip_slopes(False, l, eta, modes)) @ twisted, place
+        return R @ bent(*self.tip_slopes(body.next_joint == "chord", l, eta, modes)) @ twisted, place
 
     def spin(self, R, torsion):
         """The rates at which sections turn about x of the frame R in which they are turned by `torsion`: a row."""
@@ -579,8 +578,8 @@ class Parts:
         e_y, e_z = R[:, 1] @ cos + R[:, 2] @ sin, R[:, 2] @ cos - R[:, 1] @ sin  # of every section
         return ca.sum1(e_z * ca.reshape(self.rate(ca.vec(e_y)), 3, -1))
 
-    def tip_slopes(self, body, L, eta, modes):
-        chord = body.next_joint == "chord"
+    def tip_slopes(self, chord, L, eta, modes):
+        """Slopes at the tip, or those of the chord."""
         return [ca.DM(modes[d].tip if chord else modes[d].tip_slope).T @ eta[d] / L for d in BENDING]
 
 
@@ -690,7 +689,7 @@ def load_of_shapes(arm, i):
 
 
 def moves_beyond(arm, name):
-    """Whether a joint moves anything that hangs on a link, but for what hangs at its root or beside its line."""
+    """Return True if a joint moves a load of a link, other than loads at its root or beside its line."""
     hanging = [arm.links[k] for k in borne(arm, name) if isinstance(arm.links[k].at, float) and arm.links[k].at > 0.0]
     return any(link.joint.type != "fixed" or moves_beyond(arm, link.name) for link in hanging)
 

@@ -68,9 +68,8 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     """
     x, expected = samples(function)
     found, tolerance = call(x), TOLERANCE[real]
-    expected[:, ~np.isfinite(found).any(axis=0)] = (
-        np.nan
-    )  # an evaluation checks for finite values and reports the reason
+    # an evaluation checks for finite values and reports the reason
+    expected[:, ~np.isfinite(found).any(axis=0)] = np.nan
     difference = mismatch(found, expected)
     for i in np.flatnonzero(difference > tolerance):
         exact = _in_many_digits(function, x[i])

@@ -120,7 +120,7 @@ flexarm.Run = class {
   }
 };
 
-/** Page of results, or of cases with results, of which it shows one at a time. */
+/** Page of results, or of cases with results. The page shows one case at a time. */
 flexarm.Results = class extends flexarm.View {
   constructor(data) {
     super(data);
