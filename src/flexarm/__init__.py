@@ -33,6 +33,7 @@ from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
 from flexarm.description.robots import RobotReport, UrdfReport, from_mjcf, from_urdf, robot_report, urdf_report
+from flexarm.description.sections import MATERIALS
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
 from flexarm.description.wheels import reaction_wheel
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EI",
+    "MATERIALS",
     "ZV",
     "ZVD",
     "Accelerometer",

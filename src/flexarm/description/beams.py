@@ -30,7 +30,7 @@ from flexarm.checks import (
 )
 from flexarm.description.bodies import MOST_MODES, Amplitude, Body, Rigid
 from flexarm.description.lumps import Lumps
-from flexarm.description.sections import Material, Section, between
+from flexarm.description.sections import AnyMaterial, Section, between
 from flexarm.description.stations import SectionTable
 from flexarm.errors import DescriptionError
 from flexarm.shapes import (
@@ -220,9 +220,9 @@ class Beam(Body):
     damping : float, dict or list
         Ratio of critical damping of every mode. A dict has, for each direction, one number or one per mode. A list
         follows the order of the coordinates.
-    material, section : Material, and Rod, Tube or Box
-        Material and section from which mass, EI, GJ, EA and polar_inertia follow. A stiffness or polar_inertia that is
-        also given takes precedence.
+    material, section : Material or str, and Rod, Tube or Box
+        Material, or the name of one in `fa.MATERIALS` such as "aluminium", and section. Mass, EI, GJ, EA and
+        polar_inertia follow from both. A stiffness or polar_inertia that is also given takes precedence.
     section_tip : the same kind as section
         Section at the tip. Its dimensions vary linearly from those of `section` at the base.
     segments : int, optional
@@ -270,7 +270,7 @@ class Beam(Body):
     modes: Annotated[dict[str, int], BeforeValidator(_modes)] = {"y": 2, "z": 2}  # noqa: RUF012
     shapes: Annotated[Any, BeforeValidator(_shapes)] = DEFAULTS["y"]
     damping: Annotated[Any, BeforeValidator(_damping)] = 0.0
-    material: Material | None = None
+    material: AnyMaterial = None
     section: Section | None = None
     section_tip: Section | None = None
     segments: Annotated[int | None, BeforeValidator(_segments)] = None

@@ -4,12 +4,25 @@ The beam's axis is local x. `I_y` is the area moment that resists deflection alo
 section, so that EI["y"] = E I_y. Handbooks that name the axis of rotation call it I_zz.
 """
 
+from collections.abc import Mapping
 from math import pi, tanh
-from typing import Annotated, Literal, Self, final
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, Self, final
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from flexarm.checks import POSITIVE, Described, Fault, Rule, number, one_of, optional_number, with_unit
+from flexarm.checks import (
+    POSITIVE,
+    Described,
+    Fault,
+    Rule,
+    meant,
+    number,
+    one_of,
+    optional_number,
+    shown,
+    with_unit,
+)
 
 POISSON: Rule = ("above -1 and at most 0.5", lambda x: -1 < x <= 0.5)
 
@@ -47,6 +60,37 @@ class Material(Described):
         if self.G is None and self.poisson is not None:
             return self.E / (2 * (1 + self.poisson))
         return self.G
+
+
+MATERIALS: Final[Mapping[str, Material]] = MappingProxyType(
+    {
+        "steel": Material(E=210e9, density=7850.0, poisson=0.3),
+        "stainless-steel": Material(E=193e9, density=8000.0, poisson=0.29),
+        "aluminium": Material(E=68.9e9, density=2700.0, poisson=0.33),
+        "titanium": Material(E=113.8e9, density=4430.0, poisson=0.342),
+        "carbon-fibre": Material(E=147e9, density=1600.0, G=7.0e9),
+    }
+)
+"""Materials that a beam may name, at room temperature.
+
+Sources: "steel" is structural steel after EN 1993-1-1, section 3.2.6. "stainless-steel" is 304, "aluminium" is 6061-T6
+and "titanium" is Ti-6Al-4V, by the usual data sheets (MatWeb, ASM). "carbon-fibre" is the unidirectional laminate
+AS4/3501-6 along its fibres (Daniel & Ishai, Engineering Mechanics of Composite Materials, 2nd edition, table A.4). A
+tube with fibres in other directions is softer in bending and stiffer in torsion.
+"""
+
+
+def material(value: Any) -> Any:
+    """Return the material with this name, or the value itself if it is not a name."""
+    if not isinstance(value, str):
+        return value
+    if value not in MATERIALS:
+        known = f"give E and density, or one of {', '.join(MATERIALS)}{meant(value, MATERIALS)}"
+        raise Fault("", f"is {shown(value)}; {known}")
+    return MATERIALS[value]
+
+
+AnyMaterial = Annotated[Material | None, BeforeValidator(material)]
 
 
 @final
