@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -115,7 +116,14 @@ def alike(a, b):
     elif isinstance(a, Arm):
         assert a.canonical() == b.canonical()
     else:
-        assert repr(a) == repr(b) or " object at " in repr(a) + str(vars(a))
+        assert in_full(a) == in_full(b) or " object at " in in_full(a) + str(vars(a))
+
+
+def in_full(thing):
+    """Return the text of a thing with all fields, which `repr` shortens."""
+    if not is_dataclass(thing):
+        return repr(thing)
+    return repr({each.name: in_full(getattr(thing, each.name)) for each in fields(thing)})
 
 
 SLOW = ("convergence",)

@@ -566,6 +566,13 @@ class Described(BaseModel, metaclass=_OneLine):
         """Yield the fields, without cached values that follow from them."""
         return ((name, getattr(self, name)) for name in type(self).model_fields)
 
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Yield the fields that a user would write: those without a default, and those that differ from it."""
+        for name, field in type(self).model_fields.items():
+            value, default = getattr(self, name), field.get_default(call_default_factory=True)
+            if field.is_required() or not (type(value) is type(default) and value == default):
+                yield name, value
+
     def replace(self, /, **changes: Any) -> Self:
         """Return a copy with some fields changed, validated like a new object."""
         return type(self)(**{**dict(self), **changes})

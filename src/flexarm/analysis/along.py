@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -187,6 +188,7 @@ def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class LyapunovRate:
     """Energy V = 1/2 (z_d' M z_d + z' K z) of the links' amplitudes z, (times,) [J], its rate, and its part [W]."""

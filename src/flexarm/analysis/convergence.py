@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from flexarm.analysis.equilibrium import equilibrium
+from flexarm.brief import brief
 from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm, FiniteElement
 from flexarm.description.beams import DIRECTIONS, MOST_SEGMENT_MODES, Beam
@@ -19,6 +20,7 @@ Array = np.ndarray
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Convergence:
     """Comparison of an arm with the same arm with one more mode in every direction that has modes; `str` is a table.

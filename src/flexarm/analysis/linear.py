@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.analysis.balance import ROUNDED, balanced_matrix, doubtful, eigenvalues
 from flexarm.analysis.rosenbrock import reduced, scaled
+from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import DescriptionError, UncertainResult
 
@@ -223,6 +224,7 @@ def is_minimum_phase(system: "control.StateSpace", output: Channels = None, inpu
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class ZeroDynamics:
     """Motions that leave the outputs at zero: x = basis z, u = gain z, z_dot = matrix z.

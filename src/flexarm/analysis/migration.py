@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from flexarm import style
 from flexarm.analysis.loops import linear_loop, looped
+from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -25,6 +26,7 @@ RIGHT = 0.2
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class PoleMigration:
     """Poles of a closed loop as functions of a value.

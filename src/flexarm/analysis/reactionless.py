@@ -10,6 +10,7 @@ from numpy.polynomial import chebyshev
 from flexarm import attitude
 from flexarm.analysis.equilibrium import configuration
 from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction_null
+from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_numbers, refused
 from flexarm.errors import DescriptionError
@@ -29,6 +30,7 @@ WEAK = 1e-6
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class ReactionlessLine:
     """Motion of the joints that moves the tip along a straight line in the world, while the free base does not turn.

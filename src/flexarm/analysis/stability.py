@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from flexarm.analysis.balance import doubtful
 from flexarm.analysis.loops import LinearLoop, designed, linear_loop
 from flexarm.analysis.margins import Margins, Together, disk_gain, grows, is_stable, margins, together
+from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, UncertainResult
@@ -31,6 +32,7 @@ MOST_CORNERS = 64
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Point:
     """A closed loop at one time.
@@ -113,6 +115,7 @@ class Point:
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Worst:
     """The smallest disk margin, or the fastest growth, that was found within the ranges of some parameters.
@@ -134,6 +137,7 @@ class Worst:
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Stability:
     """Result of `stability`; `str` is a table.

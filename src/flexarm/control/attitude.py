@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.attitude import conjugate
+from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, checked_names, refused, shown
 from flexarm.control.gains import actuators, gain, inner_law, torques
 from flexarm.errors import DescriptionError
@@ -22,6 +23,7 @@ CANNOT = 1e-9
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class AttitudePD:
     """Attitude control of a free base: a torque, added to another controller, that turns the base to an attitude.

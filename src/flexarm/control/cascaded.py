@@ -7,6 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.checks import checked_array, checked_flag, choices, refused, shown
 from flexarm.control.gains import Array, actuated, actuators, followed, motion, of_all, rigid_arm
 from flexarm.control.motors import Motors
@@ -20,6 +21,7 @@ FEEDFORWARD = ("none", "gravity", "dynamics")
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Cascaded:
     """Cascaded control of each joint with its motor's encoder: position P, velocity PI, current PI.

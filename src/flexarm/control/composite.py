@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import checked_flag, refused
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
@@ -38,6 +39,7 @@ LIMIT = 1e4
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Composite:
     """Composite control u = u_s + u_f: computed torque of the rigid arm, and optimal damping of the vibrations.

@@ -5,6 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, rigid_arm, torques
 from flexarm.model import Model
 from flexarm.model.adrift import BASE, joint_forces
@@ -14,6 +15,7 @@ from flexarm.trajectory import Reference, jumps_of
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class ComputedTorque:
     """Computed torque: u = M(y) (rdd + Kd (rd - yd) + Kp (r - y)) + the other forces of the rigid arm.

@@ -5,6 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, torques
 from flexarm.model import Model
 from flexarm.model.local import configured
@@ -14,6 +15,7 @@ from flexarm.trajectory import Reference, jumps_of
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Decoupling:
     """Nonlinear decoupling: each actuated coordinate obeys e'' + Kd e' + Kp e = 0, whatever the flexible ones do.

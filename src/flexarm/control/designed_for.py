@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+from flexarm.brief import brief
 from flexarm.checks import checked_instance, refused
 from flexarm.control.gains import actuators, inner_law, places_of
 from flexarm.errors import DescriptionError
@@ -11,6 +12,7 @@ from flexarm.simulation.law import Column, Controller, Law
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class DesignedFor:
     """A controller designed for a nominal arm and used on another arm, for tests of robustness.

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import checked_whole, refused
 from flexarm.control.gains import actuators, inner_law
 from flexarm.errors import DescriptionError
@@ -13,6 +14,7 @@ from flexarm.simulation.law import Column, Controller, Law, parted
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Every:
     """A controller that runs at every n-th sample only. Its output is constant in between.

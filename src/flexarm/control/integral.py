@@ -5,6 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.control.gains import Array, actuated, actuators, gain, inner_law, motion, of_all
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -13,6 +14,7 @@ from flexarm.simulation.shown import show
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Integral:
     """A controller's output plus integral action w = int Ki (r - y) dt.

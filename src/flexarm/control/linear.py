@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.checks import POSITIVE, checked_array, checked_names, checked_number, refused, shown
 from flexarm.control.gains import actuators, followed
 from flexarm.control.readings import Readings, wanted_readings
@@ -22,6 +23,7 @@ Array = np.ndarray
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Linear:
     """A system of python-control between sensors and actuators: u = K(s) (r - y), K(s) [r, y], or K(s) y.

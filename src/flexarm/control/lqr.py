@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.attitude import local
+from flexarm.brief import brief
 from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
 from flexarm.control.free import Kept, kept
@@ -21,6 +22,7 @@ from flexarm.trajectory import Reference, jumps_of
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class LQR:
     """Linear-quadratic control u = u_eq - K (x - x_eq), x = (q, qd), about the equilibrium at given joint coordinates.

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from flexarm.analysis import configuration, equilibrium
+from flexarm.brief import brief
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
@@ -26,6 +27,7 @@ MOST_STEPS = 50
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Observed:
     """A controller on the estimates of a Kalman filter: all coordinates and rates, from sensors.

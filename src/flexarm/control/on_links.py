@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import Fault, checked_names, refused, shown
 from flexarm.control.gains import actuators, inner_law
 from flexarm.description.joints import Fixed
@@ -17,6 +18,7 @@ from flexarm.trajectory.reference import positions
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class OnLinks:
     """A controller of the joints of some links. The other actuators get no input from it.

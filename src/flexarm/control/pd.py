@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.attitude import local
+from flexarm.brief import brief
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_flag, checked_number, refused
 from flexarm.control.gains import actuated, actuators, followed, gain, motion, of_all, rigid_arm, rounded, torques
 from flexarm.errors import DescriptionError
@@ -18,6 +19,7 @@ from flexarm.trajectory import Reference, jumps_of
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class JointPD:
     """Joint PD control: u = Kp (r - y) + Kd (rd - yd), and the gravity torque of the rigid arm.

@@ -7,6 +7,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import (
     NOT_NEGATIVE,
@@ -49,6 +50,7 @@ MOST_SAMPLES = 100_000
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Predictive:
     """Model predictive control of an arm within limits of torque, of torque rate, and of deflections or other outputs.

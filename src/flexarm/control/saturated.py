@@ -5,6 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.control.gains import actuators, inner_law
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, clipped, limits
@@ -12,6 +13,7 @@ from flexarm.simulation.shown import show
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Saturated:
     """A controller's output, saturated at a limit. For a sampled controller, `Sampled(limit=...)` does the same.

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.checks import POSITIVE, checked_number, refused, shown
 from flexarm.control.equilibrium import Array, equilibrium, rest
 from flexarm.control.free import fixed_base
@@ -22,6 +23,7 @@ MOST_POINTS = 1000
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class ScheduledLQR:
     """Gain-scheduled LQR: u = u_r - K(t) (x - x_r), with the gains of `LQR` at points of a reference.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from flexarm.attitude import local
+from flexarm.brief import brief
 from flexarm.control.gains import actuators, gain, inner_law
 from flexarm.description.arm import Link
 from flexarm.errors import DescriptionError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class StrainRate:
     """A controller's output plus K dM/dt on the actuator of a link, where M is a bending moment in the link.

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.checks import checked_array, refused
 from flexarm.control.gains import actuators, followed, inner_law
 from flexarm.errors import DescriptionError
@@ -28,6 +29,7 @@ LATE = 1e-9
 
 
 @final
+@brief
 @dataclass(frozen=True, init=False, eq=False)
 class Sum:
     """Sum of controllers and of inputs that are known in advance: feedforward and feedback.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_flag, refused, shown
 from flexarm.control.along import Motion, held_of, motion_of, slow_motion
@@ -67,6 +68,7 @@ class Recorded:
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Tracking:
     """Tracking of a motion with known torques: u = u_ref(t) - K(t) (x - x_ref(t)), x = (q, qd).

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+from flexarm.brief import brief
 from flexarm.control.gains import actuated, actuators, inner_law
 from flexarm.control.motors import Motors, with_torques
 from flexarm.model import Model
@@ -10,6 +11,7 @@ from flexarm.simulation.law import Column, Controller, Law, clipped, parted
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class VoltageDrive:
     """Voltages for the torques of a controller: V = R tau / (k_t G) + k_e G yd, where yd are the motors' rates.

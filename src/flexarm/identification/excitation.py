@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.brief import brief
 from flexarm.checks import POSITIVE, SHARE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError, SimulationError
 from flexarm.identification.design import d_optimal, low_peaks, peaks
@@ -59,6 +60,7 @@ SNUG = 0.97
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """A multisine within limits, with its expected accuracy.

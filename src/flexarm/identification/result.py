@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 
 from flexarm import escape
+from flexarm.brief import brief
 from flexarm.description.toml_text import toml_text
 from flexarm.identification.estimate import Direction, Statistics, Whiteness
 from flexarm.identification.unknowns import Unknown
@@ -48,6 +49,7 @@ class Comparison(Protocol):
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Identification:
     """Estimates of an arm's parameters, their uncertainty, and the comparison of the fitted model with the data.

@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.simulation.inputs import Piecewise, Table
 from flexarm.trajectory.reference import share
 
@@ -14,6 +15,7 @@ Array = np.ndarray
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class OptimalMotion:
     """A motion from rest to rest, as `optimal_motion` returns it. It is a reference of the joints.

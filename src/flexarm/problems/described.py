@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import meant, shown
 from flexarm.description.arm import Arm
 from flexarm.description.load import read_toml
@@ -29,6 +30,7 @@ SOLUTIONS = {
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Problem:
     """A problem of the public set.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import final
 
+from flexarm.brief import brief
 from flexarm.description.load import path_text, printable
 from flexarm.errors import DescriptionError
 from flexarm.problems import scoring
@@ -12,6 +13,7 @@ from flexarm.problems.scoring import Column
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Score:
     """Errors of a file against a problem's converged trajectory.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.description.arm import Arm
@@ -37,6 +38,7 @@ Array = np.ndarray
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Piecewise(Input):
     """Piecewise constant inputs, as bang-bang torques.
@@ -119,6 +121,7 @@ def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class Table(Input):
     """Inputs at given times with interpolation between them. The first and last values extend to both sides.
@@ -311,6 +314,7 @@ class Computed(Input):
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class RigidInverseDynamics(Input):
     """Torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
@@ -412,6 +416,7 @@ class RigidInverseDynamics(Input):
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class PrescribedMotion(Input):
     """A motion whose joints follow a reference exactly. The result's u are the forces that the motion requires.

@@ -12,6 +12,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import (
     NOT_NEGATIVE,
@@ -52,6 +53,7 @@ MOST_SAMPLES = 1e9
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Sampled:
     """A controller that is called once per period, with a constant output between two calls (zero-order hold).

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import checked_instance, refused
 from flexarm.description.joints import Telescope
 from flexarm.errors import DescriptionError
@@ -17,6 +18,7 @@ STEPS = 2
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class TipCompensated:
     """A reference that is corrected for the deflection that its own motion causes, so that the tip follows it.

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, refused, shown
 from flexarm.description.arm import Arm, Telescope
 from flexarm.errors import DescriptionError
@@ -24,6 +25,7 @@ WORST_CONDITION = 1e6
 
 
 @final
+@brief
 @dataclass(frozen=True, eq=False)
 class TaskLine:
     """Straight line of the rigid arm's tip, from rest to rest, with the timing of `Quintic`.

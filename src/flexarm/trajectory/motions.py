@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers, refused
 from flexarm.errors import DescriptionError
 from flexarm.trajectory.reference import Array, check_pairs, share
@@ -170,6 +171,7 @@ class Quintic:
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class MinimumJerk:
     """Motion through way-points at given times with the least integral of jerk squared, from rest to rest.

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.brief import brief
 from flexarm.checks import (
     POSITIVE,
     Fault,
@@ -21,6 +22,7 @@ from flexarm.trajectory.reference import Array, Reference, checked_reference, ju
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class Shaper:
     """Impulses with which a command is convolved: `A_1 r(t - t_1) + A_2 r(t - t_2) + ...`.

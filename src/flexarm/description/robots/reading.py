@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, final
 
+from flexarm.brief import brief
 from flexarm.checks import Fault, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots import mjcf, urdf
@@ -31,6 +32,7 @@ BESIDE = ".flex.toml"
 
 
 @final
+@brief
 @dataclass(frozen=True)
 class RobotReport:
     """Result of reading a robot file.
