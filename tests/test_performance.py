@@ -59,6 +59,22 @@ def test_vibration_is_measured_from_a_time_on():
     assert fa.performance(made(RAMP, RAMP, tip), after=1.0).residual == 0.0
 
 
+def test_the_tip_settles_within_a_distance_of_where_it_ends():
+    after = np.maximum(T - 1.0, 0.0)
+    ringing = 0.08 * np.exp(-4 * after) * np.cos(30 * after)
+    tip = np.stack([0.7 + 0.6 * ringing, -0.2 + 0.8 * ringing, np.full(len(T), 0.3)], axis=1)
+    for within in (1e-3, 1e-2):
+        last = np.flatnonzero(np.abs(ringing - ringing[-1]) > within)[-1]
+        found = fa.performance(made(RAMP, RAMP, tip), within=within).tip_settling
+        assert found == pytest.approx(T[last + 1] - 1.0)
+        envelope = np.log(0.08 / within) / 4
+        assert envelope - np.pi / 30 < found <= envelope
+    assert fa.performance(made(RAMP, RAMP, 0 * tip)).tip_settling == 0.0
+    swinging = tip + 0.002 * np.sin(30 * T)[:, None]
+    assert fa.performance(made(RAMP, RAMP, swinging)).tip_settling == np.inf
+    assert fa.performance(made(RAMP, RAMP, swinging), within=0.05).tip_settling < 0.2
+
+
 @pytest.mark.parametrize(
     ("result", "line"),
     [

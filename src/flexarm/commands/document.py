@@ -87,6 +87,7 @@ UNITS = {
     "start_time": "s",
     "step": "s",
     "time": "s",
+    "tip_settling": "s",
     "total_mass": "kg",
     "total_order": "1",
     "total_order_high": "1",

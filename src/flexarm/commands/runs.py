@@ -96,11 +96,12 @@ def compare(
         ),
     ],
     after: Annotated[float, typer.Option(help="Time from the arrival to where vibration is measured [s].")] = 0.0,
+    within: Annotated[float, typer.Option(help="Distance within which the tip counts as settled [m].")] = 1e-3,
     json: Json = False,
 ) -> None:
     """Compare scenarios that follow a reference.
 
-    Runs them, and prints settling time, overshoot, residual vibration, torque and energy of each.
+    Runs them, and prints settling times, overshoot, residual vibration, torque and energy of each.
     """
     from flexarm.scenario import load_scenario
     from flexarm.simulation.performance import performance
@@ -110,7 +111,7 @@ def compare(
         for name in scenarios:
             chosen = load_scenario(name)
             try:
-                found = performance(chosen.run(), after=after)
+                found = performance(chosen.run(), after=after, within=within)
             except DescriptionError as error:
                 raise DescriptionError(f"{name}: {error}") from None
             except SimulationError as error:
@@ -124,13 +125,13 @@ def compare(
 
 
 def _show_comparison(rows: list[dict[str, Any]]) -> None:
-    columns = ("error at arrival", "settling [s]", "overshoot [%]", "residual [mm]", "peak input", "energy [J]")
-    drawn = table("scenario", *columns)
+    columns = ("error at arrival", "settling [s]", "tip settling [s]", "overshoot [%]", "residual [mm]")
+    drawn = table("scenario", *columns, "peak input", "energy [J]")
     for row in rows:
         drawn.add_row(
             row["scenario"],
             f"{row['error']:.3g}",
-            "never" if row["settling"] == float("inf") else f"{row['settling']:.3g}",
+            *("never" if row[x] == float("inf") else f"{row[x]:.3g}" for x in ("settling", "tip_settling")),
             f"{100 * row['overshoot']:.3g}",
             f"{1e3 * row['residual']:.3g}",
             f"{row['peak']:.4g}",

@@ -13,6 +13,9 @@ Array = np.ndarray
 LARGEST = 1e40
 """Largest size of a coordinate or a position that is evaluated, in SI units."""
 
+REST = 0.1
+"""Share of the run, at its end, in which the tip must be at rest if it has settled."""
+
 AT_REST = 1e-9
 """Share of its way that a reference may still have to go when it counts as arrived."""
 
@@ -30,6 +33,9 @@ class Performance:
         Largest error of a joint at that time [rad or m].
     settling : float
         Time from the arrival until every joint stays within a band about its end [s]; infinite if one never does.
+    tip_settling : float
+        Time from the arrival until the tip stays within a distance of where it is at the end of the run [s]. Infinite
+        if the tip still moves by more than this distance in the last tenth of the run.
     overshoot : float
         Farthest that a joint goes beyond its end, as a share of its way.
     residual : float
@@ -43,13 +49,14 @@ class Performance:
     arrival: float
     error: float
     settling: float
+    tip_settling: float
     overshoot: float
     residual: float
     peak: float
     energy: float
 
 
-def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performance:
+def performance(result: Any, band: float = 0.02, after: float = 0.0, within: float = 1e-3) -> Performance:
     """Return the performance of a result that follows a reference.
 
     Parameters
@@ -60,6 +67,8 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performa
         Share of a joint's way within which it counts as settled.
     after : float
         Time after the arrival at which the residual vibration begins to count [s].
+    within : float
+        Distance within which the tip counts as settled [m].
 
     Raises
     ------
@@ -70,6 +79,7 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performa
         checked_result(result, ("q", "u", "tip", "power", "role"))
         checked_number(band, "", POSITIVE, "band")
         checked_number(after, "s", NOT_NEGATIVE, "after")
+        checked_number(within, "m", POSITIVE, "within")
     if "q_ref" not in result:
         kept = ", and with q_ref in keep" if "kept" in result.attrs else ""
         raise DescriptionError(f"performance: the result has no reference; simulate with one{kept}")
@@ -89,18 +99,25 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0) -> Performa
         raise DescriptionError("performance: the run ends as its reference arrives; simulate longer")
     moving = way != 0
     off = np.abs(q - wanted[-1])[:, moving] / np.abs(way[moving])
-    outside = np.flatnonzero((off > band).any(axis=1))
-    last = outside[-1] + 1 if len(outside) else 0
-    settling = np.inf if last == len(t) else max(0.0, float(t[last] - t[first]))
     beyond = (q - wanted[-1])[:, moving] * np.sign(way[moving]) / np.abs(way[moving])
-    tip = result.tip.values[tail]
-    spread = np.linalg.norm(np.ptp(tip, axis=0)) / 2
+    tip = result.tip.values
+    spread = np.linalg.norm(np.ptp(tip[tail], axis=0)) / 2
+    far = np.linalg.norm(tip - tip[-1], axis=1) > within
     return Performance(
         arrival=float(t[first]),
         error=float(np.abs(q[first] - wanted[first]).max()),
-        settling=settling,
+        settling=_settling(t, (off > band).any(axis=1), t[first]),
+        tip_settling=np.inf if far[t >= t[-1] - REST * (t[-1] - t[0])].any() else _settling(t, far, t[first]),
         overshoot=float(max(0.0, beyond.max())),
         residual=float(spread),
         peak=float(np.abs(result.u.values).max()),
         energy=float(np.trapezoid(np.abs(result.power.values), t)),
     )
+
+
+def _settling(t: Array, outside: Array, arrival: float) -> float:
+    """Return the time from the arrival until a condition holds no more [s]; infinite if it holds at the end."""
+    last = np.flatnonzero(outside)
+    if not len(last):
+        return 0.0
+    return np.inf if last[-1] == len(t) - 1 else max(0.0, float(t[last[-1] + 1] - arrival))

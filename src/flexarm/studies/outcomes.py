@@ -39,6 +39,7 @@ PERFORMANCE = {
     "arrival": Outcome("s", "when the reference has arrived", FOLLOWED),
     "error": Outcome("rad or m", "largest error of a joint at the arrival", FOLLOWED),
     "settling": Outcome("s", "settling time after the arrival", FOLLOWED),
+    "tip_settling": Outcome("s", "time after the arrival until the tip stays within 1 mm", FOLLOWED),
     "overshoot": Outcome("", "overshoot, as a share of the way", FOLLOWED),
     "residual": Outcome("m", "residual vibration of the tip", FOLLOWED),
     "peak": Outcome("N m or N", "largest input", FOLLOWED),
