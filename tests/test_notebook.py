@@ -2,21 +2,26 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from io import BytesIO
 from types import SimpleNamespace
 
+import matplotlib.image as mpimg
 import numpy as np
 import pytest
 import xarray as xr
 from helpers.random_arms import random_arm
 
 import flexarm as fa
+from flexarm.figure import DPI
 from flexarm.model.drawing import drawn
 from flexarm.pictures import notebook
 from flexarm.pictures.view import viewed
+from flexarm.plots import draw
 
 EVIL = "<script>alert(1)</script>\"'&lt;<img src=x onerror=alert(1)>"
 
@@ -164,6 +169,21 @@ def test_in_ipython_itself(result):
     assert "<svg" in formatter(fa.load("canadarm"))
     ipython.run_line_magic("unload_ext", "flexarm")
     assert not formatter(result).startswith("<iframe")
+
+
+def test_a_notebook_shows_a_figure_as_a_picture(result):
+    figure = draw(result)
+    picture = mpimg.imread(BytesIO(figure._repr_png_()))
+    height, width = picture.shape[:2]
+    assert (width, height) == tuple((figure.get_size_inches() * DPI).round())
+    assert np.unique(picture.reshape(-1, picture.shape[2]), axis=0).shape[0] > 100  # colours: something is drawn
+    assert pickle.loads(pickle.dumps(figure))._repr_png_() == figure._repr_png_()
+
+
+def test_in_ipython_a_figure_is_a_picture(result):
+    shell = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed")
+    data, _ = shell.InteractiveShell.instance().display_formatter.format(draw(result))
+    assert data["image/png"]
 
 
 def test_without_the_extension_a_result_is_xarrays_own(result):

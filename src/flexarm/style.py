@@ -133,7 +133,7 @@ def bar(i: int, **more: Any) -> dict[str, Any]:
 
 def figure(width: float, height: float, dark: bool = False, **options: Any) -> "Figure":
     """Return an empty figure of this size [inches]. Options are those of matplotlib's `Figure`."""
-    from matplotlib.figure import Figure
+    from flexarm.figure import Figure
 
     paper = DARK_PAPER if dark else PAPER
     return Figure(figsize=(width, height), facecolor=paper, gid="flexarm-dark" if dark else "flexarm", **options)
