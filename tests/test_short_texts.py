@@ -115,3 +115,12 @@ def test_the_reference_has_the_materials_numbers():
         numbers = (1e9 * float(rows[name][3]), float(rows[name][4]), float(shear))
         expected = each.poisson if each.G is None else each.G / 1e9
         assert numbers == pytest.approx((each.E, each.density, expected))
+
+
+def test_completion_shows_fields_and_methods_of_ours_alone():
+    arm = fa.load("canadarm")
+    names = {name for name in dir(arm) if not name.startswith("_")}
+    assert {"links", "replace", "save", "coordinates"} <= names
+    assert not {name for name in names if name.startswith("model_")} and not names & {"json", "dict", "schema", "copy"}
+    fields = {name for name in dir(arm["upper"].body) if not name.startswith("_")}
+    assert {"length", "mass", "EI", "replace"} <= fields

@@ -573,6 +573,10 @@ class Described(BaseModel, metaclass=_OneLine):
             if field.is_required() or not (type(value) is type(default) and value == default):
                 yield name, value
 
+    def __dir__(self) -> list[str]:
+        """Return the names for completion: fields, properties and methods, without those of pydantic."""
+        return [name for name in super().__dir__() if name.startswith("__") or not hasattr(BaseModel, name)]
+
     def replace(self, /, **changes: Any) -> Self:
         """Return a copy with some fields changed, validated like a new object."""
         return type(self)(**{**dict(self), **changes})
