@@ -163,7 +163,7 @@ GOOD = answered(of_two_inertias(), periods=3)
             {"data": GOOD | {"y0": GOOD["y0"][:-1]}},
             r".*has signals of the shapes u \(1500,\), y0 \(1499,\); all must have one axis, of one length",
         ),
-        ({"data": [1, 2]}, r".*data\[0\] is a int; it must be a Dataset, or a dict of arrays"),
+        ({"data": [1, 2]}, r".*data\[0\] is a int; it must be a Dataset, a DataFrame or a dict of arrays"),
         ({"data": []}, r".*data is empty; it must have a record"),
         ({"inputs": "w"}, r".*data\[0\] has no signal 'w'; it has u, y0, y1"),
         ({"inputs": 3}, r".*inputs is 3; it must be the name of a signal, or a list of names"),

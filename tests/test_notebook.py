@@ -162,6 +162,7 @@ def test_the_extension_shows_a_result_as_its_page_above_its_table(ipython, resul
 
 def test_in_ipython_itself(result):
     from IPython.core import interactiveshell as shell
+
     ipython = shell.InteractiveShell.instance()
     formatter = ipython.display_formatter.formatters["text/html"]
     ipython.run_line_magic("load_ext", "flexarm")
@@ -182,6 +183,7 @@ def test_a_notebook_shows_a_figure_as_a_picture(result):
 
 def test_in_ipython_a_figure_is_a_picture(result):
     from IPython.core import interactiveshell as shell
+
     data, _ = shell.InteractiveShell.instance().display_formatter.format(draw(result))
     assert data["image/png"]
 

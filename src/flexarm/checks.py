@@ -9,7 +9,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from numbers import Integral, Real
@@ -222,9 +222,10 @@ def checked_array(value: object, part: str = "", finite: bool = True) -> np.ndar
 
 
 def checked_list(value: object, what: str, part: str = "") -> list:
-    """Return the items of a list, a tuple or an array. Raises `Fault`."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
+    """Return the items of a list, a tuple, an array or a column of a table. Raises `Fault`."""
+    if hasattr(type(value), "__array__"):
+        with suppress(Exception):  # symbols of CasADi, an object's own code
+            value = np.asarray(value).tolist()
     if not isinstance(value, list | tuple):
         raise Fault(part, f"is {shown(value)}; it must be {what}")
     return list(value)

@@ -14,6 +14,7 @@ import numpy as np
 
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
+from flexarm.identification.records import over_time
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -55,8 +56,9 @@ def frequency_response(
 
     Parameters
     ----------
-    data : xarray.Dataset, dict of arrays, or a list of them
-        Records, each with the signals over `time` [s], evenly spaced; a dict of arrays needs `sample_rate`.
+    data : xarray.Dataset, pandas.DataFrame, dict of arrays, or a list of them
+        Records, each with the signals over `time` [s], evenly spaced. A DataFrame has the times in a column or an index
+        called "time". A dict of arrays needs `sample_rate`.
     inputs, outputs : str or list of str
         Names of signals.
     period : float
@@ -181,8 +183,11 @@ def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _R
     """Return the signals of a record and its sample rate; raises `Fault`."""
     from xarray import Dataset
 
+    data = over_time(data)
     if not isinstance(data, Dataset | Mapping):
-        raise Fault(f"data{place}", f"is a {type(data).__name__}; it must be a Dataset, or a dict of arrays")
+        raise Fault(
+            f"data{place}", f"is a {type(data).__name__}; it must be a Dataset, a DataFrame or a dict of arrays"
+        )
     for name in names:
         if name not in data:
             raise Fault(f"data{place}", f"has no signal {shown(name)}; it has {', '.join(map(str, data))}")

@@ -115,8 +115,9 @@ def identify(
     ----------
     model : Model
         A model with or without variable parameters.
-    data : xarray.Dataset, dict of arrays, or a list of them
-        One record or several. Signals (T,) by name, evenly sampled; `u` may be (T, m).
+    data : xarray.Dataset, pandas.DataFrame, dict of arrays, or a list of them
+        One record or several. Signals (T,) by name, evenly sampled; `u` may be (T, m). A DataFrame has the times in a
+        column or an index called "time" [s].
     fit : list of str
         Names, symbols or patterns of the parameters: "elbow.stiffness", "fore.EI", "*.damping".
     inputs : dict, optional

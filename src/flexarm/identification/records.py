@@ -53,8 +53,27 @@ class Record:
         return x
 
 
+TIMES = ("time", "time [s]", "t", "t [s]")
+"""Names of the column, or of the index, with the times of a DataFrame [s]."""
+
+
+def over_time(data: Any) -> Any:
+    """Return a DataFrame as a Dataset over time, or as a dict of arrays if it has no times. Return others unchanged."""
+    from pandas import DataFrame  # type: ignore[import-untyped]
+    from xarray import Dataset
+
+    if not isinstance(data, DataFrame):
+        return data
+    column = next((name for name in data.columns if name in TIMES), None)
+    signals = {str(name): x.to_numpy() for name, x in data.items() if name != column}
+    if column is None and data.index.name not in TIMES:
+        return signals
+    times = data.index if column is None else data[column]
+    return Dataset({name: ("time", x) for name, x in signals.items()}, coords={"time": times.to_numpy()})
+
+
 def records(data: Any, sample_rate: float | None) -> tuple[Record, ...]:
-    """Return one record or several, each from a Dataset over time or arrays by name.
+    """Return one record or several, each from a Dataset over time, a DataFrame or arrays by name.
 
     Raises `DescriptionError` for gaps, NaN, uneven times, or times that do not fit the sample rate.
     """
@@ -63,8 +82,8 @@ def records(data: Any, sample_rate: float | None) -> tuple[Record, ...]:
             checked_number(sample_rate, "1/s", POSITIVE, "sample_rate")
     several = list(data) if isinstance(data, list | tuple) else [data]
     if not several:
-        raise DescriptionError("data is empty; it must be a Dataset, a dict of arrays, or a list of them")
-    found = [_record(each, f"record {i}", sample_rate) for i, each in enumerate(several, start=1)]
+        raise DescriptionError("data is empty; it must be a Dataset, a DataFrame, a dict of arrays, or a list of them")
+    found = [_record(over_time(each), f"record {i}", sample_rate) for i, each in enumerate(several, start=1)]
     names = [each.name for each in found]
     if len(set(names)) < len(names):
         found = [Record(f"record {i}", each.t, each.signals) for i, each in enumerate(found, start=1)]
@@ -78,11 +97,13 @@ def _record(data: Any, name: str, sample_rate: float | None) -> Record:
         t, signals = _of_dataset(data, name, sample_rate)
     elif isinstance(data, Mapping):
         if sample_rate is None:
-            raise DescriptionError(f"{name}: sample_rate is missing; arrays do not say at which times they were taken")
+            raise DescriptionError(
+                f"{name}: sample_rate is missing; arrays, and a DataFrame without a column 'time', have no times"
+            )
         signals = {str(key): _array(name, str(key), value) for key, value in data.items()}
         t = np.arange(max((len(x) for x in signals.values()), default=0)) / sample_rate
     else:
-        must = "it must be a Dataset, or a dict of arrays by name with a sample_rate"
+        must = "it must be a Dataset, a DataFrame, or a dict of arrays by name with a sample_rate"
         raise DescriptionError(f"{name} is {shown(data)}; {must}")
     if not signals:
         raise DescriptionError(f"{name} has no signals")
