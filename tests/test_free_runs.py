@@ -655,6 +655,23 @@ def test_what_is_no_result_of_a_free_base(model: fa.Model, change: Any, said: st
         fa.save_result(change(run(model, 0.1)), tmp_path / "x.nc")
 
 
+def test_the_turn_of_the_base_is_the_rotation_since_the_start(model: fa.Model) -> None:
+    found = run(model, 0.5)
+    q = found.q.values
+    turned = attitude.product(q[-1:, 3:7], attitude.conjugate(q[0, 3:7]))
+    np.testing.assert_allclose(found.base_turn.values[-1], attitude.turn(turned)[0], atol=1e-12)
+    assert np.abs(found.base_turn.values[-1]).max() > 0.01
+    many = fa.simulate_many(model, 0.5, q0=[q[0], q[0]], qd0=[found.qd.values[0], 0.5 * found.qd.values[0]], **QUIET)
+    np.testing.assert_allclose(many.base_turn.values[0][-1], found.base_turn.values[-1], atol=1e-6)
+    assert set(run(model, 0.1, keep=["base_turn"]).data_vars) == {"base_turn"}
+
+
+def test_results_of_older_versions_without_the_turn_are_read(model: fa.Model, tmp_path: Path) -> None:
+    path = fa.save_result(run(model, 0.1).drop_vars("base_turn"), tmp_path / "old.nc")
+    assert "base_turn" not in fa.load_result(path)
+    assert "base_turn" in fa.load_result(fa.save_result(run(model, 0.1), tmp_path / "new.nc"))
+
+
 def test_a_result_keeps_what_is_asked_for(model: fa.Model) -> None:
     few = run(model, 0.5, keep=["angular_momentum"])
     assert set(few.data_vars) == {"angular_momentum"} and few.attrs["angular_momentum_drift"] < 1e-8

@@ -37,6 +37,7 @@ MEANINGS = {
     "velocity_unit": "of the rate",
     "momentum": "of the arm and its base, along the world's axes",
     "angular_momentum": "of both, about the world's origin",
+    "base_turn": "rotation vector of the base since the start, along the world's axes",
     "joint": "coordinates that the reference is for",
     "run": "number of the run",
     "parameter": "names of the numbers that vary",

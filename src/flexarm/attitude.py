@@ -69,10 +69,12 @@ def turn(e: Array) -> Array:
 def turns(e: Array) -> Array:
     """Return rotation vectors (time, 3) of quaternions (time, 4) of any length, each nearest to the previous one."""
     found = turn(e)
-    for k in range(1, len(found)):
-        size = float(np.linalg.norm(found[k]))
-        along = found[k] / size if size > 0.0 else found[k]
-        found[k] += 2.0 * np.pi * np.round((found[k - 1] - found[k]) @ along / (2.0 * np.pi)) * along
+    sizes = np.linalg.norm(found, axis=1)
+    axes = found / np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    jumps = np.einsum("ti,ti->t", found[:-1] - found[1:], axes[1:])
+    beyond = np.flatnonzero(np.abs(jumps) > np.pi)
+    for k in range(beyond[0] + 1 if len(beyond) else len(found), len(found)):
+        found[k] += 2.0 * np.pi * np.round((found[k - 1] - found[k]) @ axes[k] / (2.0 * np.pi)) * axes[k]
     return found
 
 

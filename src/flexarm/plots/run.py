@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm import attitude, escape, style
+from flexarm import escape, style
 from flexarm.checks import checked_result, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import FlexarmError
+from flexarm.simulation.momenta import base_turn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +81,7 @@ def base_motion(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     The rotation is a vector along the world's axes, which is continuous beyond half a turn.
     """
-    return q[:, :3], attitude.turns(attitude.product(q[:, 3:7], attitude.conjugate(q[0, 3:7])))
+    return q[:, :3], base_turn(q)
 
 
 def _draw_base(places: Any, turns: Any, result: Any) -> None:

@@ -13,11 +13,11 @@ from flexarm.description.arm import Beam
 from flexarm.model import Model
 from flexarm.simulation.common import Common, Data
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.momenta import acting, quaternion_drift
+from flexarm.simulation.momenta import acting, base_turn, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
-from flexarm.simulation.results import AUDIT, EVERY, MOMENTA, VARIABLES, dimensions
+from flexarm.simulation.results import AUDIT, EVERY, MOMENTA, TURN, VARIABLES, dimensions
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import reference_function
 from flexarm.version import __version__
@@ -34,7 +34,7 @@ PIECE = 4_000_000
 UNITS = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
 UNITS |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J")
 UNITS |= {"power": "W", "q_ref": "rad or m", "drive_state": "as state_unit", "w": "as exogenous_unit"}
-UNITS |= {"momentum": "kg m/s", "angular_momentum": "N m s"}
+UNITS |= {"momentum": "kg m/s", "angular_momentum": "N m s", "base_turn": "rad"}
 
 
 def checked_keep(keep: Any) -> tuple[str, ...] | None:
@@ -57,12 +57,12 @@ def kept_of(
 ) -> tuple[str, ...]:
     """Return the variables of a run's result: the requested ones, or all. Raises `Fault`."""
     there = {"q_ref": reference is not None, "drive_state": states > 0, "w": exogenous > 0}
-    there |= dict.fromkeys(MOMENTA, free)
+    there |= dict.fromkeys((*MOMENTA, *TURN), free)
     if keep is None:
         return (*VARIABLES, *(name for name in there if there[name]))
     lacking = {"q_ref": "a run without a reference", "drive_state": "an arm whose drives have no states"}
     lacking |= {"w": "an arm that nothing acts on from outside"}
-    lacking |= dict.fromkeys(MOMENTA, "an arm whose base is not free")
+    lacking |= dict.fromkeys((*MOMENTA, *TURN), "an arm whose base is not free")
     for name in lacking:
         if name in keep and not there[name]:
             raise Fault("keep", f"has {name!r}, which {lacking[name]} has not")
@@ -88,7 +88,7 @@ def numbers(model: Model, layout: Layout, kept: tuple[str, ...], recorded: int =
     """Return how many numbers a result takes per time, including intermediate values."""
     links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.joints)
     takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m}
-    takes |= {"q_ref": joints, "drive_state": layout.own, "w": layout.exogenous, **dict.fromkeys(MOMENTA, 3)}
+    takes |= {"q_ref": joints, "drive_state": layout.own, "w": layout.exogenous, **dict.fromkeys((*MOMENTA, *TURN), 3)}
     energies = 5 if {*AUDIT} & {*kept} else 0  # the energy balance, its error, and one intermediate value
     return 1 + layout.size + energies + 2 * recorded + sum(takes.get(name, 0) for name in kept)
 
@@ -255,6 +255,8 @@ def variables(
                 audit |= kept_momenta(model, found["q"], found["qd"], seen["momenta"])
         if model.arm.free:
             audit["quaternion_drift"] = quaternion_drift(found["q"])
+        if "base_turn" in kept:
+            found["base_turn"] = base_turn(found["q"])
     if reference is not None and "q_ref" in kept:
         wanted = reference_function(reference)
         found["q_ref"] = by_pieces(lambda i: wanted(t[i]), len(t), len(model.arm.joints), 0)

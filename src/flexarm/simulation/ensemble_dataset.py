@@ -10,7 +10,7 @@ from flexarm.simulation import balance
 from flexarm.simulation.common import Common
 from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
-from flexarm.simulation.momenta import acting, quaternion_drift
+from flexarm.simulation.momenta import acting, base_turn, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
 from flexarm.simulation.results import AUDIT, MOMENTA, dimensions
 from flexarm.trajectory import Reference
@@ -140,6 +140,10 @@ def _variables(
             group.off = _off(group, asked, drift, scale, kinetic, potential)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
     drifts = _drifts(runs, group, t, found, seen.get("momenta"))
+    if "base_turn" in kept:
+        found["base_turn"] = np.full((*shape, 3), np.nan)
+        for turn, q, n in zip(found["base_turn"], found["q"], group.known, strict=True):
+            turn[:n] = base_turn(q[:n])
     if "q_ref" in kept:
         found["q_ref"] = _wanted(runs, group, asked, references)
     found = {name: found[name] for name in kept}

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from flexarm import attitude
 from flexarm.model import Model
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
@@ -53,6 +54,14 @@ def kept(model: Model, q: Array, qd: Array, momenta: Array) -> dict[str, float]:
         found[f"{name}_drift"] = float(drift.max() / scale) if scale > 0 else 0.0
         found[f"{name}_scale"] = float(scale)
     return found
+
+
+def base_turn(q: Array) -> Array:
+    """Return the rotation vectors (times, 3) of a free base since the start, along the world's axes [rad].
+
+    They are continuous beyond half a turn. q is (times, nq).
+    """
+    return attitude.turns(attitude.product(q[:, 3:7], attitude.conjugate(q[0, 3:7])))
 
 
 def quaternion_drift(q: Array) -> float:

@@ -37,7 +37,10 @@ OUTSIDE = {"w": ("time", "exogenous")}
 MOMENTA = {"momentum": ("time", "axis"), "angular_momentum": ("time", "axis")}
 """Further variables of an arm on a free base."""
 
-EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | MOMENTA
+TURN = {"base_turn": ("time", "axis")}
+"""Rotation of a free base since the start. Results of older versions do not have it."""
+
+EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | MOMENTA | TURN
 
 AUDIT = ("kinetic", "potential", "energy_error")
 """If one of these variables is kept, all energies are computed, and the result has the energy drift."""
@@ -106,6 +109,7 @@ def lacking(result: "Dataset") -> str:
     labels = LABELS | (RATES if free else {}) | ({"joint": ("joint",)} if followed else {})
     if "drive_state" in result.variables:
         numbers, labels = numbers | REMEMBERED, labels | {"state": ("state",)}
+    numbers |= TURN if "base_turn" in result.variables else {}
     if "w" in result.variables:
         numbers, labels = numbers | OUTSIDE, labels | {"exogenous": ("exogenous",)}
     for name, over in (numbers | labels).items():

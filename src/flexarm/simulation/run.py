@@ -151,12 +151,12 @@ def simulate(
         potential, work, dissipated [J], power [W] (time). energy_error = kinetic + potential - work + dissipated, minus
         its value at the start, is the integrator's error. Its largest relative size is the attribute `energy_drift`.
         The arm, the method and the statistics are further attributes. If the arm has states of drives or exogenous
-        inputs, the result has drive_state (time, state) or w (time, exogenous). On a free base it also has momentum [kg
-        m/s] and angular_momentum [N m s] (time, axis), along the world's axes and about its origin. Without external
-        loads, the attributes `momentum_drift` and `angular_momentum_drift` are the drifts relative to the sum of all
-        rates' contributions regardless of sign (`momentum_scale`, `angular_momentum_scale`). Otherwise
-        `momentum_changed_by` names the loads. `quaternion_drift` is the largest deviation of the quaternion's length
-        from 1.
+        inputs, the result has drive_state (time, state) or w (time, exogenous). On a free base it also has base_turn
+        [rad] (time, axis), the rotation vector of the base since the start, and momentum [kg m/s] and angular_momentum
+        [N m s] (time, axis), along the world's axes and about its origin. Without external loads, the attributes
+        `momentum_drift` and `angular_momentum_drift` are the drifts relative to the sum of all rates' contributions
+        regardless of sign (`momentum_scale`, `angular_momentum_scale`). Otherwise `momentum_changed_by` names the
+        loads. `quaternion_drift` is the largest deviation of the quaternion's length from 1.
 
     Raises
     ------
