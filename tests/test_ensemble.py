@@ -99,7 +99,7 @@ def test_rows_that_come_again_are_each_run_s_own(planar):
     """Out of order, with some alike: each run has the u that stands in its row, and its motion."""
     u = amplitudes()[[3, 0, 3, 1, 0, 2, 3]]
     q0, qd0 = begun(len(u))
-    found = fa.simulate_many(planar, 0.05, q0, qd0, u, samples=3, progress=False)
+    found = fa.simulate_many(planar, 0.05, q0=q0, qd0=qd0, u=u, samples=3, progress=False)
     assert np.array_equal(found.u.values[:, 0], u)
     for i, row in enumerate(u):
         same(found, i, alone(planar, 0.05, row, q0[i], qd0[i], samples=3))
@@ -112,7 +112,7 @@ def test_it_is_what_simulate_gives(name, method, planar):
     if name == "prescribed":
         q0[:, :2], qd0[:, :2] = 0.0, 0.0
     given = {"method": method, "step": 3e-4 if method == "rk4" else None, "samples": 38}
-    many = fa.simulate_many(planar, 0.4, q0, qd0, u, progress=False, **given)
+    many = fa.simulate_many(planar, 0.4, q0=q0, qd0=qd0, u=u, progress=False, **given)
     assert many.sizes["run"] == COUNT
     for i in (0, 7, 10):
         own = u[i] if isinstance(u, list | np.ndarray) else u
@@ -140,7 +140,7 @@ SAMPLED = {
 def test_sampled_laws_are_what_simulate_gives(name, until, samples, planar):
     """By the same steps between samples, with the noise of each run's seed; times and samples need not agree."""
     u, (q0, qd0) = SAMPLED[name](), begun()
-    many = fa.simulate_many(planar, until, q0, 0.1 * qd0, u, samples=samples, progress=False)
+    many = fa.simulate_many(planar, until, q0=q0, qd0=0.1 * qd0, u=u, samples=samples, progress=False)
     for i in (0, 7, 10):
         run = alone(planar, until, u[i] if isinstance(u, list) else u, q0[i], 0.1 * qd0[i], samples=samples)
         same(many, i, run)
@@ -153,7 +153,7 @@ def test_a_time_just_before_a_sample_shows_what_that_gives(planar):
     """Periods and the times of the result are rounded differently, by less than anybody means."""
     law, (q0, qd0), until = Sampled(PD, 7e-4), begun(2), 7e-4 * 50
     assert (np.linspace(0.0, until, 51) < 7e-4 * np.arange(51)).sum() > 20
-    many = fa.simulate_many(planar, until, q0, qd0, law, samples=51, progress=False)
+    many = fa.simulate_many(planar, until, q0=q0, qd0=qd0, u=law, samples=51, progress=False)
     for i in range(2):
         same(many, i, alone(planar, until, law, q0[i], qd0[i], samples=51))
 
@@ -176,7 +176,7 @@ def test_what_does_not_go_in_lanes_is_to_the_last_bit_what_simulate_gives(method
     u, (q0, qd0) = given.pop("u"), begun(4)
     if isinstance(u, fa.PrescribedMotion):
         q0[:, :2], qd0[:, :2] = 0.0, 0.0
-    many = fa.simulate_many(planar, 0.05, q0, qd0, u, progress=False, **given)
+    many = fa.simulate_many(planar, 0.05, q0=q0, qd0=qd0, u=u, progress=False, **given)
     for i in range(4):
         run = alone(planar, 0.05, u[i] if isinstance(u, list | np.ndarray) else u, q0[i], qd0[i], **given)
         same(many, i, run, exactly=True)
@@ -197,19 +197,19 @@ def test_a_run_is_the_same_whatever_stands_beside_it(u, planar, monkeypatch):
     """To the last bit: in another order, alone, with fewer cores, and beside one that diverges."""
     q0, qd0 = begun()
     given = {"method": "dop853", "samples": 21, "progress": False}
-    many = fa.simulate_many(planar, 0.3, q0, qd0, u, **given)
+    many = fa.simulate_many(planar, 0.3, q0=q0, qd0=qd0, u=u, **given)
     order = np.random.default_rng(5).permutation(COUNT)
     u_of = (lambda places: [u[i] for i in places]) if isinstance(u, list) else (lambda _: u)
-    other = fa.simulate_many(planar, 0.3, q0[order], qd0[order], u_of(order), **given)
+    other = fa.simulate_many(planar, 0.3, q0=q0[order], qd0=qd0[order], u=u_of(order), **given)
     for j, i in enumerate(order):
         identical(many, i, other, j)
     monkeypatch.setattr(ensemble, "cores", lambda: 1)
     monkeypatch.setattr(ensemble_runs, "MOST_TOGETHER", 1)
-    fewer = fa.simulate_many(planar, 0.3, q0, qd0, u, **given)
-    single = fa.simulate_many(planar, 0.3, q0[4:5], qd0[4:5], u_of([4]), **given)
+    fewer = fa.simulate_many(planar, 0.3, q0=q0, qd0=qd0, u=u, **given)
+    single = fa.simulate_many(planar, 0.3, q0=q0[4:5], qd0=qd0[4:5], u=u_of([4]), **given)
     wild = q0.copy()
     wild[3, 0] = 2e12  # beyond what is a motion
-    beside = fa.simulate_many(planar, 0.3, wild, qd0, u, **given)
+    beside = fa.simulate_many(planar, 0.3, q0=wild, qd0=qd0, u=u, **given)
     for i in range(COUNT):
         identical(many, i, fewer, i)
         if i != 3:
@@ -221,10 +221,10 @@ def test_a_run_is_the_same_whatever_stands_beside_it(u, planar, monkeypatch):
 def test_sampled_runs_are_the_same_whatever_stands_beside_them(planar):
     u, (q0, qd0) = SAMPLED["seeds"](), begun()
     given = {"samples": 21, "progress": False}
-    many = fa.simulate_many(planar, 0.05, q0, qd0, u, **given)
+    many = fa.simulate_many(planar, 0.05, q0=q0, qd0=qd0, u=u, **given)
     order = np.random.default_rng(5).permutation(COUNT)
-    other = fa.simulate_many(planar, 0.05, q0[order], qd0[order], [u[i] for i in order], **given)
-    single = fa.simulate_many(planar, 0.05, q0[4:5], qd0[4:5], [u[4]], **given)
+    other = fa.simulate_many(planar, 0.05, q0=q0[order], qd0=qd0[order], u=[u[i] for i in order], **given)
+    single = fa.simulate_many(planar, 0.05, q0=q0[4:5], qd0=qd0[4:5], u=[u[4]], **given)
     for j, i in enumerate(order):
         identical(many, i, other, j)
     identical(many, 4, single, 0)
@@ -257,7 +257,7 @@ def test_each_run_has_its_parameters(name, varied):
     given = {"method": "dop853" if name not in ("clock", "implicit") else "auto", "samples": 21, "rtol": 1e-9}
     given |= {"q0": q0, "qd0": 0.1 * qd0} | WITH_P[name]
     u, q0, qd0 = given.pop("u"), given.pop("q0"), given.pop("qd0")
-    many = fa.simulate_many(varied, 0.1, q0, qd0, u, p, progress=False, **given)
+    many = fa.simulate_many(varied, 0.1, q0=q0, qd0=qd0, u=u, p=p, progress=False, **given)
     np.testing.assert_array_equal(many.p.values, p)
     assert list(many.parameter.values) == ["payload.mass", "upper.EI"]
     for i in (0, 7, 10):
@@ -370,7 +370,7 @@ def test_a_run_that_fails_does_not_stop_the_others(name, planar):
     given, said = FAILING[name]
     q0 = np.zeros((3, 6))
     q0[[0, 2], 0] = 1.0
-    many = fa.simulate_many(planar, 0.05, q0, samples=51, progress=False, **given)
+    many = fa.simulate_many(planar, 0.05, q0=q0, samples=51, progress=False, **given)
     assert [str(status) == "completed" for status in many.status.values] == [True, False, True]
     assert said in str(many.status[1].values)
     u = given["u"][1] if isinstance(given["u"], np.ndarray) else given["u"]
@@ -411,7 +411,7 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     starts = np.zeros((64, 6))
     timer.start()
     with pytest.warns(InterruptedRun, match="of 64 runs have ended"):
-        many = fa.simulate_many(planar, until, starts, samples=5, progress=False, keep=["q"], **INTERRUPTED[name])
+        many = fa.simulate_many(planar, until, q0=starts, samples=5, progress=False, keep=["q"], **INTERRUPTED[name])
     timer.join()
     status = many.status.values
     assert "interrupted" in status and set(status) <= {"interrupted", "completed"}

@@ -482,7 +482,7 @@ def test_laws_see_local_coordinates_and_functions_all(model: fa.Model, method: s
 def test_a_law_with_memory_on_every_way_of_running(model: fa.Model) -> None:
     runs = [run(model, 2.0, Attitude(), method=m, rtol=1e-10) for m in ("dop853", "radau9", "gauss8", "scipy-radau")]
     assert all(far(each, runs[0]) < 1e-6 for each in runs)
-    many = fa.simulate_many(model, 2.0, Q0, V0, Attitude(), runs=3, method="dop853", rtol=1e-10, **QUIET)
+    many = fa.simulate_many(model, 2.0, q0=Q0, qd0=V0, u=Attitude(), runs=3, method="dop853", rtol=1e-10, **QUIET)
     assert np.abs(many.q.values - runs[0].q.values).max() < 1e-7
 
 
@@ -546,7 +546,7 @@ def starts(count: int) -> tuple[np.ndarray, np.ndarray]:
 def test_an_ensemble_is_its_runs(model: fa.Model, method: str) -> None:
     q, v = starts(10)
     given = {"method": method, **({"step": 2e-3} if method == "rk4" else {"rtol": 1e-9})}
-    many = fa.simulate_many(model, 1.0, q, v, u=np.array([0.5, 0.0, 0.0]), **given, **QUIET)
+    many = fa.simulate_many(model, 1.0, q0=q, qd0=v, u=np.array([0.5, 0.0, 0.0]), **given, **QUIET)
     assert (many.status == "completed").all() and many.qd.dims == ("run", "time", "velocity")
     bound = 0.0 if method == "radau5" else 1e-12 if method == "rk4" else 1e-6
     for i in (0, 3, 9):
@@ -558,10 +558,10 @@ def test_an_ensemble_is_its_runs(model: fa.Model, method: str) -> None:
 
 
 def test_an_ensemble_knows_in_which_runs_something_acts(model: fa.Model) -> None:
-    many = fa.simulate_many(model, 0.5, Q0, V0, [np.zeros(3), np.array([0.1, 0.2, 0.0])], **QUIET)
+    many = fa.simulate_many(model, 0.5, q0=Q0, qd0=V0, u=[np.zeros(3), np.array([0.1, 0.2, 0.0])], **QUIET)
     assert np.isnan(many.momentum_drift.values).tolist() == [False, True]
     assert np.isnan(many.angular_momentum_drift.values).tolist() == [False, True]
-    few = fa.simulate_many(model, 0.5, Q0, V0, runs=2, keep=["q"], **QUIET)
+    few = fa.simulate_many(model, 0.5, q0=Q0, qd0=V0, runs=2, keep=["q"], **QUIET)
     assert "momentum_drift" not in few and (few.quaternion_drift.values < 1e-10).all()
 
 
@@ -570,13 +570,13 @@ def test_an_ensemble_over_parameters(tmp_path: Path) -> None:
     model = fa.Model(satellite(), vary=["upper.mass", "panel.EI"])
     p = {"upper.mass": [4.0, 5.0, 6.0], "panel.EI": [50.0, 60.0, 70.0]}
     for method in ("dop853", "radau5"):
-        many = fa.simulate_many(model, 0.5, Q0, V0, p=p, method=method, rtol=1e-10, **QUIET)
+        many = fa.simulate_many(model, 0.5, q0=Q0, qd0=V0, p=p, method=method, rtol=1e-10, **QUIET)
         for i, (mass, EI) in enumerate(zip(*p.values(), strict=True)):
             alone = run(model, 0.5, p={"upper.mass": mass, "panel.EI": EI}, method=method, rtol=1e-10)
             assert np.abs(many.q.values[i] - alone.q.values).max() < 1e-8
             assert np.abs(many.angular_momentum.values[i] - alone.angular_momentum.values).max() < 1e-8
             assert many.momentum_drift.values[i] < 1e-9
-    kept = fa.simulate_many(model, 0.5, Q0, V0, p=p, rtol=1e-10, folder=tmp_path / "runs", **QUIET)
+    kept = fa.simulate_many(model, 0.5, q0=Q0, qd0=V0, p=p, rtol=1e-10, folder=tmp_path / "runs", **QUIET)
     assert np.abs(kept.qd.values - many.qd.values).max() < 1e-7
     assert (kept.quaternion_drift.values < 1e-10).all()
 
@@ -584,7 +584,7 @@ def test_an_ensemble_over_parameters(tmp_path: Path) -> None:
 def test_sampled_laws_go_in_lanes(model: fa.Model) -> None:
     q, v = starts(3)
     law = control.Sampled(Attitude(), 0.02)
-    many = fa.simulate_many(model, 1.0, q, v, law, **QUIET)
+    many = fa.simulate_many(model, 1.0, q0=q, qd0=v, u=law, **QUIET)
     for i in range(3):
         alone = run(model, 1.0, law, q0=q[i], qd0=v[i])
         assert np.abs(many.q.values[i] - alone.q.values).max() < 1e-10
@@ -703,19 +703,19 @@ def test_a_quaternion_somebody_has_typed_is_made_a_unit_one(model: fa.Model) -> 
     plant = fa.Stepper(model, 0.1, turned(0.9995))
     assert plant.q == pytest.approx(Q0, abs=1e-15)
     assert plant.reset(q=turned(1.0002))[:11] == pytest.approx(Q0, abs=1e-15)
-    many = fa.simulate_many(model, 0.1, np.array([turned(1.0005), Q0]), V0, **QUIET)
+    many = fa.simulate_many(model, 0.1, q0=np.array([turned(1.0005), Q0]), qd0=V0, **QUIET)
     assert many.q.values[0] == pytest.approx(many.q.values[1], abs=1e-12)
 
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda m: run(m, q0=turned(0.5)), "base.qz are a quaternion of length 0.5; it must be of length 1"),
     (lambda m: run(m, q0=np.zeros(11)), "q0: .* of length 0;"),
-    (lambda m: fa.simulate_many(m, 1.0, [Q0, turned(2.0)]), "q0: .* of length 2;"),
+    (lambda m: fa.simulate_many(m, 1.0, q0=[Q0, turned(2.0)]), "q0: .* of length 2;"),
     (lambda m: fa.Stepper(m, 0.1, turned(2.0)), "q0: .* of length 2;"),
     (lambda m: fa.Stepper(m, 0.1).reset(q=turned(3.0)), "q: .* of length 3;"),
     (lambda m: run(m, q0=Q0[1:]), r"q0 has shape \(10,\); it must have 11 numbers: base.x, "),
     (lambda m: run(m, qd0=Q0), r"qd0 has shape \(11,\); it must have 10 numbers: base.vx, "),
-    (lambda m: fa.simulate_many(m, 1.0, Q0, [Q0]), r"it must be \(10,\) or \(N, 10\), N runs of base.vx"),
+    (lambda m: fa.simulate_many(m, 1.0, q0=Q0, qd0=[Q0]), r"it must be \(10,\) or \(N, 10\), N runs of base.vx"),
     (lambda m: fa.Stepper(m, 0.1, V0), r"q0 has shape \(10,\); its last axis must have 11 numbers: base.x"),
     (lambda m: fa.Stepper(m, 0.1, Q0, Q0), r"qd0 has shape \(11,\); its last axis must have 10 numbers: base.vx"),
     (lambda m: fa.Stepper(m, 0.1, [Q0] * 2, [V0] * 3), r"\(11,\) and \(10,\), or \(N, 11\) and \(N, 10\) for N plants"),
@@ -742,7 +742,7 @@ def test_a_run_that_diverges_names_the_rate(model: fa.Model) -> None:
     assert motion_names(model)[17:] == [f"the rate of {name}" for name in model.velocities[6:]]
     with pytest.raises(fa.SimulationError, match=r"diverged by t = .* s: base\.\w+ had grown to"):
         run(model, 5.0, Spinning(), method="rk4", step=0.02)
-    many = fa.simulate_many(model, 5.0, Q0, V0, [Spinning()] * 2, method="rk4", step=0.02, **QUIET)
+    many = fa.simulate_many(model, 5.0, q0=Q0, qd0=V0, u=[Spinning()] * 2, method="rk4", step=0.02, **QUIET)
     assert all("base." in text for text in many.status.values)
     plant = fa.Stepper(model, 0.5, Q0, 1e6 * V0, method="rk4", step=0.1)
     with pytest.raises(fa.SimulationError, match=r"arm 'satellite': .* (panel|base|upper)\.\w+ "):

@@ -239,7 +239,7 @@ def test_one_linear_system_made_discrete_in_other_ways_is_another_controller(mod
     linear = Linear(lag, sensors=[fa.Encoder(coordinate="upper.motor")])
     laws = [Sampled(linear, 0.02, method=method) for method in ("tustin", "euler")]
     q0 = [0.3, *7 * [0.0]]
-    found = fa.simulate_many(model, 0.2, q0, u=laws, **FIXED)
+    found = fa.simulate_many(model, 0.2, q0=q0, u=laws, **FIXED)
     for i, law in enumerate(laws):
         assert np.abs(found.q.values[i] - fa.simulate(model, 0.2, u=law, q0=q0, **FIXED).q.values).max() < 1e-9
     assert np.abs(found.q.values[0] - found.q.values[1]).max() > 1e-4
@@ -281,7 +281,7 @@ def test_of_a_run_that_fails_there_is_what_was_shown_before(model, period):
     starts[1, both] = -0.5  # which does not come so far
     rates[:2, both], rates[2, both] = 0.2, 0.4
     law = Sampled(Ending(), period)
-    found = fa.simulate_many(model, 0.15, starts, rates, u=law, record=["seen"], **FIXED)
+    found = fa.simulate_many(model, 0.15, q0=starts, qd0=rates, u=law, record=["seen"], **FIXED)
     assert found.status.values[1] == "completed"
     for i in (0, 2):
         with pytest.raises(fa.SimulationError) as caught:

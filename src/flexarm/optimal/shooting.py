@@ -149,7 +149,9 @@ class Plant:
                 each, which = np.unique(u, axis=0, return_inverse=True)
                 lines = [Table(times, ends.reshape(2, -1), "linear") for ends in each]
                 u = [lines[i] for i in which.ravel()]
-            runs = simulate_many(self.model, float(h), x[own, :n], x[own, n:], u, method="dop853", samples=2, **EXACT)
+            runs = simulate_many(
+                self.model, float(h), q0=x[own, :n], qd0=x[own, n:], u=u, method="dop853", samples=2, **EXACT
+            )
             found[own] = np.hstack([runs.q.values[:, -1], runs.qd.values[:, -1]])
         return found
 

@@ -47,9 +47,9 @@ AT_ONCE = 2
 def simulate_many(
     model: ModelLike,
     until: float,
+    u: Any = None,
     q0: Any = None,
     qd0: Any = None,
-    u: Any = None,
     p: Any = None,
     *,
     runs: int | None = None,
@@ -81,10 +81,10 @@ def simulate_many(
         The model, or what `Model` takes: an arm, the name of a bundled arm, or a file.
     until : float
         End [s].
-    q0, qd0 : (n,) or (N, n)
-        Coordinates and rates at t = 0; default as in `simulate`, which also describes those of a free base.
     u : input or controller, list of N of them, or numbers (m,) or (N, m)
         As in `simulate`.
+    q0, qd0 : (n,) or (N, n)
+        Coordinates and rates at t = 0; default as in `simulate`, which also describes those of a free base.
     p : (k,) or (N, k), or a dict of some by name, each one number or N of them
         Parameters of the arms that move, where the model varies. Controllers are designed for the model as it is given.
     w : exogenous inputs of `simulate`, a list of N of them, or numbers (N, k)
