@@ -751,7 +751,7 @@ def test_pictures_at_the_door():
     rigid = fa.Model(fa.load("rigid-two-link"))
     with refused("arm '.*': no mode vibrates with the drives held"):
         plots.draw_modes(rigid, np.zeros(2), locked=np.True_)
-    with refused("unknown coordinate 'x'; known are .*"):
+    with refused("unknown coordinate 'x'; the coordinates are .*"):
         plots.draw_frequencies(rigid, "x", [0.0])
     with refused("values is not an array of numbers"):
         plots.draw_frequencies(rigid, rigid.coordinates[0], "all")

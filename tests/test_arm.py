@@ -353,7 +353,7 @@ def test_a_family_object_is_written_as_a_digest():
     arm = with_family(Family(3))
     assert arm.links[0].body.shapes == Family(3)
     assert arm.canonical() == with_family(Family(3)).canonical() != with_family(Family(4)).canonical()
-    wanted = "link 'a': shapes.family is 'test_arm.Family'; known are "
+    wanted = "link 'a': shapes.family is 'test_arm.Family'; known families are "
     assert message(Arm.from_json, arm.canonical()).startswith(wanted)
 
 
@@ -392,7 +392,7 @@ FOREARM = [
     ({"body": {**BEAM, "length": None}}, "length is None; it must be a number in m"),
     ({"body": {**BEAM, "EI": -2}}, "EI is -2.0 N m^2; it must be positive"),
     ({"body": {**BEAM, "EI": {"y": -2}}}, "EI.y is -2.0 N m^2; it must be positive"),
-    ({"body": {**BEAM, "EI": {"w": 2}}}, "EI has the unknown key 'w'; allowed are y, z"),
+    ({"body": {**BEAM, "EI": {"w": 2}}}, "EI has the unknown key 'w'; allowed keys are y, z"),
     ({"body": {**BEAM, "EI": {"y": 2}}}, "EI.z is missing; modes.z is 2, so it must be given [N m^2]"),
     ({"body": {**BEAM, "EI": None}}, "EI.y is missing; modes.y is 2, so it must be given [N m^2]"),
     ({"body": {**BEAM, "GJ": 0}}, "GJ is 0.0 N m^2; it must be positive"),
@@ -414,7 +414,7 @@ FOREARM = [
     ({"body": {**BEAM, "modes": {"y": 41}}}, "modes.y is 41; it must be an integer from 0 to 40"),
     ({"body": {**BEAM, "modes": {"y": 1.5}}}, "modes.y is 1.5; it must be an integer from 0 to 40"),
     ({"body": {**BEAM, "modes": {"y": True}}}, "modes.y is True; it must be an integer from 0 to 40"),
-    ({"body": {**BEAM, "modes": {"x": 1}}}, "modes has the unknown key 'x'; allowed are y, z, torsion, axial"),
+    ({"body": {**BEAM, "modes": {"x": 1}}}, "modes has the unknown key 'x'; allowed keys are y, z, torsion, axial"),
     ({"body": {**BEAM, "shapes": 3}},
      "shapes is 3; it must be the name of a family or an object with a method 'basis'"),
     ({"body": {**BEAM, "damping": -0.1}}, "damping is -0.1; it must be zero or positive"),
@@ -423,13 +423,15 @@ FOREARM = [
     ({"body": {**BEAM, "damping": {"y": [0.1]}}},
      "damping.y has 1 ratios; it must be one number or have 2, one per mode"),
     ({"body": {**BEAM, "damping": {"y": [0.1, "a"]}}}, "damping.y[1] is 'a'; it must be a number"),
-    ({"body": {**BEAM, "damping": {"x": 0.1}}}, "damping has the unknown key 'x'; allowed are y, z, torsion, axial"),
-    ({"body": {**BEAM, "lenght": 1}}, "unknown key 'lenght'; allowed are length, mass, mass_per_length, EI, GJ, EA, "
+    ({"body": {**BEAM, "damping": {"x": 0.1}}},
+     "damping has the unknown key 'x'; allowed keys are y, z, torsion, axial"),
+    ({"body": {**BEAM, "lenght": 1}},
+     "unknown key 'lenght'; did you mean 'length'? Allowed keys are length, mass, mass_per_length, EI, GJ, EA, "
      "polar_inertia, modes, shapes, damping, material, section, section_tip, segments, foreshortening, next_joint, "
-     "sections, tau, loss_factor, rayleigh, lumps, shear, shear_coefficient, rotary_inertia; did you mean 'length'?"),
+     "sections, tau, loss_factor, rayleigh, lumps, shear, shear_coefficient, rotary_inertia"),
     ({"body": {"type": "beam", "mass": 1.0, "EI": 1.0}}, "length is missing"),
     ({"body": {"type": "bem"}},
-     "body.type is 'bem'; it must be 'rigid', 'frame', 'beam' or 'finite-element'; did you mean 'beam'?"),
+     "body.type is 'bem'; did you mean 'beam'? It must be 'rigid', 'frame', 'beam' or 'finite-element'"),
     ({"body": {"length": 1}}, "body.type is missing; it must be 'rigid', 'frame', 'beam' or 'finite-element'"),
     ({"body": 3}, "body is 3; it must be a Rigid, Frame, Beam or FiniteElement"),
     # section and material
@@ -448,7 +450,7 @@ FOREARM = [
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": {**TUBE, "thickness": 0.06}}},
      "section.thickness is 0.06 m; it must be at most half the outer diameter, 0.05 m"),
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": {**TUBE, "wall": 1}}},
-     "section: unknown key 'wall'; allowed are outer_diameter, thickness"),
+     "section: unknown key 'wall'; allowed keys are outer_diameter, thickness"),
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM,
                "section": {"type": "box", "width": 0.1, "height": 0.2, "thickness": 0.05}}},
      "section.thickness is 0.05 m; it must be less than half the smaller side, 0.1 m"),
@@ -476,13 +478,12 @@ FOREARM = [
     # link
     ({"hub_mass": -1}, "hub_mass is -1.0 kg; it must be zero or positive"),
     ({"hub_inertia": [1, 2, -3]}, "hub_inertia[2] is -3.0 kg m^2; it must be zero or positive"),
-    ({"hub_mas": 1}, "unknown key 'hub_mas'; allowed are name, joint, body, placement, hub_mass, hub_inertia, parent, "
-     "at, payload; "
-     "did you mean 'hub_mass'?"),
+    ({"hub_mas": 1}, "unknown key 'hub_mas'; did you mean 'hub_mass'? Allowed keys are name, joint, body, placement, "
+     "hub_mass, hub_inertia, parent, at, payload"),
     ({"placement": 3}, "placement is 3; it must be a Pose"),
     ({"placement": {"xyz": [0, 0, "a"]}}, "placement.xyz[2] is 'a'; it must be a number in m"),
     ({"placement": {"rpy": 3}}, "placement.rpy is 3; it must be a list of three numbers"),
-    ({"placement": {"rot": 3}}, "placement: unknown key 'rot'; allowed are xyz, rpy"),
+    ({"placement": {"rot": 3}}, "placement: unknown key 'rot'; allowed keys are xyz, rpy"),
     # joint
     ({"joint": {"type": "revolute", "axis": [0, 0, 2]}},
      "joint.axis is (0.0, 0.0, 2.0), of length 2; it must be a unit vector"),
@@ -497,7 +498,7 @@ FOREARM = [
      "joint.rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive"),
     ({"joint": {"type": "prismatic", "spring_damping": 1}},
      "joint.spring_damping is 1.0 N s/m; without stiffness it must be 0"),
-    ({"joint": {"type": "fixed", "axis": [0, 0, 1]}}, "joint: unknown key 'axis'; allowed is only type"),
+    ({"joint": {"type": "fixed", "axis": [0, 0, 1]}}, "joint: unknown key 'axis'; the only allowed key is type"),
     ({"joint": {"type": "ball"}}, "joint.type is 'ball'; it must be 'revolute', 'prismatic', 'telescope' or 'fixed'"),
     ({"joint": {"axis": [0, 0, 1]}},
      "joint.type is missing; it must be 'revolute', 'prismatic', 'telescope' or 'fixed'"),
@@ -511,7 +512,7 @@ FOREARM = [
      "joint.free_length is 2.5 m; it must be at most the total length, 2.2 m"),
     ({"joint": {"type": "telescope", "total_length": 2.2}},
      "joint.total_length is 2.2 m; it must be the length of the body, 2.0 m"),
-    ({"joint": {"type": "telescope", "axis": [1, 0, 0]}}, "joint: unknown key 'axis'; allowed are total_length, "
+    ({"joint": {"type": "telescope", "axis": [1, 0, 0]}}, "joint: unknown key 'axis'; allowed keys are total_length, "
      "free_length, convection, wave_numbers, rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, "
      "drive, preset"),
     ({"joint": {"type": "telescope", "convection": "none"}},
@@ -549,7 +550,7 @@ def test_a_wrong_link_is_named_with_its_field(changes, wanted):
 
 def test_an_unknown_family_lists_the_known_ones():
     line = message(Arm, **an_arm(body={**BEAM, "shapes": "wavy"}))
-    assert line.startswith("link 'forearm': shapes is 'wavy'; known are ")
+    assert line.startswith("link 'forearm': shapes is 'wavy'; known families are ")
     assert all(repr(name) in line for name in KNOWN_SHAPES)
 
 
@@ -566,7 +567,7 @@ def test_a_family_class_is_not_a_family_object():
         (Rod, {"diameter": 0}, "Rod: diameter is 0.0 m; it must be positive"),
         (Revolute, {"type": "prismatic"}, "Revolute: type is 'prismatic'; it must be 'revolute'"),
         (Payload, {"mass": 0}, "Payload: mass is 0.0 kg; it must be positive"),
-        (Pose, {"x": 1, "self": 2}, "Pose: unknown key 'x'; allowed are xyz, rpy"),
+        (Pose, {"x": 1, "self": 2}, "Pose: unknown key 'x'; allowed keys are xyz, rpy"),
         (Link, {"body": BEAM}, "Link: name is missing"),
         (Link, {"name": "", "body": BEAM}, "Link: name is ''; it must be one line and not empty"),
         (Link, {"name": "a.b", "body": BEAM}, "link 'a.b': name is 'a.b'; it must have no dots and no spaces"),
@@ -584,8 +585,8 @@ def test_a_family_class_is_not_a_family_object():
         (Arm, {**an_arm(), "payload": 1}, "Arm: payload is 1; it must be a Payload"),
         (Arm, {**an_arm(), "description": 1}, "Arm: description is 1; it must be a text"),
         (Arm, {**an_arm(), "joints": 1},
-         "Arm: unknown key 'joints'; allowed are name, links, payload, gravity, forces, contacts, base, description, "
-         "couplings, struts, tip"),
+         "Arm: unknown key 'joints'; allowed keys are name, links, payload, gravity, forces, contacts, base, "
+         "description, couplings, struts, tip"),
         (Arm, {**an_arm(name="upper")}, "link 'upper': name is given to links 1 and 2; each link needs its own"),
     ],
 )  # fmt: skip
@@ -639,9 +640,10 @@ def raised(build, *args, **data):
         ({"joint": {"type": "revolute", "axis": [0, 0, "1"]}}, "link 'forearm'", "joint.axis[2]",
          "is '1'; it must be a number"),
         ({"joint": {"type": "fixed", "axis": 1}}, "link 'forearm'", "joint",
-         "unknown key 'axis'; allowed is only type"),
+         "unknown key 'axis'; the only allowed key is type"),
         ({"colour": 1}, "link 'forearm'", "",
-         "unknown key 'colour'; allowed are name, joint, body, placement, hub_mass, hub_inertia, parent, at, payload"),
+         "unknown key 'colour'; allowed keys are name, joint, body, placement, hub_mass, hub_inertia, parent, at, "
+         "payload"),
         ({"name": 3}, "link 2", "name", "is 3; it must be a text"),
         ({"name": "upper"}, "link 'upper'", "name", "is given to links 1 and 2; each link needs its own"),
     ],
@@ -789,8 +791,8 @@ def test_a_file_mirrors_the_classes(tmp_path):
         (FILE.replace("y = 3.0", "y = -2.0"), "link 'forearm': EI.y is -2.0 N m^2; it must be positive"),
         (FILE.replace("y = 3.0", "y = nan"), "link 'forearm': EI.y is nan N m^2; it must be finite"),
         (FILE.replace("gravity", "gravty"),
-         "unknown key 'gravty'; allowed are name, links, payload, gravity, forces, contacts, base, description, "
-         "couplings, struts, tip"),
+         "unknown key 'gravty'; did you mean 'gravity'? Allowed keys are name, links, payload, gravity, forces, "
+         "contacts, base, description, couplings, struts, tip"),
         (FILE.replace('"forearm"', '"upper"'), "link 'upper': name is given to links 1 and 2; each link needs its own"),
         (FILE.replace("[[links]]", "[links]", 1).split("[[links]]")[0], "links is {'name': 'upper'"),
         (FILE[:200], "not a TOML file: "),
@@ -825,7 +827,9 @@ def test_a_byte_order_mark_is_no_error(tmp_path):
 
 def test_an_unknown_name_lists_the_bundled_arms():
     line = message(load, "kanadarm")
-    assert line.startswith("unknown arm 'kanadarm'; bundled are ") and all(name in line for name in bundled())
+    assert line.startswith("unknown arm 'kanadarm'; did you mean 'canadarm'? Give the path of a ") and all(
+        name in line for name in bundled()
+    )
     assert message(load, 3) == "load: 3 is neither the name of an arm nor a path"
 
 

@@ -338,10 +338,13 @@ def test_derive_with_numbers(call, files, settings, numbers):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("nowhere",), ("unknown arm 'nowhere'; bundled are canadarm, ",)),
+        (("nowhere",), ("unknown arm 'nowhere'; give the path of a .toml, ",)),
         (("nowhere.toml",), ("nowhere.toml",)),
-        (("arm.toml", "--set", "m_9"), ("no parameter 'm_9'; there are ", "m_1 (upper.mass), ", "mP (payload.mass)")),
-        (("arm.toml", "--set", "m_9=1"), ("no parameter 'm_9'; there are ",)),
+        (
+            ("arm.toml", "--set", "m_9"),
+            ("unknown parameter 'm_9'; the parameters are ", "m_1 (upper.mass), ", "mP (payload.mass)"),
+        ),
+        (("arm.toml", "--set", "m_9=1"), ("unknown parameter 'm_9'; the parameters are ",)),
         (("arm.toml", "--set", "m_1=heavy"), ("--set m_1=heavy: 'heavy' is not a number; write NAME or NAME=VALUE",)),
         (("arm.toml", "--set", "m_1="), ("--set m_1=: '' is not a number; write NAME or NAME=VALUE",)),
         (("arm.toml", "--set", "m_1=nan"), ("'m_1' is nan; it must be finite",)),
@@ -402,7 +405,7 @@ def test_derive_prints_some_parts(call, files):
     assert 0 < out.index("stiffness matrix") < out.index("gravity\n") and "inertia matrix" not in out
     assert "\ninput matrix\n  B[1,1] = 1\n" in call("derive", "spatial-6r", "--part", "B")[1]
     said_no(*call("derive", "spatial-6r"), "arm 'spatial-6r': M is too large as a closed form: ", "--part")
-    said_no(*call("derive", "arm.toml", "--part", "K"), "no part 'K'; there are M, D, ")
+    said_no(*call("derive", "arm.toml", "--part", "K"), "unknown part 'K'; known parts are M, D, ")
     assert call("derive", "arm.toml", "--part", "G", "--markdown", "g.md", "--python", "g.py")[0] == 0
     text = (files / "g.md").read_text()
     assert "## Gravity" in text and "## Inertia matrix" not in text and "## Equations of motion" not in text
@@ -504,10 +507,13 @@ BAD = {
     "negative payload": (changed("mass = 0.1", "mass = -0.1"), "payload.mass is -0.1 kg; it must be"),
     "unknown key": (
         changed("hub_mass", "hubmass"),
-        "link 'upper': unknown key 'hubmass'; allowed are name, joint, body",
+        "link 'upper': unknown key 'hubmass'; allowed keys are name, joint, body",
     ),
-    "unknown key of a body": (changed("EI = 2.0", "IE = 2.0"), "link 'fore': unknown key 'IE'; allowed are"),
-    "unknown key of an arm": (changed("gravity", "gravitation"), "unknown key 'gravitation'; allowed are name, links"),
+    "unknown key of a body": (changed("EI = 2.0", "IE = 2.0"), "link 'fore': unknown key 'IE'; allowed keys are"),
+    "unknown key of an arm": (
+        changed("gravity", "gravitation"),
+        "unknown key 'gravitation'; allowed keys are name, links",
+    ),
     "unknown shapes": (changed('shapes = "clamped-free"', 'shapes = "odd"'), "link 'fore': shapes is 'odd'; "),
     "unknown body": (changed('type = "beam"', 'type = "rope"'), "link 'fore': body.type is 'rope'; it must be 'rigid'"),
     "unknown joint": (changed('type = "revolute"', 'type = "ball"'), "link 'upper': joint.type is 'ball'; it must be"),
@@ -535,7 +541,10 @@ BAD = {
         "input.amplitude has 1 number; it must have 2: upper.motor",
     ),
     "NaN input": (changed("[0.5, 0.1]", "[0.5, nan]", "scenario"), "input.amplitude[1] is nan N m; it must be finite"),
-    "unknown arm": (changed("arm.toml", "canada", "scenario"), "arm: unknown arm 'canada'; bundled are"),
+    "unknown arm": (
+        changed("arm.toml", "canada", "scenario"),
+        "arm: unknown arm 'canada'; did you mean 'canadarm'? Give",
+    ),
     "missing arm": (changed("arm.toml", "legs.toml", "scenario"), "legs.toml: cannot be read: No such file"),
     "truncated scenario": (("scenario", lambda text: text[: text.index("0.1]")]), "not a TOML file"),
 }
@@ -574,14 +583,20 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
         (["--speed"], ["No such option: --speed"]),
         (["benchmark-set", "sow"], ["flexarm: Invalid value for '[ACTION]': 'sow' is not one of 'list', 'show', "]),
         (["show"], ["Missing argument 'ARM'"]),
-        (["show", "canada"], ["unknown arm 'canada'; bundled are "]),
+        (["show", "canada"], ["unknown arm 'canada'; did you mean 'canadarm'? Give "]),
         (["show", "canada.toml"], ["canada.toml: cannot be read: No such file"]),
         (["show", "."], ["."]),
-        (["simulate", "canada"], ["unknown scenario 'canada'; bundled are "]),
+        (
+            ["simulate", "canada"],
+            ["unknown scenario 'canada'; give the path of a .toml file, or the name of a bundled scenario: "],
+        ),
         (["simulate", "canada.toml"], ["canada.toml: cannot be read"]),
         (["simulate", "arm.toml"], ["arm.toml: this is an arm; a scenario names one by its key 'arm'"]),
         (["show", "push.toml"], ["push.toml: this is a scenario; its arm is 'arm.toml'"]),
-        (["modes", "arm.toml", "--at", "knee=1"], ["--at knee=1: no coordinate 'knee'; there are upper.joint"]),
+        (
+            ["modes", "arm.toml", "--at", "knee=1"],
+            ["--at knee=1: unknown coordinate 'knee'; the coordinates are upper.joint"],
+        ),
         (["modes", "arm.toml", "--at", "fore.joint=x"], ["--at fore.joint=x: 'x' is not a number; write NAME=VALUE"]),
         (["modes", "arm.toml", "--at", "fore.joint=nan"], ["q contains NaN"]),
         (["simulate", "push.toml", "--until", "0"], ["--until is 0.0 s; it must be positive"]),

@@ -145,7 +145,7 @@ def test_keys_of_the_reference_can_be_set(call):
         ("limits.=1", "--set is 'limits.=1'; it must be KEY=VALUE"),
         ("end=", "--set is 'end='; it must be KEY=VALUE"),
         ("limits.torque.a=1", "--set is 'limits.torque.a=1'; it must be KEY=VALUE"),
-        ("limits.torqe=1", "--set: limits: unknown key 'torqe'; allowed are torque,"),
+        ("limits.torqe=1", "--set: limits: unknown key 'torqe'; did you mean 'torque'"),
         ("limits.torque=-1", "--set: limits.torque is -1; it must be one positive number"),
         ("end=[1, 2]", "--set: reference.end has 2 numbers; it must have 1: cart.joint"),
         ("end=up", "--set: end is 'up'; it must be a list of numbers"),

@@ -14,7 +14,7 @@ from command_line import caller
 from programs import ran
 
 import flexarm as fa
-from flexarm.checks import LONGEST, meant
+from flexarm.checks import LONGEST, did_you_mean
 from flexarm.commands.completion import LONGEST as WIDTH
 from flexarm.commands.start import Kind, template
 from flexarm.errors import DescriptionError
@@ -421,6 +421,6 @@ def scenario(**more):
 
 
 def test_what_is_like_nothing_is_not_guessed():
-    assert meant("xyzzy", fa.bundled()) == ""
-    assert meant(1, fa.bundled()) == meant("x" * 100_000, fa.bundled()) == meant("", []) == ""
-    assert meant("b", ["a1b"]) == "" and meant("ab", ["abc"]) == "; did you mean 'abc'?"
+    assert did_you_mean("xyzzy", fa.bundled()) == ""
+    assert did_you_mean(1, fa.bundled()) == did_you_mean("x" * 100_000, fa.bundled()) == did_you_mean("", []) == ""
+    assert did_you_mean("b", ["a1b"]) == "" and did_you_mean("ab", ["abc"]) == "did you mean 'abc'?"

@@ -183,7 +183,7 @@ def test_a_sensor_of_a_run_reads_the_force():
     assert float(read.wall_force.min()) >= 0.0
     with pytest.raises(fa.DescriptionError) as caught:
         fa.outputs(model, [fa.ContactForce(contact="floor")])
-    assert str(caught.value) == "ContactForce: unknown contact 'floor'; the arm has wall"
+    assert str(caught.value) == "ContactForce: unknown contact 'floor'; the contacts of the arm are wall"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_sensor_of_a_run_reads_the_force():
         ({"at": 1.5}, "at is 1.5; it must be from 0 to 1"),
         ({"model": "lugre", "friction": 0.1}, "bristle_stiffness is missing; the LuGre model needs it"),
         ({"model": "lugre", "bristle_stiffness": 1.0}, "friction is 0.0; the LuGre model needs a positive one"),
-        ({"link": "elbow"}, "link is 'elbow'; the arm has arm"),
+        ({"link": "elbow"}, "link is 'elbow'; the links are arm"),
     ],
 )
 def test_bad_contacts_are_refused_in_one_line(fields, line):

@@ -436,18 +436,21 @@ WRONG = {
         {"sensors": [FELT], "system": 3.0},
         r"Linear: u depends on tip_acceleration_x, which depends on u, at once; make the system strictly proper .*",
     ),
-    "actuator": ({"actuators": ["b.joint"]}, r"Linear: actuators has 'b\.joint'; the arm's inputs are a\.joint"),
+    "actuator": ({"actuators": ["b.joint"]}, r"Linear: actuators has 'b\.joint'; the inputs of the arm are a\.joint"),
     "actuators twice": (
         {"system": [[1.0], [2.0]], "actuators": ["a.joint", "a.joint"]},
         r"Linear: actuators has 'a\.joint' twice; each must stand there once",
     ),
     "no name": (
         {"actuators": np.zeros((1, 2))},
-        r"Linear: actuators has array\(\[0\., 0\.\]\); the arm's inputs are .*",
+        r"Linear: actuators has array\(\[0\., 0\.\]\); the inputs of the arm are .*",
     ),
     "actuators": ({"actuators": "a.joint"}, r"Linear: actuators is 'a\.joint'; it must be names of inputs"),
     "wanted": ({"wanted": 3.0}, r"Linear: wanted is 3\.0; it must be numbers by the names of signals"),
-    "wanted of none": ({"wanted": {"b": 0.0}}, r"Linear: wanted has 'b'; signals of the sensors are a_drive"),
+    "wanted of none": (
+        {"wanted": {"b": 0.0}},
+        r"Linear: wanted has the unknown name 'b'; signals of the sensors are a_drive",
+    ),
     "wanted number": ({"wanted": {"a_drive": "0"}}, r"Linear: wanted\['a_drive'\] is '0'; it must be a number"),
     "wanted of some": (
         {"sensors": [DRIVE, RATE], "wanted": {"a_drive": 0.0}},

@@ -204,7 +204,7 @@ def test_couplings_of_joints_that_are_not_there_are_refused_in_one_line():
     fixed = arm.links[0].replace(name="foot", joint=fa.Fixed())
     mistyped, foot = (fa.Coupling(links=[name, "roll"], matrix=PITCH_AND_ROLL) for name in ("pich", "foot"))
     for links, couplings, said in (
-        (arm.links, [mistyped], "[0].links[0] is 'pich'; the links are pitch, roll; did you mean 'pitch'?"),
+        (arm.links, [mistyped], "[0].links[0] is 'pich'; did you mean 'pitch'? The links are pitch, roll"),
         (arm.links, [arm.couplings[0]] * 2, "[1].links[0] is 'pitch'; a joint belongs to one coupling at most"),
         ([fixed, *arm.links], [foot], "[0].links[0] is 'foot'; its joint has no actuator"),
         (arm.links, 3, " is 3; it must be a list of couplings"),

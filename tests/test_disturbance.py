@@ -252,7 +252,7 @@ def test_a_scenario_has_one(tmp_path):
     expected = fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, disturbance=given, samples=6, progress=False)
     equal(found, expected, rel=1e-13)
     (tmp_path / "push.toml").write_text('name = "p"\narm = "subudhi-morris"\nuntil = 0.1\n[disturbance]\n"tip" = 1.0\n')
-    with pytest.raises(fa.DescriptionError, match=r"push.toml: disturbance: there is no 'tip'"):
+    with pytest.raises(fa.DescriptionError, match=r"push.toml: disturbance: unknown place 'tip'"):
         fa.load_scenario(tmp_path / "push.toml")
 
 
@@ -334,7 +334,7 @@ def test_a_disturbed_stepper_is_copied_and_goes_on(model):
 def test_what_a_stepper_refuses_of_a_disturbance(model):
     with pytest.raises(fa.DescriptionError, match=r"disturbance is for 3 plants; it must be one for all, or for 2"):
         fa.Stepper(model, 1e-3, np.zeros((2, model.nq)), disturbance=[0.1, None, 0.2 * np.ones(2)])
-    with pytest.raises(fa.DescriptionError, match=r"disturbance: there is no 'hand.fx'"):
+    with pytest.raises(fa.DescriptionError, match=r"disturbance: unknown place 'hand.fx'"):
         fa.Stepper(model, 1e-3, disturbance={"hand.fx": 1.0})
     stepper = fa.Stepper(model, 1e-3, disturbance=swings)
     with pytest.raises(fa.DescriptionError, match=r"u contains NaN or infinity"):
@@ -374,13 +374,13 @@ PLACES = "upper.drive, fore.drive, tip.fx, upper.fx, fore.fx (fx to mz, or f and
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({"hand.fx": 1.0}, f"disturbance: there is no 'hand.fx'; the arm has {PLACES}, or a Force of your own"),
-        ({"base.fx": 1.0}, "disturbance: there is no 'base.fx'"),
-        ({"upper": 1.0}, "disturbance: there is no 'upper'"),
-        ({"upper.joint": 1.0}, "disturbance: there is no 'upper.joint'"),
+        ({"hand.fx": 1.0}, f"disturbance: unknown place 'hand.fx'; the arm has {PLACES}, or a Force of your own"),
+        ({"base.fx": 1.0}, "disturbance: unknown place 'base.fx'"),
+        ({"upper": 1.0}, "disturbance: unknown place 'upper'"),
+        ({"upper.joint": 1.0}, "disturbance: unknown place 'upper.joint'"),
         (
             {"tip.q": 1.0},
-            f"disturbance: there is no 'tip.q'; the arm has {PLACES}, or a Force of your own; did you mean 'tip.fx'?",
+            f"disturbance: unknown place 'tip.q'; did you mean 'tip.fx'? The arm has {PLACES}, or a Force of your own",
         ),
         ({3: 1.0}, "disturbance: there is no 3"),
         ({"tip.fx": 1.0, "tip.f": [0, 0, 0]}, "disturbance: tip.fx is given twice, by 'tip.fx' and by 'tip.f'"),
@@ -397,7 +397,7 @@ PLACES = "upper.drive, fore.drive, tip.fx, upper.fx, fore.fx (fx to mz, or f and
             {fa.Force(name="tip", link="upper"): [0, 0, 0], "tip.mz": 1.0},
             "disturbance: two forces are called 'tip'; each needs a name of its own",
         ),
-        ({fa.Force(name="push", link="hand"): [0, 0, 0]}, "force 'push': link is 'hand'; the arm has upper, fore"),
+        ({fa.Force(name="push", link="hand"): [0, 0, 0]}, "force 'push': link is 'hand'; the links are upper, fore"),
     ],
 )
 def test_what_has_no_place_is_refused_in_one_line(model, given, line):

@@ -245,10 +245,13 @@ def test_a_model_that_varies_keeps_its_numbers():
         ({"until": 0.8}, "excitation: until is 0.8 s; it must be two periods of 0.5 s at least"),
         ({"until": -1}, "excitation: until is -1.0 s; it must be positive"),
         ({"fit": []}, r"excitation: fit is \[\]; it must be a list of names of parameters"),
-        ({"fit": ["load.colour"]}, ".*no parameter 'load.colour'; there are .*"),
+        ({"fit": ["load.colour"]}, ".*unknown parameter 'load.colour'; the parameters are .*"),
         ({"limits": {}}, "excitation: limits is empty; it must have at least one of torque, range, rate or an output"),
         ({"limits": 3}, "excitation: limits is 3; it must be a Mapping"),
-        ({"limits": {"speed": 1}}, "excitation: limits has the unknown key 'speed'; allowed are .*rate, motor, load"),
+        (
+            {"limits": {"speed": 1}},
+            "excitation: limits has the unknown key 'speed'; allowed keys are .*rate, motor, load",
+        ),
         ({"limits": {"torque": -1}}, "excitation: limits of torque is -1; it must be positive"),
         (
             {"limits": {"torque": [1, 2, 3]}},

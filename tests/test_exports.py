@@ -117,7 +117,7 @@ def test_parts_come_as_they_are_asked_for():
 @pytest.mark.parametrize("form", ["python", "matlab", "c"])
 def test_a_part_that_there_is_not(form):
     there = "M, D, damping, U, G, B, bias, stiffness_force, energy, tip, jacobian, kinematics"
-    with pytest.raises(DescriptionError, match=f"^no part 'K'; there are {there}$"):
+    with pytest.raises(DescriptionError, match=f"^unknown part 'K'; known parts are {there}$"):
         getattr(equations(arm_of("rigid-two-link")), form)(["M", "K"])
 
 

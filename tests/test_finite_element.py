@@ -906,7 +906,10 @@ WRONG = {
     "no K": (lambda: plain() | {"K": None}, "has no K; it needs the stiffness matrix of the free part"),
     "no M": (lambda: plain() | {"M": None}, "has no M; it needs the mass matrix, or points"),
     "no root": (lambda: plain() | {"root": None}, "has no root; it needs the nodes that are held"),
-    "key": (lambda: plain() | {"node": 1.0}, "has the unknown key 'node'; allowed are M, K, nodes"),
+    "key": (
+        lambda: plain() | {"node": 1.0},
+        "has the unknown key 'node'; did you mean 'nodes'? Allowed keys are M, K, nodes",
+    ),
     "both": (lambda: plain() | {"rigid": np.ones((18, 6))}, "rigid is given beside nodes, from which it would follow"),
     "without": (lambda: plain() | {"nodes": None}, "root is given without nodes, from which it would follow"),
     "shape": (lambda: changed("M", lambda M: M[:, :-1]), "M has shape (18, 17); it must be square"),

@@ -562,13 +562,13 @@ def test_what_does_not_fit_is_refused():
         ({"parameters": good.parameters[:3]}, "input 'p' has 4 numbers and 3 names"),
         ({"parameters": good.parameters[:1] * 4}, "two parameters have the symbol 'm'"),
         ({"entries": {"q": ("a", "b")}}, "input 'q' has 1 numbers and 2 names"),
-        ({"entries": {"u": ("a",)}}, "no input or output 'u'; there are q, qd, p, T, M"),
-        ({"notes": {"D": "?"}}, "no input or output 'D'; there are q, qd, p, T, M"),
+        ({"entries": {"u": ("a",)}}, "unknown input or output 'u'; known names are q, qd, p, T, M"),
+        ({"notes": {"D": "?"}}, "unknown input or output 'D'; known names are q, qd, p, T, M"),
         ({"shapes": {"M": (2,)}}, r"output 'M' is 1 x 1; it cannot have the shape \(2,\)"),
         ({"shapes": {"M": (1, 1, 1)}}, r"output 'M' is 1 x 1; it cannot have the shape \(1, 1, 1\)"),
         ({"function": wide, "parameters": ()}, "input 'q' is 2 x 2; it must be a column with some numbers"),
         ({"function": empty, "parameters": ()}, "input 'q' is 0 x 1; it must be a column with some numbers"),
-        ({"function": wide}, "no input or output 'p'; there are q, M"),
+        ({"function": wide}, "unknown input or output 'p'; known names are q, M"),
     ):
         with pytest.raises(FlexarmError, match=f"^program '{changes.get('name', 'pendulum')}': {message}$"):
             replace(good, **{"entries": {}, "notes": {}, **changes})

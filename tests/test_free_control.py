@@ -435,7 +435,7 @@ TAKES = "the base of arm 'sat' is free, and the law takes it to stand"
         ),
         (
             control.AttitudePD(1, 1, ["fore"]),
-            "AttitudePD: actuators has 'fore'; the inputs are upper.joint, fore.joint",
+            "AttitudePD: actuators has the unknown name 'fore'; the inputs of the arm are upper.joint, fore.joint",
         ),
         (control.AttitudePD(1, 1, ["fore.joint"]), "'fore.joint', which is no wheel"),
         (control.AttitudePD(1, 1, ["upper.joint"] * 2), "actuators has 'upper.joint' twice; each must be there once"),

@@ -162,7 +162,7 @@ def test_a_ball_that_is_the_bus_bounces_off_a_wall_as_any_mass_does():
     [
         (
             {"forces": [fa.Force(name="push", link="bas")]},
-            "force 'push': link is 'bas'; the arm has arm, base; did you mean 'base'?",
+            "force 'push': link is 'bas'; did you mean 'base'? The links are arm, base",
         ),
         (
             {"forces": [fa.Force(name="push", link="base", at=0.5)]},

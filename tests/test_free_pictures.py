@@ -548,7 +548,7 @@ def test_modes_name_what_moves(call, written):
     _, out, _ = call("modes", "servicer.toml", "--free", "--at", "base.x=2", "--at", "upper.joint=0.4")
     assert "base.t" in out and "fore.joint" in out and "q = 2 0 0 1" in out
     status, _, err = call("modes", "servicer.toml", "--at", "base.vx=1")
-    assert status == 2 and "no coordinate 'base.vx'" in err
+    assert status == 2 and "unknown coordinate 'base.vx'" in err
 
 
 def test_a_summary_says_where_the_base_has_gone(call, written):

@@ -798,8 +798,8 @@ def test_a_scenario_begins_where_it_says_by_names() -> None:
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"initial": {"qd": {"base.qw": 1.0}}}, "initial.qd: no coordinate 'base.qw'; there are base.vx, "),
-    ({"initial": {"q": {"base.wx": 1.0}}}, "initial.q: no coordinate 'base.wx'; there are base.x, "),
+    ({"initial": {"qd": {"base.qw": 1.0}}}, "initial.qd: unknown coordinate 'base.qw'; did you mean 'base.vx'"),
+    ({"initial": {"q": {"base.wx": 1.0}}}, "initial.q: unknown coordinate 'base.wx'; did you mean 'base.x'"),
     ({"initial": {"qd": Q0.tolist()}}, "initial.qd has 11 numbers; it must have 10: base.vx"),
     ({"reference": {"type": "quintic", "start": [0, 0], "end": [1, 1], "duration": 1.0}},
      "reference.start has 2 numbers; it must have 1: upper.joint"),

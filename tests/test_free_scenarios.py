@@ -37,8 +37,8 @@ def test_an_attitude_is_held_while_joints_follow_a_motion():
 @pytest.mark.parametrize(
     ("controller", "says"),
     [
-        ({**PD, "type": "attitude"}, "controller.type is 'attitude'; known are attitude-pd"),
-        ({**PD, "controller": {"type": "joint-p"}}, "controller.controller.type is 'joint-p'; known are attitude-pd"),
+        ({**PD, "type": "attitude"}, "controller.type is 'attitude'; did you mean 'attitude-pd'"),
+        ({**PD, "controller": {"type": "joint-p"}}, "controller.controller.type is 'joint-p'; did you mean 'joint-pd'"),
         ({**PD, "controller": {"type": "joint-pd", "Kp": 1.0}}, "controller.controller.Kd is missing"),
         ({"type": "lqr"}, "reference is missing; the controller 'lqr' follows it"),
     ],

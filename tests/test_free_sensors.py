@@ -236,13 +236,22 @@ def test_an_accelerometer_on_a_falling_spinning_bus(tmp_path):
 @pytest.mark.parametrize(
     ("sensor", "line"),
     [
-        (fa.Gyroscope(link="bas"), "Gyroscope: unknown link 'bas'; the arm has boom, slide, base"),
+        (
+            fa.Gyroscope(link="bas"),
+            "Gyroscope: unknown link 'bas'; did you mean 'base'[?] The links are boom, slide, base",
+        ),
         (fa.Gyroscope(link="base", at=0.5), "Gyroscope: at is 0.5; the base has no stations"),
         (fa.Accelerometer(at=0.5), "Accelerometer: at is 0.5; without a link it is the arm's tip"),
         (fa.TipVelocity(link="slide", at=0.5), "TipVelocity: at is 0.5; on a telescope it must be 1, its tip"),
-        (fa.StrainGauge(link="base"), "StrainGauge: unknown link 'base'; the arm has boom, slide"),
-        (fa.Encoder(coordinate="base.vx"), "Encoder: unknown coordinate 'base.vx'; known are slide.drive, slide.hub, "),
-        (fa.Tachometer(coordinate="base.qw"), "Tachometer: unknown coordinate 'base.qw'; known are slide.drive"),
+        (fa.StrainGauge(link="base"), "StrainGauge: unknown link 'base'; the links are boom, slide"),
+        (
+            fa.Encoder(coordinate="base.vx"),
+            "Encoder: unknown coordinate 'base.vx'; the coordinates are slide.drive, slide.hub, ",
+        ),
+        (
+            fa.Tachometer(coordinate="base.qw"),
+            "Tachometer: unknown coordinate 'base.qw'; the coordinates are slide.drive",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(sensor, line):
@@ -257,7 +266,7 @@ def test_what_does_not_fit_is_refused_in_one_line(sensor, line):
 
 
 def test_a_base_that_is_not_free_has_no_gyroscope():
-    with pytest.raises(fa.DescriptionError, match=r"Gyroscope: unknown link 'base'; the arm has upper, fore$"):
+    with pytest.raises(fa.DescriptionError, match=r"Gyroscope: unknown link 'base'; the links are upper, fore$"):
         fa.Gyroscope(link="base").names(fa.load("subudhi-morris"))
 
 

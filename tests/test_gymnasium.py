@@ -452,7 +452,10 @@ MADE = {
         r"ArmEnv: sensors has a StrainGauge with a sample_time of 0\.1 s; .*",
     ),
     "dict": ({"randomise": [1.0]}, r"ArmEnv: randomise is \[1\.0\]; it must be a dict of distributions by names .*"),
-    "none": ({"randomise": {"payload.mess": [1.0]}}, r"vary: no parameter 'payload\.mess'; there are .*"),
+    "none": (
+        {"randomise": {"payload.mess": [1.0]}},
+        r"vary: unknown parameter 'payload\.mess'; did you mean 'payload\.mass'.*",
+    ),
     "impossible": (
         {"randomise": {"payload.mass": [0.0, 0.2]}},
         r"ArmEnv: randomise: it would draw what no arm has: payload\.mass is 0\.0 kg; it must be positive",

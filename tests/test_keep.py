@@ -227,10 +227,10 @@ KNOWN = ", ".join(EVERY)
 @pytest.mark.parametrize(
     ("keep", "line"),
     [
-        (["q", "speed"], f"keep has 'speed'; a result has {KNOWN}"),
-        (["time"], f"keep has 'time'; a result has {KNOWN}"),
-        (["q", 3], f"keep has 3; a result has {KNOWN}"),
-        (np.eye(2), f"keep has array([1., 0.]); a result has {KNOWN}"),
+        (["q", "speed"], f"keep has the unknown name 'speed'; a result has {KNOWN}"),
+        (["time"], f"keep has the unknown name 'time'; a result has {KNOWN}"),
+        (["q", 3], f"keep has the unknown name 3; a result has {KNOWN}"),
+        (np.eye(2), f"keep has the unknown name array([1., 0.]); a result has {KNOWN}"),
         ("q", f"keep is 'q'; it must be names among {KNOWN}"),
         (True, f"keep is True; it must be names among {KNOWN}"),
     ],
@@ -269,7 +269,9 @@ def test_a_scenario_keeps_what_its_file_says(tmp_path):
     np.testing.assert_array_equal(result.q.values, whole.q.values)
     assert list(whole.data_vars) == [*VARIABLES]
     path.write_text(FILE.format('["tips"]'))
-    with pytest.raises(fa.DescriptionError, match=r"^.*short\.toml: keep has 'tips'; a result has q, qd, "):
+    with pytest.raises(
+        fa.DescriptionError, match=r"^.*short\.toml: keep has the unknown name 'tips'; a result has q, qd, "
+    ):
         load_scenario(path)
 
 

@@ -355,7 +355,7 @@ def test_what_is_refused():
         analysis.closed_loop(model, Sampled(lambda t, q, qd: [0.0], T))
     with refused(r"loop: the controller has several rates, so it has no linear system where it is cut open .*"):
         analysis.loop(model, Sampled(Sum(Every(law, 4), law), T))
-    with refused(r"loop: input is 'motor'; the arm has bar.joint"):
+    with refused(r"loop: input is 'motor'; the inputs of the arm are bar.joint"):
         analysis.loop(model, law, input="motor")
     with refused(r"closed_loop: z has shape \(2,\); the law's memory has 0 numbers"):
         analysis.closed_loop(model, law, z=[1.0, 2.0])

@@ -220,7 +220,7 @@ def test_closed_forms_have_the_mass_of_a_lump():
         ([{"at": 0.5, "mass": -1.0}], "lumps[0].mass is -1.0 kg; it must be zero or positive"),
         (
             [{"at": 0.5, "mass": 1.0, "place": 2}],
-            "lumps[0]: unknown key 'place'; allowed are at, mass, inertia, offset",
+            "lumps[0]: unknown key 'place'; allowed keys are at, mass, inertia, offset",
         ),
         ([{"at": 0.5, "mass": 1.0}] * 51, "lumps has 51 lumps; a link has at most 50"),
     ],

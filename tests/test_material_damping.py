@@ -220,7 +220,7 @@ def test_closed_forms_have_tau():
         ({"tau": "a"}, "tau is 'a'; it must be a number in s"),
         ({"loss_factor": -0.1}, "loss_factor is -0.1; it must be zero or positive"),
         ({"rayleigh": {"mass": -1.0}}, "rayleigh.mass is -1.0 1/s; it must be zero or positive"),
-        ({"rayleigh": {"alpha": 1.0}}, "rayleigh: unknown key 'alpha'; allowed are mass, stiffness"),
+        ({"rayleigh": {"alpha": 1.0}}, "rayleigh: unknown key 'alpha'; allowed keys are mass, stiffness"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

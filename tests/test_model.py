@@ -319,7 +319,7 @@ def test_batches_that_do_not_fit(model):
 
 
 def test_an_unknown_quantity(model):
-    with refused(rf"unknown quantity 'inertia'; known are {', '.join(QUANTITIES)}"):
+    with refused(rf"unknown quantity 'inertia'; known quantities are {', '.join(QUANTITIES)}"):
         model.function("inertia")
 
 

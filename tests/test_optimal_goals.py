@@ -247,7 +247,10 @@ def test_a_scenario_ends_with_the_tip_at_a_place(tmp_path):
     ("end", "message"),
     [
         ("{ tip = [0.2, 1.4] }", "reference.end.tip has 2 entries; it must have three"),
-        ("{ place = [0.2, 1.4, 0.0] }", "end has the unknown key 'place'; allowed are tip, direction, rotation, frame"),
+        (
+            "{ place = [0.2, 1.4, 0.0] }",
+            "end has the unknown key 'place'; allowed keys are tip, direction, rotation, frame",
+        ),
     ],
 )
 def test_a_scenario_with_a_wrong_goal_is_refused(tmp_path, end, message):
@@ -282,7 +285,7 @@ def test_a_scenario_with_a_wrong_goal_is_refused(tmp_path, end, message):
         ({"tip": [1, 0, 0], "frame": "tip"}, "end.frame is 'tip'; it must be world or base"),
         (
             {"tip": [1, 0, 0], "speed": 1},
-            "end has the unknown key 'speed'; allowed are tip, direction, rotation, frame",
+            "end has the unknown key 'speed'; allowed keys are tip, direction, rotation, frame",
         ),
     ],
 )

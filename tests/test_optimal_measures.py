@@ -310,7 +310,10 @@ def test_a_moment_is_kept_within_its_limit():
         ),
         ({"obstacles": [{"center": [1, 1, "a"], "radius": 1.0}]}, r"obstacles\[0\].center\[2\] is 'a'; it must be a"),
         ({"obstacles": [{"normal": [1, 1, 1]}]}, r"obstacles\[0\].normal is .*; it must be a unit vector"),
-        ({"obstacles": [{"normal": [0, 0, 1], "size": 1}]}, r"obstacles\[0\]: unknown key 'size'; allowed are point"),
+        (
+            {"obstacles": [{"normal": [0, 0, 1], "size": 1}]},
+            r"obstacles\[0\]: unknown key 'size'; allowed keys are point",
+        ),
         ({"obstacles": [{**FLOOR, "links": []}]}, r"obstacles\[0\].links is \[\]; it must be a list of links' names"),
         ({"obstacles": [{**FLOOR, "links": 3}]}, r"obstacles\[0\].links is 3; it must be a list of links' names"),
         ({"obstacles": [{**FLOOR, "links": ["hand"]}]}, r"obstacles\[0\].links has 'hand'; it must be upper or fore"),

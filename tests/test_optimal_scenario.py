@@ -192,7 +192,10 @@ def test_under_gravity_the_run_starts_sagging(file, tmp_path):
 
 
 WRONG = [
-    ("limits = { torqe = 1.0 }", "reference.limits: unknown key 'torqe'; allowed are torque, torque_rate, joint_range"),
+    (
+        "limits = { torqe = 1.0 }",
+        "reference.limits: unknown key 'torqe'; did you mean 'torque'",
+    ),
     ("limits = { torque = -1 }", "reference.limits.torque is -1; it must be one positive number, or one each"),
     ("limits = { torque = 'much' }", "reference.limits.torque is not an array of numbers"),
     ("limits = { torque = [1.0, 2.0] }", "reference.limits.torque has 2 entries; it must have 1, or one"),
@@ -225,10 +228,13 @@ WRONG = [
     ("plants = [{}]", "reference.plants[0] is {}; it must be a table of numbers by their paths"),
     ("plants = [{ 'cart.mass' = 'x' }]", "reference.plants[0].cart.mass is 'x'; it must be a number"),
     ("plants = [{ a.b.c.d = 1 }]", "reference.plants[0].a.b.c is {'d': 1}; it must be a number"),
-    ("plants = [{ cart.mas = 1 }]", "reference.plants[0]: no parameter 'cart.mas'; there are"),
+    ("plants = [{ cart.mas = 1 }]", "reference.plants[0]: unknown parameter 'cart.mas'; did you mean"),
     ("plants = [{ cart.mass = 1 }, { cart.mass = -1 }]", "reference.plants[1]: cart.mass is -1.0 kg; it must be"),
-    ("shaper = { kind = 'zv' }", "reference: unknown key 'shaper'; allowed are start, end, limits, objective"),
-    ("tolerence = 1e-3", "reference: unknown key 'tolerence'; allowed are start, end, limits, objective, duration"),
+    ("shaper = { kind = 'zv' }", "reference: unknown key 'shaper'; allowed keys are start, end, limits, objective"),
+    (
+        "tolerence = 1e-3",
+        "reference: unknown key 'tolerence'; did you mean 'tolerance'?",
+    ),
 ]
 
 

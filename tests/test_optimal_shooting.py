@@ -769,7 +769,7 @@ def weighing():
     [
         ({"plants": 3}, "plants is 3; it must be a list"),
         ({"plants": [3]}, r"plants\[0\] is 3; it must be"),
-        ({"plants": [{"payload.weight": 1.0}]}, r"plants\[0\]: .*no parameter 'payload.weight'"),
+        ({"plants": [{"payload.weight": 1.0}]}, r"plants\[0\]: .*unknown parameter 'payload.weight'"),
         ({"plants": [{"payload.mass": -1.0}]}, r"plants\[0\]: "),
         ({"plants": [fa.Model(turning(8.0, 2))]}, r"plants\[0\] has other coordinates or inputs than arm 'hub'"),
         ({"through": "there"}, "through is 'there'; it must be a list"),

@@ -188,7 +188,7 @@ def test_runs_of_an_ensemble_have_their_own(model):
     many = fa.simulate_many(model, 0.3, w=different, **options)
     for i, w in enumerate(different):
         np.testing.assert_allclose(many.q[i], fa.simulate(model, 0.3, w=w, **options).q, atol=1e-12)
-    with pytest.raises(fa.DescriptionError, match=r"^w\[1\]: w: no exogenous input 'pull'"):
+    with pytest.raises(fa.DescriptionError, match=r"^w\[1\]: w: unknown exogenous input 'pull'"):
         fa.simulate_many(model, 0.3, w=[None, {"pull": 1.0}], **options)
     with pytest.raises(fa.DescriptionError, match="different numbers of runs: runs 2, w 3"):
         fa.simulate_many(model, 0.3, w=[None, None, None], runs=2, **options)
@@ -309,7 +309,10 @@ def test_a_scenario_says_them_by_name(tmp_path):
         ({"push.fy": True}, "Scenario: outside.push.fy is True; it must be a number"),
         ({"push": {}}, "Scenario: outside.push is an empty table; it must have what is given, or not be there"),
         ({"push": {"fy": 1.0}, "push.fy": 2.0}, "Scenario: outside.push.fy is given twice"),
-        ({"push": {"type": "tabel"}}, "Scenario: outside.push.type is 'tabel'; it must be 'constant', 'piecewise', "),
+        (
+            {"push": {"type": "tabel"}},
+            "Scenario: outside.push.type is 'tabel'; did you mean 'table'? It must be 'constant', 'piecewise', ",
+        ),
         ({"base": {"type": "base-motion", "times": [0, 1]}}, "Scenario: outside.base.positions is missing, and so is "),
         ({"push": {"type": "table", "times": [0, 1], "values": [[1]]}}, "Scenario: outside.push.times has 2 numbers "),
         ({"push": [1.0, 2.0]}, "outside: w['push'] has shape (2,); it must have 3 numbers: push.fx, push.fy, push.fz"),
@@ -323,8 +326,8 @@ def test_a_scenario_says_them_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("w", "line"),
     [
-        ({"pusch.fx": 1.0}, "w: no exogenous input 'pusch.fx'; the arm has 15 numbers: push.fx, "),
-        ({3: 1.0}, "w: no exogenous input 3; the arm has 15 numbers: "),
+        ({"pusch.fx": 1.0}, "w: unknown exogenous input 'pusch.fx'; did you mean 'push.fx'"),
+        ({3: 1.0}, "w: unknown exogenous input 3; the arm has 15 numbers: "),
         ({"push": 1.0}, "w['push'] has shape (); it must have 3 numbers: push.fx, push.fy, push.fz"),
         ({"push": [1, 1, 1], "push.fx": 1.0}, "w: push.fx is given twice, by 'push' and by 'push.fx'"),
         ([1.0, 2.0], "w has shape (2,); it must have 15 numbers: "),
@@ -397,9 +400,9 @@ def test_a_function_that_fails_says_when(model):
         ({"at": 2.0}, "force 'push': at is 2.0; it must be from 0 to 1"),
         ({"name": "a b"}, "force 'a b': name is 'a b'; it must have no dots and no spaces"),
         ({"name": "payload"}, "force 'payload': name is taken; links, forces and contacts need names of their own"),
-        ({"link": "other"}, "force 'push': link is 'other'; the arm has beam"),
+        ({"link": "other"}, "force 'push': link is 'other'; the links are beam"),
         ({"kind": "torque"}, "force 'push': kind is 'torque'; it must be 'force', 'moment', 'wrench' or 'drive'"),
-        ({"much": 1.0}, "force 'push': unknown key 'much'; allowed are name, link, at, axes, kind"),
+        ({"much": 1.0}, "force 'push': unknown key 'much'; allowed keys are name, link, at, axes, kind"),
     ],
 )
 def test_bad_forces_are_refused_in_one_line(fields, line):

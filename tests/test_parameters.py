@@ -474,8 +474,8 @@ def test_what_a_parameter_says(model):
 
 
 UNKNOWN = {
-    "vary: no parameter 'nothing*'; there are L_1 (upper.length), m_1 (upper.mass)": ["nothing*"],
-    "vary: no parameter ''; there are": [""],
+    "vary: unknown parameter 'nothing*'; the parameters are L_1 (upper.length), m_1 (upper.mass)": ["nothing*"],
+    "vary: unknown parameter ''; the parameters are": [""],
     "vary is 'payload.mass'; it must be a list of names": "payload.mass",
     "vary: 3 is no text": [3],
     "vary: upper.curvature.1.1 cannot vary: it belongs to the mode shapes": ["upper.curvature.1.1"],

@@ -129,13 +129,13 @@ def test_what_is_put_around_a_controller():
     [
         (
             changed(type="pid"),
-            r"controller\.type is 'pid'; known are attitude-pd, cascaded, .*joint-pd",
+            r"controller\.type is 'pid'; known types are attitude-pd, cascaded, .*joint-pd",
         ),
         (CLOSED | {"controller": {"Kp": 1.0}}, r"controller\.type is missing"),
         (CLOSED | {"controller": 3}, r"controller is 3; it must be a table"),
-        (changed(kp=1.0), r"controller\.kp is unknown; allowed are Kp, Kd, gravity"),
+        (changed(kp=1.0), r"controller\.kp is unknown; allowed keys are Kp, Kd, gravity"),
         (changed(delay=0.1), r"controller\.delay is unknown"),
-        (changed(integral={"Ki": 1.0, "x": 2}), r"controller\.integral\.x is unknown; allowed are Ki, limit"),
+        (changed(integral={"Ki": 1.0, "x": 2}), r"controller\.integral\.x is unknown; allowed keys are Ki, limit"),
         (changed(integral=1.0), r"controller\.integral is 1\.0; it must be a table"),
         (changed(integral={}), r"controller\.integral\.Ki is missing"),
         (

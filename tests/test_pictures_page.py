@@ -160,7 +160,7 @@ def test_what_a_page_does_not_hold_is_refused(data, message):
 
 @pytest.mark.parametrize("name", ["none.js", "../page.py", "", "/etc/passwd"])
 def test_scripts_are_assets(name):
-    with pytest.raises(DescriptionError, match=r"^page: there is no asset .*; there are LICENSES.txt, .*data.js, "):
+    with pytest.raises(DescriptionError, match=r"^page: unknown asset .*; known assets are LICENSES.txt, .*data.js, "):
         page("An arm", {}, [name])
 
 

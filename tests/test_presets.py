@@ -81,15 +81,17 @@ joint = { type = "revolute", preset = "planetary-gear-25", drive = { friction = 
     assert found == fa.Revolute(preset="planetary-gear-25", drive={"friction": {"coulomb": 0.2}})
     assert (found.gear_ratio, found.drive.friction.coulomb) == (25.0, 0.2)
     file.write_text(file.read_text().replace("planetary-gear-25", "planetary-gear"))
-    with pytest.raises(DescriptionError, match=r"link 'l': joint.preset is 'planetary-gear'; known are .*did you mean"):
+    with pytest.raises(
+        DescriptionError, match=r"link 'l': joint.preset is 'planetary-gear'; did you mean .* Known presets are "
+    ):
         fa.load(file)
 
 
 @pytest.mark.parametrize("name", ["harmonic", 3, [1]])
 def test_unknown_presets_are_named(name):
-    with pytest.raises(DescriptionError, match=r"preset is .*; known are harmonic-drive-14-100, "):
+    with pytest.raises(DescriptionError, match=r"unknown preset .*; known presets are harmonic-drive-14-100, "):
         fa.Revolute(preset=name)
-    with pytest.raises(DescriptionError, match=r"preset is .*; known are harmonic-drive-14-100, "):
+    with pytest.raises(DescriptionError, match=r"unknown preset .*; known presets are harmonic-drive-14-100, "):
         fa.drives.preset(name)
 
 

@@ -306,9 +306,11 @@ def test_a_file_may_not_be_endless(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("call", [problem, lambda name: score(name, "x.csv")])
 def test_names_that_none_has(call):
-    with pytest.raises(fa.DescriptionError, match=r"unknown problem 'rigid-chain-4'; there are .*did you mean"):
+    with pytest.raises(
+        fa.DescriptionError, match=r"unknown problem 'rigid-chain-4'; did you mean .* Known problems are "
+    ):
         call("rigid-chain-4")
-    with pytest.raises(fa.DescriptionError, match="unknown problem 3; there are canadarm-slew"):
+    with pytest.raises(fa.DescriptionError, match="unknown problem 3; known problems are canadarm-slew"):
         call(3)
     with pytest.raises(fa.DescriptionError, match="score: 3 is neither the name of a problem nor a path"):
         score(CHAIN, 3)

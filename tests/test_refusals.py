@@ -194,9 +194,9 @@ def test_a_key_that_is_none(cls, key):
 @pytest.mark.parametrize("key", ["cls", "self"])
 def test_a_key_of_a_file_that_python_uses_itself(key, tmp_path):
     (tmp_path / "arm.toml").write_text(f"{key} = 1\nname = 'x'\nlinks = [{{name = 'a', body = {{}}}}]")
-    assert f"arm.toml: unknown key '{key}'; allowed are name, " in message(fa.load, tmp_path / "arm.toml")
+    assert f"arm.toml: unknown key '{key}'; allowed keys are name, " in message(fa.load, tmp_path / "arm.toml")
     (tmp_path / "run.toml").write_text(f"{key} = 1\nname = 'x'\narm = 'canadarm'\nuntil = 1.0")
-    assert f"run.toml: unknown key '{key}'; allowed are name, " in message(fa.load_scenario, tmp_path / "run.toml")
+    assert f"run.toml: unknown key '{key}'; allowed keys are name, " in message(fa.load_scenario, tmp_path / "run.toml")
     assert f"link 'a': unknown key '{key}'" in message(fa.Arm, name="x", links=[{**LINK, key: 1}])
     assert f"unknown key '{key}'" in message(fa.Rigid(length=1, mass=1).replace, **{key: 1})
 
@@ -382,20 +382,22 @@ def test_a_function_that_is_too_large(function):
 @pytest.mark.parametrize("given", [["joint-pd"], {"a": 1}, {"joint-pd"}, 1, 10**5000], ids=lambda x: type(x).__name__)
 def test_a_controller_of_an_impossible_type(given):
     line = message(Scenario, **FOLLOWING, controller={"type": given, "Kp": 1.0, "Kd": 1.0})
-    assert line == f"Scenario: controller.type is {shown(given)}; known are {', '.join(kinds())}"
+    assert line == f"Scenario: controller.type is {shown(given)}; known types are {', '.join(kinds())}"
 
 
 @pytest.mark.parametrize("key", ["\x1b[31mred", "a\nb", "x" * 5000, 1, None])
 def test_a_name_that_a_terminal_must_not_get(key):
     law = {"type": "joint-pd", "Kp": 1.0, "Kd": 1.0}
-    assert f"controller.{shown(key)} is unknown; allowed are " in message(
+    assert f"controller.{shown(key)} is unknown; allowed keys are " in message(
         Scenario, **FOLLOWING, controller={**law, key: 1}
     )
     if isinstance(key, str):
         wrong = {key: None}
         assert f"initial.q.{shown(key)} is None; it must be a number" in message(Scenario, **RUN, initial={"q": wrong})
         check = Scenario(**RUN, initial={"q": {key: 1.0}}).check
-        assert f"initial.q: no coordinate {shown(key)}; there are " in message(check, fa.load("subudhi-morris"))
+        assert f"initial.q: unknown coordinate {shown(key)}; the coordinates are " in message(
+            check, fa.load("subudhi-morris")
+        )
 
 
 @pytest.mark.parametrize("key", ["cls", "self", "\x1b"])
@@ -441,7 +443,7 @@ def test_a_name_of_no_file(load, name):
 
 TOML = {
     "digits": (b"a = " + b"1" * 5000, "an integer has too many digits; at most 4300 are allowed"),
-    "hexadecimal": (b"a = 0x" + b"f" * 5000, "unknown key 'a'; allowed are name, "),
+    "hexadecimal": (b"a = 0x" + b"f" * 5000, "unknown key 'a'; allowed keys are name, "),
     "dotted": (b"a." * 100_000 + b"b = 1", "not a TOML file: nested too deep"),
     "dotted, spaced": (b"a \t. " * 10_000 + b"b = 1", "not a TOML file: nested too deep"),
     "dotted, quoted": (b'\'a b\'."c\\"d".e.' * 10_000 + b"b = 1", "not a TOML file: nested too deep"),
@@ -532,9 +534,9 @@ def test_a_number_of_shapes(name):
 RIGID_TWO = fa.load("rigid-two-link")
 TWO, SYMBOLS, ZERO = Model(RIGID_TWO), fa.equations(RIGID_TWO), np.zeros(2)
 ENCODERS = [fa.Encoder(coordinate="upper.joint")]
-PART = f"no part {{}}; there are {', '.join(PARTS)}"
+PART = f"unknown part {{}}; known parts are {', '.join(PARTS)}"
 PARTS_LIST = f"parts is {{}}; it must be a list of parts, out of {', '.join(PARTS)}"
-QUANTITY = f"unknown quantity {{}}; known are {', '.join(QUANTITIES)}"
+QUANTITY = f"unknown quantity {{}}; known quantities are {', '.join(QUANTITIES)}"
 QUINTIC = fa.Quintic([0.0], [0.1], 1.0)
 NAMES = "a list of names of parameters"
 BASIS, MASS = FAMILIES["clamped-free"]().basis(2), FAMILIES["clamped-mass"](mass_ratio=1.0)
@@ -591,7 +593,7 @@ CALLS = [
     (lambda: SYMBOLS.elements(""), PART.format("''")),
     (lambda: SYMBOLS.derive(["M"]), PART.format("['M']")),
     (lambda: SYMBOLS.forms({}), PART.format("{}")),
-    (lambda: SYMBOLS.forms("tips"), PART.format("'tips'") + "; did you mean 'tip'?"),
+    (lambda: SYMBOLS.forms("tips"), PART.format("'tips'").replace("known parts", "did you mean 'tip'? Known parts")),
     (lambda: SYMBOLS.explicit(0), "expression is 0; it must be a SymPy expression or matrix"),
     (lambda: SYMBOLS.rate({}), "expression is {}; it must be a SymPy expression or matrix"),
     (lambda: SYMBOLS.length_of([]), "function is []; it must be one of the equations' functions"),

@@ -185,8 +185,12 @@ def test_numbers_stay_numbers():
             r"the equations are not linear in EI_2, k_2_1_1: they have EI_2 k_2_1_1",
         ),
         ("lin-lewis-rfr", ("phi_2_1",), r"the equations are not linear in phi_2_1: they have .*"),
-        ("two links", ("mass",), r"no parameter 'mass'; there are m_1 \(upper\.mass\), L_1 \(upper\.length\), .*"),
-        ("two links", ("m_1", "n_*"), r"no parameter 'n_\*'; there are .*"),
+        (
+            "two links",
+            ("mass",),
+            r"unknown parameter 'mass'; the parameters are m_1 \(upper\.mass\), L_1 \(upper\.length\), .*",
+        ),
+        ("two links", ("m_1", "n_*"), r"unknown parameter 'n_\*'; the parameters are .*"),
     ],
 )
 def test_what_is_not_linear_is_refused(name, chosen, why):

@@ -67,7 +67,7 @@ def test_sources_and_licences_lie_beside_them():
 
 @pytest.mark.parametrize("name", ["bench", "", None, 3])
 def test_other_records_are_refused(name):
-    match = r"\Aunknown record .*; there are two-inertia-bench, flexible-link-rig\Z"
+    match = r"\Aunknown record .*; known records are two-inertia-bench, flexible-link-rig\Z"
     with pytest.raises(fa.DescriptionError, match=match):
         fa.measured(name)
 

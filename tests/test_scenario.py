@@ -252,7 +252,10 @@ JOINTS = "upper.joint, fore.joint"
 JERK = "[reference]\ntype = 'minimum-jerk'\npoints = [[0, 0], [1, 1]]\n"
 
 WRONG = [
-    (HEAD + "speed = 1", "unknown key 'speed'; allowed are name, description, arm, until, samples, input, reference"),
+    (
+        HEAD + "speed = 1",
+        "unknown key 'speed'; allowed keys are name, description, arm, until, samples, input, reference",
+    ),
     (
         HEAD + '[input]\ntype = "bang"',
         "input.type is 'bang'; it must be 'constant', 'bang-bang', 'piecewise', 'table',",
@@ -263,7 +266,7 @@ WRONG = [
     (HEAD + BANG + "amplitude = [1, 2]", "input.duration is missing"),
     (
         HEAD + BANG + "amplitude = [1, 2]\nduration = 1\nstep = 1",
-        "input: unknown key 'step'; allowed are amplitude, dura",
+        "input: unknown key 'step'; allowed keys are amplitude, dura",
     ),
     (HEAD + BANG + "amplitude = [1]\nduration = 1", f"input.amplitude has 1 number; it must have 2: {JOINTS}"),
     (HEAD + BANG + "amplitude = []\nduration = 1", "input.amplitude is empty; it must have at least one number"),
@@ -309,7 +312,10 @@ WRONG = [
     (HEAD + QUINTIC.replace("0.08", "0"), "reference.duration is 0.0 s; it must be positive"),
     (HEAD + QUINTIC + "shaper = { modes = 2 }", "reference.shaper.kind is missing"),
     (HEAD + QUINTIC + "shaper = { kind = 'zdv' }", "reference.shaper.kind is 'zdv'; it must be 'zv', 'zvd' or 'ei'"),
-    (HEAD + QUINTIC + "shaper = { kind = 'zv', mode = 2 }", "reference.shaper: unknown key 'mode'; allowed are kind,"),
+    (
+        HEAD + QUINTIC + "shaper = { kind = 'zv', mode = 2 }",
+        "reference.shaper: unknown key 'mode'; allowed keys are kind,",
+    ),
     (
         HEAD + QUINTIC + "shaper = { kind = 'zv', modes = 0 }",
         "reference.shaper.modes is 0; it must be an integer from 1",
@@ -329,7 +335,7 @@ WRONG = [
     ),
     (
         HEAD + QUINTIC + "shaper = { kind = 'zv', at = { knee.joint = 1 } }",
-        f"reference.shaper.at: no coordinate 'knee.joint'; there are {COORDINATES}",
+        f"reference.shaper.at: unknown coordinate 'knee.joint'; the coordinates are {COORDINATES}",
     ),
     (HEAD + JERK + "times = [0, 1, 2]", "reference.times has 3 numbers and points has 2 rows; they must be as many"),
     (HEAD + JERK + "times = [1, 1]", "reference.times[1] is 1.0 s after 1.0 s; times must increase"),
@@ -348,7 +354,7 @@ WRONG = [
     (HEAD + "[input]\ntype = 'prescribed-motion'", "reference is missing; the input 'prescribed-motion' follows it"),
     (
         HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1, 1]\nperiods = [1, 1]\nphase = 1",
-        "reference: unknown key 'phase'; allowed are",
+        "reference: unknown key 'phase'; allowed keys are",
     ),
     (HEAD + '[solver]\nmethod = "euler"', "solver.method is 'euler'; it must be one of auto, "),
     (HEAD + '[solver]\nmethod = "rk4"', "solver.step is missing; method 'rk4' needs one"),
@@ -361,10 +367,13 @@ WRONG = [
         "solver.spectral_radius is 2.0; it must be from",
     ),
     (HEAD + "[solver]\nrtol = 0", "solver.rtol is 0.0; it must be positive"),
-    (HEAD + "[solver]\ntolerance = 0", "solver: unknown key 'tolerance'; allowed are method, rtol, atol, step"),
+    (HEAD + "[solver]\ntolerance = 0", "solver: unknown key 'tolerance'; allowed keys are method, rtol, atol, step"),
     (HEAD + "[initial]\nq = [1]", f"initial.q has 1 number; it must have 6: {COORDINATES}"),
     (HEAD + "[initial]\nqd = [0, 0, 0, 0, 0, nan]", "initial.qd[5] is nan; it must be finite"),
-    (HEAD + '[initial]\nq = { "upper.knee" = 1 }', f"initial.q: no coordinate 'upper.knee'; there are {COORDINATES}"),
+    (
+        HEAD + '[initial]\nq = { "upper.knee" = 1 }',
+        f"initial.q: unknown coordinate 'upper.knee'; the coordinates are {COORDINATES}",
+    ),
     (HEAD + "[initial]\nq.upper.joint = nan", "initial.q.upper.joint is nan; it must be finite"),
     (HEAD + '[initial]\nq = "rest"', "initial.q is 'rest'; it must be a list of numbers"),
     (HEAD.replace("11", "0"), "samples is 0; it must be an integer from 2 to"),
@@ -374,7 +383,7 @@ WRONG = [
     (HEAD.replace("0.1", "0"), "until is 0.0 s; it must be positive"),
     (HEAD.replace("0.1", "-1"), "until is -1.0 s; it must be positive"),
     (HEAD.replace("0.1", "inf"), "until is inf s; it must be finite"),
-    (HEAD.replace('"subudhi-morris"', '"canada"'), "arm: unknown arm 'canada'; bundled are "),
+    (HEAD.replace('"subudhi-morris"', '"canada"'), "arm: unknown arm 'canada'; did you mean 'canadarm'? Give "),
     (HEAD.replace('"subudhi-morris"', "3"), "arm is 3; it must be a name, a path or an Arm"),
     ('name = "x"\narm = "canadarm"', "until is missing"),
     (ARM, "this is an arm; a scenario names one by its key 'arm'"),
@@ -417,7 +426,7 @@ def test_an_arm_that_is_wrong_or_missing_is_named_too(file, tmp_path):
 
 
 def test_unknown_and_missing_scenarios(tmp_path):
-    with pytest.raises(fa.DescriptionError, match=r"unknown scenario 'slew'; bundled are .*canadarm"):
+    with pytest.raises(fa.DescriptionError, match=r"unknown scenario 'slew'; give .* bundled scenario: .*canadarm"):
         fa.load_scenario("slew")
     with pytest.raises(fa.DescriptionError, match="cannot be read: No such file"):
         fa.load_scenario(tmp_path / "slew.toml")

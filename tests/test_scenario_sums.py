@@ -98,13 +98,16 @@ def test_only_what_follows_a_reference_needs_one():
         ),
         (linear([[1.0]], sensors=3), r"controller\.sensors is 3; it must be a list of tables of sensors"),
         (linear([[1.0]], sensors=[3]), r"controller\.sensors\[0\] is 3; it must be a table with a type"),
-        (linear([[1.0]], sensors=[{}]), r"controller\.sensors\[0\]\.type is missing; known are encoder, "),
+        (linear([[1.0]], sensors=[{}]), r"controller\.sensors\[0\]\.type is missing; known types are encoder, "),
         (linear([[1.0]], sensors=[{"type": "encodr"}]), r"sensors\[0\]\.type is 'encodr'; .* did you mean 'encoder'\?"),
         (linear([[1.0]], sensors=[{"type": "encoder"}]), r"sensors\[0\] is no encoder: Encoder: coordinate is missing"),
         ({"type": "sum"}, r"controller\.terms is missing"),
         ({"type": "sum", "terms": PD}, r"controller\.terms is .*; it must be a list of tables"),
         ({"type": "sum", "terms": [PD, 3]}, r"controller\.terms\[1\] is 3; it must be a table such as"),
-        ({"type": "sum", "terms": [PD, {**PD, "x": 1}]}, r"controller\.terms\[1\]\.x is unknown; allowed are Kp, Kd"),
+        (
+            {"type": "sum", "terms": [PD, {**PD, "x": 1}]},
+            r"controller\.terms\[1\]\.x is unknown; allowed keys are Kp, Kd",
+        ),
         (
             {"type": "sum", "terms": [{"type": "prescribed-motion"}]},
             r"controller\.terms\[0\]\.type is 'prescribed-motion'",
@@ -113,7 +116,7 @@ def test_only_what_follows_a_reference_needs_one():
             {"type": "sum", "terms": [{"type": "constant"}]},
             r"controller\.terms\[0\] is no constant: .*values is missing",
         ),
-        ({"type": "law"}, r"controller\.type is 'law'; known are attitude-pd, "),
+        ({"type": "law"}, r"controller\.type is 'law'; known types are attitude-pd, "),
     ],
 )
 def test_a_wrong_table_is_one_line(table, line):

@@ -231,7 +231,7 @@ WRONG = [
     ({"x": [0, 0, 0.5, 0.7, 1]}, "sections.x[1] is 0.0; stations must rise"),
     ({"GJ": [1.0]}, "sections.GJ has 1 numbers; it must have 5, one for each station"),
     ({"EI": {"y": [1.0, 2.0]}}, "sections.EI.y has 2 numbers; it must have 5"),
-    ({"EI": {"x": [1.0, 2.0]}}, "sections.EI has the unknown key 'x'; allowed are y, z"),
+    ({"EI": {"x": [1.0, 2.0]}}, "sections.EI has the unknown key 'x'; allowed keys are y, z"),
     ({"EI": [1.0, 2.0, -1.0, 1.0, 1.0]}, "sections.EI[2] is -1.0 N m^2; it must be positive"),
 ]
 

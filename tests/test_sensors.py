@@ -371,8 +371,8 @@ KNOWN = "upper.drive, upper.hub, upper.joint, upper.y1, upper.y2, upper.y3, uppe
         (lambda: TipPosition(name="1a"), "TipPosition: name is '1a'; it must be letters, digits and underscores"),
         (
             lambda: TipPosition(axis="x"),
-            "TipPosition: unknown key 'axis'; allowed are axes, sample_time, resolution, noise, name, link, at; "
-            r"did you mean 'axes'\?",
+            r"TipPosition: unknown key 'axis'; did you mean 'axes'\? "
+            "Allowed keys are axes, sample_time, resolution, noise, name, link, at",
         ),
     ],
 )
@@ -384,10 +384,13 @@ def test_a_description_that_cannot_be(make, message):
 @pytest.mark.parametrize(
     ("sensors", "message"),
     [
-        ([Encoder(coordinate="upper")], f"Encoder: unknown coordinate 'upper'; known are {KNOWN}"),
-        ([Tachometer(coordinate="upper.motor")], f"Tachometer: unknown coordinate 'upper.motor'; known are {KNOWN}"),
-        ([StrainGauge(link="arm")], "StrainGauge: unknown link 'arm'; the arm has upper"),
-        ([TipDeflection(link="arm")], "TipDeflection: unknown link 'arm'; the arm has upper"),
+        ([Encoder(coordinate="upper")], f"Encoder: unknown coordinate 'upper'; the coordinates are {KNOWN}"),
+        (
+            [Tachometer(coordinate="upper.motor")],
+            f"Tachometer: unknown coordinate 'upper.motor'; the coordinates are {KNOWN}",
+        ),
+        ([StrainGauge(link="arm")], "StrainGauge: unknown link 'arm'; the links are upper"),
+        ([TipDeflection(link="arm")], "TipDeflection: unknown link 'arm'; the links are upper"),
         ([SENSORS[0], SENSORS[0]], "outputs: two signals are called 'upper_drive'; give one of the sensors a name"),
         ([], r"outputs is \[\]; it must be a list of sensors"),
         ([1], "outputs: 1 is no sensor"),
@@ -527,7 +530,7 @@ def test_what_is_no_arm_is_refused(arm):
 def test_a_coordinate_that_the_arm_has_not_has_no_unit(name):
     with pytest.raises(fa.DescriptionError, match="coordinate_unit: unknown coordinate") as caught:
         coordinate_unit(beam().arm, name)
-    assert str(caught.value).endswith(f"; known are {KNOWN}")
+    assert str(caught.value).endswith(f"; the coordinates are {KNOWN}")
 
 
 @pytest.mark.parametrize("distance", [None, 2e-3])

@@ -218,7 +218,7 @@ def test_a_family_has_a_name(name):
 
 
 def test_a_rod_does_not_bend():
-    with pytest.raises(DescriptionError, match="shapes 'fixed-free': unknown; allowed are 'clamped-free'"):
+    with pytest.raises(DescriptionError, match="unknown shapes 'fixed-free'; known families are 'clamped-free'"):
         shapes.family("fixed-free")
 
 

@@ -42,7 +42,7 @@ def test_runs_build_the_model_of_an_arm():
 def test_links_are_found_by_their_names():
     arm = fa.load("canadarm")
     assert [arm[link.name] for link in arm.links] == list(arm.links)
-    with refused("arm 'canadarm' has no link 'uper'; its links are upper, fore, hand; did you mean 'upper'[?]"):
+    with refused("arm 'canadarm' has no link 'uper'; did you mean 'upper'[?] Its links are upper, fore, hand"):
         arm["uper"]
     with refused("arm 'canadarm' has no link 0; its links are upper, fore, hand"):
         arm[0]

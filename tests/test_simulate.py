@@ -732,7 +732,7 @@ WRONG = [
     ({"samples": 1}, "samples is 1; it must be a whole number, at least 2"),
     ({"samples": 10.5}, "samples is 10.5; it must be a whole number, at least 2"),
     ({"samples": float("nan")}, "samples is nan; it must be finite"),
-    ({"method": "euler"}, "unknown method 'euler'; allowed are auto, rk45, dop853"),
+    ({"method": "euler"}, "unknown method 'euler'; known methods are auto, rk45, dop853"),
     ({"rtol": 0}, "rtol is 0.0; it must be positive"),
     ({"atol": -1e-9}, "atol is -1e-09; it must be positive"),
     ({"method": "rk4"}, "step is None; rk4 needs a positive step"),

@@ -246,7 +246,7 @@ def test_modes_that_follow_many_numbers_keep_them():
 
 WRONG = [
     ({"shear": -1.0}, "shear is -1.0 N; it must be positive"),
-    ({"shear": {"x": 1.0}}, "shear has the unknown key 'x'; allowed are y, z"),
+    ({"shear": {"x": 1.0}}, "shear has the unknown key 'x'; allowed keys are y, z"),
     ({"shear_coefficient": 0.8}, "material is missing; shear_coefficient needs material and section, or give shear"),
     ({"shear": 1.0, "shear_coefficient": 0.8}, "shear_coefficient is given beside shear; give one of them"),
     ({"rotary_inertia": True}, "rotary_inertia is true; without material and section it must be given in kg m"),

@@ -177,7 +177,7 @@ def test_a_force_on_a_free_base():
     whole_account(model, q, qd, vector(model, "state_rate", q, qd, u, w))
     for bad, said in (
         (arm.replace, "force 'pull': at is 0.5; the base has no stations: leave it out"),
-        (arm.replace(base=None).replace, "force 'pull': link is 'base'; the arm has "),
+        (arm.replace(base=None).replace, "force 'pull': link is 'base'; the links are "),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
             bad(forces=[fa.Force(name="pull", link="base", at=0.5)])
@@ -711,8 +711,12 @@ def test_a_file_gives_what_the_classes_do(tmp_path):
 
 
 WRONG_TREES = [
-    ([link("a", "b")], {}, "link 'a': parent is 'b'; it must be 'base' or one of a"),
-    ([link("upper"), link("b", "uper")], {}, "parent is 'uper'; it must be 'base' or one of upper, b; did you mean"),
+    ([link("a", "b")], {}, "link 'a': parent is 'b'; it must be one of base, a"),
+    (
+        [link("upper"), link("b", "uper")],
+        {},
+        "parent is 'uper'; did you mean 'upper'? It must be one of base, upper, b",
+    ),
     ([link("a", "a")], {}, "link 'a': parent leads in a circle: 'a' on 'a'"),
     ([link("a"), link("b", "c"), link("c", "b")], {}, "link 'b': parent leads in a circle: 'b' on 'c' on 'b'"),
     ([link("a", at=0.5)], {}, "link 'a': at is given; the base has no stations: give a placement"),
@@ -753,7 +757,7 @@ def test_a_telescope_carries_at_its_tip_alone():
     [
         ({"at": 1.5}, "at is 1.5; it must be from 0 to 1, or a pose in the base frame of the link"),
         ({"at": "tip"}, "at is 'tip'; it must be a number"),
-        ({"at": {"xzy": (0, 0, 0)}}, "link 'b': at: unknown key 'xzy'; allowed are xyz, rpy"),
+        ({"at": {"xzy": (0, 0, 0)}}, "link 'b': at: unknown key 'xzy'; allowed keys are xyz, rpy"),
         ({"at": {"xyz": (0, 0)}}, "link 'b': at.xyz has 2 entries; it must have three"),
         ({"parent": 3}, "parent is 3; it must be a text"),
         ({"payload": {"mass": -1.0}}, "payload.mass is -1.0 kg; it must be positive"),

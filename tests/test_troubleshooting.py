@@ -109,7 +109,7 @@ def spikes(t):
 PROVOKED = {
     "unknown key": lambda folder: written(folder, ARM.replace("mass", "masss")),
     "not a TOML file": lambda folder: written(folder, "name = boom\n"),
-    "bundled are": lambda folder: fa.load("canadarmm"),
+    "bundled arm": lambda folder: fa.load("canadarmm"),
     "this is an arm": arm_as_scenario,
     "this is a scenario": lambda folder: written(folder, 'name = "a"\narm = "canadarm"\nuntil = 1.0\n'),
     "give its fields by name": lambda folder: fa.Rigid(1.0, 2.0),
@@ -124,7 +124,7 @@ PROVOKED = {
     "gave …": lambda folder: run(u=lambda t: [1 / t if t else np.nan]),
     "its last axis must have": lambda folder: model().mass_matrix([0.0, 0.0]),
     "contains NaN": lambda folder: model().mass_matrix([np.nan, 0.0, 0.0]),
-    "no parameter": lambda folder: fa.Model(arm(), vary=["boom.stiffnes"]),
+    "unknown parameter": lambda folder: fa.Model(arm(), vary=["boom.stiffnes"]),
     "cannot vary": lambda folder: fa.Model(arm(), vary=["boom.modal_damping.1.1"]),
     "nothing resists": lambda folder: twisting().frequencies([0.0, 0.0], locked=False),
     "columns for": lambda folder: run(u=[0.0, 0.0]),

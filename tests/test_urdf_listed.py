@@ -376,7 +376,7 @@ def test_a_world_that_is_not_declared_may_float(tmp_path):
     assert found.arm.free and found.arm.base.mass == 2.0
     assert found.not_understood == ("line 11: no <link> has the name 'world'; it is taken for the ground",)
     wrong = changed("</robot>", afloat.replace('"world"', '"wrld"') + "</robot>")
-    with pytest.raises(fa.DescriptionError, match="<parent> is 'wrld', and no link has that name"):
+    with pytest.raises(fa.DescriptionError, match="<parent> names the unknown link 'wrld'"):
         report(tmp_path, wrong)
 
 

@@ -74,13 +74,13 @@ WRONG = {
     ),
     "a wrong type": (
         changed('"revolute"', '"revolut"'),
-        "line 7: joint 'shoulder': type is 'revolut'; it must be revolute, continuous, prismatic, fixed, floating or "
-        "planar; did you mean 'revolute'?",
+        "line 7: joint 'shoulder': type is 'revolut'; did you mean 'revolute'? It must be revolute, continuous, "
+        "prismatic, fixed, floating or planar",
     ),
     "no parent": (changed('<parent link="upper"/>', ""), "line 8: joint 'elbow': has no <parent link=...>"),
     "no link of that name": (
         changed('<child link="fore"/>', '<child link="for"/>'),
-        "line 8: joint 'elbow': <child> is 'for', and no link has that name; did you mean 'fore'?",
+        "line 8: joint 'elbow': <child> names the unknown link 'for'; did you mean 'fore'?",
     ),
     "a loop": (
         changed(
@@ -175,7 +175,7 @@ OPTIONS = {
     "a key of it": ({"flexible": {3: 1}}, "from_urdf: flexible has the key 3; its keys are texts"),
     "a wrong key": (
         {"flexible": {"link": {}}},
-        "from_urdf: flexible: unknown key 'link'; allowed are tip, base, gravity, locked, links, joints; did you mean",
+        "from_urdf: flexible: unknown key 'link'; did you mean 'links'? Allowed keys are tip, base, gravity, locked, links, joints",
     ),
     "no table": (
         {"flexible": {"links": 3}},
@@ -231,7 +231,7 @@ OPTIONS = {
     ),
     "a beam's key": (
         {"flexible": {"links": {"upper": {**BEAM, "EJ": 1}}}},
-        "from_urdf: flexible: links.upper: unknown key 'EJ'; allowed are",
+        "from_urdf: flexible: links.upper: unknown key 'EJ'; allowed keys are",
     ),
     "no such joint": (
         {"flexible": {"joints": {"elbo": {}}}},

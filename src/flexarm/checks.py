@@ -102,8 +102,40 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def meant(given: object, names: Iterable[str], most: int = 3) -> str:
-    """Return a suggestion for a wrong name, as the end of a message: "; did you mean 'canadarm'?", or ""."""
+def unknown_name(problem: str, given: object, names: Iterable[str], allowed: str = "", listed: str = "") -> str:
+    """Return the message about a name that does not exist: the problem, a similar name if any, then what is allowed.
+
+    `unknown_name("unknown arm", "canadrm", bundled, "bundled arms are")` returns
+    "unknown arm 'canadrm'; did you mean 'canadarm'? Bundled arms are acrobot, canadarm, ...".
+
+    Parameters
+    ----------
+    problem : str
+        Text before the name.
+    given : object
+        The wrong name.
+    names : iterable of str
+        Names among which a similar one is searched.
+    allowed : str, optional
+        Text before the list of names. The message has no list without it.
+    listed : str, optional
+        List of names. Default: all `names`.
+    """
+    names = list(names)
+    advice = f"{allowed} {listed or ', '.join(names) or 'none'}" if allowed else ""
+    return advised(f"{problem} {shown(given)}", did_you_mean(given, names), advice)
+
+
+def advised(problem: str, hint: str, advice: str) -> str:
+    """Return a message in the order problem, hint (a sentence, or ""), advice. The advice may be a long list."""
+    if hint and advice:
+        advice = f"{advice[0].upper()}{advice[1:]}"
+    rest = " ".join(filter(None, (hint, advice)))
+    return f"{problem}; {rest}" if rest else problem
+
+
+def did_you_mean(given: object, names: Iterable[str], most: int = 3) -> str:
+    """Return a suggestion for a wrong name: "did you mean 'canadarm'?", or "" if no name is similar."""
     from difflib import SequenceMatcher  # here, since only error messages need it
 
     if not isinstance(given, str) or len(given) > LONGEST:
@@ -111,7 +143,7 @@ def meant(given: object, names: Iterable[str], most: int = 3) -> str:
     likeness = {name: SequenceMatcher(None, given.casefold(), name.casefold()).ratio() for name in names}
     least = max(CLOSE, max(likeness.values(), default=0.0) - 0.1)
     found = sorted((name for name in likeness if likeness[name] >= least), key=lambda name: -likeness[name])
-    return f"; did you mean {choices(*map(repr, found[:most]))}?" if found else ""
+    return f"did you mean {choices(*map(repr, found[:most]))}?" if found else ""
 
 
 def named_or_fitting(pattern: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str]]) -> list[Thing]:
@@ -245,7 +277,7 @@ def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
     """Raise `Fault` if a table has a key that is not allowed."""
     for key in value:
         if key not in allowed:
-            raise Fault("", f"has the unknown key {shown(key)}; allowed are {', '.join(allowed)}{meant(key, allowed)}")
+            raise Fault("", unknown_name("has the unknown key", key, allowed, "allowed keys are"))
 
 
 @dataclass(frozen=True)
@@ -460,7 +492,7 @@ def _tag(table: Mapping, kinds: Mapping) -> str:
     if "type" not in table:
         raise Fault("type", f"is missing; it must be {allowed}")
     if not isinstance(table["type"], str) or table["type"] not in kinds:
-        raise Fault("type", f"is {shown(table['type'])}; it must be {allowed}{meant(table['type'], kinds)}")
+        raise Fault("type", unknown_name("is", table["type"], kinds, "it must be", allowed))
     return table["type"]
 
 
@@ -554,8 +586,8 @@ class Described(BaseModel, metaclass=_OneLine):
                 if key not in cls.model_fields:
                     own = [name for name in cls.model_fields if name in cls.__annotations__]
                     names = ", ".join(name for name in dict.fromkeys([*own, *cls.model_fields]) if name != "type")
-                    allowed = f"allowed are {names}" if names else "allowed is only type"
-                    said = f"unknown key {shown(key)}; {allowed}{meant(key, cls.model_fields)}"
+                    allowed = "allowed keys are" if names else "the only allowed key is"
+                    said = unknown_name("unknown key", key, cls.model_fields, allowed, names or "type")
                     raise Fault("", said, sentence=True)
         return data
 

@@ -4,7 +4,7 @@ fa.drives.preset("harmonic-drive-25-100").source
 fa.Revolute(preset="harmonic-drive-25-100", rotor_inertia=2e-4)
 """
 
-from flexarm.checks import meant, shown
+from flexarm.checks import unknown_name
 from flexarm.description.presets import PRESETS, Preset
 from flexarm.errors import DescriptionError
 
@@ -19,5 +19,5 @@ def presets() -> tuple[str, ...]:
 def preset(name: str) -> Preset:
     """Return a drive by its name: a description, its source, and its fields of a joint. Raises `DescriptionError`."""
     if not isinstance(name, str) or name not in PRESETS:
-        raise DescriptionError(f"preset is {shown(name)}; known are {', '.join(PRESETS)}{meant(name, PRESETS)}")
+        raise DescriptionError(unknown_name("unknown preset", name, PRESETS, "known presets are"))
     return PRESETS[name]

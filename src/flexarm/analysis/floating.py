@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.analysis.equilibrium import configuration
-from flexarm.checks import Fault, checked_names, refused, shown
+from flexarm.checks import Fault, checked_names, refused, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
@@ -79,7 +79,7 @@ def reaction_null(model: Model, q: ArrayLike, links: Sequence[str] | None = None
         chosen = checked_names(names if links is None else links, "names of links", "links")
         for name in chosen:
             if name not in names:
-                raise Fault("links", f"has {shown(name)}; links whose joints move are {', '.join(names)}")
+                raise Fault("links", unknown_name("has", name, names, "links whose joints move are"))
     own = [i for i, name in enumerate(names) if name in chosen]
     found = np.zeros((len(names), 0))
     if own:

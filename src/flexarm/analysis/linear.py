@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.analysis.balance import ROUNDED, balanced_matrix, doubtful, eigenvalues
 from flexarm.analysis.rosenbrock import reduced, scaled
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, refused, unknown_name
 from flexarm.errors import DescriptionError, UncertainResult
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ def _chosen(what: str, wanted: Any, labels: list[str]) -> list[int]:
         elif isinstance(each, int | np.integer) and 0 <= each < len(labels):
             found.append(int(each))
         else:
-            raise DescriptionError(f"unknown {what} {shown(each)}; the system has {', '.join(labels)}")
+            raise DescriptionError(unknown_name(f"unknown {what}", each, labels, "the system has"))
     if not found:
         raise DescriptionError(f"no {what} is named; the system has {', '.join(labels)}")
     return found

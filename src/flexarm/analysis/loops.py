@@ -16,7 +16,7 @@ from flexarm.analysis.balance import eigenvalues
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.attitude import configuration as posed
 from flexarm.cached import cached_property
-from flexarm.checks import checked_array, checked_instance, checked_number, refused, shown
+from flexarm.checks import checked_array, checked_instance, checked_number, refused, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import input_signals, signals, state_names
@@ -246,7 +246,7 @@ class LinearLoop:
             return own.index(input)
         if isinstance(input, int | np.integer) and not isinstance(input, bool) and 0 <= input < len(names):
             return int(input)
-        raise DescriptionError(f"loop: input is {shown(input)}; the arm has {', '.join(names)}")
+        raise DescriptionError(unknown_name("loop: input is", input, names, "the inputs of the arm are"))
 
 
 def linear_loop(

@@ -10,7 +10,7 @@ from typing import Any, final
 import casadi as ca
 import numpy as np
 
-from flexarm.checks import checked_names, meant, refused, shown
+from flexarm.checks import checked_names, refused, unknown_name
 from flexarm.closed_forms.traced import Traced, coriolis
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -177,7 +177,7 @@ def known(names: Any) -> tuple[str, ...]:
         given = checked_names(names, f"a list of parts, out of {', '.join(PARTS)}", "parts")
     for name in given:
         if not isinstance(name, str) or name not in PARTS:
-            raise DescriptionError(f"no part {shown(name)}; there are {', '.join(PARTS)}{meant(name, PARTS)}")
+            raise DescriptionError(unknown_name("unknown part", name, PARTS, "known parts are"))
     return tuple(dict.fromkeys(given))
 
 

@@ -325,15 +325,15 @@ def _configuration(model: Any, settings: list[str]) -> Any:
     """Return the configuration at rest with the changes of `--at`."""
     import numpy as np
 
-    from flexarm.checks import meant
+    from flexarm.checks import unknown_name
     from flexarm.model.attitudes import unit_pose
 
     q = np.array(model.arm.rest)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if name not in model.coordinates:
-            there = f"{', '.join(model.coordinates)}{meant(name, model.coordinates)}"
-            raise DescriptionError(f"--at {setting}: no coordinate {name!r}; there are {there}")
+            problem = f"--at {setting}: unknown coordinate"
+            raise DescriptionError(unknown_name(problem, name, model.coordinates, "the coordinates are"))
         try:
             q[model.coordinates.index(name)] = float(value)
         except ValueError:

@@ -146,11 +146,11 @@ FIGURES = ("stroboscope", "path")
 
 def _kinds(asked: list[str], scenario: Any) -> list[str]:
     """Return the requested figures without repetition. Raises `DescriptionError` for one that cannot be drawn."""
-    from flexarm.checks import choices, meant, shown
+    from flexarm.checks import choices, unknown_name
 
     for kind in asked:
         if kind not in FIGURES:
-            raise DescriptionError(f"--figure is {shown(kind)}; it must be {choices(*FIGURES)}{meant(kind, FIGURES)}")
+            raise DescriptionError(unknown_name("--figure is", kind, FIGURES, "it must be", choices(*FIGURES)))
         kept = ("q", "q_ref") if scenario.keep is None else scenario.keep
         if "q" not in kept:
             raise DescriptionError(f"--figure {kind}: the scenario's keep has no 'q', which is drawn")

@@ -66,14 +66,16 @@ def _has(entry: dict[str, str], sought: list[str]) -> bool:
 
 def _nothing(sought: list[str], everything: dict[str, list[dict[str, str]]]) -> str:
     """Return a message that nothing was found, with similar names or words."""
-    from flexarm.checks import meant, shown
+    from flexarm.checks import advised, did_you_mean, shown
 
     entries = [entry for entries in everything.values() for entry in entries]
     names = [entry["name"] for entry in entries]
     others = {word.strip("(),.:&") for entry in entries for text in entry.values() for word in text.split()}
-    hints = [meant(word, names) or meant(word, others) for word in sought if not any(_has(e, [word]) for e in entries)]
+    missing = [word for word in sought if not any(_has(entry, [word]) for entry in entries)]
+    hints = [did_you_mean(word, names) or did_you_mean(word, others) for word in missing]
     where = "bundled arm, scenario or study"
-    return f"nothing found: no {where} has {shown(' '.join(sought))} in its name or description{''.join(hints[:1])}"
+    problem = f"nothing found: no {where} has {shown(' '.join(sought))} in its name or description"
+    return advised(problem, *hints[:1])
 
 
 def _show(kind: str, entries: list[dict[str, str]], sought: list[str]) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.attitude import conjugate
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_names, refused, shown
+from flexarm.checks import Fault, checked_array, checked_names, refused, shown, unknown_name
 from flexarm.control.gains import actuators, gain, inner_law, torques
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -118,7 +118,9 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
         given = checked_names(thrusters if names is None else names, "names of inputs", "actuators")
         for name in given:
             if name not in model.inputs:
-                raise Fault("actuators", f"has {shown(name)}; the inputs are {', '.join(model.inputs)}")
+                raise Fault(
+                    "actuators", unknown_name("has the unknown name", name, model.inputs, "the inputs of the arm are")
+                )
             if given.count(name) > 1:
                 raise Fault("actuators", f"has {name!r} twice; each must be there once")
         if not given:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, checked_array, checked_names, checked_number, refused, shown
+from flexarm.checks import POSITIVE, checked_array, checked_names, checked_number, refused, unknown_name
 from flexarm.control.gains import actuators, followed
 from flexarm.control.readings import Readings, wanted_readings
 from flexarm.control.systems import System, checked_method, order, system_of
@@ -157,8 +157,8 @@ class Linear:
                 driven = checked_names(self.actuators, "names of inputs", "actuators")
             for name in driven:
                 if not isinstance(name, str) or name not in model.inputs:
-                    known = ", ".join(model.inputs)
-                    raise DescriptionError(f"{where}: actuators has {shown(name)}; the arm's inputs are {known}")
+                    problem = f"{where}: actuators has"
+                    raise DescriptionError(unknown_name(problem, name, model.inputs, "the inputs of the arm are"))
             if twice := next((name for name in driven if driven.count(name) > 1), None):
                 raise DescriptionError(f"{where}: actuators has {twice!r} twice; each must stand there once")
         known_as = dict(zip(model.inputs, input_signals(model), strict=True))

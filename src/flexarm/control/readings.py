@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.attitude import local
-from flexarm.checks import Fault, checked_number, refused, shown
+from flexarm.checks import Fault, checked_number, refused, shown, unknown_name
 from flexarm.control.gains import motion
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -109,7 +109,9 @@ def wanted_readings(
                 raise Fault("wanted", f"is {shown(wanted)}; it must be numbers by the names of signals")
             for name, value in wanted.items():
                 if name not in names:
-                    raise Fault("wanted", f"has {shown(name)}; signals of the sensors are {', '.join(names)}")
+                    raise Fault(
+                        "wanted", unknown_name("has the unknown name", name, names, "signals of the sensors are")
+                    )
                 own[name] = checked_number(value, part=f"wanted[{name!r}]")
     if reference is None and not own:
         return None

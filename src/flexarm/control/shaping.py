@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
-from flexarm.checks import checked_flag, checked_instance, refused, shown
+from flexarm.checks import checked_flag, checked_instance, refused, shown, unknown_name
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import designing
 from flexarm.control.motors import Motors
@@ -58,7 +58,7 @@ def shaper(
         checked_flag(locked, "locked")
     kinds = {"zv": ZV, "zvd": ZVD, "ei": lambda omega, zeta: EI(omega, zeta, tolerance)}
     if not isinstance(kind, str) or kind.lower() not in kinds:
-        raise DescriptionError(f"shaper: kind is {shown(kind)}; it must be one of {', '.join(kinds)}")
+        raise DescriptionError(unknown_name("shaper: kind is", kind, kinds, "it must be one of"))
     if controller is not None:
         omega, zeta = controlled_vibrations(model, controller, q)
     elif q is None:

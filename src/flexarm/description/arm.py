@@ -28,10 +28,10 @@ from flexarm.checks import (
     Inertia,
     Vector,
     kind,
-    meant,
     number,
     shown,
     tensor,
+    unknown_name,
     vector,
 )
 from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
@@ -312,7 +312,7 @@ class Arm(Described):
             if parent >= 0 and isinstance(carrier.joint, Telescope) and link.at != 1.0:
                 raise Fault("at", f"is {shown(link.at)}; on the telescope {carrier.name!r} it must be 1", where=where)
         if self.tip is not None and self.tip not in names:
-            raise Fault("tip", f"is {shown(self.tip)}; the links are {', '.join(names)}{meant(self.tip, names)}")
+            raise Fault("tip", unknown_name("is", self.tip, names, "the links are"))
         if self.payload is not None and (held := self.links[self.tip_link]).payload is not None:
             raise Fault("payload", "is given, and the arm has one there too", where=f"link {held.name!r}")
         return self
@@ -332,8 +332,7 @@ class Arm(Described):
             taken.add(each.name)
             signals |= mine
             if each.link not in allowed:
-                there = f"{', '.join(allowed)}{checks.meant(each.link, allowed)}"
-                raise Fault("link", f"is {shown(each.link)}; the arm has {there}", where=where)
+                raise Fault("link", unknown_name("is", each.link, allowed, "the links are"), where=where)
             if each.link not in known:
                 if each.at != 1.0:
                     raise Fault("at", f"is {each.at}; the base has no stations: leave it out", where=where)
@@ -359,7 +358,7 @@ class Arm(Described):
             for j, name in enumerate(coupling.links):
                 where = f"couplings[{i}].links[{j}]"
                 if name not in links:
-                    raise Fault(where, f"is {name!r}; the links are {', '.join(links)}{meant(name, links)}")
+                    raise Fault(where, unknown_name("is", name, links, "the links are"))
                 if name in met:
                     raise Fault(where, f"is {name!r}; a joint belongs to one coupling at most")
                 met.add(name)
@@ -375,9 +374,7 @@ class Arm(Described):
             ends = [("link", strut.link, "at", strut.at), ("to", strut.to, "to_at", strut.to_at)]
             for field, name, station, at in ends if strut.to else ends[:1]:
                 if name not in names:
-                    raise Fault(
-                        f"struts[{i}].{field}", f"is {name!r}; the links are {', '.join(names)}{meant(name, names)}"
-                    )
+                    raise Fault(f"struts[{i}].{field}", unknown_name("is", name, names, "the links are"))
                 if name not in known and at != 1.0:
                     raise Fault(f"struts[{i}].{station}", f"is {at}; the base has no stations: leave it out")
                 if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
@@ -407,8 +404,7 @@ class Arm(Described):
         if isinstance(name, str) and (i := self.number(name)) >= 0:
             return self.links[i]
         names = [link.name for link in self.links]
-        hint = meant(name, names)
-        raise DescriptionError(f"arm {self.name!r} has no link {shown(name)}; its links are {', '.join(names)}{hint}")
+        raise DescriptionError(unknown_name(f"arm {self.name!r} has no link", name, names, "its links are"))
 
     def number(self, name: str) -> int:
         """Return the index of the link with this name, or -1 for the base."""

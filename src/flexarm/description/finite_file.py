@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from flexarm import child_process
-from flexarm.checks import ANY_SIZE, SIZES, Fault, meant, shown
+from flexarm.checks import ANY_SIZE, SIZES, Fault, shown, unknown_name
 from flexarm.description import mat_process
 from flexarm.shapes.finite import CYCLE, Elements, MassPoints
 
@@ -82,7 +82,7 @@ def _arrays(path: str) -> dict[str, Any]:
     known = [*ALLOWED, *(f"{matrix}_{part}" for matrix in "MK" for part in SPARSE)]
     for key in found:
         if key not in known:
-            raise Fault("", f"has the unknown key {shown(key)}; allowed are {', '.join(ALLOWED)}{meant(key, known)}")
+            raise Fault("", unknown_name("has the unknown key", key, known, "allowed keys are", ", ".join(ALLOWED)))
     return found
 
 

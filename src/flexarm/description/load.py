@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flexarm.catalogue import PLACES
-from flexarm.checks import choices, meant, shown
+from flexarm.checks import advised, choices, did_you_mean, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots.reading import BESIDE, SUFFIXES, beside, is_robots, robot_report, warned
 from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
@@ -57,23 +57,21 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
     if not isinstance(name_or_path, str) or Path(given).name != given or given.endswith(".toml"):
         return Path(given), given, Path(given).parent
     if given not in catalogued(kind):
-        known = ", ".join(catalogued(kind))
-        said = (
-            f"unknown {kind} {shown(given)}; bundled are {known}, or give the path of a {choices(*_endings(kind))} file"
-        )
-        raise DescriptionError(said + _meant(kind, given))
+        path = f"give the path of a {choices(*_endings(kind))} file, or the name of a bundled {kind}"
+        advice = f"{path}: {', '.join(catalogued(kind))}"
+        raise DescriptionError(advised(f"unknown {kind} {shown(given)}", _hint(kind, given), advice))
     given += ".toml"
     return resources.files("flexarm.catalogue") / PLACES[kind] / given, given, None
 
 
-def _meant(kind: str, given: str) -> str:
+def _hint(kind: str, given: str) -> str:
     """Return a hint for an unknown name: an existing file, a bundled name of another kind, or a similar name."""
     for ending in _endings(kind):
         if os.path.isfile(given + ending):
-            return f"; did you mean {shown(given + ending)}?"
+            return f"did you mean {shown(given + ending)}?"
     if others := [other for other in PLACES if given in catalogued(other)]:
-        return f"; it is the name of {_one(others[0])}"
-    return meant(given, catalogued(kind))
+        return f"{shown(given)} is the name of {_one(others[0])}."
+    return did_you_mean(given, catalogued(kind))
 
 
 def _endings(kind: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from flexarm.checks import Described, Fault, meant, shown
+from flexarm.checks import Described, Fault, unknown_name
 
 
 @final
@@ -120,7 +120,7 @@ def filled(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a joint with the defaults of its preset. Raises `Fault` for an unknown preset."""
     name = table["preset"]
     if not isinstance(name, str) or name not in PRESETS:
-        raise Fault("preset", f"is {shown(name)}; known are {', '.join(PRESETS)}{meant(name, PRESETS)}")
+        raise Fault("preset", unknown_name("is", name, PRESETS, "known presets are"))
     return _over(PRESETS[name].joint, table)
 
 

@@ -16,11 +16,10 @@ from flexarm.checks import (
     Described,
     Fault,
     Rule,
-    meant,
     number,
     one_of,
     optional_number,
-    shown,
+    unknown_name,
     with_unit,
 )
 
@@ -85,8 +84,7 @@ def material(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value not in MATERIALS:
-        known = f"give E and density, or one of {', '.join(MATERIALS)}{meant(value, MATERIALS)}"
-        raise Fault("", f"is {shown(value)}; {known}")
+        raise Fault("", unknown_name("is", value, MATERIALS, "give E and density, or one of the materials"))
     return MATERIALS[value]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flexarm.checks import Fault, meant, shown
+from flexarm.checks import Fault, unknown_name
 
 if TYPE_CHECKING:
     from flexarm.description.arm import Arm
@@ -27,8 +27,8 @@ def resolved(links: Sequence[tuple[str, str | None]]) -> tuple[int, ...]:
         elif parent == BASE:
             found.append(-1)
         else:
-            there = f"it must be {BASE!r} or one of {', '.join(names)}{meant(parent, [*names, BASE])}"
-            raise Fault("parent", f"is {shown(parent)}; {there}", where=f"link {name!r}")
+            message = unknown_name("is", parent, [BASE, *names], "it must be one of")
+            raise Fault("parent", message, where=f"link {name!r}")
     for i, (name, _) in enumerate(links):
         way, at = [i], found[i]
         while at >= 0:

@@ -4,7 +4,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, checked_numbers, refused, shown
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, checked_numbers, refused, shown, unknown_name
 from flexarm.description.arm import Arm, Beam
 from flexarm.description.free import POSE, TWIST
 from flexarm.errors import DescriptionError, SimulationError
@@ -67,7 +67,7 @@ class Episodes:
         options: dict[str, Any],
     ):
         if not isinstance(task, str) or task not in TASKS:
-            raise DescriptionError(f"ArmEnv: task is {shown(task)}; it must be one of {', '.join(TASKS)}")
+            raise DescriptionError(unknown_name("ArmEnv: task is", task, TASKS, "it must be one of"))
         self.ground: Ground = ground(arm, scenario, randomise, period, duration, limit)
         try:
             self.task: Task = TASKS[task](self.ground, **options)

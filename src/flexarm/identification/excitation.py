@@ -8,7 +8,17 @@ import numpy as np
 
 from flexarm import escape, style
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, SHARE, Fault, checked_array, checked_instance, checked_number, refused, shown
+from flexarm.checks import (
+    POSITIVE,
+    SHARE,
+    Fault,
+    checked_array,
+    checked_instance,
+    checked_number,
+    refused,
+    shown,
+    unknown_name,
+)
 from flexarm.errors import DescriptionError, SimulationError
 from flexarm.identification.design import d_optimal, low_peaks, peaks
 from flexarm.identification.frequency_model import Linear, check_rest, holding, linear
@@ -326,7 +336,7 @@ def _signals(model: Model, names: tuple[str, ...], limits: Any) -> list[_Signal]
             elif kind in names:
                 own = [kind]
             else:
-                raise Fault("limits", f"has the unknown key {shown(kind)}; allowed are {', '.join((*LIMITS, *names))}")
+                raise Fault("limits", unknown_name("has the unknown key", kind, (*LIMITS, *names), "allowed keys are"))
             given = checked_array(value, f"limits of {kind}")
             if given.shape not in ((), (len(own),), (len(model.inputs),)):
                 raise Fault(f"limits of {kind}", f"has shape {given.shape}; it must be one number, or {len(own)}")

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_number, refused, shown
+from flexarm.checks import Fault, checked_array, checked_number, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.identification.plant import Plant
 from flexarm.identification.records import Record, Smooth, as_list, records
@@ -140,7 +140,8 @@ def _inputs(model: Model, names: Mapping[str, Any], what: str) -> dict[int, Any]
     drives = {f"{links[layout[place].link].name}.drive": i for i, place in enumerate(model.arm.actuated)}
     for name in names:
         if name not in known and name not in drives:
-            raise DescriptionError(f"identify: {what}: no actuator {shown(name)}; there are {', '.join(known)}")
+            problem = f"identify: {what}: unknown actuator"
+            raise DescriptionError(unknown_name(problem, name, known, "the actuators are"))
     return {(known | drives)[name]: value for name, value in names.items()}
 
 
@@ -220,7 +221,7 @@ def _chosen(what: str, given: Any, names: Sequence[str]) -> Array:
         raise DescriptionError(f"identify: {what} is {shown(given)}; it must be true, false or a list of names")
     for name in given:
         if name not in names:
-            raise DescriptionError(f"identify: {what}: no {shown(name)}; there are {', '.join(names)}")
+            raise DescriptionError(unknown_name(f"identify: {what}: unknown name", name, names, "known names are"))
     return np.array([name in given for name in names])
 
 
@@ -232,8 +233,8 @@ def _start(model: Model, name: str, value: Any, otherwise: Array) -> Array:
         found = otherwise.copy()
         for coordinate, x in value.items():
             if coordinate not in model.coordinates:
-                known = ", ".join(model.coordinates)
-                raise DescriptionError(f"identify: {name}: no coordinate {shown(coordinate)}; there are {known}")
+                problem = f"identify: {name}: unknown coordinate"
+                raise DescriptionError(unknown_name(problem, coordinate, model.coordinates, "the coordinates are"))
             with refused("identify"):
                 found[model.coordinates.index(coordinate)] = checked_number(x, part=f"{name} of {coordinate}")
         return found

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, checked_whole, counted, refused, shown
+from flexarm.checks import (
+    POSITIVE,
+    Fault,
+    checked_array,
+    checked_number,
+    checked_whole,
+    counted,
+    refused,
+    shown,
+    unknown_name,
+)
 from flexarm.errors import DescriptionError
 from flexarm.identification.records import over_time
 
@@ -190,7 +200,7 @@ def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _R
         )
     for name in names:
         if name not in data:
-            raise Fault(f"data{place}", f"has no signal {shown(name)}; it has {', '.join(map(str, data))}")
+            raise Fault(f"data{place}", unknown_name("has no signal", name, map(str, data), "its signals are"))
     signals = {name: checked_array(np.asarray(data[name]), f"signal {name!r} of data{place}") for name in names}
     shapes = {x.shape for x in signals.values()}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:

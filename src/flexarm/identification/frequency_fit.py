@@ -14,7 +14,7 @@ import numpy as np
 
 from flexarm import escape, style
 from flexarm.cached import cached_property
-from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown
+from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.identification.estimate import Whiteness, fit_percent, statistics
 from flexarm.identification.frequency import decibels, is_response
@@ -83,7 +83,9 @@ def of_data(
     there_y, there_u = ([str(x) for x in data[axis].values] for axis in ("output", "input"))
     for name in signals:
         if name not in there_y:
-            raise DescriptionError(f"identify: data have no output {shown(name)}; they have {', '.join(there_y)}")
+            raise DescriptionError(
+                unknown_name("identify: the data have no output", name, there_y, "their outputs are")
+            )
     own, columns = _columns(model, inputs, there_u)
     picked = data.sel(output=list(signals), input=list(own)).transpose("frequency", "output", "input", ...)
     frequency, G, variance = (np.asarray(picked[x].values) for x in ("frequency", "response", "variance"))
@@ -108,9 +110,11 @@ def _columns(model: Model, inputs: Any, there: Sequence[str]) -> tuple[tuple[str
         raise DescriptionError(f"identify: inputs is {shown(inputs)}; it must be a dict of signals by actuators")
     for name, signal in inputs.items():
         if name not in model.inputs:
-            raise DescriptionError(f"identify: unknown input {shown(name)}; the arm has {', '.join(model.inputs)}")
+            raise DescriptionError(
+                unknown_name("identify: unknown input", name, model.inputs, "the inputs of the arm are")
+            )
         if signal not in there:
-            raise DescriptionError(f"identify: data have no input {shown(signal)}; they have {', '.join(there)}")
+            raise DescriptionError(unknown_name("identify: the data have no input", signal, there, "their inputs are"))
     return tuple(inputs.values()), tuple(model.inputs.index(name) for name in inputs)
 
 

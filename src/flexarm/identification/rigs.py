@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from flexarm.checks import meant, shown
+from flexarm.checks import unknown_name
 from flexarm.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def measured(name: str) -> "Dataset":
     import xarray as xr
 
     if not isinstance(name, str) or name not in RECORDS:
-        raise DescriptionError(f"unknown record {shown(name)}; there are {', '.join(RECORDS)}{meant(name, RECORDS)}")
+        raise DescriptionError(unknown_name("unknown record", name, RECORDS, "known records are"))
     record = RECORDS[name]
     with as_file(files("flexarm.identification") / "data" / record.file) as path:
         columns = np.loadtxt(path, delimiter=",", skiprows=1).T

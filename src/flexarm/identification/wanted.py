@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_number, refused, shown
+from flexarm.checks import Fault, checked_array, checked_number, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.identification.unknowns import Unknown, bounded, positive, signed
 from flexarm.mechanics.parameters import Parameter, fitting
@@ -43,7 +43,8 @@ def check_known(unknowns: list[Unknown], **tables: Mapping[str, Any]) -> None:
     for what, table in tables.items():
         for name in table:
             if name not in known:
-                raise DescriptionError(f"identify: {what}: no unknown {shown(name)}; there are {', '.join(known)}")
+                problem = f"identify: {what}: no unknown has the name"
+                raise DescriptionError(unknown_name(problem, name, known, "the unknowns are"))
 
 
 def of_arm(

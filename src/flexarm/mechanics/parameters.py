@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.cached import cached_property
-from flexarm.checks import meant, named_or_fitting, shown
+from flexarm.checks import named_or_fitting, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.series import Series
 from flexarm.mechanics.spatial import Scalar, Vector
@@ -315,6 +315,6 @@ def fitting(parameters: Iterable[Parameter], pattern: str) -> list[Parameter]:
     found = named_or_fitting(pattern, known, lambda p: (p.symbol, p.name))
     if not found:
         there = ", ".join(f"{p.symbol} ({p.name})" for p in known)
-        hint = meant(pattern, [name for p in known for name in (p.symbol, p.name)])
-        raise DescriptionError(f"no parameter {shown(pattern)}; there are {there}{hint}")
+        names = [name for p in known for name in (p.symbol, p.name)]
+        raise DescriptionError(unknown_name("unknown parameter", pattern, names, "the parameters are", there))
     return found

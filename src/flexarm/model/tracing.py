@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 import numpy as np
 
 from flexarm import progress
-from flexarm.checks import Described, Fault, checked_instance, checked_integer, choices, refused, shown
+from flexarm.checks import Described, Fault, checked_instance, checked_integer, choices, refused, shown, unknown_name
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
@@ -94,7 +94,7 @@ def taken_by(name: str) -> tuple[str, ...]:
     try:
         return QUANTITIES[name][0]
     except (KeyError, TypeError):  # a name that is not a text may not be hashable
-        raise DescriptionError(f"unknown quantity {shown(name)}; known are {', '.join(QUANTITIES)}") from None
+        raise DescriptionError(unknown_name("unknown quantity", name, QUANTITIES, "known quantities are")) from None
 
 
 def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.cached import cached_property
-from flexarm.checks import checked_array, checked_number, meant, named_or_fitting, refused, shown
+from flexarm.checks import checked_array, checked_number, named_or_fitting, refused, shown, unknown_name
 from flexarm.description import numbers
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -259,10 +259,13 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
             )
         found = [x for x in known if pattern in _names(x)] or named_or_fitting(pattern, usual, _names)
         if not found:
-            there = ", ".join(f"{x.symbol} ({x.name})" for x in usual)
-            zero = "; some that are zero by name alone, see flexarm show ARM --parameters"
-            hint = meant(pattern, [name for x in usual for name in (x.symbol, x.name)])
-            raise DescriptionError(f"vary: no parameter {shown(pattern)}; there are {there}{zero}{hint}")
+            names = [name for x in usual for name in (x.symbol, x.name)]
+            zero = (
+                "parameters that are zero are found by their full name only: flexarm show ARM --parameters lists them"
+            )
+            listed = f"{', '.join(f'{x.symbol} ({x.name})' for x in usual)}; {zero}"
+            problem = "vary: unknown parameter"
+            raise DescriptionError(unknown_name(problem, pattern, names, "the parameters are", listed))
         for each in found:
             if reason := numbers.fixed_reason(arm, each.name):
                 raise DescriptionError(f"vary: {each.name} cannot vary: {reason}")

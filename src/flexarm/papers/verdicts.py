@@ -11,7 +11,7 @@ from importlib import import_module  # noqa: TID251  (names of the package's own
 from pathlib import Path
 from typing import Literal, final
 
-from flexarm.checks import meant, shown
+from flexarm.checks import unknown_name
 from flexarm.errors import DescriptionError
 
 Verdict = Literal["reproduced", "reproduced with a correction", "not reproduced", "no data printed"]
@@ -187,5 +187,5 @@ def papers(name: str | None = None) -> tuple[Paper, ...]:
     chosen = tuple(paper for paper in PAPERS if name in (None, paper.name))
     if not chosen:
         known = [paper.name for paper in PAPERS]
-        raise DescriptionError(f"unknown paper {shown(name)}; there are {', '.join(known)}{meant(name, known)}")
+        raise DescriptionError(unknown_name("unknown paper", name, known, "known papers are"))
     return chosen

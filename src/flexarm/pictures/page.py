@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from flexarm import escape
-from flexarm.checks import shown
+from flexarm.checks import shown, unknown_name
 from flexarm.errors import DescriptionError
 
 COMMON = ("three.min.js", "uplot.min.js", "data.js", "solids.js", "scene.js")
@@ -145,7 +145,7 @@ def asset(name: str) -> str:
     folder = files("flexarm.pictures") / "assets"
     known = sorted(entry.name for entry in folder.iterdir())
     if name not in known:
-        raise DescriptionError(f"page: there is no asset {shown(name)}; there are {', '.join(known)}")
+        raise DescriptionError(unknown_name("page: unknown asset", name, known, "known assets are"))
     return (folder / name).read_text(encoding="utf-8")
 
 

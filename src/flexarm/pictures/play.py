@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.attitude import local, turn
-from flexarm.checks import Fault, checked_flag, choices, refused, shown
+from flexarm.checks import Fault, checked_flag, choices, refused, shown, unknown_name
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.closed_forms.formats.program import Program
 from flexarm.description.arm import Arm
@@ -119,9 +119,9 @@ def _found(name: str) -> Arm | Scenario:
     if is_robots(name):
         return load(name)
     if Path(name).suffix != ".toml":
-        known = ", ".join(dict.fromkeys((*bundled(), *bundled_scenarios())))
-        files = choices(".toml", *SUFFIXES)
-        raise DescriptionError(f"play: no arm or scenario {shown(name)}; bundled are {known}; or give a {files} file")
+        known = dict.fromkeys((*bundled(), *bundled_scenarios()))
+        allowed = f"give a {choices('.toml', *SUFFIXES)} file, or the name of a bundled arm or scenario:"
+        raise DescriptionError(unknown_name("play: unknown arm or scenario", name, known, allowed))
     return load(name) if "links" in read_toml(Path(name), name) else load_scenario(name)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm import escape, style
 from flexarm.attitude import configuration, local
-from flexarm.checks import checked_array, checked_flag, checked_instance, checked_whole, refused, shown
+from flexarm.checks import checked_array, checked_flag, checked_instance, checked_whole, refused, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
@@ -121,7 +121,7 @@ def draw_frequencies(
     """
     count = _count("draw_frequencies", model, count, locked)
     if not isinstance(coordinate, str) or coordinate not in model.coordinates:
-        raise DescriptionError(f"unknown coordinate {shown(coordinate)}; known are {', '.join(model.coordinates)}")
+        raise DescriptionError(unknown_name("unknown coordinate", coordinate, model.coordinates, "the coordinates are"))
     q = model.argument("q", model.arm.rest if q is None else q).copy()
     with refused():
         x = checked_array(values, "values").ravel()

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.brief import brief
-from flexarm.checks import meant, shown
+from flexarm.checks import unknown_name
 from flexarm.description.arm import Arm
 from flexarm.description.load import read_toml
 from flexarm.errors import DescriptionError
@@ -86,8 +86,7 @@ def names() -> tuple[str, ...]:
 def place(name: object) -> Traversable:
     """Return the folder of a problem; raises `DescriptionError` for an unknown name."""
     if not isinstance(name, str) or name not in names():
-        hint = meant(name, names())
-        raise DescriptionError(f"unknown problem {shown(name)}; there are {', '.join(names())}{hint}")
+        raise DescriptionError(unknown_name("unknown problem", name, names(), "known problems are"))
     return folder() / name
 
 

@@ -86,9 +86,8 @@ class Solver(Described):
     @model_validator(mode="after")
     def _method_exists(self) -> Self:
         if self.method not in (*solvers.METHODS, "auto"):
-            allowed = ", ".join(("auto", *solvers.METHODS))
-            hint = checks.meant(self.method, ("auto", *solvers.METHODS))
-            raise Fault("method", f"is {checks.shown(self.method)}; it must be one of {allowed}{hint}")
+            known = ("auto", *solvers.METHODS)
+            raise Fault("method", checks.unknown_name("is", self.method, known, "it must be one of"))
         if self.method in solvers.FIXED and self.step is None:
             raise Fault("step", f"is missing; method {self.method!r} needs one")
         if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexarm.checks import Fault, called, checked_list, meant, shown
+from flexarm.checks import Fault, advised, called, checked_list, did_you_mean, shown
 from flexarm.description.load import load
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.scenario.terms import INPUTS, described, sensors_of, system_of
+from flexarm.scenario.terms import INPUTS, described, sensors_of, system_of, wrong_type
 from flexarm.trajectory import Reference
 
 SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
@@ -68,8 +68,7 @@ def _checked(value: object) -> Any:
     known = kinds()
     name = value.get("type")
     if not isinstance(name, str) or name not in known:
-        given = "is missing" if name is None else f"is {shown(name)}"
-        raise Fault("type", f"{given}; known are {', '.join(known)}{meant(name, known)}")
+        raise Fault("type", wrong_type(name, known))
     if hasattr(known[name], "stepper") and "period" not in value:
         raise Fault("period", f"is missing; a {name} controller is called once a period")
     sampling = SAMPLING if "period" in value else ("period",)
@@ -102,10 +101,11 @@ def _inside(value: Mapping) -> Iterator[tuple[str, Callable[[Any], Any], Any]]:
 
 def _check_keys(given: Mapping, kind: Any, own: tuple[str, ...], more: tuple[str, ...], part: str = "") -> None:
     fields = {name: field for name, field in _fields(kind).items() if name not in own}
+    allowed = (*fields, *more)
     for key in given:
-        if key not in (*fields, *more):
-            allowed = (*fields, *more)
-            raise Fault(f"{part}{called(key)}", f"is unknown; allowed are {', '.join(allowed)}{meant(key, allowed)}")
+        if key not in allowed:
+            advice = f"allowed keys are {', '.join(allowed)}"
+            raise Fault(f"{part}{called(key)}", advised("is unknown", did_you_mean(key, allowed), advice))
     for name, field in fields.items():
         missing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if missing and name not in given:

@@ -14,9 +14,9 @@ from flexarm.checks import (
     checked_numbers,
     choices,
     faulted,
-    meant,
     numbers,
     shown,
+    unknown_name,
 )
 from flexarm.scenario.forces import ConstantInput, PiecewiseInput, TableInput
 from flexarm.scenario.tables import check_table, rows
@@ -89,7 +89,7 @@ def _checked(value: object) -> Any:
             kind = given["type"]
             if not isinstance(kind, str) or kind not in _KINDS:
                 allowed = choices(*map(repr, _KINDS))
-                raise Fault(f"{called(name)}.type", f"is {shown(kind)}; it must be {allowed}{meant(kind, _KINDS)}")
+                raise Fault(f"{called(name)}.type", unknown_name("is", kind, _KINDS, "it must be", allowed))
             try:
                 found[name] = faulted(_KINDS[kind], given)
             except Fault as fault:

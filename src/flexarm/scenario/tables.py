@@ -55,8 +55,8 @@ def state(name: str, given: Any, coordinates: tuple[str, ...], rest: Sequence[fl
         return given
     unknown = [coordinate for coordinate in given if coordinate not in coordinates]
     if unknown:
-        there = f"{', '.join(coordinates)}{checks.meant(unknown[0], coordinates)}"
-        raise DescriptionError(f"{name}: no coordinate {checks.shown(unknown[0])}; there are {there}")
+        problem = f"{name}: unknown coordinate"
+        raise DescriptionError(checks.unknown_name(problem, unknown[0], coordinates, "the coordinates are"))
     others = rest or [0.0] * len(coordinates)
     return [given.get(coordinate, x) for coordinate, x in zip(coordinates, others, strict=True)]
 

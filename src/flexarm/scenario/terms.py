@@ -1,10 +1,10 @@
 """Inner tables of a controller in the file of a scenario: linear systems, sensors, feedforward inputs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from flexarm import sensors
-from flexarm.checks import Fault, called, checked_list, meant, shown
+from flexarm.checks import Fault, called, checked_list, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.scenario import forces
 
@@ -34,12 +34,18 @@ def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
         raise Fault(part, f"is {shown(table)}; it must be a table with a type")
     name = table.get("type")
     if not isinstance(name, str) or name not in kinds:
-        given = "is missing" if name is None else f"is {shown(name)}"
-        raise Fault(f"{part}.type" if part else "type", f"{given}; known are {', '.join(kinds)}{meant(name, kinds)}")
+        raise Fault(f"{part}.type" if part else "type", wrong_type(name, kinds))
     try:
         return kinds[name](**{called(key): value for key, value in table.items()})
     except DescriptionError as error:
         raise Fault(part, f"is no {name}: {error}") from None
+
+
+def wrong_type(name: object, kinds: Iterable[str]) -> str:
+    """Return the message about the `type` of a table that is missing (None) or unknown."""
+    known = [*kinds]
+    allowed = "known types are"
+    return f"is missing; {allowed} {', '.join(known)}" if name is None else unknown_name("is", name, known, allowed)
 
 
 def sensors_of(value: Any, part: str = "sensors") -> list[Any]:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, final
 
 from flexarm import checks
-from flexarm.checks import NOT_ZERO, SHARE, checked_instance, number, optional_number, refused, shown
+from flexarm.checks import NOT_ZERO, SHARE, checked_instance, number, optional_number, refused, unknown_name
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.model import signal
@@ -131,6 +131,6 @@ class ContactForce(Sampling):
             checked_instance(arm, Arm, "arm")
         known = [each.name for each in arm.contacts]
         if self.contact not in known:
-            there = f"the arm has {', '.join(known)}" if known else "the arm has none"
-            raise DescriptionError(f"ContactForce: unknown contact {shown(self.contact)}; {there}")
+            problem = "ContactForce: unknown contact"
+            raise DescriptionError(unknown_name(problem, self.contact, known, "the contacts of the arm are"))
         return known.index(self.contact)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flexarm.checks import Described, checked_instance, refused, shown
+from flexarm.checks import Described, checked_instance, refused, unknown_name
 from flexarm.description.arm import Arm, Link
 from flexarm.description.free import POSE
 from flexarm.description.tree import BASE
@@ -30,7 +30,7 @@ def check_coordinate(where: str, name: str, arm: Arm, of_rates: bool = False) ->
         checked_instance(arm, Arm, "arm")
     known = [*drives_and_hubs(arm), *(arm.velocities if of_rates else arm.coordinates)]
     if not isinstance(name, str) or name not in known:
-        raise DescriptionError(f"{where}: unknown coordinate {shown(name)}; known are {', '.join(known)}")
+        raise DescriptionError(unknown_name(f"{where}: unknown coordinate", name, known, "the coordinates are"))
 
 
 def place(sensor: Described, name: str, arm: Arm, based: bool = False) -> int:
@@ -39,8 +39,8 @@ def place(sensor: Described, name: str, arm: Arm, based: bool = False) -> int:
         checked_instance(arm, Arm, "arm")
     names = [link.name for link in arm.links]
     if name not in names:
-        there = ", ".join([*names, BASE] if based and arm.free else names)
-        raise DescriptionError(f"{type(sensor).__name__}: unknown link {shown(name)}; the arm has {there}")
+        known = [*names, BASE] if based and arm.free else names
+        raise DescriptionError(unknown_name(f"{type(sensor).__name__}: unknown link", name, known, "the links are"))
     return names.index(name)
 
 

@@ -14,7 +14,7 @@ contributes a factor 1 / L.
 from collections.abc import Mapping
 from typing import Any
 
-from flexarm.checks import Described, Fault, choices, faulted, shown
+from flexarm.checks import Described, Fault, advised, choices, did_you_mean, faulted, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import BENDING, DIRECTIONS, RODS, Basis, quadrature, scaled
 from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
@@ -120,9 +120,9 @@ def family(shapes: Any, direction: str = "y") -> Any:
         if not fault.part and shapes != FreeForm.name and not isinstance(shapes, Mapping | Described):
             given = repr(shapes) if isinstance(shapes, str) else f"of type {type(shapes).__name__}"
             names = ", ".join(map(repr, known(direction)))
-            raise DescriptionError(
-                f"shapes {given}: unknown; allowed are {names}, a table, or an object with basis(count)"
-            ) from None
+            advice = f"known families are {names}; or give a table, or an object with basis(count)"
+            hint = did_you_mean(shapes, known(direction))
+            raise DescriptionError(advised(f"unknown shapes {given}", hint, advice)) from None
         raise DescriptionError(f"{'.'.join(filter(None, ('shapes', fault.part)))} {fault.message}") from None
     return known(direction)[made]() if isinstance(made, str) else made
 
@@ -133,13 +133,15 @@ def checked(shapes: Any, direction: str = "y") -> Any:
     Raises `Fault`.
     """
     families = known(direction)
+    known_are = f"known families{'' if direction in BENDING else f' for {direction}'} are"
     names = ", ".join(map(repr, families))
-    allowed = f"known {'are' if direction in BENDING else f'for {direction} are'} {names}"
+    allowed = f"{known_are} {names}"
     if isinstance(shapes, str):
         if shapes not in families:
             elsewhere = shapes in FAMILIES or shapes in ROD_FAMILIES
             unfit = f", which is not for {direction}" if elsewhere else ""
-            raise Fault("", f"is {shown(shapes)}{unfit}; {allowed}, or a family object")
+            hint = "" if elsewhere else did_you_mean(shapes, families)
+            raise Fault("", advised(f"is {shown(shapes)}{unfit}", hint, f"{allowed}, or a family object"))
         if shapes == FreeForm.name:
             table = '{family = "free-form", x = [...], values = [[...], ...]}'
             raise Fault("", f"is 'free-form'; it must be a table {table}")
@@ -149,7 +151,7 @@ def checked(shapes: Any, direction: str = "y") -> Any:
             raise Fault("family", f"is missing; {allowed}")
         name = shapes["family"]
         if not isinstance(name, str) or name not in families:
-            raise Fault("family", f"is {shown(name)}; {allowed}")
+            raise Fault("family", unknown_name("is", name, families, known_are, names))
         if name == FreeForm.name and direction in RODS:
             shapes = {"pinned": True, **shapes}
         return faulted(families[name], shapes)

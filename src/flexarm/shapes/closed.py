@@ -18,7 +18,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, final
 
-from flexarm.checks import shown
+from flexarm.checks import shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import counted
 from flexarm.shapes.pieces import Hermite, Polynomial
@@ -151,7 +151,7 @@ def rational(value: Any, largest: Any = 1000) -> Fraction | None:
 
 def _check(quantity: str, count: int, j: Any, k: Any) -> None:
     if quantity not in QUANTITIES:
-        raise DescriptionError(f"quantity {shown(quantity)}: unknown; allowed are {', '.join(map(repr, QUANTITIES))}")
+        raise DescriptionError(unknown_name("unknown quantity", quantity, QUANTITIES, "known quantities are"))
     if k is not None and quantity not in PAIRS:
         raise DescriptionError(f"{quantity}: k is {shown(k)}; it must be None, for it is a quantity of one shape")
     for name, index in (("j", j), ("k", k)) if quantity in PAIRS else (("j", j),):

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.attitude import local
-from flexarm.checks import Fault, checked_names, shown
+from flexarm.checks import Fault, checked_names, shown, unknown_name
 from flexarm.description.arm import Beam
 from flexarm.model import Model
 from flexarm.simulation.common import Common, Data
@@ -48,7 +48,7 @@ def checked_keep(keep: Any) -> tuple[str, ...] | None:
     names = checked_names(keep, f"names among {', '.join(known)}", "keep")
     for name in names:
         if not isinstance(name, str) or name not in known:
-            raise Fault("keep", f"has {shown(name)}; a result has {', '.join(known)}")
+            raise Fault("keep", unknown_name("has the unknown name", name, known, "a result has"))
     return tuple(name for name in known if name in names)
 
 

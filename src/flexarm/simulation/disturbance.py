@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, meant, shown
+from flexarm.checks import Fault, checked_array, shown, unknown_name
 from flexarm.description.arm import Arm
 from flexarm.description.outside import FORCES, MOMENTS, Force
 from flexarm.errors import DescriptionError
@@ -217,8 +217,8 @@ def _at(key: Any, arm: Arm, links: Sequence[str]) -> tuple[Force, tuple[str, ...
     known = {f"{place}.{component}": (place, component) for place in places for component in COMPONENTS}
     if not isinstance(key, str) or key not in known:
         names = [*(f"{link}.drive" for link in links), *(f"{name}.fx" for name in places)]
-        there = f"{', '.join(names)} (fx to mz, or f and m for three), or a Force of your own{meant(key, names)}"
-        raise DescriptionError(f"disturbance: there is no {shown(key)}; the arm has {there}")
+        there = f"{', '.join(names)} (fx to mz, or f and m for three), or a Force of your own"
+        raise DescriptionError(unknown_name("disturbance: unknown place", key, names, "the arm has", there))
     place, component = known[key]
     force = Force(name=place, link=places[place], kind=COMPONENTS[component])
     return force, tuple(f"{place}.{component}{axis}" for axis in ("xyz" if component in ("f", "m") else ("",)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from flexarm.attitude import configuration, local
 from flexarm.cached import cached_property
-from flexarm.checks import shown
+from flexarm.checks import unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import localized, moved_by_joints
@@ -223,7 +223,7 @@ def recording(
     sizes += (len(model.states) * law.drives, model.nv * law.accelerates)
     there = seen(*(ca.SX.sym("x", k) for k in sizes))[2]
     if unknown := next((name for name in names if name not in there), None):
-        raise DescriptionError(f"record has {shown(unknown)}; the controller shows {', '.join(there)}")
+        raise DescriptionError(unknown_name("record has the unknown name", unknown, there, "the controller shows"))
     records = tuple(Recorded(name, there[name].signals, there[name].unit) for name in names)
     beside = (0.0,) * sum(len(each.signals) for each in records)
     return replace(law, expression=expression, memory=(*law.memory, *beside)), records

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, checked_number, refused, shown
+from flexarm.checks import POSITIVE, checked_number, refused, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
@@ -81,7 +81,7 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
         if step is not None:
             step = checked_number(step, "s", POSITIVE, "step")
     if not isinstance(method, str) or method not in (*solvers.METHODS, "auto"):
-        raise DescriptionError(f"unknown method {shown(method)}; allowed are auto, {', '.join(solvers.METHODS)}")
+        raise DescriptionError(unknown_name("unknown method", method, ("auto", *solvers.METHODS), "known methods are"))
     if radius is not None:
         with refused():
             tableaus.generalized_alpha(checked_number(radius, "", part="spectral_radius"))

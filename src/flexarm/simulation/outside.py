@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import checked_array, counted, meant, refused, shown
+from flexarm.checks import checked_array, counted, refused, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import localized
@@ -338,8 +338,8 @@ def as_outside(w: Any, model: Model) -> Outside:
     for key, value in w.items():
         these = _meant(key, names)
         if not these:
-            there = f"{_listed(names)}{meant(key, names)}"
-            raise DescriptionError(f"w: no exogenous input {shown(key)}; the arm has {there}")
+            problem = "w: unknown exogenous input"
+            raise DescriptionError(unknown_name(problem, key, names, "the arm has", _listed(names)))
         for name in these:
             if name in given:
                 raise DescriptionError(f"w: {name} is given twice, by {given[name]!r} and by {key!r}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.checks import refused, shown
+from flexarm.checks import refused, shown, unknown_name
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 from flexarm.files import alone
 from flexarm.studies.bar import Bar
@@ -119,8 +119,8 @@ def _badness(work: Work, chunk: Chunk, outcome: str, sign: float) -> Array:
     if part is None:
         return np.full(chunk.runs, -np.inf)
     if outcome not in part or part[outcome].dims != ("run",):
-        numbers = ", ".join(str(name) for name in part if part[name].dims == ("run",) and name != "status")
-        raise DescriptionError(f"study: design.outcome is {outcome!r}; there are {numbers}")
+        names = [str(name) for name in part if part[name].dims == ("run",) and name != "status"]
+        raise DescriptionError(unknown_name("study: design.outcome is", outcome, names, "the outcomes are"))
     bad = sign * part[outcome].values
     ended = part.status.values == "completed"
     return np.where(ended & ~np.isnan(bad), bad, np.inf)

@@ -8,14 +8,17 @@ from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,
     Fault,
+    advised,
     called,
     checked_instance,
     checked_number,
     checked_whole,
     choices,
+    did_you_mean,
     faulted,
     refused,
     shown,
+    unknown_name,
 )
 from flexarm.model import Model
 from flexarm.scenario import Scenario, load_scenario
@@ -214,7 +217,10 @@ def _task(given: Any, keep: Any, knows: Any, band: float, after: float, argument
 def _model_task(model: Model, keep: Any, band: float, after: float, arguments: Mapping[str, Any]) -> Task:
     for name in arguments:
         if name not in ARGUMENTS:
-            raise Fault(name, f"is unknown; a model takes {', '.join(ARGUMENTS)}")
+            raise Fault(
+                name,
+                advised("is unknown", did_you_mean(name, ARGUMENTS), f"known arguments are {', '.join(ARGUMENTS)}"),
+            )
     if "until" not in arguments:
         raise Fault("until", "is missing; it is the end of each run [s]")
     drive = as_input(arguments.get("u"), model)
@@ -277,4 +283,4 @@ def _check_search(design: WorstCase, task: Task, varied: list[Varied]) -> None:
             raise Fault(where, "has no bounds, which a search for the worst case needs; give low and high")
     outcomes = task.outcomes
     if outcomes and design.outcome not in outcomes:
-        raise Fault("design.outcome", f"is {shown(design.outcome)}; kept are {', '.join(outcomes)}")
+        raise Fault("design.outcome", unknown_name("is", design.outcome, outcomes, "the outcomes in keep are"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_names, choices, meant, shown
+from flexarm.checks import Fault, checked_names, choices, shown, unknown_name
 from flexarm.simulation import results
 from flexarm.simulation.performance import performance
 
@@ -120,7 +120,7 @@ def kept(names: object, follows: bool, band: float, after: float) -> Keep:
     for name in given:
         if not isinstance(name, str) or (name not in OUTCOMES and name not in TRAJECTORIES):
             known = (*OUTCOMES, *TRAJECTORIES)
-            raise Fault("keep", f"has {shown(name)}; there are {', '.join(known)}{meant(name, known)}")
+            raise Fault("keep", unknown_name("has the unknown name", name, known, "known names are"))
         if name in (*PERFORMANCE, *results.FOLLOWED) and not follows:
             raise Fault("keep", f"has {shown(name)}, and the run follows no reference; there are {', '.join(OTHERS)}")
     given = list(dict.fromkeys(given))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 
 import numpy as np
 
-from flexarm.checks import Described, Fault, checked_array, meant, named_or_fitting, refused, shown
+from flexarm.checks import Described, Fault, checked_array, named_or_fitting, refused, unknown_name
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -117,8 +117,7 @@ class ScenarioTask:
         if table == "controller" and rest and "*" not in rest and self.scenario.controller is not None:
             return [Variable(pattern)]  # not given, such as a delay; `check` finds out whether it exists
         if table in TABLES:
-            there = f"{', '.join(fields)}{meant(pattern, fields)}"
-            raise DescriptionError(f"no field {shown(pattern)} of the scenario; there are {there}")
+            raise DescriptionError(unknown_name("the scenario has no field", pattern, fields, "its fields are"))
         return numbers(self.scenario.loaded_arm(), pattern)
 
     def check(self, samples: Samples) -> None:

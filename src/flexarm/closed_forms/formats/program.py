@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
+from flexarm.checks import unknown_name
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.parameters import Parameter
 from flexarm.native.verification import samples
@@ -61,7 +62,7 @@ class Program:
             self._refuse(f"two parameters have the symbol {twice[0]!r}")
         for name in ("p" if self.parameters else "", *self.entries, *self.notes, *self.shapes):
             if name and name not in known:
-                self._refuse(f"no input or output {name!r}; there are {', '.join(known)}")
+                self._refuse(unknown_name("unknown input or output", name, known, "known names are"))
         for i, name in enumerate(self.function.name_in()):
             rows, columns = self.function.size_in(i)
             if columns != 1 or rows == 0:

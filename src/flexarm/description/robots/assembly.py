@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_vector, meant, shown, tensor
+from flexarm.checks import Fault, checked_vector, shown, tensor, unknown_name
 from flexarm.description.arm import Arm, Link
 from flexarm.description.beams import Beam
 from flexarm.description.free import POSE, TWIST, FreeBase, Thruster
@@ -123,7 +123,7 @@ class _Assembly:
         locked, joints = dict(self.settings.locked), self.robot.joints
         for name in locked:
             if name not in joints:
-                raise Setting(f"locked: there is no joint {shown(name)}{meant(name, joints)}")
+                raise Setting(unknown_name("locked: there is no joint", name, joints))
             if not joints[name].moves:
                 raise Setting(f"locked: joint {name!r} is {joints[name].kind}; only one that turns or slides can be")
         following = {}
@@ -272,8 +272,7 @@ class _Assembly:
         links = self._outward()
         if (given := self.settings.tip) is not None:
             if given not in self.robot.links:
-                names = list(self.robot.links)
-                raise Setting(f"tip: there is no link {shown(given)}{meant(given, names)}")
+                raise Setting(unknown_name("tip: there is no link", given, self.robot.links))
             if given not in links or given == self.ground:
                 raise Setting(f"tip: link {given!r} is the base; it must be one that a joint carries")
             return given
@@ -296,12 +295,12 @@ class _Assembly:
         links, joints = self.robot.links, self.robot.joints
         for name in self.settings.links:
             if name not in links:
-                raise Setting(f"links: there is no link {shown(name)}{meant(name, links)}")
+                raise Setting(unknown_name("links: there is no link", name, links))
             if name == self.ground or name not in self._outward_set:
                 raise Setting(f"links: link {name!r} is the base; one that bends must stand behind a joint")
         for name in self.settings.joints:
             if name not in joints:
-                raise Setting(f"joints: there is no joint {shown(name)}{meant(name, joints)}")
+                raise Setting(unknown_name("joints: there is no joint", name, joints))
             if joints[name].child not in self._outward_set or joints[name].child == self.ground:
                 raise Setting(f"joints: joint {name!r} is not on the base; it has no drive")
             if name in self.held:
@@ -399,8 +398,8 @@ class _Assembly:
             found = [joint for joint in on if joint.child == to]
             if not found:
                 known = [joint.child for joint in on]
-                there = f"on it are {', '.join(known) or 'none'}{meant(to, known)}; or give a point [m]"
-                raise Setting(f"{where}.to: is {shown(to)}; {there}")
+                allowed = f"give a point [m], or one of the links on link {mount.link!r}:"
+                raise Setting(unknown_name(f"{where}.to is", to, known, allowed))
             return np.array(found[0].place.xyz)
         if mount.link in ahead:
             place = HERE

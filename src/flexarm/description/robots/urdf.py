@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from flexarm.checks import Fault, Vector, choices, meant, shown
+from flexarm.checks import Fault, Vector, choices, shown, unknown_name
 from flexarm.description.robots.robot import LARGEST, Inertial, Joint, Limits, Mimic, Place, Robot
 from flexarm.description.robots.xml import Element, lines_of
 
@@ -147,8 +147,9 @@ class _Reading:
     def _joint(self, element: Element, name: str) -> Joint:
         where, kind = f"joint {name!r}", element.attributes.get("type")
         if kind is None or (kind not in KINDS and element.name != DRAKE):
-            given = "missing" if kind is None else shown(kind)
-            raise _wrong(where, element, f"type is {given}; it must be {choices(*KINDS)}{meant(kind, KINDS)}")
+            allowed = f"it must be {choices(*KINDS)}"
+            missing = f"type is missing; {allowed}"
+            raise _wrong(where, element, missing if kind is None else unknown_name("type is", kind, KINDS, allowed))
         parent, child = (self._end(where, element, key) for key in ("parent", "child"))
         joint = Joint(
             name,
@@ -182,7 +183,7 @@ class _Reading:
         if end is None or link is None:
             raise _wrong(where, joint, f"has no <{key} link=...>")
         if link not in self.links:
-            raise _wrong(where, end, f"<{key}> is {shown(link)}, and no link has that name{meant(link, [*self.links])}")
+            raise _wrong(where, end, unknown_name(f"<{key}> names the unknown link", link, self.links))
         return link
 
     def _limits(self, where: str, kind: str, limit: Element | None) -> Limits:
