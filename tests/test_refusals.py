@@ -188,7 +188,7 @@ def test_any_value_in_any_field_is_taken_or_refused_in_one_line(cls):
 )
 def test_a_key_that_is_none(cls, key):
     line = message(cls, **{**OBJECTS[cls], key: 1})
-    assert f"unknown key {key!r}; allowed" in line
+    assert f"unknown key {key!r}; " in line
 
 
 @pytest.mark.parametrize("key", ["cls", "self"])

@@ -263,9 +263,9 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
             zero = (
                 "parameters that are zero are found by their full name only: flexarm show ARM --parameters lists them"
             )
-            listed = f"{', '.join(f'{x.symbol} ({x.name})' for x in usual)}; {zero}"
+            all_names = f"{', '.join(f'{x.symbol} ({x.name})' for x in usual)}; {zero}"
             problem = "vary: unknown parameter"
-            raise DescriptionError(unknown_name(problem, pattern, names, "the parameters are", listed))
+            raise DescriptionError(unknown_name(problem, pattern, names, "the parameters are", all_names))
         for each in found:
             if reason := numbers.fixed_reason(arm, each.name):
                 raise DescriptionError(f"vary: {each.name} cannot vary: {reason}")
