@@ -538,6 +538,7 @@ FOREARM = [
      "section_tip.thickness must be given where section has it, and only there"),
     ({"body": {**BEAM, "next_joint": "tip"}}, "next_joint is 'tip'; it must be 'slope' or 'chord'"),
     ({"body": {**BEAM, "foreshortening": 1}}, "foreshortening is 1; it must be true or false"),
+    ({"joint": None}, "joint is None; use Fixed() for a rigid connection, or leave it out for a Revolute"),
     ({"joint": "revolute"}, "joint is 'revolute'; it must be a Revolute, Prismatic, Telescope or Fixed"),
 ]  # fmt: skip
 
@@ -566,7 +567,7 @@ def test_a_family_class_is_not_a_family_object():
         (Beam, {"length": 1, "mass": 1}, "Beam: EI.y is missing; modes.y is 2, so it must be given [N m^2]"),
         (Rod, {"diameter": 0}, "Rod: diameter is 0.0 m; it must be positive"),
         (Revolute, {"type": "prismatic"}, "Revolute: type is 'prismatic'; it must be 'revolute'"),
-        (Payload, {"mass": 0}, "Payload: mass is 0.0 kg; it must be positive"),
+        (Payload, {"mass": 0}, "Payload: mass is 0.0 kg; it must be positive; leave out the payload if there is none"),
         (Pose, {"x": 1, "self": 2}, "Pose: unknown key 'x'; allowed keys are xyz, rpy"),
         (Link, {"body": BEAM}, "Link: name is missing"),
         (Link, {"name": "", "body": BEAM}, "Link: name is ''; it must be one line and not empty"),
@@ -581,7 +582,11 @@ def test_a_family_class_is_not_a_family_object():
         (Arm, {**an_arm(), "links": [3]}, "link 1 is 3; it must be a Link"),
         (Arm, {**an_arm(), "links": [{"body": BEAM}]}, "link 1: name is missing"),
         (Arm, {**an_arm(), "gravity": [0, math.nan, 0]}, "Arm: gravity[1] is nan m/s^2; it must be finite"),
-        (Arm, {**an_arm(), "payload": {"mass": -1}}, "Arm: payload.mass is -1.0 kg; it must be positive"),
+        (
+            Arm,
+            {**an_arm(), "payload": {"mass": -1}},
+            "Arm: payload.mass is -1.0 kg; it must be positive; leave out the payload if there is none",
+        ),
         (Arm, {**an_arm(), "payload": 1}, "Arm: payload is 1; it must be a Payload"),
         (Arm, {**an_arm(), "description": 1}, "Arm: description is 1; it must be a text"),
         (Arm, {**an_arm(), "joints": 1},

@@ -211,6 +211,7 @@ def test_simulate(read):
         assert value == float(result[name][-1])
     assert len(found["energy_at_end"]) == 4
     assert (found["energy_drift"], found["energy_scale"]) == (a["energy_drift"], a["energy_scale"])
+    assert found["performance"] == plain(vars(performance(result)))
     assert found["written"][:2] == ["push.nc", "push.png"]
     assert len(found["next"]) == 3 and all(command.startswith("flexarm ") for command in found["next"])
 
@@ -219,7 +220,7 @@ def test_simulate_says_only_what_was_kept(read, tmp_path):
     (tmp_path / "little.toml").write_text('keep = ["qd"]\n' + PUSH)
     found = read("simulate", "little.toml")
     assert found["kept"] == ["qd"] and found["joints"] == found["deflections"] == [] and found["energy_at_end"] == {}
-    assert "energy_drift" not in found
+    assert "energy_drift" not in found and found["performance"] is None
 
 
 def test_a_run_that_failed_is_a_document_too(call):

@@ -1,6 +1,7 @@
 """`flexarm optimize`: its table and document, against motions known on paper; what is refused, viewed, interrupted."""
 
 import json
+import re
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +13,7 @@ from programs import run
 
 import flexarm as fa
 from flexarm import progress
+from flexarm.commands import optimize
 from flexarm.errors import InterruptedRun
 from flexarm.optimal import kept, search
 from flexarm.optimal.active import active
@@ -84,14 +86,22 @@ def test_the_table_says_the_same(call):
     share = {each["limit"]: f"{100 * each['share']:.3g} %" for each in found["limits"]}
     assert rows["at torque"] == f"cart.joint {share['torque']} of the time"
     assert f"at joint_rate cart.joint {share['joint_rate']} of the time" in " ".join(said.out.split())
-    assert f"{found['intervals']} intervals, {found['steps']} steps" in rows["search"]
+    assert rows["search"] == (
+        f"{found['intervals']} intervals, {found['steps']} steps, {found['search_seconds']:.3g} s"
+    )
+    assert re.match(r"\d+\.?\d* s", rows["took"])
 
 
-def test_the_second_time_it_is_known(call, monkeypatch):
+def test_the_second_time_it_is_known(call, monkeypatch, capsys):
     first = document(call("optimize", "slide.toml", "--json"))
+    assert first["seconds"] > 0 and first["search_seconds"] > 0
     monkeypatch.setattr(kept, "_known", {})
     monkeypatch.setattr(search, "optimal_motion", None)
-    assert document(call("optimize", "slide.toml", "--json")) == first
+    again = document(call("optimize", "slide.toml", "--json"))
+    assert {**again, "seconds": first["seconds"]} == first
+    optimize._show({**again, "search_seconds": 60.0, "seconds": 0.1})
+    (took,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("took"))
+    assert took.split(maxsplit=1)[1] == "0.1 s, because the motion was found and stored earlier"
 
 
 def test_shares_of_all_limits_are_those_of_the_times_at_them(call):
@@ -162,9 +172,9 @@ def test_what_cannot_be_set_is_refused_in_one_line(call, given, message):
 def test_a_scenario_without_an_optimal_reference_is_refused(call):
     said = call("optimize", "rigid-two-link")
     assert (said.status, said.err) == (
-        2, "flexarm: rigid-two-link: it has no reference; optimize needs one of type 'optimal'\n"
+        2, "flexarm: rigid-two-link: the scenario has no reference; optimize needs a reference of type 'optimal'\n"
     )  # fmt: skip
-    assert "it has a reference of type 'cycloidal'; optimize needs" in call("optimize", "canadarm").err
+    assert "the scenario has a reference of type 'cycloidal'; optimize needs" in call("optimize", "canadarm").err
     assert "unknown scenario 'none'" in call("optimize", "none").err
 
 

@@ -264,6 +264,12 @@ def test_the_arm_elsewhere_than_the_reference_ends():
     assert np.abs(LQR(reference=slew).law(model).facts["K"] - here).max() > 1e-3
 
 
+def test_a_reference_may_stand_first():
+    slew = Quintic([0.0, 0.0], [1.0, 0.5], 2.0)
+    assert LQR(slew, bandwidth=3.0) == LQR(reference=slew, bandwidth=3.0) != LQR(slew.end, bandwidth=3.0)
+    assert LQR(slew.end, reference=slew).joints == slew.end
+
+
 # -- gains along a reference -------------------------------------------------------------------------------------------
 
 SLEW = Quintic([-1.2, 0.3], [-0.4, 1.2], 1.5)

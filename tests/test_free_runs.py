@@ -826,7 +826,7 @@ def test_the_summary_has_the_audit_of_momenta(tmp_path: Path, capsys: Any) -> No
 
     folder = tmp_path
     quiet, pushed = scenario().run(progress=False), run(fa.Model(satellite()), 0.1, np.array([0.0, 0.5, 0.0]))
-    for result, said in ((quiet, "momentum audit"), (pushed, "none: changed by thrusters")):
-        runs._show_summary({**runs._summary(result, 1.0, [folder / "x.nc"]), "next": []})
+    for result, said in ((quiet, "momentum balance  largest"), (pushed, "the momentum is changed by thrusters")):
+        runs._show_summary({**runs._summary(result, 1.0, [folder / "x.nc"]), "next": []}, verbose=True)
         text = capsys.readouterr().out
         assert said in text and "quaternion" in text

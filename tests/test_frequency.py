@@ -128,6 +128,34 @@ def test_two_inputs_on_lines_of_their_own_in_one_record():
     assert np.isnan(found[::2, :, 1]).all() and np.isnan(found[1::2, :, 0]).all()
 
 
+def test_arrays_over_time_are_as_many_signals_as_they_have_columns():
+    """Inputs as `simulate` and the page on identification give them, with labels or without, in any order of axes."""
+    H = np.array([[1.0, 0.5], [-2.0, 3.0]])
+    first, second = two_inputs(H, [[1.0, 1.0], [1.0, -1.0]])
+    plain = fa.frequency_response([first, second], ["u0", "u1"], ["y0", "y1"], PERIOD, sample_rate=RATE)
+    tables = [
+        {name: np.stack([each[f"{name}0"], each[f"{name}1"]], axis=1) for name in "uy"} for each in (first, second)
+    ]
+    found = fa.frequency_response(tables, "u", "y", PERIOD, sample_rate=RATE)
+    np.testing.assert_array_equal(found.response, plain.response)
+    assert found.input.values.tolist() == ["u[0]", "u[1]"] and found.output.values.tolist() == ["y[0]", "y[1]"]
+    joints = ["upper.joint", "fore.joint"]
+    time = {"time": np.arange(len(first["u0"])) / RATE}
+    for axes in (("time", "input"), ("input", "time")):
+        data = [
+            xr.Dataset({"u": (("time", "input"), x["u"]), "y": (("time", "k"), x["y"])}, {**time, "input": joints})
+            for x in tables
+        ]
+        data = [each.assign(u=each.u.transpose(*axes)) for each in data]
+        found = fa.frequency_response(data, "u", ["y"], PERIOD)
+        np.testing.assert_allclose(found.response, plain.response, rtol=1e-9)
+        assert found.input.values.tolist() == ["u[upper.joint]", "u[fore.joint]"]
+    with refused(
+        r"frequency_response: data\[1\] has the signals u, y\[0\], y\[1\]; they must be those of data\[0\], u.*"
+    ):
+        fa.frequency_response([tables[0], tables[1] | {"u": first["u0"]}], "u", "y", PERIOD, sample_rate=RATE)
+
+
 def test_distortion_shows_where_its_power_goes():
     """Under odd lines a square answers at even ones, a cube at odd ones; some are left out to see it."""
     lines = np.setdiff1d(np.arange(1, 60, 2), [7, 21, 33])
@@ -161,7 +189,8 @@ GOOD = answered(of_two_inertias(), periods=3)
         ),
         (
             {"data": GOOD | {"y0": GOOD["y0"][:-1]}},
-            r".*has signals of the shapes u \(1500,\), y0 \(1499,\); all must have one axis, of one length",
+            r".*has signals of the shapes u \(1500,\), y0 \(1499,\); all must be \(time,\) "
+            r"or \(time, signals\), of one length",
         ),
         ({"data": [1, 2]}, r".*data\[0\] is a int; it must be a Dataset, a DataFrame or a dict of arrays"),
         ({"data": []}, r".*data is empty; it must have a record"),

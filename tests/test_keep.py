@@ -279,14 +279,14 @@ def test_a_scenario_keeps_what_its_file_says(tmp_path):
     ("keep", "shown", "hidden"),
     [
         (["q"], "fore.joint", "energy"),
-        (["work"], "energy at end", "energy audit"),
-        (["kinetic"], "energy audit", "fore.joint"),
+        (["work"], "energy at end", "energy balance"),
+        (["kinetic"], "energy balance", "fore.joint"),
     ],
 )
 def test_the_command_line_writes_what_is_kept(monkeypatch, capsys, tmp_path, keep, shown, hidden):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short.toml").write_text(FILE.format(str(keep).replace("'", '"')))
-    monkeypatch.setattr(sys, "argv", ["flexarm", "simulate", "short.toml"])
+    monkeypatch.setattr(sys, "argv", ["flexarm", "simulate", "short.toml", "--verbose"])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 0

@@ -8,6 +8,7 @@ from random_arms import random_arm, random_state
 from scipy.integrate import simpson
 
 import flexarm as fa
+from flexarm.analysis import equilibrium
 from flexarm.description.arm import Telescope
 from flexarm.simulation.law import Law
 from flexarm.simulation.outside import as_outside
@@ -240,6 +241,31 @@ def test_linear_models_have_them_as_inputs_where_they_are_asked_for(model):
         e = h * np.eye(k)[j]
         slope = model.forward_dynamics(q, qd, u, w=w + e) - model.forward_dynamics(q, qd, u, w=w - e)
         np.testing.assert_allclose(more.B[n:, m + j], slope / (2 * h), atol=1e-5)
+
+
+def test_linear_models_and_equilibria_take_them_by_name(model):
+    """Names, prefixes and vectors of three mean the same as in `simulate`."""
+    n, m, names = len(model.coordinates), len(model.inputs), list(model.exogenous)
+    q, qd, u, w = 0.1 * np.arange(1, n + 1) / n, np.zeros(n), np.zeros(m), np.zeros(len(names))
+    w[names.index("push.fy")], w[[names.index(f"base.a{axis}") for axis in "xyz"]] = 0.4, (0.1, -0.2, 0.0)
+    given = {"push.fy": 0.4, "base.a": [0.1, -0.2, 0.0]}
+    np.testing.assert_array_equal(model.linearize(q, qd, u, w=given).A, model.linearize(q, qd, u, w=w).A)
+    assert model.linearize(q, qd, u, w={}).ninputs == m + len(names)
+    push, row = {"push.fx": 0.3, "push.fy": 0.2}, np.zeros(len(names))
+    row[[names.index("push.fx"), names.index("push.fy")]] = 0.3, 0.2
+    found, expected = (equilibrium(model, np.zeros(n), w=each) for each in (push, row))
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert np.abs(found[0] - equilibrium(model, np.zeros(n))[0]).max() > 1e-6
+    for wrong, line in (
+        ({"pusch.fx": 1.0}, "w: unknown exogenous input 'pusch.fx'; did you mean 'push.fx'"),
+        ({"push.f": [1.0, 2.0]}, r"w['push.f'] has shape (2,); it must have 3 numbers: push.fx, push.fy, push.fz"),
+        ({"push.fx": 1.0, "push.f": [0.0] * 3}, "w: push.fx is given twice, by 'push.fx' and by 'push.f'"),
+        ({"push.fx": lambda t: 1.0}, "w['push.fx'] is "),
+    ):
+        for call in (lambda w: model.linearize(q, qd, u, w=w), lambda w: equilibrium(model, np.zeros(n), w=w)):
+            with pytest.raises(fa.DescriptionError) as caught:
+                call(wrong)
+            assert str(caught.value).startswith(line)
 
 
 def test_prescribed_motions_take_what_acts_into_account(model):

@@ -198,11 +198,13 @@ def test_a_grid_has_every_combination():
         ("random", {"seed": -1}, "design.seed is -1; it must be an integer from 0 to"),
         ("random", {"runs": 2.5}, "design.runs is 2.5; it must be a whole number"),
         ({"type": "random", "levels": 3}, {}, "design unknown key 'levels'; allowed keys are runs, seed"),
-        ("sensitivity", {"runs": 100}, "design.base is 100; it must be a power of two, such as 64 or 128"),
-        ("sensitivity", {"runs": 1}, "design.base is 1; it must be a power of two, such as 2 or 4"),
+        ({"type": "sensitivity", "base": 100}, {}, "design.base is 100; it must be a power of two, such as 64 or 128"),
+        ({"type": "sensitivity", "base": 1}, {}, "design.base is 1; it must be a power of two, such as 2 or 4"),
+        ("sensitivity", {"runs": 5}, "runs is 5; with 1 parameter a sensitivity study needs at least 6 runs"),
+        ("sensitivity", {"runs": 0}, "runs is 0; it must be a whole number, at least 1"),
         ({"type": "sensitivity", "confidence": 95}, {}, "design.confidence is 95; it must be between 0 and 1"),
-        ("grid", {"runs": 10}, "runs is given, and a grid has none; give levels in its table"),
-        ("grid", {"seed": 1}, "seed is given, and a grid has none"),
+        ("grid", {"runs": 10}, "runs does not apply to a grid design; set its levels instead"),
+        ("grid", {"seed": 1}, "seed does not apply to a grid design"),
         ("worst-case", {}, "design.outcome is missing"),
         (
             {"type": "worst-case", "outcome": "value", "worst": "best"},
@@ -501,7 +503,7 @@ def test_indices_of_a_function_that_are_known():
     v = [(1 + b * np.pi**4 / 5) ** 2 / 2, a**2 / 8, 0.0]
     v13 = b**2 * np.pi**8 * (1 / 18 - 1 / 50)
     total = sum(v) + v13
-    result = run(ishigami, ABC, "sensitivity", runs=4096, seed=1)
+    result = run(ishigami, ABC, "sensitivity", runs=4096 * 5, seed=1)
     assert result.sizes["run"] == 4096 * 5
     at = result.sel(outcome="value")
     np.testing.assert_allclose(at.first_order.values, np.array(v) / total, atol=0.03)  # about 2 / sqrt(4096)
@@ -509,8 +511,13 @@ def test_indices_of_a_function_that_are_known():
     for order in ("first_order", "total_order"):
         assert (at[f"{order}_low"] < at[order]).all() and (at[order] < at[f"{order}_high"]).all()
     assert float(result["value"].mean()) == pytest.approx(a / 2, abs=0.1)
-    again = run(ishigami, ABC, "sensitivity", runs=4096, seed=1, executor=2)
+    again = run(ishigami, ABC, {"type": "sensitivity", "base": 4096}, seed=1, executor=2)
     xr.testing.assert_identical(again.drop_attrs(), result.drop_attrs())
+
+
+@pytest.mark.parametrize(("runs", "base"), [(10, 2), (19, 2), (20, 4), (319, 32), (320, 64)])
+def test_a_sensitivity_study_has_at_most_the_runs_that_are_given(runs, base):
+    assert run(ishigami, ABC, "sensitivity", runs=runs).sizes["run"] == 5 * base <= runs
 
 
 def test_bounds_of_indices_hold_what_they_promise():
@@ -518,7 +525,7 @@ def test_bounds_of_indices_hold_what_they_promise():
     first = 7.0**2 / 8 / ((1 + 0.1 * np.pi**4 / 5) ** 2 / 2 + 7.0**2 / 8 + 0.01 * np.pi**8 * (1 / 18 - 1 / 50))
     inside = 0
     for seed in range(40):
-        at = run(ishigami, ABC, "sensitivity", runs=128, seed=seed).isel(outcome=0, parameter=1)
+        at = run(ishigami, ABC, "sensitivity", runs=128 * 5, seed=seed).isel(outcome=0, parameter=1)
         inside += bool(at.first_order_low <= first <= at.first_order_high)
     assert inside >= 34  # 38 expected; fewer has a chance below 1e-2 for a true 95 percent
 
@@ -532,14 +539,14 @@ def test_indices_where_runs_are_missing():
             "few": np.where(samples["x"] > 0.001, np.nan, y),
         }
 
-    result = run(broken, {"x": UNIFORM, "y": UNIFORM}, "sensitivity", runs=64)
+    result = run(broken, {"x": UNIFORM, "y": UNIFORM}, "sensitivity", runs=64 * 4)
     assert result.indices_rows.values[0] == 64 and result.indices_rows.values[1] == 32
     assert result.first_order.sel(outcome="some", parameter="y") > 0.8
     assert np.isnan(result.first_order.sel(outcome="few")).all()
 
 
 def test_a_single_parameter_has_all_of_the_variance():
-    result = run(lambda samples: samples["x"] ** 2, {"x": UNIFORM}, "sensitivity", runs=256)
+    result = run(lambda samples: samples["x"] ** 2, {"x": UNIFORM}, "sensitivity", runs=256 * 3)
     assert result.first_order.shape == result.total_order_low.shape == (1, 1)
     assert result.first_order.item() == pytest.approx(1.0, abs=0.05)  # as 256 samples tell it
     assert result.total_order.item() == pytest.approx(1.0, abs=0.05)
@@ -1061,7 +1068,7 @@ def test_a_study_that_is_not_there():
 
 
 def test_figures():
-    result = run(ishigami, ABC, "sensitivity", runs=64, name="a $strange$ name")
+    result = run(ishigami, ABC, "sensitivity", runs=64 * 5, name="a $strange$ name")
     assert_readable(drawn(draw(result)))
     worst = run(ishigami, ABC, {"type": "worst-case", "outcome": "value", "runs": 60})
     assert_readable(drawn(draw(worst)))
@@ -1118,6 +1125,13 @@ def test_the_command_of_indices_and_of_the_worst_case(tmp_path):
     file.write_text(text.replace(design, '{ type = "sensitivity", base = 4 }'))
     done = command("study.toml", "--workers", 1, "--no-plot", folder=tmp_path)
     assert done.returncode == 0 and "share of the variance with the others" in done.stdout
+    widths = [float(x) for x in re.findall(r"±([\d.]+)", done.stdout.partition("The shares")[0])]
+    runs = load(tmp_path / "slews.nc").sizes["run"]
+    worst, more = re.findall(r"are uncertain, by up to ±(\S+); with --runs (\d+) they", done.stdout)[0]
+    assert float(worst) == max(widths) > 0.2
+    assert 0.9 < int(more) / runs / (max(widths) / 0.1) ** 2 < 2.2
+    done = command("study.toml", "--runs", runs - 1, "--workers", 1, "--no-plot", "--folder", "x", folder=tmp_path)
+    assert done.returncode == 0 and load(tmp_path / "slews.nc").sizes["run"] == runs // 2
     (tmp_path / "slews.nc").unlink()
     file.write_text(text.replace(design, '{ type = "worst-case", outcome = "peak", runs = 16 }'))
     done = command("study.toml", "--workers", 1, "--no-plot", "--folder", "worst", folder=tmp_path)

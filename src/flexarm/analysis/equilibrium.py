@@ -41,8 +41,8 @@ def equilibrium(
     held : "drives" or "joints"
         Coordinates that keep their values: those of the drives, at an elastic joint the motor; or the joints, on the
         links' side.
-    w : (exogenous,), optional
-        Exogenous inputs, see `Model.exogenous`; default zero.
+    w : (exogenous,) or dict, optional
+        Exogenous inputs, see `Model.exogenous`, or some of them by name with the others zero; default zero.
 
     Raises
     ------

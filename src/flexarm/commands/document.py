@@ -79,6 +79,7 @@ UNITS = {
     "rtol": "1",
     "sag": "m",
     "sag_with_more": "m",
+    "search_seconds": "s",
     "seconds": "s",
     "sensitivity": "1",
     "settling": "s",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexarm import escape
-from flexarm.checks import Described
+from flexarm.checks import Described, counted
 from flexarm.commands.completion import ScenarioArgument
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, say, table
@@ -38,17 +38,20 @@ def optimize(
     Prints its duration compared with the rigid arm's, the error and the residual vibration at the end, and the active
     limits. A motion that has been found is stored, and shown immediately the next time.
     """
+    import time
+
     from flexarm.model import Model
     from flexarm.optimal.active import active
     from flexarm.optimal.limits import Limits
     from flexarm.pictures.view import check_suffix, opened
     from flexarm.scenario import OptimalReference, load_scenario
 
+    began = time.perf_counter()
     chosen = load_scenario(scenario)
     reference = chosen.reference
     if not isinstance(reference, OptimalReference):
         kind = "no reference" if reference is None else f"a reference of type {reference.type!r}"
-        raise DescriptionError(f"{scenario}: it has {kind}; optimize needs one of type 'optimal'")
+        raise DescriptionError(f"{scenario}: the scenario has {kind}; optimize needs a reference of type 'optimal'")
     if set_:
         chosen = _changed(chosen, reference, set_)
     place = Path(f"{escape.file_name(chosen.name)}.html") if out is None else out
@@ -66,6 +69,7 @@ def optimize(
         motion: Any = chosen.motion(model)
     limits = chosen.reference.limits or Limits()  # type: ignore[union-attr]  # checked above
     found = _document(chosen, model, motion, active(model, motion, limits))
+    found["seconds"] = time.perf_counter() - began
     if not json:
         _show(found)
     view = view and not pressed
@@ -136,7 +140,7 @@ def _document(scenario: "Scenario", model: "Model", motion: "OptimalMotion", lim
         "limits": [{"limit": each.limit, "name": each.name, "share": each.share} for each in limits],
         "intervals": report["intervals"],
         "steps": report["steps"],
-        "seconds": report["seconds"],
+        "search_seconds": report["seconds"],
     }
 
 
@@ -172,7 +176,10 @@ def _show(found: dict[str, Any]) -> None:
     for limit in dict.fromkeys(each["limit"] for each in found["limits"]):
         own = [f"{each['name']} {100 * each['share']:.3g} %" for each in found["limits"] if each["limit"] == limit]
         drawn.add_row(f"at {limit}", f"{', '.join(own)} of the time")
-    drawn.add_row("search", f"{found['intervals']} intervals, {found['steps']} steps, {found['seconds']:.3g} s")
     drawn.add_row("cost", f"{found['cost']:.6g}")
+    sizes = f"{counted(found['intervals'], 'interval')}, {counted(found['steps'], 'step')}"
+    drawn.add_row("search", f"{sizes}, {found['search_seconds']:.3g} s")
+    stored = found["search_seconds"] > found["seconds"]
+    drawn.add_row("took", f"{found['seconds']:.3g} s" + ", because the motion was found and stored earlier" * stored)
     say(f"{found['name']}: {found['status']}", style="bold")
     say(drawn)

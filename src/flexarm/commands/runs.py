@@ -3,23 +3,31 @@
 import shlex
 import tempfile
 import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from flexarm import escape
+from flexarm.checks import counted
 from flexarm.commands.completion import ScenarioArgument, bundled_or_file
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, check_folder, finished_first, say, say_next, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
+
+BAND = 0.02
+"""Share of a joint's motion within which it counts as settled."""
+
+WITHIN = 1e-3
+"""Distance within which the tip counts as settled [m]."""
 
 
 def simulate(
     scenario: ScenarioArgument,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
     method: Annotated[str | None, typer.Option(help="Integrator: dop853, radau, lsoda, rk4, auto, ...")] = None,
-    step: Annotated[float | None, typer.Option(help="Of the method rk4 [s].")] = None,
+    step: Annotated[float | None, typer.Option(help="Step of a method with fixed steps, such as rk4 [s].")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,
     samples: Annotated[int | None, typer.Option(help="Times in the result, both ends included.")] = None,
@@ -31,12 +39,16 @@ def simulate(
             metavar="KIND", help="Draw also a stroboscope, or the tip's path, into NAME-KIND.png; repeatable."
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print also the input, the solver and the energy balance in detail.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a scenario, write its result, and print a summary.
 
-    Writes NAME.nc (NetCDF), NAME.png and NAME.html, and prints a summary with the energy balance and the next commands.
-    Method, step, tolerance, end and samples are those of the scenario unless they are given here.
+    Writes NAME.nc (NetCDF), NAME.png and NAME.html. The summary begins with the motion, the residual vibration and the
+    settling time, and ends with the next commands. Method, step, tolerance, end and samples are those of the scenario
+    unless they are given here.
     """
     import time
 
@@ -73,11 +85,11 @@ def simulate(
     stopped = pressed[0] if pressed else str(failure or "")
     written, fault = _written(result, stem, plot, view, kinds)
     found = _summary(result, time.perf_counter() - began, written)
-    found["next"] = [] if stopped or fault else _next(scenario, chosen, result, written[0])
+    found["next"] = [] if stopped or fault else _next(scenario, chosen, result, found)
     if json:
         show_document("simulate", found)
     else:
-        _show_summary(found)
+        _show_summary(found, verbose)
     whole = result.attrs["status"] == "completed"
     kept = f"the {'result' if whole else 'part before'} is in {written[0]}"
     if pressed:
@@ -96,7 +108,7 @@ def compare(
         ),
     ],
     after: Annotated[float, typer.Option(help="Time from the arrival to where vibration is measured [s].")] = 0.0,
-    within: Annotated[float, typer.Option(help="Distance within which the tip counts as settled [m].")] = 1e-3,
+    within: Annotated[float, typer.Option(help="Distance within which the tip counts as settled [m].")] = WITHIN,
     json: Json = False,
 ) -> None:
     """Compare scenarios that follow a reference.
@@ -210,6 +222,9 @@ MOMENTA = (
 
 ENERGIES = ("kinetic", "potential", "work", "dissipated")
 
+DRIFTS = {"energy_drift": "energy", "momentum_drift": "momentum"}
+"""Relative drifts in the short summary, with the word for each."""
+
 
 def _summary(result: Any, seconds: float, written: list[Path]) -> dict[str, Any]:
     """Return the results of a run in numbers, as far as the result has them."""
@@ -238,6 +253,7 @@ def _summary(result: Any, seconds: float, written: list[Path]) -> dict[str, Any]
         "joints": _joints(result) if "q" in result else [],
         "base": _base(result) if "q" in result and (result.role == "base").any() else None,
         "deflections": _deflections(result) if "deflection" in result else [],
+        "performance": _performance(result),
         "energy_at_end": {name: last[name].values for name in ENERGIES if name in result},
     }
     if "energy_drift" in a:
@@ -282,16 +298,26 @@ def _deflections(result: Any) -> list[dict[str, Any]]:
     return [{"link": str(link), "deflection": x} for link, x in zip(result.link.values, largest, strict=True)]
 
 
-def _next(name: str, scenario: Any, result: Any, file: Path) -> list[str]:
+def _performance(result: Any) -> dict[str, float] | None:
+    """Return settling times, residual vibration and so on, or None if no reference ends before the run does."""
+    from flexarm.simulation.performance import performance
+
+    try:
+        return vars(performance(result, BAND, within=WITHIN))
+    except DescriptionError:
+        return None
+
+
+def _next(name: str, scenario: Any, result: Any, summary: Mapping[str, Any]) -> list[str]:
     """Return useful next commands after a run: show it, simulate its arm live, compare it, or analyse it."""
     from flexarm.description.arm import Arm
     from flexarm.pictures.playable import unplayable
 
-    arm, others = scenario.arm, _comparable(name, scenario, result)
+    arm, others = scenario.arm, _comparable(name, scenario, summary["performance"] is not None)
     bends = (result.role == "flexible").any()
     vibrates = bends or (result.role == "motor").any()
     commands = [
-        ["view", str(file)] if "q" in result else [],
+        ["view", str(summary["written"][0])] if "q" in result else [],
         [] if unplayable(Arm.from_json(str(result.attrs["arm"]))) else ["play", name],
         ["compare", *others] if others else [],
         ["modes", arm] if vibrates else [],
@@ -302,19 +328,14 @@ def _next(name: str, scenario: Any, result: Any, file: Path) -> list[str]:
     return [shlex.join(["flexarm", *words]) for words in commands if words][:3]
 
 
-def _comparable(name: str, scenario: Any, result: Any) -> list[str]:
-    """Return comparable scenarios of the same arm: this one and bundled ones.
+def _comparable(name: str, scenario: Any, itself: bool) -> list[str]:
+    """Return comparable scenarios of the same arm: bundled ones, and this one if `itself` is true.
 
     Their motion must end before the run does, as a comparison requires.
     """
     from flexarm.description.load import catalogued, table_of
-    from flexarm.simulation.performance import performance
 
-    try:
-        performance(result)
-        found = [name]
-    except DescriptionError:
-        found = []
+    found = [name] if itself else []
     for other in catalogued("scenario"):
         table = table_of("scenario", other)
         if table["arm"] == scenario.arm and table.get("reference", {}).get("duration", table["until"]) < table["until"]:
@@ -322,44 +343,11 @@ def _comparable(name: str, scenario: Any, result: Any) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _show_summary(found: dict[str, Any]) -> None:
+def _show_summary(found: dict[str, Any], verbose: bool = False) -> None:
     drawn = table("", "", header=False)
     drawn.columns[0].style = "bold"
-    drawn.add_row("arm", f"{found['arm']}, {found['coordinates']} coordinates, {found['inputs']} inputs")
-    drawn.add_row("input", found["input"])
-    tolerances = f", rtol {found['rtol']:g}, atol {found['atol']:g}"
-    step = f", fixed step {found['step']:g} s" if found["step"] else tolerances
-    drawn.add_row("solver", f"{found['method']} ({found['method_reason']}){step}")
-    drawn.add_row("time", f"{found['start_time']:g} to {found['end_time']:g} s, {found['samples']} samples")
-    drawn.add_row("effort", f"{found['steps']} steps, {found['evaluations']} evaluations")
-    parts = f"{found['compile_seconds']:.2f} s compiling, {found['solve_seconds']:.3f} s solving"
-    drawn.add_row("took", f"{parts}, {found['seconds']:.2f} s in all")
-    for joint in found["joints"]:
-        line = f"{joint['start'] + 0.0:.4g} to {joint['end'] + 0.0:.4g} {joint['unit']}"  # 0.0: no minus before a zero
-        if "off_reference" in joint:
-            line += f", off the reference by {joint['off_reference']:.3g} at most"
-        drawn.add_row(joint["name"], line)
-    if base := found["base"]:
-        moved = f"moved by {base['moved']:.4g} m, {base['moved_most']:.4g} m at most"
-        drawn.add_row("base", f"{moved}; turned by {base['turned']:.4g} rad, {base['turned_most']:.4g} rad at most")
-    for each in found["deflections"]:
-        if each["deflection"] > 0:
-            drawn.add_row(f"{each['link']} tip", f"deflection {1e3 * each['deflection']:.4g} mm at most")
-    if energies := found["energy_at_end"]:
-        drawn.add_row("energy at end", ", ".join(f"{name} {float(x):.6g} J" for name, x in energies.items()))
-    if "energy_drift" in found:
-        drift = f"largest drift {found['energy_drift']:.2e} of {found['energy_scale']:.4g} J"
-        drawn.add_row("energy audit", drift)
-    if "momentum_changed_by" in found:
-        drawn.add_row("momentum audit", f"none: changed by {found['momentum_changed_by']}")
-    elif "momentum_drift" in found:
-        linear = f"largest drift {found['momentum_drift']:.2e} of {found['momentum_scale']:.4g} kg m/s"
-        angular = f"{found['angular_momentum_drift']:.2e} of {found['angular_momentum_scale']:.4g} N m s"
-        drawn.add_row("momentum audit", f"{linear}, angular {angular}")
-    if "quaternion_drift" in found:
-        drawn.add_row("quaternion", f"length within {found['quaternion_drift']:.2e} of 1")
-    if "kept" in found:
-        drawn.add_row("kept", ", ".join(found["kept"]) or "nothing")
+    for row in (*_motion_rows(found), *(_run_rows(found) if verbose else _short_rows(found))):
+        drawn.add_row(*row)
     drawn.add_row("written", ", ".join(str(path) for path in found["written"]))
     say(f"{found['name']}: {found['status']}", style="bold")
     say(drawn)
@@ -369,3 +357,68 @@ def _show_summary(found: dict[str, Any]) -> None:
     for path in found["written"]:
         if path.suffix == ".html":
             say(f"\nSee it move: open {path} in a browser.")
+
+
+Rows = Iterator[tuple[str, str]]
+"""Rows of a summary: a title and a text."""
+
+
+def _motion_rows(found: Mapping[str, Any]) -> Rows:
+    """Yield the rows about the motion of the arm: joints, base, deflections, residual vibration and settling."""
+    for joint in found["joints"]:
+        line = f"{joint['start'] + 0.0:.4g} to {joint['end'] + 0.0:.4g} {joint['unit']}"  # 0.0: no minus before a zero
+        if "off_reference" in joint:
+            line += f", at most {joint['off_reference']:.3g} {joint['unit']} from the reference"
+        yield joint["name"], line
+    if base := found["base"]:
+        moved = f"moved by {base['moved']:.4g} m (at most {base['moved_most']:.4g} m)"
+        yield "base", f"{moved}, turned by {base['turned']:.4g} rad (at most {base['turned_most']:.4g} rad)"
+    for each in found["deflections"]:
+        if each["deflection"] > 0:
+            yield f"{each['link']} tip", f"deflection at most {1e3 * each['deflection']:.4g} mm"
+    if reached := found["performance"]:
+        end = f"after the reference ends at {reached['arrival']:.4g} s"
+        yield "residual vibration", f"{1e3 * reached['residual']:.4g} mm at the tip {end}"
+        beyond = f"overshoot {100 * reached['overshoot']:.3g} %" if reached["overshoot"] > 0 else "no overshoot"
+        joints, tip = (_late(reached[key]) for key in ("settling", "tip_settling"))
+        yield "settling", f"joints {joints} ({100 * BAND:g} %), tip {tip} ({1e3 * WITHIN:g} mm), {beyond}"
+
+
+def _late(seconds: float) -> str:
+    """Return a settling time in words."""
+    return "not within the run" if seconds == float("inf") else f"after {seconds:.3g} s"
+
+
+def _short_rows(found: Mapping[str, Any]) -> Rows:
+    """Yield the rows about the computation in a few words."""
+    drifts = [f"{noun} drift {found[key]:.1e}" for key, noun in DRIFTS.items() if key in found]
+    yield "solver", ", ".join([found["method"], counted(found["steps"], "step"), *drifts])
+    yield "took", f"{found['seconds']:.2f} s"
+
+
+def _run_rows(found: Mapping[str, Any]) -> Rows:
+    """Yield the rows about the input, the solver, and the balances of energy and momentum."""
+    sizes = f"{counted(found['coordinates'], 'coordinate')}, {counted(found['inputs'], 'input')}"
+    yield "arm", f"{found['arm']}, {sizes}"
+    yield "input", found["input"]
+    tolerances = f"rtol {found['rtol']:g}, atol {found['atol']:g}"
+    step = f"fixed step {found['step']:g} s" if found["step"] else tolerances
+    yield "solver", f"{found['method']} ({found['method_reason']}), {step}"
+    yield "time", f"{found['start_time']:g} to {found['end_time']:g} s, {counted(found['samples'], 'sample')}"
+    yield "effort", f"{counted(found['steps'], 'step')}, {counted(found['evaluations'], 'evaluation')}"
+    parts = f"{found['compile_seconds']:.2f} s compiling, {found['solve_seconds']:.3f} s solving"
+    yield "took", f"{parts}, {found['seconds']:.2f} s in total"
+    if energies := found["energy_at_end"]:
+        yield "energy at end", ", ".join(f"{name} {float(x):.6g} J" for name, x in energies.items())
+    if "energy_drift" in found:
+        yield "energy balance", f"largest drift {found['energy_drift']:.2e} of {found['energy_scale']:.4g} J"
+    if "momentum_changed_by" in found:
+        yield "momentum balance", f"not checked, because the momentum is changed by {found['momentum_changed_by']}"
+    elif "momentum_drift" in found:
+        linear = f"largest drift {found['momentum_drift']:.2e} of {found['momentum_scale']:.4g} kg m/s"
+        angular = f"{found['angular_momentum_drift']:.2e} of {found['angular_momentum_scale']:.4g} N m s"
+        yield "momentum balance", f"{linear}, angular {angular}"
+    if "quaternion_drift" in found:
+        yield "quaternion", f"length within {found['quaternion_drift']:.2e} of 1"
+    if "kept" in found:
+        yield "kept", ", ".join(found["kept"]) or "nothing"

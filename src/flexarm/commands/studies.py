@@ -1,5 +1,6 @@
 """Command that runs a study: study."""
 
+import math
 import time
 import warnings
 from concurrent.futures import Executor
@@ -26,7 +27,9 @@ def study(
     folder: Annotated[
         Path | None, typer.Option(help="Folder where finished chunks are kept; default NAME.study beside the results.")
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="Number of runs; of a sensitivity study, its base.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Number of runs; of a sensitivity study, at most this number.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes on this machine; default one a core.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, or the word local for a cluster of this machine.")
@@ -175,8 +178,10 @@ def _show_summary(found: dict[str, Any]) -> None:
         outcomes.add_row(label, *(f"{x:.4g}" if there else "-" for x in numbers), f"{each['without']}")
     say(outcomes)
     if "indices" in found:
-        for order, words in (("first_order", "alone"), ("total_order", "with the others")):
+        for order, words in ORDERS.items():
             say(_indices(found, order, words))
+        if advice := _advice(found):
+            say(advice)
     if "worst" in found:
         worst = found["worst"]
         at = ", ".join(f"{each['name']} {each['value']:.5g}" for each in worst["parameters"])
@@ -195,14 +200,36 @@ def _show_summary(found: dict[str, Any]) -> None:
     say(facts)
 
 
+ORDERS = {"first_order": "alone", "total_order": "with the others"}
+"""Orders of Sobol's indices, with their titles."""
+
+ROUGH, FAIR = 0.2, 0.1
+"""Half width of an index's bounds above which more runs are recommended, and the half width that they would give."""
+
+
+def _half(at: dict[str, Any], order: str) -> float:
+    """Return half the width between the bounds of an index."""
+    return float(at[f"{order}_high"] - at[f"{order}_low"]) / 2
+
+
+def _advice(found: dict[str, Any]) -> str:
+    """Return a recommendation of more runs if the indices are uncertain, or "". The width falls with the square root
+    of the runs."""
+    widest = max((half for at in found["indices"] for order in ORDERS if (half := _half(at, order)) == half), default=0)
+    if widest <= ROUGH:
+        return ""
+    factor = 2 ** math.ceil(2 * math.log2(widest / FAIR))
+    more = f"with --runs {factor * found['runs']} they would have about ±{widest / math.sqrt(factor):.1g}"
+    return f"The shares are uncertain, by up to ±{widest:.2f}; {more}."
+
+
 def _indices(found: dict[str, Any], order: str, words: str) -> Any:
     """Return Sobol's indices of one order as a table, with half the width between their bounds."""
     outcomes = [each["name"] for each in found["outcomes"]]
     drawn = table(f"share of the variance {words}", *outcomes)
     rows: dict[str, list[str]] = {}
     for at in found["indices"]:
-        half = float(at[f"{order}_high"] - at[f"{order}_low"]) / 2
-        rows.setdefault(at["parameter"], []).append(f"{float(at[order]):.2f} ±{half:.2f}")
+        rows.setdefault(at["parameter"], []).append(f"{float(at[order]):.2f} ±{_half(at, order):.2f}")
     for parameter, cells in rows.items():
         drawn.add_row(parameter, *cells)
     return drawn

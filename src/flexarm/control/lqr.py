@@ -39,8 +39,9 @@ class LQR:
 
     Parameters
     ----------
-    joints : (m,), optional
-        Joint coordinates, on the links' side, of the equilibrium [rad] or [m]; default the end of the reference.
+    joints : (m,) or Reference, optional
+        Joint coordinates, on the links' side, of the equilibrium [rad] or [m]; default the end of the reference. A
+        reference here, as in `LQR(slew)`, counts as `reference`.
     reference : Reference, optional
         Reference of all joints.
     Q : float, (2n,) or (2n, 2n), optional
@@ -57,12 +58,17 @@ class LQR:
         with the drives held. A rigid arm has none, so give it there, or Q and R.
     """
 
-    joints: ArrayLike | None = None
+    joints: ArrayLike | Reference | None = None
     reference: Reference | ArrayLike | None = None
     Q: ArrayLike | None = None
     R: ArrayLike | None = None
     bandwidth: float | None = None
     wheels: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.reference is None and hasattr(self.joints, "expression"):
+            object.__setattr__(self, "reference", self.joints)
+            object.__setattr__(self, "joints", None)
 
     @designing("LQR")
     def law(self, model: Model, period: float | None = None) -> Law:
@@ -101,7 +107,7 @@ def torque(K: Any, u: Any, e: Column, ed: Column) -> Column:
     return u - K[:, :n] @ e - K[:, n:] @ ed
 
 
-def where(what: str, field: str, joints: ArrayLike | None, reference: Reference | None, model: Model) -> Array:
+def where(what: str, field: str, joints: Any, reference: Reference | None, model: Model) -> Array:
     """Joint coordinates (m,) of a design: as given, or where the reference comes to rest."""
     if not model.inputs:
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")

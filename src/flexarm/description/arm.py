@@ -110,6 +110,10 @@ class Pose(Described):
 # -- the arm -----------------------------------------------------------------------------------------------------------
 
 
+LOADED: checks.Rule = ("positive; leave out the payload if there is none", POSITIVE[1])
+"""Rule of a payload's mass."""
+
+
 @final
 class Payload(Described):
     """Payload of a link, with its centre of mass at the tip.
@@ -122,8 +126,15 @@ class Payload(Described):
         Moments of inertia about the tip [kg m^2].
     """
 
-    mass: Annotated[float, number("kg", POSITIVE)]
+    mass: Annotated[float, number("kg", LOADED)]
     inertia: Annotated[Inertia, checks.inertia] = 0.0
+
+
+def _some_joint(value: object) -> object:
+    """Return a joint that is not None."""
+    if value is None:
+        raise Fault("", "is None; use Fixed() for a rigid connection, or leave it out for a Revolute")
+    return value
 
 
 def _place(value: object) -> object:
@@ -167,7 +178,7 @@ class Link(Described):
     """
 
     name: Annotated[str, checks.label]
-    joint: Annotated[Joint, kind(Joint)] = Field(default_factory=Revolute)
+    joint: Annotated[Joint, kind(Joint), BeforeValidator(_some_joint)] = Field(default_factory=Revolute)
     body: Annotated[Body, kind(Body)]
     placement: Pose = Field(default_factory=Pose)
     hub_mass: Annotated[float, number("kg", NOT_NEGATIVE)] = 0.0

@@ -70,7 +70,8 @@ def frequency_response(
         Records, each with the signals over `time` [s], evenly spaced. A DataFrame has the times in a column or an index
         called "time". A dict of arrays needs `sample_rate`.
     inputs, outputs : str or list of str
-        Names of signals.
+        Names of signals. An array (time, k) under the name "u" is k signals. Their names are "u[0]", "u[1]", ..., or
+        "u[upper.joint]" if the array has labels along its second dimension.
     period : float
         Period of the inputs [s]: a whole number of samples, at least two periods. The remainder at the end is not used.
     sample_rate : float, optional
@@ -111,6 +112,11 @@ def frequency_response(
         if not given:
             raise Fault("data", "is empty; it must have a record")
         records = [_record(each, (*names_u, *names_y), sample_rate, f"[{i}]") for i, each in enumerate(given)]
+        for i, each in enumerate(records):
+            if each.columns != records[0].columns:
+                names = [", ".join(x for columns in r.columns.values() for x in columns) for r in (each, records[0])]
+                raise Fault(f"data[{i}]", f"has the signals {names[0]}; they must be those of data[0], {names[1]}")
+    names_u, names_y = (tuple(x for name in names for x in records[0].columns[name]) for names in (names_u, names_y))
     spectra = [_spectra(each, names_u, names_y, period, skip, drift) for each in records]
     size = np.max([np.abs(each.U.mean(axis=0)) for each in spectra], axis=0)  # (lines, inputs)
     n = min(len(size), *(len(each.frequency) for each in spectra))
@@ -164,9 +170,12 @@ def frequency_response(
 @final
 @dataclass(frozen=True, eq=False)
 class _Record:
+    """Signals (T,) by name, their sample rate [Hz], their units, and the names of the signals of each array."""
+
     signals: dict[str, Array]
     rate: float
     units: dict[str, str]
+    columns: dict[str, tuple[str, ...]]
 
 
 @final
@@ -201,17 +210,25 @@ def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _R
     for name in names:
         if name not in data:
             raise Fault(f"data{place}", unknown_name("has no signal", name, map(str, data), "its signals are"))
-    signals = {name: checked_array(np.asarray(data[name]), f"signal {name!r} of data{place}") for name in names}
-    shapes = {x.shape for x in signals.values()}
-    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-        said = ", ".join(f"{name} {x.shape}" for name, x in signals.items())
-        raise Fault(f"data{place}", f"has signals of the shapes {said}; all must have one axis, of one length")
-    samples = next(iter(shapes))[0]
+    given = {name: _time_first(data[name]) for name in names}
+    arrays = {name: checked_array(np.asarray(x), f"signal {name!r} of data{place}") for name, x in given.items()}
+    if not all(x.ndim in (1, 2) for x in arrays.values()) or len({len(x) for x in arrays.values()}) > 1:
+        said = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
+        raise Fault(
+            f"data{place}", f"has signals of the shapes {said}; all must be (time,) or (time, signals), of one length"
+        )
+    samples = len(arrays[names[0]])
+    columns = {name: _labelled(given[name], name, x) for name, x in arrays.items()}
+    signals = {
+        label: values
+        for name, x in arrays.items()
+        for label, values in zip(columns[name], x.reshape(samples, -1).T, strict=True)
+    }
     units = {}
     if isinstance(data, Dataset):
-        units = {name: str(data[name].attrs.get("units", "")) for name in names}
+        units = {label: str(data[name].attrs.get("units", "")) for name in names for label in columns[name]}
     if sample_rate is not None:
-        return _Record(signals, checked_number(sample_rate, "Hz", POSITIVE, "sample_rate"), units)
+        return _Record(signals, checked_number(sample_rate, "Hz", POSITIVE, "sample_rate"), units, columns)
     if not (isinstance(data, Dataset) and "time" in data.variables):
         raise Fault("sample_rate", "is missing; data without time must have one")
     t = checked_array(data.time.values, f"time of data{place}")
@@ -222,7 +239,26 @@ def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _R
     if not step > 0 or off.max() > UNEVEN * step:
         said = f"is not evenly spaced, at {t[int(off.argmax())]:g} s"
         raise Fault(f"time of data{place}", f"{said}; resample it, or cut out the gap")
-    return _Record(signals, float(1 / step), units)
+    return _Record(signals, float(1 / step), units, columns)
+
+
+def _time_first(given: Any) -> Any:
+    """Return an array of a Dataset with time as its first dimension, and others unchanged."""
+    from xarray import DataArray
+
+    return given.transpose("time", ...) if isinstance(given, DataArray) and "time" in given.dims else given
+
+
+def _labelled(given: Any, name: str, values: Array) -> tuple[str, ...]:
+    """Return the names of the signals in an array (T,) or (T, k)."""
+    from xarray import DataArray
+
+    if values.ndim == 1:
+        return (name,)
+    labels: Any = range(values.shape[1])
+    if isinstance(given, DataArray) and given.dims[1] in given.coords:
+        labels = given.coords[given.dims[1]].values
+    return tuple(f"{name}[{label}]" for label in labels)
 
 
 def _spectra(

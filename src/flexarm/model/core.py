@@ -197,9 +197,9 @@ class Model(Traced):
             Parameters.
         s : (states,), optional
             States of drives there; default zero. They follow q and qd among the states.
-        w : (exogenous,), optional
-            Exogenous inputs at the state. If given, they become further inputs of the linear model, with the prefix
-            `w_`: `w_push_fx`. Otherwise they are constantly zero.
+        w : (exogenous,) or dict, optional
+            Exogenous inputs at the state, or some of them by name with the others zero. If given, they become further
+            inputs of the linear model, with the prefix `w_`: `w_push_fx`. Otherwise they are constantly zero.
 
         Raises
         ------

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar, final
@@ -16,6 +16,7 @@ from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
 from flexarm.model.evaluation import Evaluation, argument
+from flexarm.model.exogenous import all_constants
 from flexarm.model.faults import not_finite
 from flexarm.model.user_code import digest, is_foreign
 from flexarm.model.varied import Group, Traces, Varied, place
@@ -514,9 +515,11 @@ class Traced:
         return x
 
     def single(self, where: str, name: str, value: Any) -> Array:
-        """Return an `argument` of one state: (n,) or (m,)."""
+        """Return an `argument` of one state: (n,) or (m,). Exogenous inputs w may be a dict of numbers by name."""
         if name in ABSENT and not self._signals[name]:
             raise DescriptionError(f"{where}: {name} is given; arm {self.arm.name!r} has {ABSENT[name]}")
+        if name == "w" and isinstance(value, Mapping):
+            value = all_constants(value, self._signals["w"])
         x = self.argument(name, value)
         if x.ndim != 1:
             one = "configuration" if name == "q" else "state"

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import checked_array, counted, refused, unknown_name
+from flexarm.checks import refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.exogenous import by_name, constants, listed
 from flexarm.model.local import localized
 from flexarm.native import lifted
 from flexarm.native.kernel import Address
@@ -163,7 +164,7 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
     t, q, qd = (ca.SX.sym(name, k) for name, k in (("t", 1), ("q", model.nq), ("qd", model.nv)))
     w, _ = law(t, localized(model.arm, q), qd, ca.SX(0, 1))
     if w.numel() != len(names):
-        raise DescriptionError(f"{where}: its law gives {w.numel()} numbers; it must give {_listed(names)}")
+        raise DescriptionError(f"{where}: its law gives {w.numel()} numbers; it must give {listed(names)}")
     return _ByLaw(law, lifted.kernel(ca.Function("outside", [ca.vertcat(t, q, qd)], [ca.densify(ca.cse(w))])))
 
 
@@ -324,38 +325,19 @@ def as_outside(w: Any, model: Model) -> Outside:
     names = model.exogenous
     if isinstance(w, Outside):
         if w.names != names:
-            raise DescriptionError(f"w is for {_listed(w.names)}; the arm has {_listed(names)}")
+            raise DescriptionError(f"w is for {listed(w.names)}; the arm has {listed(names)}")
         return w
     if w is None:
         return Outside(names, ())
     if not isinstance(w, Mapping):
         part = _part("w", w, model, 0, names)
         if not names and isinstance(part[2], Computed):
-            raise DescriptionError(f"w is a function; the arm has {_listed(names)}")
+            raise DescriptionError(f"w is a function; the arm has {listed(names)}")
         return Outside(names, (part,) if names else ())
-    found: list[tuple[int, int, Input]] = []
-    given: dict[str, str] = {}
-    for key, value in w.items():
-        these = _meant(key, names)
-        if not these:
-            problem = "w: unknown exogenous input"
-            raise DescriptionError(unknown_name(problem, key, names, "the arm has", _listed(names)))
-        for name in these:
-            if name in given:
-                raise DescriptionError(f"w: {name} is given twice, by {given[name]!r} and by {key!r}")
-            given[name] = str(key)
-        found.append(_part(f"w[{key!r}]", value, model, names.index(these[0]), these))
+    found = [
+        _part(f"w[{key!r}]", value, model, names.index(these[0]), these) for key, these, value in by_name(w, names)
+    ]
     return Outside(names, tuple(sorted(found, key=lambda part: part[0])))
-
-
-def _meant(key: Any, names: Sequence[str]) -> list[str]:
-    """Return the inputs that a key names."""
-    if not isinstance(key, str):
-        return []
-    if key in names:
-        return [key]
-    vector = [f"{key}{axis}" for axis in "xyz"]
-    return vector if {*vector} <= {*names} else [name for name in names if name.startswith(f"{key}.")]
 
 
 def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Input]:
@@ -374,19 +356,14 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
         return _Moved(value)
     if isinstance(value, Piecewise | Table):
         if value.values_.shape[1] != len(names):
-            raise DescriptionError(f"{where} has {value.values_.shape[1]} columns; it must have {_listed(names)}")
+            raise DescriptionError(f"{where} has {value.values_.shape[1]} columns; it must have {listed(names)}")
         _check_shares(where, value.values_, model, names)
         return value
     if callable(getattr(value, "law", None)) and not isinstance(value, type):
         return _by_law(where, value, model, names)
     if callable(value):
         return Computed(value, where)
-    with refused():
-        numbers = checked_array(value, where)
-    if numbers.ndim == 0 and len(names) == 1:
-        numbers = numbers[None]
-    if numbers.shape != (len(names),):
-        raise DescriptionError(f"{where} has shape {numbers.shape}; it must have {_listed(names)}")
+    numbers = constants(where, value, names)
     _check_shares(where, numbers[None], model, names)
     return Piecewise([-np.inf], numbers[None])
 
@@ -397,8 +374,3 @@ def _check_shares(where: str, values: Array, model: Model, names: Sequence[str])
         if name in model.arm.shares and not ((values[:, column] >= 0) & (values[:, column] <= 1)).all():
             bad = values[~((values[:, column] >= 0) & (values[:, column] <= 1)), column][0]
             raise DescriptionError(f"{where}: {name} is {bad:g}; it must be from 0 (free) to 1 (held)")
-
-
-def _listed(names: Sequence[str]) -> str:
-    count = counted(len(names), "number")
-    return f"{count}: {', '.join(names)}" if names else f"{count}: it has no exogenous inputs"

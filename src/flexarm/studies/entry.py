@@ -14,6 +14,7 @@ from flexarm.checks import (
     checked_number,
     checked_whole,
     choices,
+    counted,
     did_you_mean,
     faulted,
     refused,
@@ -25,7 +26,7 @@ from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.inputs import as_input
 from flexarm.studies import designs
 from flexarm.studies.conduct import Progress, conduct
-from flexarm.studies.designs import Design, WorstCase
+from flexarm.studies.designs import Design, Sensitivity, WorstCase
 from flexarm.studies.distributions import Choice, Distribution, distribution
 from flexarm.studies.outcomes import RESERVED, kept
 from flexarm.studies.plan import Plan, Varied
@@ -77,7 +78,8 @@ def study(
         "random", "latin-hypercube" (default), "sobol", "grid", "sensitivity" (Sobol's indices), "worst-case", a table
         with its `type` and fields, or an object of one of the classes.
     runs, seed : int, optional
-        Number of runs and seed of the design. For "sensitivity", `runs` is the base.
+        Number of runs and seed of the design. For "sensitivity", the base becomes the largest that needs at most this
+        number of runs.
     keep : list of str, optional
         Values to store of each run: outcomes (default: those of `fa.performance`; also "largest_deflection",
         "largest_input", "effort", "energy_drift") and trajectories by their names in a result.
@@ -159,6 +161,8 @@ def planned(
         size = None if chunk is None else checked_whole(chunk, 1, "chunk")
         what = _task(task, keep, knows, band, after, arguments or {})
         varied = _varied(what, parameters)
+        if isinstance(chosen, Sensitivity) and runs is not None:
+            chosen = _with_runs(chosen, runs, len(varied))
         _check_times(what, varied)
         if isinstance(chosen, WorstCase):
             _check_search(chosen, what, varied)
@@ -182,18 +186,27 @@ def _design(given: Any, runs: int | None, seed: int | None) -> Design:
         said = "has no type" if kind is None else f"is {shown(kind)}"
         raise Fault("design", f"{said}; it must be {choices(*map(repr, designs.KINDS))}")
     cls = designs.KINDS[kind]
-    count = {"grid": "levels", "sensitivity": "base"}.get(kind, "runs")
-    for name, field, value in (("runs", count, runs), ("seed", "seed", seed)):
+    for name, value in (("runs", None if cls is Sensitivity else runs), ("seed", seed)):
         if value is not None:
-            if field not in cls.model_fields or (kind == "grid" and name == "runs"):
-                raise Fault(
-                    name, f"is given, and a {kind} has none" + ("; give levels in its table" if kind == "grid" else "")
-                )
-            table[field] = value
+            if name not in cls.model_fields:
+                raise Fault(name, f"does not apply to a {kind} design" + "; set its levels instead" * (name == "runs"))
+            table[name] = value
     try:
         return faulted(cls, table)  # type: ignore[no-any-return]
     except Fault as fault:
         raise Fault(f"design.{fault.part}" if fault.part else "design", fault.message, fault.sentence) from None
+
+
+def _with_runs(design: Sensitivity, runs: Any, parameters: int) -> Sensitivity:
+    """Return a design with the largest base that needs at most this number of runs. Raises `Fault`."""
+    rows = checked_whole(runs, 1, "runs") // (parameters + 2)
+    if rows < 2:
+        least = (
+            f"with {counted(parameters, 'parameter')} a sensitivity study needs at least {2 * (parameters + 2)} runs"
+        )
+        raise Fault("runs", f"is {runs}; {least}")
+    table = dict(design) | {"base": 2 ** (rows.bit_length() - 1)}
+    return faulted(Sensitivity, table)  # type: ignore[no-any-return]
 
 
 def _task(given: Any, keep: Any, knows: Any, band: float, after: float, arguments: Mapping[str, Any]) -> Task:
