@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve gallery problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve gallery cookbook problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -80,7 +80,7 @@ build/coverage/costs.jsonl: | .venv/.ready-dev
 
 # The site, in build/site, and its checks: every page and name is there, every link leads somewhere. A warning is an error.
 # Nothing is fetched: what would, finds no way.
-docs: build/gallery/.made
+docs: build/gallery/.made build/cookbook/.made
 	http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 \
 		$(BIN)/python -m sphinx -b html -W --keep-going -j auto -q -d build/doctrees docs build/site
 	cd docs && ../$(BIN)/python -m making.site ../build/site
@@ -91,6 +91,13 @@ gallery: build/gallery/.made
 
 build/gallery/.made: $(shell find src examples docs/making/gallery.py -name '*.py' -o -name '*.toml' -o -name '*.js' -o -name '*.css') | .venv/.ready-docs
 	cd docs && ../$(BIN)/python -m making.gallery ../build/gallery
+	touch $@
+
+# Output and pictures of the programs of the cookbook: anew where the package or a page has changed.
+cookbook: build/cookbook/.made
+
+build/cookbook/.made: $(shell find src docs/cookbook docs/making/cookbook.py -name '*.py' -o -name '*.md') | .venv/.ready-docs
+	cd docs && ../$(BIN)/python -m making.cookbook ../build/cookbook
 	touch $@
 
 docs-serve: docs

@@ -30,7 +30,10 @@ extensions = [
     "making.commands",
     "making.results",
     "making.gallery",
+    "making.cookbook",
     "making.measured",
+    "making.look",
+    "making.llms",
 ]
 exclude_patterns = ["making", "static"]
 nitpicky = False

@@ -21,7 +21,7 @@ from flexarm.studies.file import Study
 
 DOCS = ROOT / "docs"
 SITE = [page for page in PAGES if page.is_relative_to(DOCS)]
-PARTS = ("learn", "do", "lookup", "understand")
+PARTS = ("learn", "cookbook", "do", "lookup", "understand")
 
 
 # -- links -------------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_a_broken_link_is_found():
     assert fault(page, "#what-is-allowed") == fault(page, "../do/shapes.md") == fault(page, "https://example.org") == ""
 
 
-def test_the_pages_stand_in_four_parts():
+def test_the_pages_stand_in_five_parts():
     """A page beside them is found by nobody; each part has a page that lists it."""
     assert {page.parent.name for page in SITE if page.parent.parent == DOCS} == {*PARTS}
     assert {page.stem for page in SITE if page.parent == DOCS} == {"index", "gallery"}

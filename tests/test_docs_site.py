@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import packages_distributions
 
 import pytest
-from pages import PAGES, ROOT, text
+from pages import PAGES, ROOT, blocks, text
 
 import flexarm as fa
 
@@ -34,10 +34,11 @@ def making():
         sys.path.remove(str(DOCS))
 
 
-def sphinx(source, target, gallery):
-    """What came of building pages; in an environment that has no way out."""
+def sphinx(source, target, gallery, **more):
+    """Build pages in an environment that has no network, and return the ended process."""
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-c", DOCS]
-    command += ["-D", f"gallery_folder={gallery}", "-d", target / "doctrees", source, target / "site"]
+    command += [f"-Dgallery_folder={gallery}", *(f"-D{name}={value}" for name, value in more.items())]
+    command += ["-d", target / "doctrees", source, target / "site"]
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, **nowhere, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
@@ -65,13 +66,14 @@ def faulty(making, tmp_path_factory):
     (place / "lookup" / "modal-integrals.html").write_text("<p>$x$ <math>y</math></p>")
     (place / "site.css").write_text("@import url(https://example.org/z.css);")
     (place / "searchindex.js").write_text('Search.setIndex({"docnames": ["index"]})')
+    (place / "llms.txt").write_text("- [Arms](do/arms.html)\n- [Gone](gone.html): This page is not there.\n")
     site = making("site")
     return place, {check.__name__: [*check(place)] for check in site.CHECKS}
 
 
 def test_every_check_of_the_site_can_fail(faulty):
     _, found = faulty
-    assert len(found) >= 12 and {name for name, faults in found.items() if not faults} == set()
+    assert len(found) >= 13 and {name for name, faults in found.items() if not faults} == set()
 
 
 def test_links_and_loads_that_lead_nowhere_are_found(faulty):
@@ -101,8 +103,12 @@ def test_what_a_site_lacks_is_named(faulty, making):
     assert any("energy_error" in fault for fault in found["variables_that_are_missing"])
     assert any("xarray.Dataset" in fault for fault in found["names_that_lead_nowhere"])
     assert "scenario-canadarm has no page in the gallery" in found["entries_without_a_card"]
-    assert "the gallery has no page in which canadarm is alive" in found["entries_without_a_card"]
+    assert "the page of arm-canadarm does not lead to its moving arm" in found["entries_without_a_card"]
+    assert "the page of example-own_loop does not show its file" in found["entries_without_a_card"]
     assert "the search does not know the page do/arms" in found["pages_that_the_search_lacks"]
+    assert "llms.txt does not list the page do/shapes.html" in found["pages_that_llms_txt_lacks"]
+    assert "llms.txt does not say what is on the page do/arms.html" in found["pages_that_llms_txt_lacks"]
+    assert "llms.txt leads to gone.html, which is not in the site" in found["pages_that_llms_txt_lacks"]
     assert any("shows a dollar sign" in fault for fault in found["formulas_that_are_no_mathml"])
     count = len([*making("measured").missed(text(DOCS / "understand" / "benchmarks.md"))])
     assert len(found["missed_targets_that_are_not_told"]) == count > 0
@@ -123,11 +129,17 @@ def test_a_wrong_formula_and_a_missing_picture_stop_the_build(making, tmp_path):
     gallery = making("gallery")
     source = tmp_path / "docs"
     source.mkdir()
-    (source / "index.md").write_text("# A\n\n$\\nosuchmacro{x}$\n\n:::{gallery} arm\n:::\n")
+    contents = ":::{toctree}\nb\n:::\n"
+    (source / "index.md").write_text(
+        f"# A\n\nAn arm. It bends.\n\n$\\nosuchmacro{{x}}$\n\n:::{{gallery}} arm\n:::\n\n{contents}"
+    )
+    (source / "b.md").write_text("# B\n\n[All about *b*](index.md): the end. More of it.\n")
     done = sphinx(source, tmp_path, tmp_path)
     assert done.returncode == 1
     assert "nosuchmacro" in done.stderr and "arm-canadarm.png is missing" in done.stderr
     assert done.stderr.count(".png is missing") == len(gallery.PLAYED)
+    listed = (tmp_path / "site" / "llms.txt").read_text(encoding="utf-8")
+    assert listed == "# A\n\n> An arm.\n\n## B\n\n- [B](b.html): All about b: the end.\n"
 
 
 # -- what is looked up -------------------------------------------------------------------------------------------------
@@ -214,8 +226,22 @@ def test_an_entry_of_the_gallery_is_made(making, tmp_path, kind, name):
     entry = next(entry for entry in gallery.entries(kind) if entry.name == name)
     gallery.make(entry, tmp_path)
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {f"{entry.stem}{end}" for end in (".png", "-dark.png", ".html")}
+    assert made == {f"{entry.stem}.png", f"{entry.stem}-dark.png", entry.view}
     assert (tmp_path / f"{entry.stem}.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_the_page_of_an_entry_has_its_file_and_leads_to_its_moving_arm(making, tmp_path):
+    gallery = making("gallery")
+    entries = {entry.stem: entry for kind in gallery.KINDS for entry in gallery.entries(kind)}
+    bodies = {
+        stem: gallery.body_of(entry, tmp_path, lambda code, _: f"<pre>{code}</pre>") for stem, entry in entries.items()
+    }
+    body = bodies["scenario-subudhi-morris"]
+    assert 'href="view-scenario-subudhi-morris.html"' in body and 'href="play-subudhi-morris.html"' in body
+    assert "<pre>flexarm simulate subudhi-morris</pre>" in body and entries["scenario-subudhi-morris"].code in body
+    assert "play-" not in bodies["scenario-theodore-ghosal"].replace("play-theodore-ghosal.html", "")
+    assert "<pre>python examples/own_loop.py</pre>" in bodies["example-own_loop"]
+    assert all(0 < len(entry.short) <= gallery.SHORT and "\n" not in entry.short for entry in entries.values())
 
 
 def test_an_example_without_a_model_is_shown_by_the_arm_that_it_names(making):
@@ -273,6 +299,83 @@ def test_the_moving_picture_of_the_front_page_is_small():
     for name in ("canadarm.gif", "canadarm-dark.gif"):
         content = (DOCS / "static" / name).read_bytes()
         assert content[:6] == b"GIF89a" and 50_000 < len(content) < 400_000
+
+
+# -- the cookbook ------------------------------------------------------------------------------------------------------
+
+RECIPES = [page for page in PAGES if page.parent == DOCS / "cookbook" and page.stem != "index"]
+RECIPE = """# A
+
+This page prints.
+
+```toml
+# a.toml
+x = 7
+```
+
+```python
+from pathlib import Path
+
+print(Path("a.toml").read_text().splitlines()[1])
+Path("b.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+```
+
+:::{printed}
+:::
+
+:::{drawn} b.svg
+Nothing
+:::
+"""
+
+
+@pytest.mark.parametrize("page", RECIPES, ids=lambda page: page.stem)
+def test_a_recipe_is_one_program_with_its_output_and_pictures(page):
+    (program,) = blocks("python", page)
+    drawn = re.findall(r"^:::\{drawn\} (\S+)\n\S.+\n:::$", text(page), re.M)
+    assert drawn and all(f'"{name}"' in program for name in drawn)
+    assert "print(" in program and text(page).count(":::{printed}\n:::\n") == 1
+    assert "\n**Change it**\n" in text(page)
+
+
+def test_every_recipe_has_a_card():
+    listed = re.search(r":::\{recipes\}\n(.*?)^:::$", text(DOCS / "cookbook" / "index.md"), re.M | re.S)[1]
+    assert sorted(listed.split()) == [page.stem for page in RECIPES]
+
+
+def test_a_recipe_leaves_its_output_and_pictures(making, tmp_path):
+    page = tmp_path / "a.md"
+    page.write_text(RECIPE)
+    assert making("cookbook").run(page, tmp_path) == "x = 7\n"
+    made = {path.name: path.read_text() for path in (tmp_path / "a").iterdir()}
+    assert made == {"printed.txt": "x = 7\n", "b.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>"}
+
+
+@pytest.mark.parametrize("line", ["raise ValueError('too short')", "import warnings; warnings.warn('too short')"])
+def test_a_recipe_that_fails_or_warns_is_refused(making, tmp_path, line):
+    page = tmp_path / "a.md"
+    page.write_text(f"# A\n\n```python\n{line}\n```\n")
+    with pytest.raises(RuntimeError, match=r"a\.md:[\s\S]*too short"):
+        making("cookbook").run(page, tmp_path)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_missing_outcome_stops_the_build_and_a_recipe_shows_what_was_made(making, tmp_path):
+    source, made = tmp_path / "docs", tmp_path / "made"
+    source.mkdir()
+    (source / "index.md").write_text("# I\n\n:::{toctree}\na\nc\n:::\n")
+    (source / "a.md").write_text(RECIPE)
+    (source / "c.md").write_text(RECIPE.replace("# A", "# C"))
+    making("cookbook").run(source / "a.md", made)
+    done = sphinx(source, tmp_path, tmp_path, cookbook_folder=made)
+    assert done.returncode == 1
+    missing = re.findall(r"(\S+) is missing; `make cookbook` makes it", done.stderr)
+    assert missing == [str(made / "c" / name) for name in ("printed.txt", "b.svg")]
+    html = (tmp_path / "site" / "a.html").read_text(encoding="utf-8")
+    assert (
+        "x = 7\n</pre>" in re.sub(r"</?span.*?>", "", html)
+        and 'alt="Nothing" class="on-paper" src="_images/b.svg"' in html
+    )
 
 
 # -- what was measured -------------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
-"""The gallery: every bundled scenario and example with a picture, a few lines of it, and pages in which its arm moves.
+"""The gallery: a card for every bundled scenario and example, and pages with its file and with its arm in motion.
 
     cd docs && python -m making.gallery ../build/gallery
 
-makes the pictures and pages; the directive `gallery` puts them on a page of the site. They are made where the site is
-built and stand in no repository: together they are tens of megabytes, and each follows from the package alone. One
-picture does stand there, the moving one of the README:
+makes the pictures and the pages in which arms move. The directive `gallery` puts cards on a page of the site. Each card
+leads to a page with the description and the file. Pictures and moving pages are made where the site is built and stand
+in no repository: together they are tens of megabytes, and each follows from the package alone. One picture does stand
+there, the moving one of the README:
 
     cd docs && python -m making.gallery static front
 """
@@ -21,7 +22,7 @@ import tempfile
 import textwrap
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -42,8 +43,8 @@ PLAYED = ("canadarm", "subudhi-morris", "spatial-6r", "theodore-ghosal", "satell
 """Arms that have a page in which they are alive."""
 SEEN = 0.05
 """Of an arm's reach: how large deflections are in a picture, where they are magnified."""
-LINES = 10
-"""Of a program that are shown before the rest."""
+SHORT = 110
+"""Number of characters of the description on a card."""
 
 LOG = logging.getLogger(__name__)
 
@@ -59,13 +60,35 @@ class Entry:
 
     @property
     def stem(self) -> str:
-        """Of its files."""
+        """Name of its page and its pictures, without their endings."""
         return f"{self.kind}-{self.name}"
 
     @property
-    def arm(self) -> str:
-        """The bundled arm it is about, where there is one."""
-        return str(tomllib.loads(self.code).get("arm", "")) if self.kind == "scenario" else ""
+    def view(self) -> str:
+        """Name of the page in which it moves."""
+        return f"view-{self.stem}.html"
+
+    @property
+    def play(self) -> str:
+        """Name of the page in which its arm runs live, where there is one."""
+        arm = {"arm": self.name, "scenario": tomllib.loads(self.code).get("arm", "")}[self.kind] if self.is_file else ""
+        return f"play-{arm}.html" if arm in PLAYED else ""
+
+    @property
+    def is_file(self) -> bool:
+        """True for a TOML file, false for a program."""
+        return self.kind != "example"
+
+    @property
+    def command(self) -> str:
+        """Command that shows or runs it."""
+        verbs = {"arm": "flexarm show", "scenario": "flexarm simulate", "example": "python"}
+        return f"{verbs[self.kind]} {self.name if self.is_file else f'examples/{self.name}.py'}"
+
+    @property
+    def short(self) -> str:
+        """Description on a card: the first sentence, on one line."""
+        return textwrap.shorten(re.split(r"(?<=[.:;])\s", self.about)[0].rstrip(".:;"), SHORT, placeholder=" ...")
 
 
 def entries(kind: str) -> list[Entry]:
@@ -74,8 +97,8 @@ def entries(kind: str) -> list[Entry]:
         found = []
         for path in sorted(EXAMPLES.glob("*.py")):
             text = path.read_text(encoding="utf-8")
-            about, _, code = text.removeprefix('"""').partition('"""')
-            found.append(Entry(kind, path.stem, about.strip().partition("\n\n")[0], code.strip()))
+            about, _, _ = text.removeprefix('"""').partition('"""')
+            found.append(Entry(kind, path.stem, about.strip().partition("\n\n")[0], text.strip()))
         return found
     folder = CATALOGUE / f"{kind}s"
     named = PLAYED if kind == "arm" else sorted(path.stem for path in folder.glob("*.toml"))
@@ -127,7 +150,7 @@ def _scenario(entry: Entry, folder: Path) -> None:
 
     result = fa.load_scenario(entry.name).run(progress=False)
     _picture(entry, folder, result)
-    fa.view(result, folder / f"{entry.stem}.html", show=False)
+    fa.view(result, folder / entry.view, show=False)
 
 
 def _arm(entry: Entry, folder: Path) -> None:
@@ -136,7 +159,7 @@ def _arm(entry: Entry, folder: Path) -> None:
 
     model = fa.Model(fa.load(entry.name))
     save_figure(draw_modes(model, model.arm.rest, 3), folder / f"{entry.stem}.png")
-    fa.view(model, folder / f"{entry.stem}.html", modes=True, show=False)
+    fa.view(model, folder / entry.view, modes=True, show=False)
     fa.play(model.arm, folder / f"play-{entry.name}.html", show=False)
 
 
@@ -192,7 +215,7 @@ def _example(entry: Entry, folder: Path) -> None:
         save_figure(draw_modes(shown, shown.arm.rest, 3), folder / f"{entry.stem}.png")
     elif not drawn:
         _picture(entry, folder, shown)
-    fa.view(shown, folder / f"{entry.stem}.html", show=False)
+    fa.view(shown, folder / entry.view, show=False)
 
 
 def main() -> None:
@@ -207,91 +230,95 @@ def main() -> None:
     wanted = [entry for kind in KINDS for entry in entries(kind) if not named or entry.stem in named]
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 4), mp_context=get_context("spawn")) as processes:
         for entry, seconds in zip(wanted, processes.map(make, wanted, [place] * len(wanted)), strict=True):
-            files = re.compile(rf"({entry.stem}|play-{entry.name})(-dark)?\.\w+")
+            files = re.compile(rf"(view-)?{entry.stem}(-dark)?\.\w+|play-{entry.name}\.html")
             size = sum(path.stat().st_size for path in place.iterdir() if files.fullmatch(path.name))
             print(f"{entry.stem}: {seconds:.1f} s, {size / 1e6:.2f} MB", flush=True)
 
 
-# -- on the page -------------------------------------------------------------------------------------------------------
+# -- on the site -------------------------------------------------------------------------------------------------------
 
 
 def setup(app: Any) -> dict[str, bool]:
     app.add_config_value("gallery_folder", str(ROOT / "build" / "gallery"), "env")
     app.add_directive("gallery", Gallery)
+    app.connect("html-collect-pages", _pages)
     app.connect("build-finished", _copied)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _copied(app: Any, error: Exception | None) -> None:
-    """The pictures and pages beside the site's own."""
+    """Copy the pictures and the moving pages to the site."""
     target = Path(app.outdir) / "gallery"
     if error is None and app.builder.format == "html":
         target.mkdir(exist_ok=True)
         for path in Path(app.config.gallery_folder).glob("*.*"):
-            (target / path.name).write_bytes(path.read_bytes())
-
-
-def excerpt(entry: Entry) -> tuple[str, str]:
-    """The lines that are shown, and the rest: of a program those behind its imports."""
-    if entry.kind != "example":
-        lines = [line for line in entry.code.splitlines() if not line.startswith(("name =", "description ="))]
-        return "\n".join(lines).strip(), ""
-    lines = entry.code.splitlines()
-    first = next(i for i, line in enumerate(lines) if line and not line.startswith(("import ", "from ", "#")))
-    return "\n".join(lines[first : first + LINES]).rstrip(), entry.code
+            if path.suffix == ".png" or path.name.startswith(("view-", "play-")):
+                (target / path.name).write_bytes(path.read_bytes())
 
 
 class Gallery(SphinxDirective):
-    """The entries of a kind."""
+    """Cards of all entries of a kind."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        return [node for entry in entries(self.arguments[0]) for node in self._card(entry)]
-
-    def _card(self, entry: Entry) -> Iterator[nodes.Node]:
         folder = Path(self.config.gallery_folder)
-        card = nodes.section(ids=[entry.stem], names=[entry.stem])
-        card += nodes.title(text=entry.name)
-        self.state.document.note_explicit_target(card)
-        about = nodes.paragraph(text=textwrap.shorten(entry.about, 400))
-        pages = {"See it move": f"{entry.stem}.html", "Move it yourself": f"play-{entry.arm or entry.name}.html"}
-        if entry.kind == "arm":
-            pages = {"Move it yourself": f"play-{entry.name}.html", "Natural modes": f"{entry.stem}.html"}
-        links = {words: page for words, page in pages.items() if (folder / page).is_file()}
-        for file in (f"{entry.stem}.png", *links.values()):
-            if not (folder / file).is_file():
-                LOG.warning("%s is missing in %s; `make gallery` makes it", file, folder, location=self.get_location())
-        card += about
-        card += nodes.raw("", self._pictures(entry, folder, [*links.values()]), format="html")
-        buttons = (f'<a href="gallery/{html.escape(page)}">{words}</a>' for words, page in links.items())
-        card += nodes.raw("", f'<p class="buttons">{" ".join(buttons)}</p>', format="html")
-        shown, whole = excerpt(entry)
-        language = "python" if entry.kind == "example" else "toml"
-        if entry.kind == "arm":
-            return iter([card])
-        card += nodes.literal_block(shown, shown, language=language)
-        if whole:
-            card += nodes.raw("", "<details><summary>The whole program</summary>", format="html")
-            card += nodes.literal_block(whole, whole, language=language)
-            card += nodes.raw("", "</details>", format="html")
-        return iter([card])
+        cards = nodes.bullet_list(classes=["cards"])
+        for entry in entries(self.arguments[0]):
+            for file in filter(None, (f"{entry.stem}.png", entry.view, entry.play)):
+                if not (folder / file).is_file():
+                    LOG.warning(
+                        "%s is missing in %s; `make gallery` makes it", file, folder, location=self.get_location()
+                    )
+            page = f"gallery/{entry.stem}.html"
+            picture = f'<a href="{html.escape(page)}">{pictures(entry, folder, "gallery/")}</a>'
+            name = nodes.reference("", "", nodes.strong(text=entry.name), refuri=page)
+            card = nodes.list_item(ids=[entry.stem])
+            card += nodes.raw("", picture, format="html")
+            card += nodes.paragraph("", "", name, nodes.Text(f": {entry.short}"))
+            cards += card
+        return [cards]
 
-    def _pictures(self, entry: Entry, folder: Path, pages: list[str]) -> str:
-        """The picture, and the one for dark pages where there is one; it leads to the first page."""
-        dark = (folder / f"{entry.stem}-dark.png").is_file()
-        sources = [(f"{entry.stem}.png", "only-light own-card" if dark else "")]
-        sources += [(f"{entry.stem}-dark.png", "only-dark own-card")] if dark else []
-        about = html.escape(re.sub(r"\s+", " ", f"{entry.name}: {entry.about}"))
-        made = "".join(
-            f'<img class="{classes}" src="gallery/{name}" alt="{about}" loading="lazy"{_size(folder / name)}>'
-            for name, classes in sources
-        )
-        return f'<a class="picture" href="gallery/{pages[0]}">{made}</a>' if pages else made
+
+def _pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the page of each entry, where the site has a gallery."""
+    if app.builder.format == "html" and "gallery" in app.env.found_docs:
+        parents = [{"link": "../gallery.html", "title": "Gallery"}]
+        for entry in (entry for kind in KINDS for entry in entries(kind)):
+            body = body_of(entry, Path(app.config.gallery_folder), app.builder.highlighter.highlight_block)
+            yield f"gallery/{entry.stem}", {"title": entry.name, "parents": parents, "body": body}, "page.html"
+
+
+def body_of(entry: Entry, folder: Path, highlighted: Callable[[str, str], str]) -> str:
+    """Return the content of an entry's page: its description, its picture, where it moves, and its file."""
+    moving = {"Natural modes" if entry.kind == "arm" else "See it move": entry.view, "Move it yourself": entry.play}
+    links = {words: page for words, page in moving.items() if page} | {"All of the gallery": "../gallery.html"}
+    buttons = " ".join(f'<a href="{page}">{words}</a>' for words, page in links.items())
+    blocks = {"sh": entry.command, "toml" if entry.is_file else "python": entry.code}
+    parts = [
+        f"<h1>{html.escape(entry.name)}</h1>",
+        f"<p>{html.escape(' '.join(entry.about.split()))}</p>",
+        f'<p><a href="{entry.view}">{pictures(entry, folder, "")}</a></p>',
+        f'<p class="buttons">{buttons}</p>',
+        *(f'<div class="highlight-{name}">{highlighted(code, name)}</div>' for name, code in blocks.items()),
+    ]
+    return "\n".join(parts)
+
+
+def pictures(entry: Entry, folder: Path, place: str) -> str:
+    """Return the picture as HTML, and that for dark pages where there is one."""
+    dark = (folder / f"{entry.stem}-dark.png").is_file()
+    sources = {f"{entry.stem}.png": "only-light" if dark else "on-paper"}
+    sources |= {f"{entry.stem}-dark.png": "only-dark"} if dark else {}
+    about = html.escape(" ".join(f"{entry.name}: {entry.about}".split()))
+    return "".join(
+        f'<img class="{kind}" src="{place}{name}" alt="{about}" loading="lazy"{_size(folder / name)}>'
+        for name, kind in sources.items()
+    )
 
 
 def _size(path: Path) -> str:
-    """Of a PNG, so that the page has room for it before it is there."""
+    """Return the size of a PNG as attributes, so that the page keeps its place before it is loaded."""
     head = path.read_bytes()[:24] if path.is_file() else b""
     return ' width="{}" height="{}"'.format(*struct.unpack(">II", head[16:])) if len(head) == 24 else ""
 

@@ -73,8 +73,9 @@ def written(page: str) -> str:
 
 
 def pages(site: Path) -> list[Path]:
-    """The site's own pages: not those of the gallery."""
-    return sorted(path for path in site.rglob("*.html") if path.parent.name not in ("gallery", "_static"))
+    """The site's own pages: not those in which an arm moves."""
+    own = (path for path in site.rglob("*.html") if not path.name.startswith(("view-", "play-")))
+    return sorted(path for path in own if path.parent.name != "_static")
 
 
 def local(base: Path, link: str) -> tuple[Path, str]:
@@ -205,16 +206,17 @@ def names_that_lead_nowhere(site: Path) -> Iterator[str]:
 
 def entries_without_a_card(site: Path) -> Iterator[str]:
     page = read(site / "gallery.html")
-    links = {*page.links}
     for entry in [entry for kind in gallery.KINDS for entry in gallery.entries(kind)]:
         picture = rf'src="gallery/{re.escape(entry.stem)}\.png"[^>]* loading="lazy" width="\d+" height="\d+">'
-        if not (entry.about and entry.stem in page.ids and re.search(picture, page.html)):
+        if not (entry.short and entry.stem in page.ids and re.search(picture, page.html)):
             yield f"{entry.stem} has no card with a picture in the gallery"
-        if f"gallery/{entry.stem}.html" not in links:
+        if f"gallery/{entry.stem}.html" not in page.links:
             yield f"{entry.stem} has no page in the gallery"
-    for arm in gallery.PLAYED:
-        if f"gallery/play-{arm}.html" not in links:
-            yield f"the gallery has no page in which {arm} is alive"
+        own = read(site / "gallery" / f"{entry.stem}.html")
+        if not {*filter(None, (entry.view, entry.play))} <= {*own.links}:
+            yield f"the page of {entry.stem} does not lead to its moving arm"
+        if entry.code.splitlines()[-1] not in own.words:
+            yield f"the page of {entry.stem} does not show its file"
 
 
 def pages_that_the_search_lacks(site: Path) -> Iterator[str]:
@@ -225,6 +227,23 @@ def pages_that_the_search_lacks(site: Path) -> Iterator[str]:
         yield f"the search does not know the page {name}"
     if not (site / "search.html").is_file():
         yield "there is no search.html"
+
+
+def pages_that_llms_txt_lacks(site: Path) -> Iterator[str]:
+    path = site / "llms.txt"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    listed = dict(re.findall(r"^- \[.+?\]\((\S+)\)(.*)$", text, re.M))
+    for page in sorted({*DOCS.rglob("*.md")} - {DOCS / "index.md"}):
+        name = page.relative_to(DOCS).with_suffix(".html").as_posix()
+        if name not in listed:
+            yield f"llms.txt does not list the page {name}"
+        elif len(listed[name].split()) < 4:
+            yield f"llms.txt does not say what is on the page {name}"
+    for name in listed:
+        if not (site / name).is_file():
+            yield f"llms.txt leads to {name}, which is not in the site"
+    if not text.startswith("# flexarm\n\n> flexarm "):
+        yield "llms.txt does not begin with the name and one sentence"
 
 
 def missed_targets_that_are_not_told(site: Path) -> Iterator[str]:
@@ -250,6 +269,7 @@ CHECKS: tuple[Callable[[Path], Iterator[str]], ...] = (
     names_that_lead_nowhere,
     entries_without_a_card,
     pages_that_the_search_lacks,
+    pages_that_llms_txt_lacks,
     missed_targets_that_are_not_told,
 )
 
