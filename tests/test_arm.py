@@ -367,12 +367,12 @@ def test_a_family_object_that_cannot_be_written():
 
 @pytest.mark.parametrize("text", ["{", "", '{"name": ', "[" * 100_000])
 def test_a_damaged_json_text(text):
-    assert message(Arm.from_json, text).startswith("Arm: not a JSON text: ")
+    assert message(Arm.from_json, text).startswith("Arm: the text is not valid JSON: ")
 
 
 def test_a_json_text_of_something_else():
     assert message(Arm.from_json, "[1]") == "Arm: the JSON text is [1]; it must be an object"
-    assert message(Arm.from_json, None).startswith("Arm: not a JSON text: ")
+    assert message(Arm.from_json, None).startswith("Arm: the text is not valid JSON: ")
     assert "gravity[2] is nan" in message(Arm.from_json, '{"name": "x", "links": [], "gravity": [0, 0, NaN]}'.replace(
         "[]", '[{"name": "a", "body": {"type": "rigid", "length": 1, "mass": 1}}]'))  # fmt: skip
 
@@ -393,20 +393,21 @@ FOREARM = [
     ({"body": {**BEAM, "EI": -2}}, "EI is -2.0 N m^2; it must be positive"),
     ({"body": {**BEAM, "EI": {"y": -2}}}, "EI.y is -2.0 N m^2; it must be positive"),
     ({"body": {**BEAM, "EI": {"w": 2}}}, "EI has the unknown key 'w'; allowed keys are y, z"),
-    ({"body": {**BEAM, "EI": {"y": 2}}}, "EI.z is missing; modes.z is 2, so it must be given [N m^2]"),
-    ({"body": {**BEAM, "EI": None}}, "EI.y is missing; modes.y is 2, so it must be given [N m^2]"),
+    ({"body": {**BEAM, "EI": {"y": 2}}}, "EI.z is missing; modes.z is 2, which needs EI.z [N m^2]"),
+    ({"body": {**BEAM, "EI": None}}, "EI.y is missing; modes.y is 2, which needs EI.y [N m^2]"),
     ({"body": {**BEAM, "GJ": 0}}, "GJ is 0.0 N m^2; it must be positive"),
     ({"body": {**BEAM, "EA": -1}}, "EA is -1.0 N; it must be positive"),
-    ({"body": {**BEAM, "modes": {"torsion": 1}}}, "GJ is missing; modes.torsion is 1, so it must be given [N m^2]"),
-    ({"body": {**BEAM, "modes": {"axial": 3}}}, "EA is missing; modes.axial is 3, so it must be given [N]"),
+    ({"body": {**BEAM, "modes": {"torsion": 1}}}, "GJ is missing; modes.torsion is 1, which needs GJ [N m^2]"),
+    ({"body": {**BEAM, "modes": {"axial": 3}}}, "EA is missing; modes.axial is 3, which needs EA [N]"),
     ({"body": {**BEAM, "polar_inertia": -1}}, "polar_inertia is -1.0 kg m; it must be zero or positive"),
     ({"body": {**BEAM, "mass_per_length": 0, "mass": None}}, "mass_per_length is 0.0 kg/m; it must be positive"),
     ({"body": {**BEAM, "mass": None}},
-     "mass is missing; give mass, mass_per_length, sections, or material and section"),
+     "mass is missing; give one of mass, mass_per_length, sections, or material and section"),
     ({"body": {**BEAM, "mass_per_length": 2}},
-     "mass is given beside mass_per_length; give mass, mass_per_length, sections, or material and section"),
+     "mass is given together with mass_per_length; give only one of mass, mass_per_length, sections, or material and "
+     "section"),
     ({"body": {**BEAM, "material": ALUMINIUM, "section": TUBE}},
-     "mass is given beside material; give mass, mass_per_length, sections, or material and section"),
+     "mass is given together with material; give only one of mass, mass_per_length, sections, or material and section"),
     ({"body": {**BEAM, "section": TUBE}}, "material is missing; a section needs a material beside it"),
     ({"body": {**BEAM, "material": ALUMINIUM}}, "section is missing; a material needs a section beside it"),
     ({"body": {**BEAM, "modes": 2}}, "modes is 2; it must be a table such as {y = 2, z = 2}"),
@@ -419,9 +420,9 @@ FOREARM = [
      "shapes is 3; it must be the name of a family or an object with a method 'basis'"),
     ({"body": {**BEAM, "damping": -0.1}}, "damping is -0.1; it must be zero or positive"),
     ({"body": {**BEAM, "damping": [0, 0, -1, 0]}}, "damping[2] is -1.0; it must be zero or positive"),
-    ({"body": {**BEAM, "damping": [0, 0, 0]}}, "damping has 3 ratios; it must be one number or have 4, one per mode"),
+    ({"body": {**BEAM, "damping": [0, 0, 0]}}, "damping has 3 ratios; give one number, or 4 numbers, one per mode"),
     ({"body": {**BEAM, "damping": {"y": [0.1]}}},
-     "damping.y has 1 ratios; it must be one number or have 2, one per mode"),
+     "damping.y has 1 ratio; give one number, or 2 numbers, one per mode"),
     ({"body": {**BEAM, "damping": {"y": [0.1, "a"]}}}, "damping.y[1] is 'a'; it must be a number"),
     ({"body": {**BEAM, "damping": {"x": 0.1}}},
      "damping has the unknown key 'x'; allowed keys are y, z, torsion, axial"),
@@ -443,10 +444,10 @@ FOREARM = [
     ({"body": {"type": "beam", "length": 1, "material": {**ALUMINIUM, "poisson": 0.6}, "section": TUBE}},
      "material.poisson is 0.6; it must be above -1 and at most 0.5"),
     ({"body": {"type": "beam", "length": 1, "material": {**ALUMINIUM, "G": 1}, "section": TUBE}},
-     "material.G is given beside poisson; give one of them"),
+     "material.G is given together with poisson; give only one"),
     ({"body": {"type": "beam", "length": 1, "material": {"E": 1, "density": 1}, "section": TUBE,
                "modes": {"torsion": 1}}},
-     "material.G is missing; modes.torsion is 1, so it must be given [N/m^2, or material.poisson]"),
+     "material.G is missing; modes.torsion is 1, which needs material.G [N/m^2] or material.poisson"),
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": {**TUBE, "thickness": 0.06}}},
      "section.thickness is 0.06 m; it must be at most half the outer diameter, 0.05 m"),
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": {**TUBE, "wall": 1}}},
@@ -495,7 +496,7 @@ FOREARM = [
     ({"joint": {"type": "revolute", "stiffness": 0, "rotor_inertia": 1}},
      "joint.stiffness is 0.0 N m/rad; it must be positive"),
     ({"joint": {"type": "revolute", "stiffness": 1}},
-     "joint.rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive"),
+     "joint.rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, whose inertia must be positive"),
     ({"joint": {"type": "prismatic", "spring_damping": 1}},
      "joint.spring_damping is 1.0 N s/m; without stiffness it must be 0"),
     ({"joint": {"type": "fixed", "axis": [0, 0, 1]}}, "joint: unknown key 'axis'; the only allowed key is type"),
@@ -518,24 +519,24 @@ FOREARM = [
     ({"joint": {"type": "telescope", "convection": "none"}},
      "joint.convection is 'none'; it must be 'material' or 'paper'"),
     ({"joint": {"type": "telescope", "stiffness": 1}},
-     "joint.rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive"),
+     "joint.rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, whose inertia must be positive"),
     ({"joint": {"type": "telescope"}, "body": RIGID},
      "body is a Rigid; a telescope needs a Beam (modes = {} for a rigid one)"),
     ({"joint": {"type": "telescope"}, "body": {**BEAM, "foreshortening": True}},
-     "foreshortening is true; the beam of a telescope is of first order, so it must be false"),
+     "foreshortening is true, which the beam of a telescope does not support; it must be false"),
     ({"joint": {"type": "telescope"}, "body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": TUBE,
                                                "section_tip": TUBE}},
      "section_tip is given; the beam of a telescope must be uniform"),
     # tapered beams and the ways to join
-    ({"body": {**BEAM, "section_tip": TUBE}}, "section is missing; a section_tip needs a section beside it"),
+    ({"body": {**BEAM, "section_tip": TUBE}}, "section is missing; section_tip needs section"),
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": TUBE,
                "section_tip": {"type": "rod", "diameter": 1}}},
-     "section_tip.type is 'rod'; it must be that of section, 'tube'"),
+     "section_tip.type is 'rod'; it must be the same type as section, 'tube'"),
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": TUBE,
                "section_tip": {**TUBE, "thickness": 0}}}, "section_tip.thickness is 0.0 m; it must be positive"),
     ({"body": {"type": "beam", "length": 1, "material": ALUMINIUM, "section": {"type": "box", "width": 1, "height": 1},
                "section_tip": {"type": "box", "width": 1, "height": 1, "thickness": 0.1}}},
-     "section_tip.thickness must be given where section has it, and only there"),
+     "section_tip.thickness must be given if section.thickness is given, and only then"),
     ({"body": {**BEAM, "next_joint": "tip"}}, "next_joint is 'tip'; it must be 'slope' or 'chord'"),
     ({"body": {**BEAM, "foreshortening": 1}}, "foreshortening is 1; it must be true or false"),
     ({"joint": None}, "joint is None; use Fixed() for a rigid connection, or leave it out for a Revolute"),
@@ -564,7 +565,7 @@ def test_a_family_class_is_not_a_family_object():
     ("build", "data", "wanted"),
     [
         (Beam, {"length": -1, "mass": 1, "EI": 1}, "Beam: length is -1.0 m; it must be positive"),
-        (Beam, {"length": 1, "mass": 1}, "Beam: EI.y is missing; modes.y is 2, so it must be given [N m^2]"),
+        (Beam, {"length": 1, "mass": 1}, "Beam: EI.y is missing; modes.y is 2, which needs EI.y [N m^2]"),
         (Rod, {"diameter": 0}, "Rod: diameter is 0.0 m; it must be positive"),
         (Revolute, {"type": "prismatic"}, "Revolute: type is 'prismatic'; it must be 'revolute'"),
         (Payload, {"mass": 0}, "Payload: mass is 0.0 kg; it must be positive; leave out the payload if there is none"),
@@ -577,7 +578,7 @@ def test_a_family_class_is_not_a_family_object():
         (Arm, {}, "Arm: name is missing (and 1 more)"),
         (Arm, {"name": "a\nb", "links": [{"name": "a", "body": BEAM}]},
          "Arm: name is 'a\\nb'; it must be one line and not empty"),
-        (Arm, {**an_arm(), "links": []}, "Arm: links is empty; an arm has at least one link"),
+        (Arm, {**an_arm(), "links": []}, "Arm: links is empty; an arm needs at least one link"),
         (Arm, {**an_arm(), "links": 3}, "Arm: links is 3; it must be a list of links"),
         (Arm, {**an_arm(), "links": [3]}, "link 1 is 3; it must be a Link"),
         (Arm, {**an_arm(), "links": [{"body": BEAM}]}, "link 1: name is missing"),
@@ -592,7 +593,8 @@ def test_a_family_class_is_not_a_family_object():
         (Arm, {**an_arm(), "joints": 1},
          "Arm: unknown key 'joints'; allowed keys are name, links, payload, gravity, forces, contacts, base, "
          "description, couplings, struts, tip"),
-        (Arm, {**an_arm(name="upper")}, "link 'upper': name is given to links 1 and 2; each link needs its own"),
+        (Arm, {**an_arm(name="upper")},
+         "link 'upper': name is the same for links 1 and 2; give each link a different name"),
     ],
 )  # fmt: skip
 def test_a_wrong_part_is_named(build, data, wanted):
@@ -650,7 +652,7 @@ def raised(build, *args, **data):
          "unknown key 'colour'; allowed keys are name, joint, body, placement, hub_mass, hub_inertia, parent, at, "
          "payload"),
         ({"name": 3}, "link 2", "name", "is 3; it must be a text"),
-        ({"name": "upper"}, "link 'upper'", "name", "is given to links 1 and 2; each link needs its own"),
+        ({"name": "upper"}, "link 'upper'", "name", "is the same for links 1 and 2; give each link a different name"),
     ],
 )  # fmt: skip
 def test_an_error_has_its_parts(changes, where, field, message):
@@ -798,7 +800,8 @@ def test_a_file_mirrors_the_classes(tmp_path):
         (FILE.replace("gravity", "gravty"),
          "unknown key 'gravty'; did you mean 'gravity'? Allowed keys are name, links, payload, gravity, forces, "
          "contacts, base, description, couplings, struts, tip"),
-        (FILE.replace('"forearm"', '"upper"'), "link 'upper': name is given to links 1 and 2; each link needs its own"),
+        (FILE.replace('"forearm"', '"upper"'),
+         "link 'upper': name is the same for links 1 and 2; give each link a different name"),
         (FILE.replace("[[links]]", "[links]", 1).split("[[links]]")[0], "links is {'name': 'upper'"),
         (FILE[:200], "not a TOML file: "),
         (FILE.replace("hub_mass =", "hub_mass"),

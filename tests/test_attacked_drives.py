@@ -196,9 +196,11 @@ def test_frequency_responses_are_not_those_of_motors():
 
 
 def test_bristles_of_a_smooth_friction_are_refused():
-    with pytest.raises(DescriptionError, match=r'Friction: bristle_stiffness is given; it belongs to model = "lugre"'):
+    with pytest.raises(
+        DescriptionError, match=r'Friction: bristle_stiffness is given; it applies only to model = "lugre"'
+    ):
         fa.Friction(coulomb=1.0, bristle_stiffness=100.0)
-    with pytest.raises(DescriptionError, match=r'bristle_stiffness is given; it belongs to model = "lugre"'):
+    with pytest.raises(DescriptionError, match=r'bristle_stiffness is given; it applies only to model = "lugre"'):
         fa.Contact(name="floor", link="a", normal=(0, 1, 0), stiffness=1e3, bristle_stiffness=2e3)
 
 

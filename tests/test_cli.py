@@ -556,7 +556,7 @@ BAD = {
     "text": (changed("mass = 1.0", 'mass = "1"'), "link 'upper': mass is '1'; it must be a number in kg"),
     "twice": (
         changed('name = "fore"', 'name = "upper"'),
-        "link 'upper': name is given to links 1 and 2; each link needs",
+        "link 'upper': name is the same for links 1 and 2; give each link",
     ),
     "truncated": (("arm", lambda text: text[: text.index("EI")]), "not a TOML file"),
     "no text": (("arm", lambda text: b"\xff\xfe" + text.encode("utf-16-le")), "is not UTF-8 text"),
@@ -617,7 +617,10 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
             ["unknown scenario 'canada'; give the path of a .toml file, or the name of a bundled scenario: "],
         ),
         (["simulate", "canada.toml"], ["canada.toml: cannot be read"]),
-        (["simulate", "arm.toml"], ["arm.toml: this is an arm; a scenario names one by its key 'arm'"]),
+        (
+            ["simulate", "arm.toml"],
+            ["arm.toml: this is an arm, not a scenario; a scenario names its arm by the key 'arm'"],
+        ),
         (["show", "push.toml"], ["push.toml: this is a scenario; its arm is 'arm.toml'"]),
         (
             ["modes", "arm.toml", "--at", "knee=1"],

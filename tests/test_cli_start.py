@@ -383,7 +383,10 @@ def test_bash_itself_completes(call, tmp_path):
         (["show", "robot"], "did you mean 'robot.urdf'?"),
         (["show", "xyzzy"], "or give the path of a .toml, .urdf, .xml or .mjcf file\n"),
         (["simulate", "xyzzy"], "or give the path of a .toml file\n"),
-        (["simulate", "robot.urdf"], "robot.urdf: this is an arm; a scenario names one by its key 'arm'\n"),
+        (
+            ["simulate", "robot.urdf"],
+            "robot.urdf: this is an arm, not a scenario; a scenario names its arm by the key 'arm'\n",
+        ),
         (["study", "./robot.urdf"], "robot.urdf: this is an arm; a study names a scenario by its key 'scenario'\n"),
         (["simulat"], "Did you mean"),
         (["show", "--convrge", "canadarm"], "--converge"),

@@ -194,7 +194,7 @@ def test_a_sensor_of_a_run_reads_the_force():
         ({"exponent": 0.5}, "exponent is 0.5; it must be from 1 to 3"),
         ({"at": 1.5}, "at is 1.5; it must be from 0 to 1"),
         ({"model": "lugre", "friction": 0.1}, "bristle_stiffness is missing; the LuGre model needs it"),
-        ({"model": "lugre", "bristle_stiffness": 1.0}, "friction is 0.0; the LuGre model needs a positive one"),
+        ({"model": "lugre", "bristle_stiffness": 1.0}, "friction is 0.0; the LuGre model needs a positive value"),
         ({"link": "elbow"}, "link is 'elbow'; the links are arm"),
     ],
 )

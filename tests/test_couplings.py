@@ -162,7 +162,7 @@ WRONG = [
     ({"links": "ab"}, "Coupling: links is 'ab'; it must be a list of names of links"),
     ({"links": ["a"]}, "Coupling: links has 1 names; it must have two or more"),
     ({"links": ["a", 3]}, "Coupling: links[1] is 3; it must be the name of a link"),
-    ({"links": ["a", "a"]}, "Coupling: links[1] is 'a' again; each link must be there once"),
+    ({"links": ["a", "a"]}, "Coupling: links[1] is 'a' again; list each link only once"),
     ({"matrix": 3}, "Coupling: matrix is 3; it must be rows of numbers"),
     ({"matrix": [[1, 0], 2]}, "Coupling: matrix[1] is 2; it must be a row of numbers"),
     ({"matrix": [[1, 0], [0, "x"]]}, "Coupling: matrix[1][1] is 'x'; it must be a number"),
@@ -181,8 +181,8 @@ def test_a_wrong_coupling_is_refused_in_one_line(given, said):
     assert str(caught.value) == said
 
 
-SPRING = "the spring of a coupled joint is drive.spring: give that in place of stiffness"
-ROTOR = "a rotor of a coupled joint needs a spring, drive.spring, for a coordinate of its own"
+SPRING = "a coupled joint cannot have stiffness: use drive.spring instead"
+ROTOR = "a coupled joint with rotor_inertia needs a spring, drive.spring"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ ROTOR = "a rotor of a coupled joint needs a spring, drive.spring, for a coordina
     [
         ({"stiffness": 10.0, "rotor_inertia": 0.1}, SPRING),
         ({"rotor_inertia": 0.1}, ROTOR),
-        ({"rotor": "absolute"}, "the rotor of a coupled joint must be relative"),
+        ({"rotor": "absolute"}, "a coupled joint needs rotor = 'relative'"),
     ],
 )
 def test_joints_that_cannot_be_coupled_are_refused_in_one_line(first, said):
@@ -205,7 +205,11 @@ def test_couplings_of_joints_that_are_not_there_are_refused_in_one_line():
     mistyped, foot = (fa.Coupling(links=[name, "roll"], matrix=PITCH_AND_ROLL) for name in ("pich", "foot"))
     for links, couplings, said in (
         (arm.links, [mistyped], "[0].links[0] is 'pich'; did you mean 'pitch'? The links are pitch, roll"),
-        (arm.links, [arm.couplings[0]] * 2, "[1].links[0] is 'pitch'; a joint belongs to one coupling at most"),
+        (
+            arm.links,
+            [arm.couplings[0]] * 2,
+            "[1].links[0] is 'pitch', which is already coupled; a joint can be in only one coupling",
+        ),
         ([fixed, *arm.links], [foot], "[0].links[0] is 'foot'; its joint has no actuator"),
         (arm.links, 3, " is 3; it must be a list of couplings"),
     ):

@@ -428,12 +428,15 @@ def test_what_the_arm_declares_is_given_by_w(model):
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
-        ({"at": 0.5}, "force 'upper': kind is \"drive\", which has no station and no axes: leave out at and axes"),
+        (
+            {"at": 0.5},
+            "force 'upper': kind is \"drive\", which has no point of application and no axes: leave out at and axes",
+        ),
         ({"axes": "link"}, "force 'upper': kind is \"drive\", which has no station"),
         ({"link": "hand"}, "force 'upper': name is taken"),
         (
             {"name": "wind", "link": "pole"},
-            "force 'wind': link is 'pole', which has no drive; there are those of upper",
+            "force 'wind': link is 'pole', whose joint has no drive; links with a drive are upper",
         ),
     ],
 )

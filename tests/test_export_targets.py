@@ -159,5 +159,8 @@ def test_a_robots_file_may_have_any_name(tmp_path, monkeypatch):
         assert fa.load(name) == fa.load(urdf)
     Path("canadarm").write_bytes(urdf.read_bytes())
     assert fa.load("canadarm").name == "canadarm"  # what is bundled wins, as before
-    with pytest.raises(fa.DescriptionError, match=r"robot\.txt: this is an arm; a scenario names one by its key 'arm'"):
+    with pytest.raises(
+        fa.DescriptionError,
+        match=r"robot\.txt: this is an arm, not a scenario; a scenario names its arm by the key 'arm'",
+    ):
         fa.load_scenario("robot.txt")

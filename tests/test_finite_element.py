@@ -359,10 +359,10 @@ def test_modes_from_the_file(written):
     np.testing.assert_allclose(given.part.tip, free.part.tip, atol=1e-6 * np.abs(free.part.tip).max())
     with pytest.raises(fa.DescriptionError, match=r"file 'part\.npz': the part has only 4 such modes"):
         fa.FiniteElement(file=written(part, modes=modes), modes=5, shapes="given")
-    with pytest.raises(fa.DescriptionError, match="shapes is 'given', and the file has no modes"):
+    with pytest.raises(fa.DescriptionError, match="shapes is 'given', but the file has no modes; choose other shapes"):
         fa.FiniteElement(file=written(part, "other.npz"), modes=2, shapes="given")
     modes[0] = 1.0
-    with pytest.raises(fa.DescriptionError, match="modes move what the root holds"):
+    with pytest.raises(fa.DescriptionError, match="modes are not zero where the root is clamped"):
         fa.FiniteElement(file=written(part, modes=np.ones_like(modes)), modes=4, shapes="given")
 
 
@@ -727,9 +727,11 @@ def test_an_arm_keeps_its_part_and_not_the_file(written):
     np.testing.assert_array_equal(fa.Model(again).forward_dynamics(q, qd, u), fa.Model(arm).forward_dynamics(q, qd, u))
     assert arm.replace(name="other").links[0].body.part == arm.links[0].body.part  # nor is it read once more
     assert arm.links[0].body.replace(damping=0.1).modes == 3
-    with pytest.raises(fa.DescriptionError, match="modes is 4; part was reduced with 3, and there is no file"):
+    with pytest.raises(fa.DescriptionError, match="modes is 4, but part was reduced with 3; give the file"):
         again.links[0].body.replace(modes=4)
-    with pytest.raises(fa.DescriptionError, match="shapes is 'clamped-free'; part was reduced with 'clamped-loaded'"):
+    with pytest.raises(
+        fa.DescriptionError, match="shapes is 'clamped-free', but part was reduced with 'clamped-loaded'"
+    ):
         again.links[0].body.replace(shapes="clamped-free")
     assert "Reduced(9 shapes, 0.264 kg)" in repr(arm)
     assert hash(arm.links[0].body.part) == hash(again.links[0].body.part)
@@ -783,7 +785,7 @@ def test_what_a_file_says_is_not_kept_for_another(written):
     assert body.replace(file=longer) == fa.FiniteElement(file=longer, modes=3)
     assert body.replace(unit="mm") == fa.FiniteElement(file=body.file, modes=3, unit="mm")
     assert body.replace(origin=(0.1, 0, 0)) == fa.FiniteElement(file=body.file, modes=3, origin=(0.1, 0, 0))
-    with pytest.raises(fa.DescriptionError, match=r"length is 0.3 m; the file's tip is 0.5 m from the origin"):
+    with pytest.raises(fa.DescriptionError, match=r"length is 0.3 m, but the tip in the file is 0.5 m from the origin"):
         body.replace(file=longer, length=0.3)
     alone_again = fa.Arm.from_json(alone(body).canonical()).links[0].body
     assert alone_again.file is None and alone_again.replace(file=longer) == body.replace(file=longer)
@@ -910,44 +912,50 @@ WRONG = {
         lambda: plain() | {"node": 1.0},
         "has the unknown key 'node'; did you mean 'nodes'? Allowed keys are M, K, nodes",
     ),
-    "both": (lambda: plain() | {"rigid": np.ones((18, 6))}, "rigid is given beside nodes, from which it would follow"),
-    "without": (lambda: plain() | {"nodes": None}, "root is given without nodes, from which it would follow"),
+    "both": (lambda: plain() | {"rigid": np.ones((18, 6))}, "rigid is given, but follows from nodes: leave it out"),
+    "without": (lambda: plain() | {"nodes": None}, "root is given, but needs nodes: add nodes, or leave it out"),
     "shape": (lambda: changed("M", lambda M: M[:, :-1]), "M has shape (18, 17); it must be square"),
     "other": (lambda: changed("M", lambda M: M[:-1, :-1]), "M has shape (17, 17); it must be that of K, (18, 18)"),
     "vector": (lambda: changed("K", lambda K: K[0]), "K has shape (18,); it must be (n, n)"),
-    "text": (lambda: plain() | {"K": np.array("stiff")}, "K is no array of real numbers"),
-    "complex": (lambda: changed("K", lambda K: K * 1j), "K is no array of real numbers"),
+    "text": (lambda: plain() | {"K": np.array("stiff")}, "K is not an array of real numbers"),
+    "complex": (lambda: changed("K", lambda K: K * 1j), "K is not an array of real numbers"),
     "empty": (lambda: plain() | {"nodes": np.zeros((0, 3))}, "nodes is empty"),
     "NaN": (lambda: changed("K", lambda K: put(K, (0, 0), np.nan)), "K contains NaN or infinity"),
     "NaN nodes": (lambda: changed("nodes", lambda x: put(x, (0, 0), np.inf)), "nodes contains NaN or infinity"),
     "zero": (lambda: changed("K", lambda K: 0 * K), "K is zero"),
     "skew": (lambda: changed("M", lambda M: put(M, (0, 6), 1.0)), "M is not symmetric: entries differ by"),
     "negative": (lambda: changed("M", lambda M: put(M, (1, 1), -1.0)), "M has -1 on its diagonal"),
-    "rows": (lambda: plain() | {"nodes": np.zeros((4, 3))}, "dofs is missing; 4 nodes have 12 or 24 rows in order"),
+    "rows": (
+        lambda: plain() | {"nodes": np.zeros((4, 3))},
+        "dofs is missing; 4 nodes without dofs need a K of 12 or 24 rows, not ",
+    ),
     "root's shape": (lambda: plain() | {"root": [True]}, "root has shape (1,); it must be (3,)"),
     "numbers": (lambda: plain() | {"root": [2, 0, 0]}, "root must be true (1) or false (0) for each"),
-    "nothing": (lambda: plain() | {"root": [0, 0, 0]}, "root holds nothing; at least one must be true"),
+    "nothing": (lambda: plain() | {"root": [0, 0, 0]}, "root has no true entry; at least one must be true"),
     "tip": (lambda: plain() | {"tip": [0, -1, 1]}, "tip must have weights that are not negative"),
-    "tip held": (lambda: plain() | {"tip": [1, 0, 1]}, "tip has the node 1, which root holds"),
+    "tip held": (lambda: plain() | {"tip": [1, 0, 1]}, "tip has the node 1, which root clamps; choose a free node"),
     "fraction": (lambda: plain() | {"dofs": np.full((18, 2), 1.5)}, "dofs must have whole numbers"),
     "node": (lambda: plain() | {"dofs": np.full((18, 2), 4)}, "dofs has the node 4; nodes go from 1 to 3"),
     "direction": (
         lambda: plain() | {"dofs": np.full((18, 2), (1, 7))},
         "dofs has the direction 7; directions go from 1",
     ),
-    "twice": (lambda: plain() | {"dofs": np.full((18, 2), 1)}, "dofs has a node's direction twice"),
+    "twice": (lambda: plain() | {"dofs": np.full((18, 2), 1)}, "dofs lists a direction of a node twice"),
     "held K": (
         lambda: changed("K", lambda K: K + np.diag([1e6] * 6 + [0] * 12)),
-        "K resists moving along x as a whole",
+        "K resists moving along x as a rigid body",
     ),
     "masses": (lambda: changed("M", lambda M: wider(M)), "M has the mass 0.968 kg along x"),
     "size": (lambda: plain() | {"M": 1e50 * plain()["M"]}, "M has the mass 8e+49 kg; it must be from 1e-40 to 1e+40"),
-    "momenta": (lambda: changed("M", lambda M: skewed(M)), "M gives rigid motions momenta that no rigid body has"),
+    "momenta": (
+        lambda: changed("M", lambda M: skewed(M)),
+        "M gives rigid motions momenta that are impossible for a rigid body; check M and the nodes",
+    ),
     "loose": (lambda: two_pieces(), "is singular where the root is held: something is loose"),
     "indefinite": (lambda: indefinite(), "K is not positive definite where the root is held"),
     "points": (
         lambda: plain() | {"points": np.zeros((1, 3))},
-        "points is given alone; points, masses and shapes go together",
+        "points is given alone; points, masses and shapes must be given together",
     ),
     "light": (lambda: beam(2) | {"masses": 0.5 * beam(2)["masses"]}, "masses have the sum 0.4 kg, and M has 0.8 kg"),
     "negative point": (
@@ -955,8 +963,8 @@ WRONG = {
         "masses has -1; none may be negative",
     ),
     "moved": (lambda: beam(2) | {"shapes": 1.1 * beam(2)["shapes"]}, "shapes move the points otherwise than a rigid"),
-    "sparse": (lambda: plain() | {"M_data": np.ones(3)}, "M must be given whole, or as the three arrays M_data"),
-    "no sparse": (lambda: unsparse(), "M is no sparse matrix"),
+    "sparse": (lambda: plain() | {"M_data": np.ones(3)}, "M must be given as one array, or as the three arrays M_data"),
+    "no sparse": (lambda: unsparse(), "M is not a valid sparse matrix"),
     "all modes": (lambda: plain(1), "the part has only 6 such modes", {"modes": 7, "shapes": "clamped-free"}),
     "no rigid": (lambda: {"M": np.eye(2), "K": np.eye(2)}, "has no nodes; without them it needs rigid, or points"),
     "no tip": (lambda: six(), "has no tip_position"),
@@ -964,12 +972,12 @@ WRONG = {
     "held alone": (lambda: modal() | {"held": [1, 0]}, "held is given without rigid"),
     "length": (
         lambda: plain(),
-        "length is 1000.0 m; the file's tip is 1 m from the origin, see unit",
+        "length is 1000.0 m, but the tip in the file is 1 m from the origin; check length and unit",
         {"length": 1000.0},
     ),
     "ratios": (
         lambda: plain(),
-        "damping has 2 ratios; it must be one number or have 3, one per mode",
+        "damping has 2 ratios; give one number, or 3 numbers, one per mode",
         {"modes": 3, "damping": [0.1, 0.2]},
     ),
     "count": (lambda: plain(), "modes is 41; it must be an integer from 0 to 40", {"modes": 41}),
@@ -1000,7 +1008,9 @@ def test_a_root_that_does_not_hold_and_a_tip_that_does_not_turn(written):
     edge = (part["nodes"][:, 0] == part["nodes"][:, 0].min()) & (part["nodes"][:, 1] == part["nodes"][:, 1].min())
     refused("root holds 5 of the six rigid motions", written, part | {"root": edge})
     end = (part["nodes"][:, 0] == part["nodes"][:, 0].max()) & (part["nodes"][:, 1] == 0)
-    refused("tip has nodes on one line, which do not turn", written, part | {"tip": end.astype(float)})
+    refused(
+        "tip has only nodes on one line, without rotations of their own", written, part | {"tip": end.astype(float)}
+    )
     away = part["dofs"][:, 0] != np.flatnonzero(part["tip"])[0] + 1
     M, K, *_ = matrices(part)
     fewer = {"M": M[away][:, away], "K": K[away][:, away], "dofs": part["dofs"][away]}
@@ -1024,15 +1034,15 @@ def test_files_that_are_none(tmp_path, written):
     (tmp_path / "bad.npz").write_bytes(b"PK\3\4 no archive")
     assert "is no NPZ file of arrays of numbers" in said(tmp_path / "bad.npz")
     np.savez(tmp_path / "objects.npz", K=np.array([{}], dtype=object))
-    assert "is no NPZ file of arrays of numbers: Object arrays cannot be loaded" in said(tmp_path / "objects.npz")
+    assert "is not an NPZ file of arrays of numbers: Object arrays cannot be loaded" in said(tmp_path / "objects.npz")
     (tmp_path / "bad.mat").write_bytes(b"no matrices here, but long enough for a header" * 8)
     assert "is no MATLAB file that can be read" in said(tmp_path / "bad.mat")
     (tmp_path / "new.mat").write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(512) + b"\x89HDF\r\n")
-    assert "is a MATLAB v7.3 file; save it with '-v7'" in said(tmp_path / "new.mat")
+    assert "is a MATLAB v7.3 file, which cannot be read; save the data with '-v7'" in said(tmp_path / "new.mat")
     savemat(tmp_path / "cell.mat", {"K": np.array([{"a": 1}], dtype=object)})
-    assert "K is no array of real numbers" in said(tmp_path / "cell.mat")
+    assert "K is not an array of real numbers" in said(tmp_path / "cell.mat")
     savemat(tmp_path / "complex.mat", {"K": sparse.csc_array(1j * np.eye(3))})
-    assert "K is no array of real numbers" in said(tmp_path / "complex.mat")
+    assert "K is not an array of real numbers" in said(tmp_path / "complex.mat")
     whole = written(block()).read_bytes()
     (tmp_path / "half.npz").write_bytes(whole[: len(whole) // 2])
     assert "is no NPZ file of arrays of numbers" in said(tmp_path / "half.npz")

@@ -166,19 +166,19 @@ def test_a_ball_that_is_the_bus_bounces_off_a_wall_as_any_mass_does():
         ),
         (
             {"forces": [fa.Force(name="push", link="base", at=0.5)]},
-            "force 'push': at is 0.5; the base has no stations: leave it out",
+            "force 'push': at is 0.5; the base has no length, so leave out at",
         ),
         (
             {"contacts": [fa.Contact(name="wall", link="base", at=0.5, normal=(1, 0, 0), stiffness=1.0)]},
-            "contact 'wall': at is 0.5; the base has no stations: leave it out",
+            "contact 'wall': at is 0.5; the base has no length, so leave out at",
         ),
         (
             {"struts": [fa.Strut(link="base", at=0.5, stiffness=1.0)]},
-            "Arm: struts[0].at is 0.5; the base has no stations: leave it out",
+            "Arm: struts[0].at is 0.5; the base has no length, so leave out at",
         ),
         (
             {"struts": [fa.Strut(link="arm", to="base", to_at=0.5, stiffness=1.0)]},
-            "Arm: struts[0].to_at is 0.5; the base has no stations: leave it out",
+            "Arm: struts[0].to_at is 0.5; the base has no length, so leave out to_at",
         ),
         (
             {"struts": [fa.Strut(link="bus", stiffness=1.0)]},

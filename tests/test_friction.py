@@ -398,7 +398,7 @@ def test_passive_is_what_barabanov_and_ortega_ask():
         ({"model": "lugre", "coulomb": 1.0}, "Friction: bristle_stiffness is missing; the LuGre model needs it"),
         (
             {"model": "lugre", "bristle_stiffness": 1.0, "coulomb": {"forward": 1.0, "backward": 0.0}},
-            r"Friction: coulomb is 0\.0; the LuGre model needs a positive one",
+            r"Friction: coulomb is 0\.0; the LuGre model needs a positive value",
         ),
         (
             {"coulomb": 1.0, "static": 2.0, "creep_rate": 0.02},

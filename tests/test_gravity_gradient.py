@@ -302,7 +302,7 @@ body = { type = "rigid", length = 1.0, mass = 1.0 }
         ),
         (
             {"rate": 1.0, "normal": (1, 0, 0)},
-            "Orbit: normal is (1.0, 0.0, 0.0); it must be at a right angle to radial, (1.0, 0.0, 0.0)",
+            "Orbit: normal is (1.0, 0.0, 0.0); it must be perpendicular to radial, (1.0, 0.0, 0.0)",
         ),
     ],
 )

@@ -411,7 +411,7 @@ class Powers:
 def test_shapes_of_an_object_of_ones_own_cannot_be_written():
     beam = BEAM.replace(shapes=Powers())
     arm = FLEXIBLE.replace(links=[FLEXIBLE.links[0].replace(body=beam)])
-    with pytest.raises(fa.DescriptionError, match=r"shapes is a .*Powers; a file holds names of families only"):
+    with pytest.raises(fa.DescriptionError, match=r"shapes is a .*Powers; a file can only store families by name"):
         toml_text(arm.canonical())
 
 

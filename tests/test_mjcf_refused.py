@@ -123,7 +123,9 @@ def test_what_is_no_path_is_refused(tmp_path, monkeypatch):
     (tmp_path / "arm.xml").write_text(ARM)
     (tmp_path / "arm.flex.toml").write_text("[links.upper\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(fa.DescriptionError, match=re.escape("this goes beside a robot's file; load 'arm.xml'")):
+    with pytest.raises(
+        fa.DescriptionError, match=re.escape("this file has the settings of a robot; load the robot file 'arm.xml'")
+    ):
         fa.load("arm.flex.toml")
 
 

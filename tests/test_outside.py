@@ -425,7 +425,10 @@ def test_a_function_that_fails_says_when(model):
     [
         ({"at": 2.0}, "force 'push': at is 2.0; it must be from 0 to 1"),
         ({"name": "a b"}, "force 'a b': name is 'a b'; it must have no dots and no spaces"),
-        ({"name": "payload"}, "force 'payload': name is taken; links, forces and contacts need names of their own"),
+        (
+            {"name": "payload"},
+            "force 'payload': name is already in use, or reserved; give each link, force and contact a different name",
+        ),
         ({"link": "other"}, "force 'push': link is 'other'; the links are beam"),
         ({"kind": "torque"}, "force 'push': kind is 'torque'; it must be 'force', 'moment', 'wrench' or 'drive'"),
         ({"much": 1.0}, "force 'push': unknown key 'much'; allowed keys are name, link, at, axes, kind"),
@@ -447,7 +450,7 @@ def test_a_telescope_is_pushed_at_its_tip():
     (link,) = [each.name for each in arm.links if isinstance(each.joint, Telescope)]
     with pytest.raises(fa.DescriptionError) as caught:
         arm.replace(forces=[fa.Force(name="push", link=link, at=0.5)])
-    assert str(caught.value) == "force 'push': at is 0.5; on a telescope it must be 1, its tip"
+    assert str(caught.value) == "force 'push': at is 0.5; on a telescope it must be 1 (the tip)"
 
 
 def test_results_with_them_are_saved_and_loaded(model, tmp_path):

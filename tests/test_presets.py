@@ -96,7 +96,7 @@ def test_unknown_presets_are_named(name):
 
 
 def test_a_slide_has_no_preset():
-    with pytest.raises(DescriptionError, match="preset is 'direct-drive'; only a joint that turns may have one"):
+    with pytest.raises(DescriptionError, match="preset is 'direct-drive'; only revolute joints can have a preset"):
         fa.Prismatic(preset="direct-drive")
 
 

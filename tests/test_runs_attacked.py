@@ -714,7 +714,9 @@ def test_a_joint_of_ones_own_says_what_it_moves():
         annotations = {"type": Literal["odd"]}
         return type("Odd", (base,), {"__annotations__": annotations, "type": "odd", "__module__": __name__, **members})
 
-    with pytest.raises(fa.DescriptionError, match="Odd: moves is missing; a kind of joint must say True or False"):
+    with pytest.raises(
+        fa.DescriptionError, match="Odd: moves is missing; a class of joints must set it to True or False"
+    ):
         kind(Joint)
     with pytest.raises(fa.DescriptionError, match="Odd: direction is missing; a joint that moves must have a property"):
         kind(Driven)

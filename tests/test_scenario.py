@@ -386,7 +386,7 @@ WRONG = [
     (HEAD.replace('"subudhi-morris"', '"canada"'), "arm: unknown arm 'canada'; did you mean 'canadarm'? Give "),
     (HEAD.replace('"subudhi-morris"', "3"), "arm is 3; it must be a name, a path or an Arm"),
     ('name = "x"\narm = "canadarm"', "until is missing"),
-    (ARM, "this is an arm; a scenario names one by its key 'arm'"),
+    (ARM, "this is an arm, not a scenario; a scenario names its arm by the key 'arm'"),
     ("name = ", "not a TOML file: "),
 ]
 

@@ -225,10 +225,10 @@ WRONG = [
     ({"x": [0.1, 0.5, 0.6, 0.7, 1]}, "sections.x goes from 0.1 to 1.0; it must go from 0 to 1"),
     (
         {"x": [0, 0.5, 0.4, 0.7, 1]},
-        "sections.x[2] is 0.4; stations must rise, and a step is a station inside given twice",
+        "sections.x[2] is 0.4; stations must increase; for a step, list a station between 0 and 1 twice",
     ),
-    ({"x": [0, 0.5, 0.5, 0.5, 1]}, "sections.x[3] is 0.5; stations must rise"),
-    ({"x": [0, 0, 0.5, 0.7, 1]}, "sections.x[1] is 0.0; stations must rise"),
+    ({"x": [0, 0.5, 0.5, 0.5, 1]}, "sections.x[3] is 0.5; stations must increase"),
+    ({"x": [0, 0, 0.5, 0.7, 1]}, "sections.x[1] is 0.0; stations must increase"),
     ({"GJ": [1.0]}, "sections.GJ has 1 numbers; it must have 5, one for each station"),
     ({"EI": {"y": [1.0, 2.0]}}, "sections.EI.y has 2 numbers; it must have 5"),
     ({"EI": {"x": [1.0, 2.0]}}, "sections.EI has the unknown key 'x'; allowed keys are y, z"),
@@ -246,10 +246,11 @@ def test_a_wrong_table_is_one_line(options, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"mass": 1.0}, "mass is given beside sections; give mass, mass_per_length, sections, or material and section"),
-        ({"EI": 1.0}, "EI is given beside that of sections; give one of them"),
-        ({"polar_inertia": 1.0}, "polar_inertia is given beside that of sections; give one of them"),
-        ({"sections": SHEARING, "shear": 1.0}, "shear is given beside that of sections; give one of them"),
+        ({"mass": 1.0}, "mass is given together with sections; give only one of mass, mass_per_length, sections, or "
+                        "material and section"),
+        ({"EI": 1.0}, "EI is given both here and in sections; give only one"),
+        ({"polar_inertia": 1.0}, "polar_inertia is given both here and in sections; give only one"),
+        ({"sections": SHEARING, "shear": 1.0}, "shear is given both here and in sections; give only one"),
         ({"sections": SHEARING, "rotary_inertia": 1.0}, "rotary_inertia is given beside that of sections"),
         ({"sections": SHEARING, "shear_coefficient": 0.8}, "shear_coefficient is given beside shear"),
         ({"rotary_inertia": True}, "rotary_inertia is true; without material and section it must be given in kg m"),

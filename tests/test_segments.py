@@ -101,10 +101,10 @@ REFUSED = [
     ({"segments": 1.5}, "segments is 1.5; it must be an integer from 1 to 100"),
     ({"shapes": "clamped-free"}, "shapes is 'clamped-free'; with segments a moment must pass from one to the next"),
     ({"shapes": {"z": "hermite"}}, "shapes.y is 'clamped-mass'; with segments a moment must pass"),
-    ({"modes": {"y": 7}}, "modes.y is 7; of each segment it must be at most 6: take more segments"),
+    ({"modes": {"y": 7}}, "modes.y is 7; a segment can have at most 6 modes: use more segments instead"),
     ({"damping": [0.1, 0.1, 0.1]}, "damping is a list; with segments it must be one number"),
     ({"damping": {"y": 0.1}}, "damping is a table; with segments it must be one number"),
-    ({"shear": 1e6}, "shear is given; beams of segments do not shear: leave it out"),
+    ({"shear": 1e6}, "shear is given, but beams with segments have no shear deformation; leave it out"),
     (
         {
             "mass": None,
@@ -126,7 +126,7 @@ REFUSED = [
     ),
     (
         {"lumps": [{"at": 0.1, "mass": 1.0}, {"at": 0.5, "mass": 1.0, "inertia": 0.1}]},
-        "lumps[1].inertia is given; with segments a lump is a mass on the axis, so it must be 0",
+        "lumps[1].inertia is given; with segments a lump is a point mass on the axis, so it must be 0",
     ),
     ({"lumps": [{"at": 0.5, "mass": 1.0, "offset": [0, 0.1, 0]}]}, "lumps[0].offset is given; with segments a lump"),
     ({"next_joint": "chord"}, "next_joint is 'chord'; with segments it must be 'slope'"),

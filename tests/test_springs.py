@@ -435,7 +435,7 @@ def test_each_number_varies_as_the_arm_rebuilt_with_it(name):
 
 SOFT = fa.Drive(spring=fa.Spring(stiffness=1.0))
 PLAYS = fa.Drive(backlash=fa.Backlash(width=0.1))
-NONE = "with sharp = true there is none: leave it out"
+NONE = "with sharp = true there is no transition: leave it out"
 WRONG = [
     (fa.Spring, {}, " has no stiffness; give stiffness, cubic, table, hysteresis or variable = true"),
     (fa.Spring, {"stiffness": -1.0}, ": stiffness is -1.0 N m/rad or N/m; it must be zero or positive"),
@@ -460,12 +460,12 @@ WRONG = [
     (
         fa.Revolute,
         {"drive": PLAYS},
-        ": drive.backlash is given; it needs a spring: give the joint a stiffness, or drive.spring",
+        ": drive.backlash is given, but backlash needs a spring; give stiffness or drive.spring",
     ),
     (
         fa.Revolute,
         {"drive": SOFT},
-        ": rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive",
+        ": rotor_inertia is 0.0 kg m^2; a joint with stiffness has a motor, whose inertia must be positive",
     ),
 ]
 

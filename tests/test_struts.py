@@ -57,7 +57,7 @@ def test_wrong_struts_are_refused_in_one_line():
         ({"link": "a", "to": "c"}, "struts[0].to is 'c'; the links are a"),
         (
             {"link": "a", "to": "a", "to_at": 0.0, "point": (1, 0, 0)},
-            "struts[0].point is (1.0, 0.0, 0.0); with `to` there is none: leave it out",
+            "struts[0].point is (1.0, 0.0, 0.0), but `to` is given; give either point or to",
         ),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
@@ -67,8 +67,11 @@ def test_wrong_struts_are_refused_in_one_line():
 
 def test_a_strut_without_two_ends_is_refused_in_one_line():
     for strut, said in (
-        ({"to_at": 0.5}, "to_at is 0.5; without `to` there is no such station: leave it out"),
-        ({"at": 0.5, "to": "a", "to_at": 0.5}, "to_at is 0.5, where the strut begins; its ends must be apart"),
+        ({"to_at": 0.5}, "to_at is 0.5; without `to` there is no second end: leave it out"),
+        (
+            {"at": 0.5, "to": "a", "to_at": 0.5},
+            "to_at is 0.5, where the strut begins; its two ends must be different points",
+        ),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
             fa.Strut(link="a", stiffness=1.0, **strut)
@@ -83,4 +86,4 @@ def test_on_a_telescope_only_the_tip_carries_a_strut(strut, field):
     arm.replace(struts=[fa.Strut(stiffness=1.0, **strut)])
     with pytest.raises(fa.DescriptionError) as caught:
         arm.replace(struts=[fa.Strut(stiffness=1.0, **strut, **{field: 0.5})])
-    assert str(caught.value) == f"Arm: struts[0].{field} is 0.5; on a telescope it must be 1, its tip"
+    assert str(caught.value) == f"Arm: struts[0].{field} is 0.5; on a telescope it must be 1 (the tip)"

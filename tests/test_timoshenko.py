@@ -247,12 +247,18 @@ def test_modes_that_follow_many_numbers_keep_them():
 WRONG = [
     ({"shear": -1.0}, "shear is -1.0 N; it must be positive"),
     ({"shear": {"x": 1.0}}, "shear has the unknown key 'x'; allowed keys are y, z"),
-    ({"shear_coefficient": 0.8}, "material is missing; shear_coefficient needs material and section, or give shear"),
-    ({"shear": 1.0, "shear_coefficient": 0.8}, "shear_coefficient is given beside shear; give one of them"),
+    (
+        {"shear_coefficient": 0.8},
+        "material is missing; shear_coefficient needs material and section (or give shear instead)",
+    ),
+    ({"shear": 1.0, "shear_coefficient": 0.8}, "shear_coefficient is given together with shear; give only one"),
     ({"rotary_inertia": True}, "rotary_inertia is true; without material and section it must be given in kg m"),
     ({"rotary_inertia": -1.0}, "rotary_inertia is -1.0 kg m; it must be zero or positive"),
     ({"rotary_inertia": {"y": "a"}}, "rotary_inertia.y is 'a'; it must be a number in kg m"),
-    ({"shear": 1.0, "shapes": "polynomial"}, "shapes is 'polynomial', which has no shear; it must be 'clamped-free'"),
+    (
+        {"shear": 1.0, "shapes": "polynomial"},
+        "shapes is 'polynomial', which has no shear deformation; it must be 'clamped-free'",
+    ),
     ({"shear": 1.0, "shapes": {"z": "polynomial"}}, "shapes.z is 'polynomial', which has no shear"),
     ({"shear": 1.0, "shapes": {"family": "clamped-mass", "mass_ratio": 1.0}}, "shapes is 'clamped-mass', which has no"),
 ]
@@ -268,7 +274,7 @@ def test_what_is_wrong_is_one_line(options, said):
 def test_a_shear_coefficient_needs_a_shear_modulus():
     material = fa.Material(E=1e9, density=1e3)
     with pytest.raises(
-        DescriptionError, match=r"material.G is missing; shear_coefficient needs it, or material.poisson"
+        DescriptionError, match=r"material.G is missing; shear_coefficient needs material.G or material.poisson"
     ):
         fa.Beam(length=1.0, material=material, section=fa.Rod(diameter=0.1), shear_coefficient=0.9)
 

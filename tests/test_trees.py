@@ -176,7 +176,7 @@ def test_a_force_on_a_free_base():
     assert_close(oracle.pushed(q, w)[:6], expected)
     whole_account(model, q, qd, vector(model, "state_rate", q, qd, u, w))
     for bad, said in (
-        (arm.replace, "force 'pull': at is 0.5; the base has no stations: leave it out"),
+        (arm.replace, "force 'pull': at is 0.5; the base has no length, so leave out at"),
         (arm.replace(base=None).replace, "force 'pull': link is 'base'; the links are "),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
@@ -717,22 +717,30 @@ WRONG_TREES = [
         {},
         "parent is 'uper'; did you mean 'upper'? It must be one of base, upper, b",
     ),
-    ([link("a", "a")], {}, "link 'a': parent leads in a circle: 'a' on 'a'"),
-    ([link("a"), link("b", "c"), link("c", "b")], {}, "link 'b': parent leads in a circle: 'b' on 'c' on 'b'"),
-    ([link("a", at=0.5)], {}, "link 'a': at is given; the base has no stations: give a placement"),
-    ([link("a", at=fa.Pose())], {}, "link 'a': at is given; the base has no stations: give a placement"),
-    ([link("a"), link("a")], {}, "link 'a': name is given to links 1 and 2; each link needs its own"),
+    ([link("a", "a")], {}, "link 'a': parent forms a cycle: 'a' on 'a'"),
+    ([link("a"), link("b", "c"), link("c", "b")], {}, "link 'b': parent forms a cycle: 'b' on 'c' on 'b'"),
+    (
+        [link("a", at=0.5)],
+        {},
+        "link 'a': at is given, but the link is on the base, which has no length; use placement instead",
+    ),
+    (
+        [link("a", at=fa.Pose())],
+        {},
+        "link 'a': at is given, but the link is on the base, which has no length; use placement instead",
+    ),
+    ([link("a"), link("a")], {}, "link 'a': name is the same for links 1 and 2; give each link a different name"),
     ([link("a")], {"tip": "b"}, "tip is 'b'; the links are a"),
     ([link("a")], {"tip": 3}, "tip is 3; it must be a text"),
     (
         [link("a", payload=fa.Payload(mass=1.0))],
         {"payload": fa.Payload(mass=1.0)},
-        "link 'a': payload is given, and the arm has one there too",
+        "link 'a': payload is given both for the link and for the arm; remove one of them",
     ),
     (
         [link("base")],
         {"base": fa.FreeBase(mass=1.0, inertia=1.0)},
-        "link 'base': name is that of the free base; give the link another",
+        "link 'base': name is reserved for the free base; give the link another name",
     ),
 ]
 
@@ -778,11 +786,11 @@ def test_a_wrong_link_is_refused_in_one_line(given, said):
         ({"thrusters": 3}, "thrusters is 3; it must be a list of thrusters"),
         (
             {"thrusters": [{"name": "a", "direction": (0, 0, 1), "kind": "torque", "at": (1, 0, 0)}]},
-            "thrusters[0].at is (1.0, 0.0, 0.0); a torque has no place: leave it out",
+            "thrusters[0].at is (1.0, 0.0, 0.0); a torque has no point of application: leave it out",
         ),
         (
             {"thrusters": [{"name": "a", "direction": (0, 0, 1)}, {"name": "a", "direction": (0, 1, 0)}]},
-            "thrusters[1].name is 'a', which is taken; each thruster needs its own",
+            "thrusters[1].name is 'a', which is already in use; give each thruster a different name",
         ),
         ({"thrusters": [{"name": "vx", "direction": (0, 0, 1)}]}, "thrusters[0].name is 'vx', which is taken"),
         (

@@ -289,7 +289,7 @@ def test_a_file_of_xacro_is_told_by_its_name(tmp_path):
     path.write_text(ARM)
     with pytest.raises(fa.DescriptionError) as refused:
         fa.load(path)
-    said = "this is a xacro file; write the URDF of it first, with `xacro FILE > robot.urdf`"
+    said = "this is a xacro file; convert it to URDF first: `xacro FILE > robot.urdf`"
     assert str(refused.value) == f"{path}: {said}"
 
 

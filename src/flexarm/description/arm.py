@@ -219,9 +219,9 @@ def _list_of_links(value: object) -> object:
     if not isinstance(value, list | tuple):
         raise Fault("", f"is {shown(value)}; it must be a list of links")
     if not value:
-        raise Fault("", "is empty; an arm has at least one link")
+        raise Fault("", "is empty; an arm needs at least one link")
     if len(value) > MOST_LINKS:
-        raise Fault("", f"has {len(value)} links; an arm has at most {MOST_LINKS}")
+        raise Fault("", f"has {len(value)} links; an arm can have at most {MOST_LINKS}")
     return value
 
 
@@ -305,7 +305,7 @@ class Arm(Described):
         first: dict[str, int] = {}
         for i, link in enumerate(self.links, start=1):
             if first.setdefault(link.name, i) != i:
-                message = f"is given to links {first[link.name]} and {i}; each link needs its own"
+                message = f"is the same for links {first[link.name]} and {i}; give each link a different name"
                 raise Fault("name", message, where=f"link {link.name!r}")
         return self
 
@@ -313,19 +313,29 @@ class Arm(Described):
     def _is_a_tree(self) -> Self:
         names = [link.name for link in self.links]
         if self.free and BASE in names:
-            raise Fault("name", "is that of the free base; give the link another", where=f"link {BASE!r}")
+            raise Fault("name", "is reserved for the free base; give the link another name", where=f"link {BASE!r}")
         parents = resolved([(link.name, link.parent) for link in self.links])
         for link, parent in zip(self.links, parents, strict=True):
             where = f"link {link.name!r}"
             if parent < 0 and link.at != 1.0:
-                raise Fault("at", "is given; the base has no stations: give a placement", where=where)
+                raise Fault(
+                    "at",
+                    "is given, but the link is on the base, which has no length; use placement instead",
+                    where=where,
+                )
             carrier = self.links[parent]
             if parent >= 0 and isinstance(carrier.joint, Telescope) and link.at != 1.0:
-                raise Fault("at", f"is {shown(link.at)}; on the telescope {carrier.name!r} it must be 1", where=where)
+                raise Fault(
+                    "at",
+                    f"is {shown(link.at)}; a link on the telescope {carrier.name!r} must be at its tip, at = 1",
+                    where=where,
+                )
         if self.tip is not None and self.tip not in names:
             raise Fault("tip", unknown_name("is", self.tip, names, "the links are"))
         if self.payload is not None and (held := self.links[self.tip_link]).payload is not None:
-            raise Fault("payload", "is given, and the arm has one there too", where=f"link {held.name!r}")
+            raise Fault(
+                "payload", "is given both for the link and for the arm; remove one of them", where=f"link {held.name!r}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -339,20 +349,21 @@ class Arm(Described):
             where = f"{'force' if isinstance(each, Force) else 'contact'} {each.name!r}"
             mine = {f"{each.name}.{name}" for name, _ in (each.exogenous if isinstance(each, Force) else ())}
             if (each.name in taken and not (mine and each.name == each.link)) or mine & signals:
-                raise Fault("name", "is taken; links, forces and contacts need names of their own", where=where)
+                message = "is already in use, or reserved; give each link, force and contact a different name"
+                raise Fault("name", message, where=where)
             taken.add(each.name)
             signals |= mine
             if each.link not in allowed:
                 raise Fault("link", unknown_name("is", each.link, allowed, "the links are"), where=where)
             if each.link not in known:
                 if each.at != 1.0:
-                    raise Fault("at", f"is {each.at}; the base has no stations: leave it out", where=where)
+                    raise Fault("at", f"is {each.at}; the base has no length, so leave out at", where=where)
             elif isinstance(known[each.link].joint, Telescope) and each.at != 1.0:
-                raise Fault("at", f"is {each.at}; on a telescope it must be 1, its tip", where=where)
+                raise Fault("at", f"is {each.at}; on a telescope it must be 1 (the tip)", where=where)
         drives = [link.name for link in self.links if link.joint.moves]
         for force in self.forces:
             if force.kind == "drive" and force.link not in drives:
-                fault = f"is {force.link!r}, which has no drive; there are those of {', '.join(drives)}"
+                fault = f"is {force.link!r}, whose joint has no drive; links with a drive are {', '.join(drives)}"
                 raise Fault("link", fault, where=f"force {force.name!r}")
         return self
 
@@ -371,7 +382,7 @@ class Arm(Described):
                 if name not in links:
                     raise Fault(where, unknown_name("is", name, links, "the links are"))
                 if name in met:
-                    raise Fault(where, f"is {name!r}; a joint belongs to one coupling at most")
+                    raise Fault(where, f"is {name!r}, which is already coupled; a joint can be in only one coupling")
                 met.add(name)
                 if fault := links[name].joint.uncoupled:
                     raise Fault(where, f"is {name!r}; {fault}")
@@ -387,11 +398,11 @@ class Arm(Described):
                 if name not in names:
                     raise Fault(f"struts[{i}].{field}", unknown_name("is", name, names, "the links are"))
                 if name not in known and at != 1.0:
-                    raise Fault(f"struts[{i}].{station}", f"is {at}; the base has no stations: leave it out")
+                    raise Fault(f"struts[{i}].{station}", f"is {at}; the base has no length, so leave out {station}")
                 if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
-                    raise Fault(f"struts[{i}].{station}", f"is {at}; on a telescope it must be 1, its tip")
+                    raise Fault(f"struts[{i}].{station}", f"is {at}; on a telescope it must be 1 (the tip)")
             if strut.to and any(strut.point):
-                raise Fault(f"struts[{i}].point", f"is {strut.point}; with `to` there is none: leave it out")
+                raise Fault(f"struts[{i}].point", f"is {strut.point}, but `to` is given; give either point or to")
         return self
 
     @model_validator(mode="after")
@@ -676,7 +687,9 @@ class Arm(Described):
         except DescriptionError:  # functions, which are represented by a digest
             same = False
         if not same:
-            raise DescriptionError(f"save: a file cannot hold all of arm {self.name!r}, such as functions; pickle it")
+            raise DescriptionError(
+                f"save: arm {self.name!r} has functions or other objects that a file cannot store; pickle it"
+            )
         return write_whole(path, text.encode())
 
     @classmethod
@@ -685,7 +698,7 @@ class Arm(Described):
         try:
             data = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
-            raise DescriptionError(f"Arm: not a JSON text: {' '.join(str(error).split())}") from None
+            raise DescriptionError(f"Arm: the text is not valid JSON: {' '.join(str(error).split())}") from None
         if not isinstance(data, dict):
             raise DescriptionError(f"Arm: the JSON text is {shown(data)}; it must be an object")
         return cls(**data)

@@ -22,6 +22,7 @@ from flexarm.checks import (
     checked_list,
     checked_number,
     choices,
+    counted,
     number,
     optional_number,
     refused,
@@ -136,7 +137,9 @@ def _damping(value: object) -> Any:
 def _check_size(part: str, field: str, value: float, unit: str) -> None:
     least, most = ANY_SIZE
     if not least <= value <= most:
-        raise Fault(part, f"makes {field} {with_unit(value, unit)}; it must be from {least:g} to {most:g} {unit}")
+        raise Fault(
+            part, f"leads to {field} = {with_unit(value, unit)}; {field} must be from {least:g} to {most:g} {unit}"
+        )
 
 
 def _segments(value: object) -> int | None:
@@ -300,22 +303,23 @@ class Beam(Body):
     def _is_complete(self) -> Self:
         if (self.material is None) != (self.section is None):
             lone, missing = ("section", "material") if self.material is None else ("material", "section")
-            raise Fault(missing, f"is missing; a {lone} needs a {missing} beside it")
+            raise Fault(missing, f"is missing; {lone} and {missing} must be given together")
         given = [
             name for name in ("mass", "mass_per_length", "material", "sections") if getattr(self, name) is not None
         ]
-        ways = "give mass, mass_per_length, sections, or material and section"
+        ways = "mass, mass_per_length, sections, or material and section"
         if not given:
-            raise Fault("mass", f"is missing; {ways}")
+            raise Fault("mass", f"is missing; give one of {ways}")
         if len(given) > 1:
-            raise Fault(given[0], f"is given beside {given[1]}; {ways}")
+            raise Fault(given[0], f"is given together with {given[1]}; give only one of {ways}")
         self._check_table()
         for direction, (field, unit) in _STIFFNESS.items():
             if self.counts[direction] and direction not in self.stiffness:
-                modes = f"modes.{direction} is {self.counts[direction]}"
+                needed = f"{field} [{unit}]"
                 if self.material is not None:
-                    field, unit = "material.G", "N/m^2, or material.poisson"
-                raise Fault(field, f"is missing; {modes}, so it must be given [{unit}]")
+                    field, needed = "material.G", "material.G [N/m^2] or material.poisson"
+                message = f"is missing; modes.{direction} is {self.counts[direction]}, which needs {needed}"
+                raise Fault(field, message)
         self._check_shear_coefficient()
         if self.segments is not None:
             self._check_segments()
@@ -331,25 +335,25 @@ class Beam(Body):
             if not isinstance(made := family(shapes, direction), Polynomial | RodPolynomial):
                 name = getattr(made, "name", type(made).__name__)
                 where = f"shapes.{direction}" if isinstance(self.shapes, dict) else "shapes"
-                why = "with segments a moment must pass from one to the next, so it must be 'polynomial'"
+                why = "a beam with segments needs 'polynomial' shapes, which transmit moments between segments"
                 raise Fault(where, f"is {name!r}; {why}")
             if self.counts[direction] > MOST_SEGMENT_MODES:
-                most = f"of each segment it must be at most {MOST_SEGMENT_MODES}: take more segments"
+                most = f"a segment can have at most {MOST_SEGMENT_MODES} modes: use more segments instead"
                 raise Fault(f"modes.{direction}", f"is {self.counts[direction]}; {most}")
         if self.next_joint != "slope":
             raise Fault("next_joint", f"is {self.next_joint!r}; with segments it must be 'slope'")
         if any(self.shears(direction) for direction in BENDING):
             given = [name for name in ("shear", "shear_coefficient") if getattr(self, name) is not None]
             where = given[0] if given else "sections.shear"
-            raise Fault(where, "is given; beams of segments do not shear: leave it out")
+            raise Fault(where, "is given, but beams with segments have no shear deformation; leave it out")
         for i, lump in enumerate(self.lumps):
             for field, value in (("inertia", lump.inertia), ("offset", lump.offset)):
                 if np.any(value):
-                    message = "is given; with segments a lump is a mass on the axis, so it must be 0"
+                    message = "is given; with segments a lump is a point mass on the axis, so it must be 0"
                     raise Fault(f"lumps[{i}].{field}", message)
         if not isinstance(self.damping, float):
             what = "a list" if isinstance(self.damping, tuple) else "a table"
-            raise Fault("damping", f"is {what}; with segments it must be one number, for every mode of the whole beam")
+            raise Fault("damping", f"is {what}; with segments give one ratio for all modes of the beam")
 
     def _check_shapes(self) -> None:
         for direction, shapes in self.families.items():
@@ -365,51 +369,57 @@ class Beam(Body):
         y, z, torsion, axial = self.counts.values()
         products = (y * (y + 1) + z * (z + 1)) // 2 + (torsion + axial) * (y + z)
         if self.foreshortening and products > MOST_PRODUCTS:
-            pairs = f"makes {products} pairs of modes that move points"
-            raise Fault("modes", f"{pairs}; with foreshortening it must be at most {MOST_PRODUCTS}")
+            pairs = f"give {products} pairs of modes for foreshortening"
+            raise Fault("modes", f"{pairs}; at most {MOST_PRODUCTS} are allowed, so use fewer modes")
 
     def _check_table(self) -> None:
         """Raise `Fault` if a column of the section table is also given as a field."""
         for name in ("EI", "GJ", "EA", "polar_inertia", "shear", "rotary_inertia") if self.sections is not None else ():
             value, there = getattr(self, name), getattr(self.sections, name)
             if there is not None and not isinstance(value, bool | None):
-                raise Fault(name, "is given beside that of sections; give one of them")
+                raise Fault(name, "is given both here and in sections; give only one")
 
     def _check_shear_coefficient(self) -> None:
         """Check that there is a material whose shear modulus the coefficient multiplies."""
         if self.shear_coefficient is not None:
             if self.shear is not None or (self.sections is not None and self.sections.shear is not None):
-                raise Fault("shear_coefficient", "is given beside shear; give one of them")
+                raise Fault("shear_coefficient", "is given together with shear; give only one")
             if self.material is None:
-                raise Fault("material", "is missing; shear_coefficient needs material and section, or give shear")
+                raise Fault(
+                    "material", "is missing; shear_coefficient needs material and section (or give shear instead)"
+                )
             if self.material.shear_modulus is None:
-                raise Fault("material.G", "is missing; shear_coefficient needs it, or material.poisson")
+                raise Fault("material.G", "is missing; shear_coefficient needs material.G or material.poisson")
 
     def _check_shear(self) -> None:
         table = self.sections
         if self.rotary_inertia is True and self.material is None and (table is None or table.rotary_inertia is None):
-            message = "is true; without material and section it must be given in kg m, as a number or in sections"
+            message = (
+                "is true, but material and section are missing; give rotary_inertia as a number [kg m] or in sections"
+            )
             raise Fault("rotary_inertia", message)
         for direction in BENDING:
             shapes = self.families[direction]
             if self.counts[direction] and self.shears(direction) and not follows_the_beam(family(shapes, direction)):
                 given = shapes if isinstance(shapes, str) else getattr(shapes, "name", type(shapes).__name__)
                 part = f"shapes.{direction}" if isinstance(self.shapes, dict) else "shapes"
-                raise Fault(part, f"is {given!r}, which has no shear; it must be {choices(*map(repr, OF_THE_BEAM))}")
+                raise Fault(
+                    part, f"is {given!r}, which has no shear deformation; it must be {choices(*map(repr, OF_THE_BEAM))}"
+                )
 
     def _check_taper(self) -> None:
         base, tip = self.section, self.section_tip
         if tip is None:
             return
         if base is None:
-            raise Fault("section", "is missing; a section_tip needs a section beside it")
+            raise Fault("section", "is missing; section_tip needs section")
         if tip.type != base.type:
-            raise Fault("section_tip.type", f"is {tip.type!r}; it must be that of section, {base.type!r}")
+            raise Fault("section_tip.type", f"is {tip.type!r}; it must be the same type as section, {base.type!r}")
         for name, value in base:
             if (value is None) != (getattr(tip, name) is None):
-                raise Fault(f"section_tip.{name}", "must be given where section has it, and only there")
+                raise Fault(f"section_tip.{name}", f"must be given if section.{name} is given, and only then")
             if isinstance(value, float) and getattr(tip, name) > THINNEST_BASE * value:
-                most = f"at most {THINNEST_BASE:g} times that of section, {value} m"
+                most = f"at most {THINNEST_BASE:g} times section.{name}, {value} m"
                 raise Fault(f"section_tip.{name}", f"is {getattr(tip, name)} m; it must be {most}")
 
     def _check_sizes(self) -> None:
@@ -429,7 +439,9 @@ class Beam(Body):
             given = {"damping": (self.damping, sum(self.counts.values()))}
         for part, (ratios, count) in given.items():
             if isinstance(ratios, tuple) and len(ratios) != count:
-                raise Fault(part, f"has {len(ratios)} ratios; it must be one number or have {count}, one per mode")
+                raise Fault(
+                    part, f"has {counted(len(ratios), 'ratio')}; give one number, or {count} numbers, one per mode"
+                )
 
     @property
     def counts(self) -> dict[str, int]:
@@ -460,7 +472,7 @@ class Beam(Body):
         with refused("part"):
             a, b = (checked_number(x, "", SHARE, part) for x, part in ((a, "a"), (b, "b")))
             if not a < b:
-                raise Fault("b", f"is {b:g}; it must be above a, {a:g}")
+                raise Fault("b", f"is {b:g}; it must be larger than a, {a:g}")
         changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a), "shapes": self.families}
         if self.mass is not None:
             changes["mass"] = self.mass * (b - a)

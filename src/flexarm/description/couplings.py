@@ -19,7 +19,7 @@ def _names(value: object) -> Any:
         if not isinstance(name, str):
             raise Fault(f"[{i}]", f"is {shown(name)}; it must be the name of a link")
         if name in names[:i]:
-            raise Fault(f"[{i}]", f"is {name!r} again; each link must be there once")
+            raise Fault(f"[{i}]", f"is {name!r} again; list each link only once")
     return tuple(names)
 
 

@@ -17,6 +17,7 @@ from flexarm.checks import (
     checked_keys,
     checked_list,
     checked_number,
+    counted,
     number,
     optional_number,
     shown,
@@ -54,7 +55,7 @@ def _part(value: object) -> Reduced | None:
     if value is None or isinstance(value, Reduced):
         return value
     if not isinstance(value, Mapping):
-        raise Fault("", f"is {shown(value)}; it must be the table that an arm's canonical text has")
+        raise Fault("", f"is {shown(value)}; it must be a table as in the text of Arm.canonical")
     keys = ("modes", "size", "inertia", "choice", "numbers")
     checked_keys(value, keys)
     if missing := [key for key in keys if key not in value]:
@@ -117,7 +118,9 @@ class FiniteElement(Body):
     @model_validator(mode="after")
     def _has_its_part(self) -> Self:
         if isinstance(self.damping, tuple) and len(self.damping) != self.modes:
-            message = f"has {len(self.damping)} ratios; it must be one number or have {self.modes}, one per mode"
+            message = (
+                f"has {counted(len(self.damping), 'ratio')}; give one number, or {self.modes} numbers, one per mode"
+            )
             raise Fault("damping", message)
         part, before = self._found(), self.part
         length = float(np.linalg.norm(part.place))
@@ -125,7 +128,10 @@ class FiniteElement(Body):
         if before is not None and before is not part and given == float(np.linalg.norm(before.place)):
             given = None  # the length was not given: it is that of the previous file
         if given is not None and abs(given - length) > AGREES * max(length, given):
-            raise Fault("length", f"is {given} m; the file's tip is {length:.6g} m from the origin, see unit")
+            raise Fault(
+                "length",
+                f"is {given} m, but the tip in the file is {length:.6g} m from the origin; check length and unit",
+            )
         self.__dict__.update(part=part, length=length)  # the class is frozen, so a validator sets its fields this way
         return self
 
@@ -136,19 +142,22 @@ class FiniteElement(Body):
         if part is not None and part.source is None and self.file is None:
             for field, there in (("unit", self.unit != "m"), ("origin", any(self.origin))):
                 if there:
-                    raise Fault(field, "is given beside part; it is that of a file, and there is none")
+                    raise Fault(field, "is given with part and without file; unit and origin apply only to a file")
             source = None
         if part is not None and part.source == source:
             if part.choice == self.shapes and self.modes in (0, part.count):
                 return part
             if self.file is None:
                 field, made = ("shapes", part.choice) if part.choice != self.shapes else ("modes", part.count)
-                raise Fault(field, f"is {getattr(self, field)!r}; part was reduced with {made!r}, and there is no file")
+                raise Fault(
+                    field,
+                    f"is {getattr(self, field)!r}, but part was reduced with {made!r}; give the file to change it",
+                )
         if self.file is None:
             raise Fault("file", "is missing; give the .npz or .mat file of the part")
         model = model_of(self.file, self.unit, self.origin)
         if self.shapes == "given" and model.given is None:
-            raise Fault("shapes", "is 'given', and the file has no modes")
+            raise Fault("shapes", "is 'given', but the file has no modes; choose other shapes")
         try:
             return reduced(model, self.shapes, self.modes, source)
         except ValueError as error:

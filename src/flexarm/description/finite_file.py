@@ -105,25 +105,27 @@ def _from_npz(content: bytes) -> dict[str, Any]:
     except Fault:
         raise
     except Exception as error:  # zipfile, zlib and NumPy's reader raise many kinds of error for a damaged file
-        raise Fault("", f"is no NPZ file of arrays of numbers: {_line(error)}") from None
+        raise Fault("", f"is not an NPZ file of arrays of numbers: {_line(error)}") from None
 
 
 def _from_mat(content: bytes) -> dict[str, Any]:
     """Return arrays by name, and sparse matrices in parts. Another process reads the file, as SciPy crashes on damaged
     files."""
     if b"MATLAB 7.3" in content[:128] or b"\x89HDF" in content[:516]:
-        raise Fault("", "is a MATLAB v7.3 file; save it with '-v7'")
+        raise Fault("", "is a MATLAB v7.3 file, which cannot be read; save the data with '-v7'")
     try:
         said = child_process.answer(
             mat_process.__file__, str(MOST_UNPACKED), content=content, patience=child_process.PATIENCE
         )
     except child_process.RefusedError as error:
-        raise Fault("", f"is no MATLAB file that can be read: {_line(error)}") from None
+        raise Fault("", f"is not a readable MATLAB file: {_line(error)}") from None
     except child_process.EndedError as error:
-        why = "does not end" if error.status in (None, child_process.TOO_LONG) else f"ends with status {error.status}"
-        raise Fault("", f"is no MATLAB file that can be read: it is damaged, reading it {why}") from None
+        why = (
+            "does not finish" if error.status in (None, child_process.TOO_LONG) else f"ends with status {error.status}"
+        )
+        raise Fault("", f"is not a readable MATLAB file: it may be damaged, because its reader {why}") from None
     except OSError as error:
-        raise Fault("", f"cannot be read: no process can be started: {_line(error)}") from None
+        raise Fault("", f"cannot be read: the reader process cannot be started: {_line(error)}") from None
     labels, *arrays = _from_npz(said).values()
     parts: dict[str, dict[str, Any]] = {}
     for label, array in zip(labels.tolist(), arrays, strict=True):
@@ -157,7 +159,11 @@ class _Reader:
         nodal = "nodes" in self.arrays
         for key in ("rigid", "held", "tip_position", "tip_shapes") if nodal else ("dofs", "root", "tip"):
             if key in self.arrays:
-                raise Fault(key, f"is given {'beside' if nodal else 'without'} nodes, from which it would follow")
+                raise Fault(
+                    key,
+                    "is given, but "
+                    f"{'follows from nodes: leave it out' if nodal else 'needs nodes: add nodes, or leave it out'}",
+                )
         points = self._points()
         M = self._matrix("M")
         if M is None:
@@ -167,7 +173,7 @@ class _Reader:
         if M.shape != K.shape:
             raise Fault("M", f"has shape {M.shape}; it must be that of K, {K.shape}")
         if not M.diagonal().min() >= 0:
-            raise Fault("M", f"has {M.diagonal().min():g} on its diagonal; nothing there may be negative")
+            raise Fault("M", f"has {M.diagonal().min():g} on its diagonal; no entry there may be negative")
         M, K = M * self.energy, K * self.energy
         made = self._nodal(M, K, points) if nodal else self._general(M, K, points)
         _check_rigid(made)
@@ -182,7 +188,7 @@ class _Reader:
             return None
         given = self.arrays[key]
         if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf":
-            raise Fault(key, "is no array of real numbers")
+            raise Fault(key, "is not an array of real numbers")
         if len(shape) == 1 and given.ndim == 2 and 1 in given.shape:  # MATLAB has no vectors
             given = given.ravel()
         wanted = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
@@ -217,7 +223,7 @@ class _Reader:
         if parts:
             if given is not None or len(parts) < 3:
                 raise Fault(
-                    key, "must be given whole, or as the three arrays " + ", ".join(f"{key}_{p}" for p in SPARSE)
+                    key, "must be given as one array, or as the three arrays " + ", ".join(f"{key}_{p}" for p in SPARSE)
                 )
             data, indices, indptr = (self._needed(f"{key}_{part}", "any") for part in SPARSE)
             A = _compressed(key, Sparse(data, indices, indptr, np.full(2, len(indptr) - 1)))
@@ -249,12 +255,13 @@ class _Reader:
         if not given:
             return None
         if len(given) < 3:
-            raise Fault(given[0], "is given alone; points, masses and shapes go together")
+            raise Fault(given[0], "is given alone; points, masses and shapes must be given together")
         x = self._needed("points", "P", 3)
         masses = self._needed("masses", len(x)) * self.kilogram
         if not (masses >= 0).all() or not masses.sum() > 0:
             raise Fault(
-                "masses", f"has {masses.min() / self.kilogram:g}; none may be negative, and their sum must be positive"
+                "masses",
+                f"has {masses.min() / self.kilogram:g}; masses must not be negative, and their sum must be positive",
             )
         shapes = self._needed("shapes", len(x), 3, self.n) * self.metre
         along = tuple(csr_array(shapes[:, a]) for a in range(3))
@@ -263,7 +270,7 @@ class _Reader:
     def _modes(self, held: Array) -> Array | None:
         found = self._array("modes", self.n, "m")
         if found is not None and np.abs(found[held]).max(initial=0.0) > SAME * np.abs(found).max():
-            raise Fault("modes", "move what the root holds")
+            raise Fault("modes", "are not zero where the root is clamped")
         return found
 
     # model given by its matrices, or by its modes, without nodes
@@ -271,7 +278,7 @@ class _Reader:
     def _general(self, M: Any, K: Any, points: MassPoints | None) -> Elements:
         rigid = self._array("rigid", self.n, 6)
         if rigid is None and points is None:
-            raise Fault("", "has no nodes; without them it needs rigid, or points, masses and shapes")
+            raise Fault("", "has no nodes; a file without nodes needs rigid, or points, masses and shapes")
         held = np.zeros(self.n, dtype=bool)
         if rigid is not None:
             held = _flags("held", self._needed("held", self.n))
@@ -279,7 +286,7 @@ class _Reader:
             for a in range(3):  # about the link's origin in place of the file's
                 rigid[:, 3 + a] -= rigid[:, :3] @ np.cross(np.eye(3)[a], self.origin)
         elif "held" in self.arrays:
-            raise Fault("held", "is given without rigid; modes of the held part alone need none")
+            raise Fault("held", "is given without rigid; add rigid, or leave out held")
         place = self._needed("tip_position", 3) * self.metre - self.origin
         tip = self._needed("tip_shapes", 6, self.n) * np.array([[self.metre]] * 3 + [[1.0]] * 3)
         return Elements(
@@ -295,9 +302,11 @@ class _Reader:
         root = _flags("root", self._needed("root", N))
         weights = self._needed("tip", N)
         if not (weights >= 0).all() or not weights.any():
-            raise Fault("tip", "must have weights that are not negative, and not all zero")
+            raise Fault("tip", "must have weights that are zero or positive, at least one of them positive")
         if (root & (weights > 0)).any():
-            raise Fault("tip", f"has the node {int((root & (weights > 0)).argmax()) + 1}, which root holds")
+            raise Fault(
+                "tip", f"has the node {int((root & (weights > 0)).argmax()) + 1}, which root clamps; choose a free node"
+            )
         shift = direction <= 3
         real = node >= 0
         rigid = np.zeros((n, 6))
@@ -321,7 +330,7 @@ class _Reader:
         n, given = self.n, self._array("dofs", self.n, 2)
         if given is None:
             if n not in (3 * N, 6 * N):
-                raise Fault("dofs", f"is missing; {N} nodes have {3 * N} or {6 * N} rows in order, and K has {n}")
+                raise Fault("dofs", f"is missing; {N} nodes without dofs need a K of {3 * N} or {6 * N} rows, not {n}")
             return np.repeat(np.arange(N), n // N), np.tile(np.arange(n // N) + 1, N)
         if not np.array_equal(given, np.round(given)):
             raise Fault("dofs", "must have whole numbers: nodes from 1, directions from 1 to 6")
@@ -334,7 +343,7 @@ class _Reader:
             raise Fault("dofs", f"has the direction {bad}; directions go from 1 to 6")
         pairs = given[real]
         if len(np.unique(pairs, axis=0)) < len(pairs):
-            raise Fault("dofs", "has a node's direction twice")
+            raise Fault("dofs", "lists a direction of a node twice")
         return node - 1, direction
 
     def _tip(self, arms: Array, weights: Array, node: Array, direction: Array) -> Array:
@@ -349,13 +358,14 @@ class _Reader:
         share = weights / weights.sum()
         tip = np.zeros((6, self.n))
         if missing := [int(i) + 1 for i in some if any((i, d) not in row for d in (1, 2, 3))]:
-            raise Fault("tip", f"has the node {missing[0]}, which does not move along x, y and z")
+            raise Fault("tip", f"has the node {missing[0]}, for which K has no displacements along x, y and z")
         turning = all((i, d) in row for i in some for d in (4, 5, 6))
         spread = np.einsum("i,ia,ia->", share, arms, arms) * np.eye(3) - np.einsum("i,ia,ib->ab", share, arms, arms)
         size = np.linalg.eigvalsh(spread)
         if not turning and not size[0] > 1e-12 * max(size[-1], 1e-300):
             raise Fault(
-                "tip", "has nodes on one line, which do not turn; three that do not lie so tell how the tip turns"
+                "tip",
+                "has only nodes on one line, without rotations of their own; add a node that is not on the line",
             )
         fit = np.zeros((3, 3)) if turning else np.linalg.inv(spread)
         for i in some:
@@ -407,20 +417,20 @@ def _compressed(key: str, given: Sparse) -> Any:
 
     data, shape = given.data, tuple(int(n) for n in given.shape)
     if data.dtype.kind not in "biuf":
-        raise Fault(key, "is no array of real numbers")
+        raise Fault(key, "is not an array of real numbers")
     if len(shape) != 2 or shape[0] != shape[1]:
         raise Fault(key, f"has shape {shape}; it must be square")
     if shape[0] > MOST_DISPLACEMENTS:
         raise Fault(key, f"has {shape[0]} rows; at most {MOST_DISPLACEMENTS} are allowed")
     indices, starts = (_whole(key, name, each) for name, each in (("indices", given.indices), ("indptr", given.indptr)))
     if len(starts) != shape[1] + 1 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > len(indices):
-        raise Fault(key, "is no sparse matrix: its indptr does not divide its indices into columns")
+        raise Fault(key, "is not a valid sparse matrix: its indptr does not divide its indices into columns")
     if len(data) < starts[-1]:
-        raise Fault(key, f"is no sparse matrix: it has {len(data)} numbers for {starts[-1]} indices")
+        raise Fault(key, f"is not a valid sparse matrix: it has {len(data)} numbers for {starts[-1]} indices")
     indices, data = indices[: starts[-1]], data[: starts[-1]]
     if len(indices) and not 0 <= indices.min() <= indices.max() < shape[0]:
         bad = indices.min() if indices.min() < 0 else indices.max()
-        raise Fault(key, f"is no sparse matrix: it has the row index {bad}; rows go from 0 to {shape[0] - 1}")
+        raise Fault(key, f"is not a valid sparse matrix: it has the row index {bad}; rows go from 0 to {shape[0] - 1}")
     found = csc_array((data.astype(float), indices, starts), shape=shape)
     if np.isfinite(found.data).all() and (largest := np.abs(found.data).max(initial=0.0)) > LARGEST:
         raise Fault(key, f"has a number of size {largest:g}; at most {LARGEST:g} is allowed")
@@ -431,15 +441,15 @@ def _whole(key: str, name: str, given: Array) -> Array:
     """Return the integers of one array of a sparse matrix."""
     found = given.ravel()
     if found.dtype.kind not in "biuf" or not ((found >= -(2.0**53)) & (found <= 2.0**53) & (found % 1 == 0)).all():
-        raise Fault(key, f"is no sparse matrix: its {name} must be whole numbers")
+        raise Fault(key, f"is not a valid sparse matrix: its {name} must be whole numbers")
     return found.astype(np.int64)
 
 
 def _flags(key: str, given: Array) -> Array:
     if not np.isin(given, (0.0, 1.0)).all():
-        raise Fault(key, "must be true (1) or false (0) for each, and no numbers of nodes or rows")
+        raise Fault(key, "must be true (1) or false (0) for each node or row, not a list of their numbers")
     if not given.any():
-        raise Fault(key, "holds nothing; at least one must be true")
+        raise Fault(key, "has no true entry; at least one must be true")
     return given == 1.0
 
 
@@ -466,23 +476,27 @@ def _check_rigid(model: Elements) -> None:
     for c in range(6):
         if force[c] > SAME * size[c]:
             raise Fault(
-                "K", f"resists {MOTIONS[c]} as a whole; it must be that of the free part, with nothing held yet"
+                "K",
+                f"resists {MOTIONS[c]} as a rigid body; it must be the stiffness of the free part, without supports",
             )
     B = R.T @ (model.M @ R)
     m = B[0, 0]
     if not m > 0 or np.abs(B[:3, :3] - m * np.eye(3)).max() > SAME * abs(m):
         masses = ", ".join(f"{x:.6g} kg along {a}" for x, a in zip(np.diag(B)[:3], "xyz", strict=True))
-        raise Fault("M", f"has the mass {masses}; a part has one mass, the same in all directions")
+        raise Fault("M", f"has the mass {masses}; the mass must be the same in all directions")
     if not ANY_SIZE[0] <= m <= ANY_SIZE[1]:
         raise Fault("M", f"has the mass {m:g} kg; it must be from {ANY_SIZE[0]:g} to {ANY_SIZE[1]:g} kg")
     first = [(B[(a + 1) % 3, 3 + (a + 2) % 3], B[(a + 2) % 3, 3 + (a + 1) % 3]) for a in range(3)]
     length = max(np.sqrt(np.abs(np.diag(B)[3:]).max() / m), np.abs(model.place).max())
     if any(abs(x + y) > SAME * m * length for x, y in first) or np.abs(np.diag(B[:3, 3:])).max() > SAME * m * length:
-        raise Fault("M", "gives rigid motions momenta that no rigid body has")
+        raise Fault("M", "gives rigid motions momenta that are impossible for a rigid body; check M and the nodes")
     scale = np.array([1.0] * 3 + [1.0 / max(length, 1e-300)] * 3)
     rank = np.linalg.matrix_rank(R[model.held] * scale, tol=1e-9 * np.abs(R[model.held] * scale).max(initial=0.0))
     if rank < 6:
-        raise Fault("root", f"holds {rank} of the six rigid motions; it must hold all, by three nodes not on one line")
+        raise Fault(
+            "root",
+            f"prevents {rank} of the six rigid motions; clamp three nodes that are not on one line to prevent all six",
+        )
     if points is None or model.inertia != "points":
         return
     whole = float(points.mass.sum())
@@ -493,4 +507,4 @@ def _check_rigid(model: Elements) -> None:
     for a, (b, c) in enumerate(CYCLE):  # rotation about a moves points along c with b, and along b against c
         turned[:, c, 3 + a], turned[:, b, 3 + a] = points.x[:, b], -points.x[:, c]
     if np.abs((points.moved(R) - turned) * scale).max() > SAME:
-        raise Fault("shapes", "move the points otherwise than a rigid motion of the part does")
+        raise Fault("shapes", "do not follow the rigid motions of the part; check shapes and points")

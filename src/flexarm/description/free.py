@@ -55,7 +55,7 @@ class Thruster(Described):
     @model_validator(mode="after")
     def _has_its_place(self) -> Self:
         if self.kind == "torque" and any(self.at):
-            raise Fault("at", f"is {self.at}; a torque has no place: leave it out")
+            raise Fault("at", f"is {self.at}; a torque has no point of application: leave it out")
         return self
 
     @property
@@ -92,7 +92,7 @@ class Orbit(Described):
     @model_validator(mode="after")
     def _is_a_plane(self) -> Self:
         if abs(float(np.dot(self.radial, self.normal))) > 1e-6:
-            raise Fault("normal", f"is {self.normal}; it must be at a right angle to radial, {self.radial}")
+            raise Fault("normal", f"is {self.normal}; it must be perpendicular to radial, {self.radial}")
         return self
 
 
@@ -143,5 +143,7 @@ class FreeBase(Base):
         taken = (*POSE, *TWIST, *(f"base.{state}" for state, _ in (self.orbit.states if self.orbit else ())))
         for i, name in enumerate(names):
             if name in names[:i] or f"base.{name}" in taken:
-                raise Fault(f"thrusters[{i}].name", f"is {name!r}, which is taken; each thruster needs its own")
+                raise Fault(
+                    f"thrusters[{i}].name", f"is {name!r}, which is already in use; give each thruster a different name"
+                )
         return self

@@ -114,11 +114,11 @@ class Friction(Part):
             if self.bristle_stiffness is None:
                 raise Fault("bristle_stiffness", "is missing; the LuGre model needs it")
             if 0.0 in either_way(self.coulomb):
-                raise Fault("coulomb", "is 0.0; the LuGre model needs a positive one")
+                raise Fault("coulomb", "is 0.0; the LuGre model needs a positive value")
         elif self.bristle_stiffness is not None:
-            raise Fault("bristle_stiffness", 'is given; it belongs to model = "lugre"')
+            raise Fault("bristle_stiffness", 'is given; it applies only to model = "lugre"')
         elif self.static is not None and self.static != self.coulomb and self.creep_rate >= self.stribeck_rate:
-            must = f"it must be less than stribeck_rate, {self.stribeck_rate}, or it never resists with static"
+            must = f"it must be less than stribeck_rate, {self.stribeck_rate}: otherwise friction never reaches static"
             raise Fault("creep_rate", f"is {self.creep_rate}; {must}")
         return self
 

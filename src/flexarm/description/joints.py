@@ -56,9 +56,9 @@ class Joint(Described):
         if not isinstance(cls.model_fields["type"].default, str):
             return  # a base class of several kinds, not a kind itself
         if not isinstance(getattr(cls, "moves", None), bool):
-            raise DescriptionError(f"{cls.__name__}: moves is missing; a kind of joint must say True or False")
+            raise DescriptionError(f"{cls.__name__}: moves is missing; a class of joints must set it to True or False")
         if cls.moves and getattr(cls, "direction", None) is Joint.direction:
-            must = "a joint that moves must have a property that says about or along what"
+            must = "a joint that moves needs this property, the axis of its motion"
             raise DescriptionError(f"{cls.__name__}: direction is missing; {must}")
 
     @property
@@ -210,7 +210,7 @@ class Driven(Joint):
         if not isinstance(given, Mapping) or given.get("preset") is None:
             return given
         if not cls.turns:
-            raise Fault("preset", f"is {shown(given['preset'])}; only a joint that turns may have one")
+            raise Fault("preset", f"is {shown(given['preset'])}; only revolute joints can have a preset")
         return filled(given)
 
     @field_validator("rotor_inertia", "gear_ratio", "damping", "stiffness", "spring_damping", mode="before")
@@ -226,9 +226,11 @@ class Driven(Joint):
             unit = units(self.turns)["spring_damping"][0]
             raise Fault("spring_damping", f"is {self.spring_damping} {unit}; without stiffness it must be 0")
         if self.elastic and self.rotor_inertia <= 0:
-            raise Fault("rotor_inertia", "is 0.0 kg m^2; a joint with stiffness has a motor, so it must be positive")
+            raise Fault(
+                "rotor_inertia", "is 0.0 kg m^2; a joint with stiffness has a motor, whose inertia must be positive"
+            )
         if self._parts.backlash is not None and not self.elastic:
-            raise Fault("drive.backlash", "is given; it needs a spring: give the joint a stiffness, or drive.spring")
+            raise Fault("drive.backlash", "is given, but backlash needs a spring; give stiffness or drive.spring")
         return self
 
     @model_validator(mode="after")
@@ -243,7 +245,7 @@ class Driven(Joint):
         for part in ("friction", "link_friction"):
             each = getattr(self._parts, part)
             if each is not None and each.load:
-                why = "behind a motor with inductance the joint needs a stiffness, so it must be 0"
+                why = "with a motor inductance, load-dependent friction needs a spring: give stiffness, or load = 0"
                 raise Fault(f"drive.{part}.load", f"is {each.load}; {why}")
         return self
 
@@ -281,11 +283,11 @@ class Driven(Joint):
     def uncoupled(self) -> str:
         """Reason why the actuator cannot move other joints as well, or "" if it can."""
         if self.stiffness is not None:
-            return "the spring of a coupled joint is drive.spring: give that in place of stiffness"
+            return "a coupled joint cannot have stiffness: use drive.spring instead"
         if self.rotor == "absolute":
-            return "the rotor of a coupled joint must be relative"
+            return "a coupled joint needs rotor = 'relative'"
         if self.rotor_inertia and not self.elastic:
-            return "a rotor of a coupled joint needs a spring, drive.spring, for a coordinate of its own"
+            return "a coupled joint with rotor_inertia needs a spring, drive.spring"
         return ""
 
     @property
@@ -424,16 +426,19 @@ class Telescope(Driven):
             if getattr(body, field) is not None:
                 raise Fault(field, "is given; the beam of a telescope must be uniform")
         if body.segments is not None:
-            raise Fault("segments", f"is {body.segments}; the beam of a telescope is in one piece: leave it out")
+            raise Fault("segments", f"is {body.segments}; the beam of a telescope cannot have segments: leave it out")
         if body.foreshortening:
-            raise Fault("foreshortening", "is true; the beam of a telescope is of first order, so it must be false")
+            raise Fault("foreshortening", "is true, which the beam of a telescope does not support; it must be false")
         if body.lumps:
             raise Fault(
-                "lumps", "are given; what the beam of a telescope carries must hang at its tip, on a link of its own"
+                "lumps",
+                "are given, but the beam of a telescope cannot carry lumps; put the mass on a separate link at its tip",
             )
         if not body.classical:
             field = "shear" if body.rotary_inertia is False else "rotary_inertia"
-            raise Fault(field, "is given; the beam of a telescope has neither shear nor rotary inertia")
+            raise Fault(
+                field, "is given, but the beam of a telescope has neither shear nor rotary inertia; leave it out"
+            )
         if self.total_length is not None and not isclose(self.total_length, body.length, rel_tol=1e-12):
             message = f"is {self.total_length} m; it must be the length of the body, {body.length} m"
             raise Fault("joint.total_length", message)

@@ -18,8 +18,8 @@ __all__ = ["MOST_BYTES", "SUFFIXES", "bundled", "load", "path_text", "printable"
 
 
 NAMED_BY = {
-    "scenario": "a scenario names one by its key 'arm'",
-    "study": "a study names a scenario by its key 'scenario'",
+    "scenario": "not a scenario; a scenario names its arm by the key 'arm'",
+    "study": "not a study; a study names its scenario by the key 'scenario'",
 }
 """Hint for a file that is given in place of another kind of file."""
 
@@ -53,7 +53,7 @@ def located(caller: str, kind: str, name_or_path: object) -> tuple[Traversable, 
     """
     given = path_text(caller, _one(kind), name_or_path)
     if kind != "arm" and os.path.isfile(given) and is_robots(given) and given not in catalogued(kind):
-        raise DescriptionError(f"{printable(given)}: this is an arm; {NAMED_BY[kind]}")
+        raise DescriptionError(f"{printable(given)}: this is an arm, {NAMED_BY[kind]}")
     if not isinstance(name_or_path, str) or Path(given).name != given or given.endswith(".toml"):
         return Path(given), given, Path(given).parent
     if given not in catalogued(kind):
@@ -102,14 +102,16 @@ def load(name_or_path: str | PathLike[str]) -> Arm:
     """
     path = path_text("load", "an arm", name_or_path)
     if path.lower().endswith(".xacro") and os.path.isfile(path):
-        said = "this is a xacro file; write the URDF of it first, with `xacro FILE > robot.urdf`"
+        said = "this is a xacro file; convert it to URDF first: `xacro FILE > robot.urdf`"
         raise DescriptionError(f"{printable(path)}: {said}")
     if is_robots(path) and path not in bundled():
         return warned(robot_report(path, flexible=beside(path)), path).arm
     if path.endswith(BESIDE):
         each = [path.removesuffix(BESIDE) + suffix for suffix in SUFFIXES]
         robot = next((file for file in each if os.path.isfile(file)), each[0])
-        raise DescriptionError(f"{printable(path)}: this goes beside a robot's file; load {shown(robot)}")
+        raise DescriptionError(
+            f"{printable(path)}: this file has the settings of a robot; load the robot file {shown(robot)}"
+        )
     file, given, folder = located("load", "arm", name_or_path)
     table = read_toml(file, given)
     for kind, key in (("study", "scenario"), ("scenario", "arm")):

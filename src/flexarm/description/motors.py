@@ -46,9 +46,9 @@ class TorqueSpeed(Described):
     @model_validator(mode="after")
     def _is_a_curve(self) -> Self:
         if any(b <= a for a, b in zip(self.speed, self.speed[1:], strict=False)):
-            raise Fault("speed", f"is {list(self.speed)}; it must ascend")
+            raise Fault("speed", f"is {list(self.speed)}; it must increase")
         if len(self.torque) != len(self.speed):
-            raise Fault("torque", f"has {len(self.torque)} numbers; it must have {len(self.speed)}, one a speed")
+            raise Fault("torque", f"has {len(self.torque)} numbers; it must have {len(self.speed)}, one per speed")
         if self.torque[0] <= 0.0:
             raise Fault("torque", f"begins with {self.torque[0]}; it must begin with a positive number")
         return self
@@ -126,24 +126,27 @@ class Motor(Part):
         if self.input == "voltage":
             for name in electrical[:2]:
                 if getattr(self, name) is None:
-                    raise Fault(name, "is missing; a motor with a voltage for input needs it")
+                    raise Fault(name, "is missing; a motor with input = 'voltage' needs it")
             for name in mechanical:
                 if getattr(self, name) is not None:
-                    raise Fault(name, "is given; with a voltage for input it follows from the back-EMF")
+                    raise Fault(name, "is given, but follows from the back-EMF with input = 'voltage'; leave it out")
             if self.inductance is not None and self.torque_limit is not None:
                 raise Fault(
-                    "torque_limit", "is given beside inductance; the current is a state, limit the controller's"
+                    "torque_limit", "is given together with inductance; limit the current in the controller instead"
                 )
             return self
         for name in ("back_emf_constant", "resistance", "inductance", "voltage_limit"):
             if getattr(self, name) is not None:
-                raise Fault(name, 'is given; it belongs to input = "voltage"')
+                raise Fault(name, 'is given; it applies only to input = "voltage"')
         if self.torque_speed is not None and (self.speed_limit is not None or self.stall_torque is not None):
-            raise Fault("torque_speed", "is given beside speed_limit or stall_torque; give a line or a curve")
+            raise Fault(
+                "torque_speed",
+                "is given together with speed_limit or stall_torque; give either this curve or their line",
+            )
         if self.speed_limit is None and self.stall_torque is not None:
-            raise Fault("stall_torque", "is given without speed_limit, where its line ends")
+            raise Fault("stall_torque", "is given without speed_limit; the torque-speed line needs both")
         if self.speed_limit is not None and self.torque_limit is None and self.stall_torque is None:
-            raise Fault("stall_torque", "is missing; the line of speed_limit begins there (or give torque_limit)")
+            raise Fault("stall_torque", "is missing; speed_limit needs it (or torque_limit) for the torque-speed line")
         return self
 
     @property

@@ -120,15 +120,15 @@ def fixed_reason(arm: Arm, name: str) -> str:
     if field == "joint" and isinstance(owner, Link) and "axis" not in type(owner.joint).model_fields:
         return "the joint's description gives no axis"
     if field == "length" and isinstance(owner, Link) and isinstance(owner.joint, Telescope):
-        return "a telescope's range and shapes are made for its length"
+        return "the range and the shapes of a telescope depend on its length"
     if isinstance(owner, Link) and isinstance(owner.body, Beam) and not owner.body.one_factor:
         modal = any(ratio + owner.body.loss_factor for ratio in owner.body.damping_ratios)
         if modal and field in OF_MODES:
             return (
-                "the modes of a link with lumps, shear or rotary inertia change with it, and so their damping; give tau"
+                "the modal damping of a link with lumps, shear or rotary inertia depends on it; give the damping as tau"
             )
         if not modal and field in ("damping_ratio", "loss_factor"):
-            return "it asks for the modes of a link with lumps, shear or rotary inertia; vary tau in its place"
+            return "it needs the modes of a link with lumps, shear or rotary inertia, which vary; vary tau instead"
     return ""
 
 
@@ -321,7 +321,9 @@ def _changed_rigid(body: Rigid, values: dict[str, float]) -> Rigid:
 def _changed_beam(body: Beam, values: dict[str, float]) -> Beam:
     given = [name for name in values if not name.startswith(OF_ANY_SECTION)]
     if not body.uniform and given:
-        raise Fault(given[0], "is that of a tapered beam, whose description has sections in its place")
+        raise Fault(
+            given[0], "belongs to a tapered beam, which is described by its sections; change the sections instead"
+        )
     changes: dict[str, Any] = {}
     length = values.get("length", body.length)
     changes["length"] = length

@@ -44,7 +44,7 @@ class Force(Described):
     @model_validator(mode="after")
     def _is_somewhere(self) -> Self:
         if self.kind == "drive" and (self.at != 1.0 or self.axes != "base"):
-            raise Fault("kind", 'is "drive", which has no station and no axes: leave out at and axes')
+            raise Fault("kind", 'is "drive", which has no point of application and no axes: leave out at and axes')
         return self
 
     @property
@@ -112,9 +112,9 @@ class Contact(Described):
         if self.model == "lugre" and self.bristle_stiffness is None:
             raise Fault("bristle_stiffness", "is missing; the LuGre model needs it")
         if self.model == "lugre" and self.friction == 0.0:
-            raise Fault("friction", "is 0.0; the LuGre model needs a positive one")
+            raise Fault("friction", "is 0.0; the LuGre model needs a positive value")
         if self.model == "smooth" and self.bristle_stiffness is not None:
-            raise Fault("bristle_stiffness", 'is given; it belongs to model = "lugre"')
+            raise Fault("bristle_stiffness", 'is given; it applies only to model = "lugre"')
         return self
 
     @property

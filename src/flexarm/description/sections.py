@@ -50,7 +50,7 @@ class Material(Described):
     @model_validator(mode="after")
     def _shear_is_given_once(self) -> Self:
         if self.G is not None and self.poisson is not None:
-            raise Fault("G", "is given beside poisson; give one of them")
+            raise Fault("G", "is given together with poisson; give only one")
         return self
 
     @property

@@ -127,7 +127,7 @@ class Backlash(Part):
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         if self.transition is not None and self.sharp:
-            raise Fault("transition", f"is {self.transition}; with sharp = true there is none: leave it out")
+            raise Fault("transition", f"is {self.transition}; with sharp = true there is no transition: leave it out")
         if self.transition is not None and self.transition > self.width:
             raise Fault("transition", f"is {self.transition}; it must be at most width, {self.width}")
         return self
@@ -163,7 +163,7 @@ class Stops(Part):
         if self.lower is not None and self.upper is not None and not self.upper > self.lower:
             raise Fault("upper", f"is {self.upper}; it must be larger than lower, {self.lower}")
         if self.transition is not None and self.sharp:
-            raise Fault("transition", f"is {self.transition}; with sharp = true there is none: leave it out")
+            raise Fault("transition", f"is {self.transition}; with sharp = true there is no transition: leave it out")
         return self
 
 

@@ -74,7 +74,9 @@ class SectionTable(Described):
             raise Fault("x", f"goes from {x[0]} to {x[-1]}; it must go from 0 to 1")
         for i in range(1, len(x)):
             if x[i] < x[i - 1] or (i > 1 and x[i] == x[i - 2]) or (x[i] == x[i - 1] and x[i] in (0.0, 1.0)):
-                raise Fault(f"x[{i}]", f"is {x[i]}; stations must rise, and a step is a station inside given twice")
+                raise Fault(
+                    f"x[{i}]", f"is {x[i]}; stations must increase; for a step, list a station between 0 and 1 twice"
+                )
         for name, column in self.columns.items():
             if len(column) != len(x):
                 raise Fault(name, f"has {len(column)} numbers; it must have {len(x)}, one for each station")

@@ -44,7 +44,7 @@ class Strut(Described):
     @model_validator(mode="after")
     def _has_two_ends(self) -> Self:
         if not self.to and self.to_at != 1.0:
-            raise Fault("to_at", f"is {self.to_at}; without `to` there is no such station: leave it out")
+            raise Fault("to_at", f"is {self.to_at}; without `to` there is no second end: leave it out")
         if (self.to, self.to_at) == (self.link, self.at):
-            raise Fault("to_at", f"is {self.to_at}, where the strut begins; its ends must be apart")
+            raise Fault("to_at", f"is {self.to_at}, where the strut begins; its two ends must be different points")
         return self

@@ -31,7 +31,7 @@ def read_toml(file: Traversable, name: str) -> dict[str, Any]:
         reason = getattr(error, "strerror", None) or str(error)
         raise DescriptionError(f"{name}: cannot be read: {reason}") from None
     if len(content) > MOST_BYTES:
-        raise DescriptionError(f"{name}: is larger than {MOST_BYTES // 1024**2} MiB; no arm or scenario needs that")
+        raise DescriptionError(f"{name}: is larger than {MOST_BYTES // 1024**2} MiB, the limit for arms and scenarios")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -27,7 +27,7 @@ def _value(value: Any) -> str:
     """Text of a value on one line."""
     if isinstance(value, dict):
         if set(value) == {"family", "state"}:  # `Arm.canonical` names an unknown object in this form
-            raise DescriptionError(f"shapes is a {value['family']}; a file holds names of families only")
+            raise DescriptionError(f"shapes is a {value['family']}; a file can only store families by name")
         pairs = (f"{_key(name)} = {_value(x)}" for name, x in value.items() if x is not None)
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, list):

@@ -34,7 +34,9 @@ def resolved(links: Sequence[tuple[str, str | None]]) -> tuple[int, ...]:
         while at >= 0:
             if at == i:
                 circle = " on ".join(repr(links[n][0]) for n in [*way, i])
-                raise Fault("parent", f"leads in a circle: {circle}", where=f"link {name!r}")
+                raise Fault(
+                    "parent", f"forms a cycle: {circle}; put one of these links on the base", where=f"link {name!r}"
+                )
             if at in way:
                 break  # a cycle of other links, which their own iteration reports
             way.append(at)

@@ -332,7 +332,7 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
     file, given, folder = located("load_scenario", "scenario", name_or_path)
     table = read_toml(file, given)
     if "links" in table:
-        raise DescriptionError(f"{printable(given)}: this is an arm; {NAMED_BY['scenario']}")
+        raise DescriptionError(f"{printable(given)}: this is an arm, {NAMED_BY['scenario']}")
     if "arm" in table:
         table["arm"] = seen_from(folder, table["arm"])
     try:
