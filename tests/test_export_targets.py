@@ -116,10 +116,13 @@ SRDF = (
     '<robot name="r"><group name="g"><chain base_link="a" tip_link="b"/></group><disable_collisions link1="a"/></robot>'
 )
 USD = '#usda 1.0\n(\n    defaultPrim = "arm"\n)\ndef Xform "arm" {}\n'
-ONLY = "robots are read from URDF and MJCF files"
+ONLY = "only URDF and MJCF files can be read"
 FOREIGN = {
-    "arm.sdf": (SDF, "line 1: the first element is <sdf>; that of a URDF file is <robot> and that of an MJCF file is"),
-    "shop.world": ("\n" + SDF, f"line 2: the first element is <sdf>; .*; this is an SDF file, Gazebo's; {ONLY}"),
+    "arm.sdf": (
+        SDF,
+        "line 1: the first element is <sdf>; a URDF file begins with <robot> and an MJCF file begins with",
+    ),
+    "shop.world": ("\n" + SDF, f"line 2: the first element is <sdf>; .*; this is an SDF file (Gazebo); {ONLY}"),
     "arm.usda": (USD, f"this is a USD file; {ONLY}"),
     "arm.usdc": ("PXR-USDC\0\0", f"this is a USD file; {ONLY}"),
     "arm.srdf": (SRDF, "has no <link>; this is an SRDF file, which says more of a robot that stands in a URDF file"),
@@ -127,8 +130,11 @@ FOREIGN = {
     "arm.xml": (USD, f"this is a USD file; {ONLY}"),
     "arm.toml": (SDF, "line 1: the first element is <sdf>"),
     "arm": ("\ufeff  " + SDF, "line 1: the first element is <sdf>"),
-    "arm.dae": ('<?xml version="1.0"?><COLLADA/>', f"line 1: .*; this is a COLLADA file, which has shapes; {ONLY}"),
-    "part.xml": ("<mujocoinclude/>", f"line 1: .*; this is a part of an MJCF file, which includes it; {ONLY}"),
+    "arm.dae": (
+        '<?xml version="1.0"?><COLLADA/>',
+        f"line 1: .*; this is a COLLADA file, which contains only shapes; {ONLY}",
+    ),
+    "part.xml": ("<mujocoinclude/>", f"line 1: .*; this is a part that another MJCF file includes; {ONLY}"),
     "page.html": ("<!-- a --><html></html>", "line 1: the first element is <html>"),
     "torn.sdf": (SDF[:50], "not an XML file: "),
 }

@@ -242,12 +242,12 @@ def test_a_urdf_file_may_end_in_xml(tmp_path):
     urdf = Path(__file__).parent / "data" / "urdf" / "ur5.urdf"
     path = written(tmp_path, urdf.read_text(encoding="utf-8"), "ur5.xml")
     assert fa.load(path) == fa.load(urdf)
-    with pytest.raises(fa.DescriptionError, match=r"that of an MJCF file is <mujoco>; `from_urdf` reads this one"):
+    with pytest.raises(fa.DescriptionError, match=r"an MJCF file begins with <mujoco>; use `from_urdf` for this file"):
         fa.from_mjcf(path)
-    with pytest.raises(fa.DescriptionError, match=r"that of a URDF file is <robot>; `from_mjcf` reads this one"):
+    with pytest.raises(fa.DescriptionError, match=r"a URDF file begins with <robot>; use `from_mjcf` for this file"):
         fa.from_urdf(FOLDER / "panda.xml")
     sdf = written(tmp_path, "<sdf/>", "a.xml")
-    both = r"<sdf>; that of a URDF file is <robot> and that of an MJCF file is <mujoco>"
+    both = r"<sdf>; a URDF file begins with <robot> and an MJCF file begins with <mujoco>"
     with pytest.raises(fa.DescriptionError, match=both):
         fa.load(sdf)
 
@@ -290,17 +290,21 @@ def test_every_strange_thing_is_listed(tmp_path):
     said = "\n".join(report.not_understood)
     for each in (
         "gravcomp 0.5 of <body>", "springyield of <joint>", "stiffness of higher order of <joint>",
-        "damping of higher order of <joint>", "actuatorgravcomp of <joint>", "joint 'ball' is ball; it is held",
-        "damping of a ball joint", "mocap of <body>: it stands still", "joint 'loose' is floating; it is held",
-        "density and viscosity and wind of <option>", "<connect> in <equality>; it holds nothing",
-        "<joint> in <equality>; it holds nothing", "joint 'm' mimics 'j'; it moves by itself",
-        "tendon with stiffness; it does not act", "<actuator> that is a servo; inputs are torques and forces, 2 times",
+        "damping of higher order of <joint>", "actuatorgravcomp of <joint>",
+         "joint 'ball' is ball, which is not supported; it is fixed",
+        "damping of a ball joint", "mocap of <body>: the body does not move",
+         "joint 'loose' is floating, which is not supported; it is fixed",
+        "density and viscosity and wind of <option>", "<connect> in <equality>; it is ignored",
+        "<joint> in <equality>; it is ignored",
+         "joint 'm' mimics 'j', which the arm ignores: the joint moves independently",
+        "tendon with stiffness; it is ignored",
+         "<actuator> that is a servo; its input becomes a torque or force, 2 times",
         "<actuator> on a tendon", "<actuator> on a joint that is ball", "dynamics (integrator) of <actuator>",
         "dynamics (muscle) of <actuator>",
     ):  # fmt: skip
         assert said.count(each) == 1, (each, said)
     assert len(report.not_understood) == 19
-    assert any("<weld> in <equality> is off" in note for note in report.notes)
+    assert any("<weld> in <equality> is inactive" in note for note in report.notes)
     assert all(each in str(report) for each in (*report.not_understood, *report.left_out, *report.notes))
 
 
@@ -321,7 +325,7 @@ def test_what_follows_another_joint_is_locked_with_it(tmp_path):
     text = text.replace("<mujoco>", '<mujoco><compiler angle="radian"/>')
     report = fa.robot_report(written(tmp_path, text), locked={"j": 0.5})
     assert list(report.joints) == ["l"]
-    assert "joint 'k' stands at 0.4, as 'j' is locked" in report.notes  # -0.3 + 0.1 + 2 (0.5 - 0.2)
+    assert "joint 'k' is fixed at 0.4, because 'j' is locked" in report.notes  # -0.3 + 0.1 + 2 (0.5 - 0.2)
 
 
 def test_flags_switch_off_what_they_switch_off(loader):
@@ -334,7 +338,7 @@ def test_flags_switch_off_what_they_switch_off(loader):
     assert arms["damper"].links[0].joint.damping == 0.0 != arms["spring"].links[0].joint.damping
     assert arms["frictionloss"].links[1].joint.drive.link_friction is None
     assert any(
-        "has spring disabled" in note for note in fa.robot_report(written(loader.parent, off.format("spring"))).notes
+        "<flag> disables spring" in note for note in fa.robot_report(written(loader.parent, off.format("spring"))).notes
     )
 
 
@@ -346,18 +350,20 @@ def test_what_floats_and_carries_most_is_the_base(tmp_path):
     assert report.arm.free and report.arm.base.mass == pytest.approx(1000 * 4 / 3 * np.pi * 0.1**3)
     assert [link.name for link in report.arm.links] == ["mast"]
     assert [x.partition(": ")[2] for x in report.not_understood] == [
-        "link 'ball' floats beside the base; it is left out"
+        "link 'ball' floats separately from the base; it is left out"
     ]
-    assert "link 'quay' stands in the world; it is no part of the arm" in report.notes
+    assert "link 'quay' is fixed in the world; it is not part of the arm" in report.notes
     held = fa.robot_report(written(tmp_path, world(ball + ship)), base="fixed").arm
     assert not held.free and len(held.joints) == 1
     crane = ship.replace('<freejoint name="afloat"/>', '<joint name="turn"/>')
     report = fa.robot_report(written(tmp_path, world(ball + crane)))
-    assert not report.arm.free and any("is floating; it is held" in x for x in report.not_understood)
+    assert not report.arm.free and any(
+        "is floating, which is not supported; it is fixed" in x for x in report.not_understood
+    )
     door = f'<body name="door" pos="5 0 0">{BOX}<freejoint/><body name="leaf">{BOX}<joint name="turn"/></body></body>'
     two = ship.replace("</body></body>", f'</body><body name="boom" pos="0 1 1">{BOX}<joint/></body></body>')
     path = written(tmp_path, world(door + two))
-    with pytest.raises(fa.DescriptionError, match=r"joints: joint 'turn' is not on the base; it has no drive"):
+    with pytest.raises(fa.DescriptionError, match=r"joints: joint 'turn' is not part of the arm, so it has no drive"):
         fa.robot_report(path, flexible={"joints": {"turn": {"damping": 1.0}}})
 
 
@@ -366,7 +372,7 @@ def test_several_joints_beside_the_origin_are_told(tmp_path):
     report = fa.robot_report(written(tmp_path, world(inner)))
     assert report.joints == {"x": "x.joint", "a": "a_b.joint"} and report.arm.links[0].body == fa.Frame()
     assert report.arm.links[0].placement == fa.Pose() and report.arm.links[1].at == fa.Pose(xyz=(0, 0, 1))
-    assert "joints stand beside the origins of 'a.b'; frames of these links are their joints'" in report.notes
+    assert "joints are not at the origins of 'a.b'; the frames of these links are at the joints instead" in report.notes
     nameless = fa.robot_report(written(tmp_path, world(f"<body>{BOX}<joint/></body>")))
     assert nameless.joints == {"joint0": "body1.joint"}
 
@@ -406,13 +412,13 @@ def test_a_file_may_end_in_what_mujoco_does_not_know(name, tmp_path):
     written(tmp_path / "parts", part, "arm.xml")
     path = written(tmp_path, world('<include file="parts/arm.xml"/>'), name)
     assert fa.load(path) == fa.load(written(tmp_path, path.read_text()))
-    with pytest.raises(fa.DescriptionError, match=f"{name}: MuJoCo refuses it: .*axs.* line 1"):
+    with pytest.raises(fa.DescriptionError, match=f"{name}: MuJoCo rejects the file: .*axs.* line 1"):
         fa.load(written(tmp_path, '<mujoco><worldbody><body><joint axs="1"/></body></worldbody></mujoco>', name))
 
 
 def test_without_mujoco_one_line_says_what_to_install(loader, monkeypatch):
     monkeypatch.setattr(mjcf, "find_spec", lambda name: None)
-    with pytest.raises(fa.DescriptionError, match=r'MJCF files are read with MuJoCo: pip install "flexarm\[mjcf\]"$'):
+    with pytest.raises(fa.DescriptionError, match=r'reading MJCF files needs MuJoCo: pip install "flexarm\[mjcf\]"$'):
         fa.load(loader)
 
 
@@ -424,5 +430,5 @@ def test_an_older_mujoco_is_told(monkeypatch):
         mj_version = staticmethod(lambda: 321)
 
     monkeypatch.setitem(sys.modules, "mujoco", Old)
-    with pytest.raises(ValueError, match=r"MuJoCo 3.2.1 is installed; what is read here takes 4.0 or newer"):
+    with pytest.raises(ValueError, match=r"MuJoCo 3.2.1 is installed; reading MJCF files needs MuJoCo 4.0 or newer"):
         mjcf_process.said("robot.xml")

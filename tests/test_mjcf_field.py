@@ -42,7 +42,7 @@ FIELD = """<mujoco model="tray">
 def test_a_height_field_that_moves_weighs(tmp_path):
     arm = fa.load(written(tmp_path, FIELD.format("dunes")))
     assert [link.body.mass for link in arm.links] == [pytest.approx(6.6)]
-    with pytest.raises(fa.DescriptionError, match=r"MuJoCo refuses it: .*gone\.png"):
+    with pytest.raises(fa.DescriptionError, match=r"MuJoCo rejects the file: .*gone\.png"):
         fa.load(written(tmp_path, FIELD.format("hills")))
 
 
@@ -84,13 +84,13 @@ def test_parts_that_mujoco_refuses_and_that_move_nothing_are_listed(tmp_path):
     report = fa.robot_report(written(tmp_path, PUMP.format(TENDONS["light"], key)))
     (said,) = report.not_understood
     assert said.startswith(
-        "MuJoCo refuses a part that is not in the arm: keyframe 'home': invalid qpos size, expected 2, got 3"
+        "MuJoCo rejects a part of the file that the arm does not use: keyframe 'home': invalid qpos size, expected 2, got 3"
     )
-    with pytest.raises(fa.DescriptionError, match="MuJoCo refuses it: keyframe 'home': invalid qpos size"):
+    with pytest.raises(fa.DescriptionError, match="MuJoCo rejects the file: keyframe 'home': invalid qpos size"):
         fa.load(written(tmp_path, PUMP.format(TENDONS["spatial"], key)))  # its springs follow from the tendon
     muscle = '<actuator><muscle name="m" joint="a"/></actuator>'  # whose range only a simulation finds
     said = fa.robot_report(written(tmp_path, PUMP.format(TENDONS["light"], muscle))).not_understood
-    assert len(said) == 1 and said[0].endswith("dynamics (muscle) of <actuator>; inputs act at once")
+    assert len(said) == 1 and said[0].endswith("dynamics (muscle) of <actuator>; inputs act without delay")
 
 
 WRONG = {
@@ -124,7 +124,7 @@ def test_a_part_that_refers_to_nothing_does_not_stop_the_reading(name, tmp_path)
     report = fa.robot_report(written(tmp_path, f"<mujoco><worldbody>{inner}</worldbody>{WRONG[name]}</mujoco>"))
     expected = fa.load(written(tmp_path, f"<mujoco><worldbody>{body.format('', '')}</worldbody></mujoco>"))
     assert report.arm.links == expected.links
-    assert report.not_understood[0].startswith("MuJoCo refuses a part that is not in the arm: ")
+    assert report.not_understood[0].startswith("MuJoCo rejects a part of the file that the arm does not use: ")
     assert len(report.not_understood) == 1 + (name in LISTED)
 
 
@@ -226,13 +226,16 @@ def test_thrusters_push_as_mujoco_says(tmp_path):
 
 
 OTHERS = {
-    "both": ('<motor site="jet" gear="1 0 0 1 0 0"/>', "<actuator> on a site, which is no thruster"),
+    "both": ('<motor site="jet" gear="1 0 0 1 0 0"/>', "<actuator> on a site that is not a thruster"),
     "seen from elsewhere": (
         '<motor site="jet" refsite="top" gear="1 0 0 0 0 0"/>',
-        "<actuator> on a site, which is no",
+        "<actuator> on a site that is not a",
     ),
     "a servo": ('<position site="jet" refsite="top" kp="3" gear="1 0 0 0 0 0"/>', "<actuator> that is a servo"),
-    "elsewhere": ('<motor site="top" gear="1 0 0 0 0 0"/>', "<actuator> on a site of a link that is no free base; it"),
+    "elsewhere": (
+        '<motor site="top" gear="1 0 0 0 0 0"/>',
+        "<actuator> on a site of a link other than the free base; it",
+    ),
 }
 
 
@@ -242,4 +245,4 @@ def test_other_actuators_on_sites_are_listed(name, tmp_path):
     report = fa.robot_report(written(tmp_path, SHIP.format(actuator)))
     assert not report.arm.thrusters and [x.partition(": ")[2].startswith(said) for x in report.not_understood] == [True]
     held = fa.robot_report(written(tmp_path, SHIP.format(JET)), base="fixed")
-    assert held.not_understood[0].endswith("<actuator> on a site of a link that is no free base; it does not act")
+    assert held.not_understood[0].endswith("<actuator> on a site of a link other than the free base; it is ignored")

@@ -39,20 +39,26 @@ WRONG = {
     "empty": ("", "not an XML file: no element found on line 1"),
     "torn": (ARM[:100], "not an XML file: unclosed token on line 3"),
     "a bomb": (BOMB, "line 1: has a document type (<!DOCTYPE>)"),
-    "an SDF": ("<sdf/>", "line 1: the first element is <sdf>; that of an MJCF file is <mujoco>"),
-    "a URDF": ("<robot/>", "line 1: the first element is <robot>; that of an MJCF file is <mujoco>; `from_urdf` reads"),
+    "an SDF": ("<sdf/>", "line 1: the first element is <sdf>; an MJCF file begins with <mujoco>"),
+    "a URDF": (
+        "<robot/>",
+        "line 1: the first element is <robot>; an MJCF file begins with <mujoco>; use `from_urdf`",
+    ),
     "a part": ("<mujocoinclude/>", "line 1: the first element is <mujocoinclude>"),
-    "nothing": ("<mujoco/>", "has no joints; an arm has at least one link on its base"),
+    "nothing": ("<mujoco/>", "has no joints; an arm needs at least one link on its base"),
     "an include": (
         changed("</worldbody>", '<include file="gone.xml"/></worldbody>'),
-        "line 4: <include> names 'gone.xml', and there is no such file",
+        "line 4: <include> refers to 'gone.xml', but there is no such file",
     ),
-    "itself": (changed("</worldbody>", '<include file="arm.xml"/></worldbody>'), "MuJoCo refuses it: "),
-    "an element": (changed("</worldbody>", "<rope/></worldbody>"), "MuJoCo refuses it: Schema violation"),
-    "an attribute": (changed("<joint ", '<joint colour="red" '), "MuJoCo refuses it: Schema violation: unrecognized"),
-    "no mass": (changed(BOX, ""), "MuJoCo refuses it: mass and inertia of moving bodies must be larger"),
-    "a name twice": (changed('"elbow"', '"shoulder"'), "MuJoCo refuses it: "),
-    "no number": (changed('"0.5 0 0"', '"0.5 0 up"'), "MuJoCo refuses it: "),
+    "itself": (changed("</worldbody>", '<include file="arm.xml"/></worldbody>'), "MuJoCo rejects the file: "),
+    "an element": (changed("</worldbody>", "<rope/></worldbody>"), "MuJoCo rejects the file: Schema violation"),
+    "an attribute": (
+        changed("<joint ", '<joint colour="red" '),
+        "MuJoCo rejects the file: Schema violation: unrecognized",
+    ),
+    "no mass": (changed(BOX, ""), "MuJoCo rejects the file: mass and inertia of moving bodies must be larger"),
+    "a name twice": (changed('"elbow"', '"shoulder"'), "MuJoCo rejects the file: "),
+    "no number": (changed('"0.5 0 0"', '"0.5 0 up"'), "MuJoCo rejects the file: "),
     "not a number": (changed('"0.5 0 0"', '"nan 0 0"'), "has a number that is NaN; all must be finite"),
     "without end": (changed('"0.5 0 0"', '"inf 0 0"'), "has a number that is Infinity; all must be finite"),
     "huge mass": (
@@ -62,27 +68,30 @@ WRONG = {
     "huge axis": (changed("<joint ", '<joint axis="0 0 -1e308" '), "line 2: axis of <joint> is '0 0 -1e308'; "),
     "huge quaternion": (changed('pos="0.5 0 0"', 'quat="1 0 0 1e200"'), "line 3: quat of <body> is '1 0 0 1e200'; "),
     "huge by squares": (changed('size="0.1"', 'size="1e40"'), "has a number that is "),
-    "negative mass": (changed('size="0.1"', 'size="0.1" mass="-1"'), "MuJoCo refuses it: "),
+    "negative mass": (changed('size="0.1"', 'size="0.1" mass="-1"'), "MuJoCo rejects the file: "),
     "negative armature": (changed("<joint ", '<joint armature="-0.3" '), "link 'upper': joint.rotor_inertia is -0.3 "),
     "negative damping": (changed("<joint ", '<joint damping="-1" '), "link 'upper': joint.damping is -1.0 N m s/rad"),
-    "limits the wrong way": (changed("<joint ", '<joint limited="true" range="1 -1" '), "MuJoCo refuses it: range[0]"),
+    "limits the wrong way": (
+        changed("<joint ", '<joint limited="true" range="1 -1" '),
+        "MuJoCo rejects the file: range[0]",
+    ),
     "an actuator of nothing": (
         changed("</mujoco>", '<actuator><motor joint="wrist"/></actuator></mujoco>'),
-        "MuJoCo refuses it: ",
+        "MuJoCo rejects the file: ",
     ),
     "too many": (
         changed("</worldbody>", f'<replicate count="1000000000">{BOX}</replicate></worldbody>'),
-        "line 4: <replicate> count is '1000000000'; no robot needs more than 10000",
+        "line 4: <replicate> count is '1000000000'; at most 10000 copies are supported",
     ),
     "a cloth without end": (
         changed("</worldbody>", '<flexcomp name="f" count="2000 2000 2" type="grid"/></worldbody>'),
-        "line 4: <flexcomp> count is '2000 2000 2'; no robot needs more than 10000",
+        "line 4: <flexcomp> count is '2000 2000 2'; at most 10000 copies are supported",
     ),
-    "an axis of nothing": (changed("<joint ", '<joint axis="0 0 0" '), "MuJoCo refuses it: "),
-    "a frame of nothing": (changed('pos="0.5 0 0"', 'quat="0 0 0 0"'), "MuJoCo refuses it: "),
+    "an axis of nothing": (changed("<joint ", '<joint axis="0 0 0" '), "MuJoCo rejects the file: "),
+    "a frame of nothing": (changed('pos="0.5 0 0"', 'quat="0 0 0 0"'), "MuJoCo rejects the file: "),
     "a plugin": (
         changed("<worldbody>", '<extension><plugin plugin="none.such"/></extension><worldbody>'),
-        "MuJoCo refuses it: ",
+        "MuJoCo rejects the file: ",
     ),
 }
 
@@ -95,14 +104,14 @@ def test_a_wrong_file_is_refused_in_one_line(name, tmp_path):
 
 OPTIONS = {
     "tip": ({"tip": "hand"}, "from_mjcf: tip: there is no link 'hand'"),
-    "the base's tip": ({"tip": "world"}, "from_mjcf: tip: link 'world' is the base; it must be one that a joint"),
+    "the base's tip": ({"tip": "world"}, "from_mjcf: tip: link 'world' is the base; the tip must be a link on a joint"),
     "base": ({"base": "loose"}, "from_mjcf: base is 'loose'; it must be 'fixed' or 'free'"),
-    "a base without mass": ({"base": "free"}, "link 'world' is the free base, and has no mass; it must have some"),
+    "a base without mass": ({"base": "free"}, "link 'world' is the free base but has no mass; give it a mass"),
     "gravity": ({"gravity": [1, 2]}, "from_mjcf: gravity has 2 entries; it must have three"),
     "flexible": ({"flexible": 3}, "from_mjcf: flexible is 3; it must be a table with links and joints, or the path"),
     "an axis": (
         {"flexible": {"joints": {"elbow": {"axis": [0, 0, 1]}}}},
-        "from_mjcf: flexible: joints.elbow.axis: is given; the MJCF has it: leave it out",
+        "from_mjcf: flexible: joints.elbow.axis: is given, but the MJCF file defines it; leave it out",
     ),
 }
 
@@ -134,7 +143,7 @@ def test_damaged_files_that_are_included_are_named(tmp_path):
     text = changed("</worldbody>", '<include file="part.xml"/></worldbody>')
     assert message(tmp_path, text).startswith("part.xml: not an XML file: no element found on line 1")
     (tmp_path / "part.xml").write_text('<mujocoinclude><include file="other.xml"/></mujocoinclude>')
-    assert message(tmp_path, text).startswith("part.xml, line 1: <include> names 'other.xml', and there is no such")
+    assert message(tmp_path, text).startswith("part.xml, line 1: <include> refers to 'other.xml', but there is no such")
 
 
 def test_files_without_end_are_given_up(tmp_path, monkeypatch):
@@ -142,7 +151,7 @@ def test_files_without_end_are_given_up(tmp_path, monkeypatch):
     for i in range(4):
         (tmp_path / f"{i}.xml").write_text("<mujocoinclude/>")
     text = changed("</worldbody>", "".join(f'<include file="{i}.xml"/>' for i in range(4)) + "</worldbody>")
-    assert message(tmp_path, text) == "names more than 3 files; no robot needs that"
+    assert message(tmp_path, text) == "refers to more than 3 files, the limit"
     program = Path(mjcf_process.__file__).read_text(encoding="utf-8")
     assert "SECONDS, MEMORY = 20," in program
     (tmp_path / "hasty.py").write_text(program.replace("MEMORY = 20,", "MEMORY = 2,"), encoding="utf-8")
@@ -151,17 +160,17 @@ def test_files_without_end_are_given_up(tmp_path, monkeypatch):
     text = changed("</worldbody>", f"{nested}<body>{BOX}</body></replicate></replicate></worldbody>")
     assert re.match("MuJoCo (refuses it: .*memory|ends with status|does not come to an end)", message(tmp_path, text))
     monkeypatch.setattr(mjcf, "MOST_BODIES", 2)
-    assert message(tmp_path, ARM) == "has 3 bodies; no robot needs more than 2"
+    assert message(tmp_path, ARM) == "has 3 bodies; at most 2 are supported"
 
 
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("import os; os.kill(os.getpid(), 11)", "MuJoCo ends with status -11 at it"),
-        ("import os; os.abort()", "MuJoCo ends with status -6 at it"),
-        (f"import os; os.kill(os.getpid(), {-child_process.TOO_LONG})", "MuJoCo does not come to an end with it"),
-        ("import time; time.sleep(60)", "MuJoCo takes too long with it"),
-        ("import sys; sys.exit(3)", "MuJoCo refuses it: it does not say why"),
+        ("import os; os.kill(os.getpid(), 11)", "MuJoCo ends with status -11 while reading the file"),
+        ("import os; os.abort()", "MuJoCo ends with status -6 while reading the file"),
+        (f"import os; os.kill(os.getpid(), {-child_process.TOO_LONG})", "MuJoCo does not finish reading the file"),
+        ("import time; time.sleep(60)", "MuJoCo does not finish reading the file"),
+        ("import sys; sys.exit(3)", "MuJoCo rejects the file: no reason is given"),
     ],
 )
 def test_when_mujoco_dies_we_do_not(program, said, tmp_path, monkeypatch):
@@ -183,7 +192,7 @@ def test_the_process_has_limits_and_says_what_it_lacks(tmp_path, monkeypatch, ca
 
     monkeypatch.setattr(mjcf_process, "said", greedy)
     assert mjcf_process.main(str(path)) == mjcf_process.REFUSED
-    assert capfdbinary.readouterr().out == b"it takes too much memory"
+    assert capfdbinary.readouterr().out == b"reading it takes too much memory"
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):

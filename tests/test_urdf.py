@@ -324,7 +324,7 @@ def test_nothing_is_dropped_silently():
         arm = fa.load(FOLDER / "panda.urdf")
     assert len(caught) == 1 and caught[0].filename == __file__
     said = str(caught[0].message)
-    assert "joint 'panda_finger_joint2' mimics 'panda_finger_joint1'; it moves by itself" in said
+    assert "joint 'panda_finger_joint2' mimics 'panda_finger_joint1', which the arm ignores" in said
     assert all(f"{key} of <dynamics> in <joint>, 7 times" in said for key in ("D", "K", "mu_coulomb", "mu_viscous"))
     report = fa.urdf_report(FOLDER / "panda.urdf")
     assert report.arm == arm and all(each in said for each in report.not_understood)
@@ -363,9 +363,10 @@ def test_every_strange_thing_is_listed(tmp_path):
     said = "\n".join(fa.urdf_report(written(tmp_path, text)).not_understood)
     for each in (
         "<gazebo> in <robot>", "<sensor> in <robot>", "<spring> in <joint>", "frame of <axis> in <joint>",
-        "joint 'hinge' moves nothing that has mass; it is held", "joint 'glide' is planar; it is held",
-        "joint 'string' is floating; it is held", "transmission 'both' of type 'DifferentialTransmission', of 2 joints",
-        "transmission 'lost' of joint 'nobody', which is not there",
+        "joint 'hinge' moves no mass; it is fixed", "joint 'glide' is planar, which is not supported; it is fixed",
+        "joint 'string' is floating, which is not supported; it is fixed",
+         "transmission 'both' of type 'DifferentialTransmission' and with 2 joints is not supported",
+        "transmission 'lost' of joint 'nobody', which does not exist",
     ):  # fmt: skip
         assert said.count(each) == 1, each
     assert len(said.splitlines()) == 9
@@ -374,7 +375,7 @@ def test_every_strange_thing_is_listed(tmp_path):
 def test_what_mimics_a_locked_joint_is_locked_with_it():
     report = fa.urdf_report(FOLDER / "panda.urdf", locked={"panda_finger_joint1": 0.03}, tip="panda_hand_tcp")
     assert len(report.arm.joints) == 7 and not any("mimics" in each for each in report.not_understood)
-    assert "joint 'panda_finger_joint2' stands at 0.03, as 'panda_finger_joint1' is locked" in report.notes
+    assert "joint 'panda_finger_joint2' is fixed at 0.03, because 'panda_finger_joint1' is locked" in report.notes
     hand = report.arm.links[report.arm.tip_link]
     assert report.arm.tip == "panda_hand_tcp" and hand.body == fa.Frame()
     apart = fa.urdf_report(FOLDER / "panda.urdf", locked={"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0})
@@ -391,7 +392,7 @@ def test_what_mimics_but_does_not_move_stays_where_it_is(tmp_path):
     plain, mimics = (fa.urdf_report(written(tmp_path, x), locked={"lift": 0.4}) for x in (ROBOT, changed))
     assert mimics.arm == plain.arm and mimics.notes == plain.notes
     (said,) = set(mimics.not_understood) - set(plain.not_understood)
-    assert said.endswith("joint 'glue' is fixed; its <mimic> says nothing")
+    assert said.endswith("joint 'glue' is fixed; its <mimic> has no effect")
 
 
 LIFT = '<limit lower="-1" upper="2" effort="80" velocity="1.5"/>'
@@ -421,7 +422,7 @@ def test_an_effort_of_zero_limits_no_motor_and_is_told(tmp_path):
     file = written(tmp_path, ROBOT.replace(LIFT, LIFT.replace('"80"', '"0"')))
     report = fa.urdf_report(file, flexible={"joints": {"lift": {"drive": {"motor": {}}}}})
     assert report.arm.links[1].joint.drive.motor == fa.Motor()
-    assert any(x.endswith("'lift': <limit> effort is 0; its motor is without limit") for x in report.not_understood)
+    assert any(x.endswith("'lift': <limit> effort is 0; its motor gets no torque limit") for x in report.not_understood)
 
 
 def test_a_floating_joint_frees_the_base(tmp_path):
@@ -440,14 +441,14 @@ def test_a_floating_joint_frees_the_base(tmp_path):
     held = fa.from_urdf(path, base="fixed")
     assert not held.free and held.links == arm.links
     moved = written(tmp_path, ship.replace('type="floating">', 'type="floating"><origin xyz="1 0 0"/>'))
-    assert "<origin> is where a run may begin" in fa.urdf_report(moved).not_understood[0]
+    assert "<origin> is an initial position" in fa.urdf_report(moved).not_understood[0]
 
 
 def test_names_are_made_fit_for_coordinates(tmp_path):
     text = ROBOT.replace('"hub"', '"base"').replace('"fore"', '"fore arm.1"')
     report = fa.urdf_report(written(tmp_path, text))
     assert [link.name for link in report.arm.links] == ["base_", "boom", "fore_arm_1", "tool"]
-    assert "link 'fore arm.1' is called 'fore_arm_1'" in report.notes
+    assert "link 'fore arm.1' is renamed 'fore_arm_1'" in report.notes
 
 
 def test_what_is_left_out_is_as_the_format_says(tmp_path):

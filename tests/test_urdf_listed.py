@@ -46,7 +46,7 @@ def changed(old, new, count=1):
 
 STEM = '<child link="mast"/>'
 """After it an element of a joint that does not move."""
-SECOND = "one more <{0}> in <{1}>; only the first counts"
+SECOND = "another <{0}> in <{1}>; only the first is used"
 ODD = {
     "two axes": (changed('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><axis xyz="0 1 0"/>'), 8, SECOND.format("axis", "joint")),
     "two limits": (changed(LIMIT, LIMIT + "<limit/>"), 8, SECOND.format("limit", "joint")),
@@ -71,7 +71,7 @@ ODD = {
     ),
     "an axis of a joint that is fixed": (
         changed(STEM, STEM + '<axis xyz="0 one 0"/>'), 7,
-        "joint 'stem': <axis> xyz is 'one'; it must be a finite number; it says nothing, as the joint is fixed",
+        "joint 'stem': <axis> xyz is 'one'; it must be a finite number; it has no effect, because the joint is fixed",
     ),
     "an axis of zero of a joint that is fixed": (
         changed(STEM, STEM + '<axis xyz="0 0 0"/>'), 7, "joint 'stem': <axis> is zero; it must have a direction",
@@ -89,33 +89,33 @@ ODD = {
         "transmission 't': its rotor inertia is negative",
     ),
     "a transmission of nobody": (changed('<joint name="elbow"/>', "<joint/>"), 10, "transmission 't' of joint None, which"),
-    "no joint to mimic": (changed(LIMIT, LIMIT + "<mimic/>"), 8, "joint 'shoulder': <mimic> has no joint; the joint moves by"),
+    "no joint to mimic": (changed(LIMIT, LIMIT + "<mimic/>"), 8, "joint 'shoulder': <mimic> has no joint; the joint moves inde"),
     "mass of the base": (
         changed('<mass value="1"/>', '<mass value="heavy"/>'), 3,
-        "link 'base': <mass> value is 'heavy'; it must be a finite number; nothing moves the link",
+        "link 'base': <mass> value is 'heavy'; it must be a finite number; this does not matter, because the link does not move",
     ),
     "mass on the base": (
         ROBOT.replace('<mass value="1"/>', "<mass/>", 2).replace("<mass/>", '<mass value="1"/>', 1), 4,
-        "link 'mast': <mass> value is missing; nothing moves the link",
+        "link 'mast': <mass> value is missing; this does not matter, because the link does not move",
     ),
-    "no mass of the base": (changed('<mass value="1"/>', ""), 3, "link 'base': <inertial> has no <mass>; nothing moves"),
-    "a moment of the base": (changed('iyz="0" ', ""), 3, "link 'base': <inertia> iyz is missing; nothing moves the link"),
+    "no mass of the base": (changed('<mass value="1"/>', ""), 3, "link 'base': <inertial> has no <mass>; this does not matter"),
+    "a moment of the base": (changed('iyz="0" ', ""), 3, "link 'base': <inertia> iyz is missing; this does not matter, because the link does not move"),
     "the place of the base's mass": (
         changed('<origin xyz="0.2 0 0"/>', '<origin xyz="0.2 0"/>'), 3, "link 'base': <origin> xyz is '0.2 0'; it must be three",
     ),
     "the base's moments": (
         changed(INERTIAL, '<inertial><mass value="0.8"/></inertial>'), 3,
-        "link 'base': <inertial> has no <inertia>; its mass, 0.8 kg, is taken for a point",
+        "link 'base': <inertial> has no <inertia>; its mass, 0.8 kg, is treated as a point mass",
     ),
     "text before it": (
-        "xacro: a warning\n\n" + ROBOT, 1, "the text 'xacro: a warning' stands before the XML",
+        "xacro: a warning\n\n" + ROBOT, 1, "the text 'xacro: a warning' before the XML is ignored",
     ),
     "text before no declaration": (
-        "loading...\n" + ROBOT.partition("\n")[2], 1, "the text 'loading...' stands before the XML",
+        "loading...\n" + ROBOT.partition("\n")[2], 1, "the text 'loading...' before the XML is ignored",
     ),
     "a world that is not declared": (
         changed("</robot>", '<joint name="ground" type="fixed"><parent link="world"/><child link="base"/></joint></robot>'), 11,
-        "no <link> has the name 'world'; it is taken for the ground",
+        "no <link> has the name 'world'; it is used as the ground",
     ),
 }  # fmt: skip
 
@@ -229,7 +229,7 @@ def test_moments_that_no_body_has_are_listed(moments, tmp_path):
     values = ", ".join(f"{x:.3g}" for x in sorted(moments))
     (only,) = found.not_understood
     assert only.startswith(
-        f"line 2: link 'a': <inertia> has the principal values {values} kg m^2; no body has one above"
+        f"line 2: link 'a': <inertia> has the principal values {values} kg m^2; for a rigid body none exceeds"
     )
     np.testing.assert_allclose(np.diag(found.arm.links[0].body.inertia_tensor), moments)
 
@@ -242,7 +242,7 @@ def test_plates_and_rods_are_bodies(moments, tmp_path):
 def test_a_joint_that_nothing_resists_is_held_and_listed(tmp_path):
     """The other joints move as they would with it."""
     found = report(tmp_path, pair(GOOD, (0, 0, 0)))
-    said = "line 5: joint 'w' moves nothing that has inertia about its axis; it is held"
+    said = "line 5: joint 'w' moves no inertia about its axis; it is fixed"
     assert found.not_understood == (said,) and found.joints == {"j": "a.joint"}
     M = fa.Model(found.arm).function("mass_matrix")(np.zeros(1))
     assert float(M) == pytest.approx(0.02 + 0.2**2 + 0.1 * 0.3**2, rel=1e-14)
@@ -320,27 +320,27 @@ def test_a_beam_keeps_the_files_inertia_about_its_axis(tmp_path):
     mine = {"links": {"boom": {**BENDS["links"]["boom"], "polar_inertia": 0.01}}}
     own = report(tmp_path, text, flexible=mine)
     assert own.arm.links[0].body.polar_inertia == 0.01
-    assert own.not_understood[0].startswith("line 2: link 'boom' is a beam that has other values than the file")
+    assert own.not_understood[0].startswith("line 2: link 'boom' is a beam that differs from the file")
 
 
 @pytest.mark.parametrize(
     ("place", "across", "said"),
     [
-        ("0.3 0 0", THIRD, "centre of mass (0.5, 0, 0) for (0.3, 0, 0) m"),
-        ("0.5 0 0.1", THIRD, "centre of mass (0.5, 0, 0) for (0.5, 0, 0.1) m"),
-        ("0.5 0 0", 0.5, "moments of inertia (0.05, 0.3333, 0.3333) for (0.05, 0.5, 0.5) kg m^2"),
+        ("0.3 0 0", THIRD, "centre of mass (0.5, 0, 0) instead of (0.3, 0, 0) m"),
+        ("0.5 0 0.1", THIRD, "centre of mass (0.5, 0, 0) instead of (0.5, 0, 0.1) m"),
+        ("0.5 0 0", 0.5, "moments of inertia (0.05, 0.3333, 0.3333) instead of (0.05, 0.5, 0.5) kg m^2"),
     ],
 )
 def test_a_beam_that_is_not_the_files_link_is_listed(place, across, said, tmp_path):
     found = report(tmp_path, BOOM.format(place, across, across), flexible=BENDS)
     (only,) = found.not_understood
     assert only == (
-        "line 2: link 'boom' is a beam that has other values than the file, in its axes: "
-        f"{said}; sections and lumps say where its mass is"
+        "line 2: link 'boom' is a beam that differs from the file, in the axes of the beam: "
+        f"{said}; sections and lumps can distribute its mass"
     )
     lumped = {"links": {"boom": {**BENDS["links"]["boom"], "lumps": [{"at": 1.0, "mass": 0.5}]}}}
     found = report(tmp_path, BOOM.format("0.5 0 0", THIRD, THIRD), flexible=lumped)
-    assert "mass 4.5 for 4 kg; centre of mass (0.5556, 0, 0)" in found.not_understood[0]
+    assert "mass 4.5 instead of 4 kg; centre of mass (0.5556, 0, 0)" in found.not_understood[0]
     own = {"links": {"boom": {**BENDS["links"]["boom"], "mass": 3.0}}}
     assert not report(tmp_path, BOOM.format("0.5 0 0", THIRD, THIRD), flexible=own).not_understood
 
@@ -352,21 +352,25 @@ def test_a_beam_that_is_not_the_files_link_is_listed(place, across, said, tmp_pa
 def test_joints_of_drake_are_held_and_listed(kind, tmp_path):
     joint = f'<drake:joint name="k" type="{kind}"><parent link="fore"/><child link="hand"/></drake:joint>'
     found = report(tmp_path, changed("</robot>", f'<link name="hand">{INERTIAL}</link>{joint}</robot>'))
-    assert found.not_understood == (f"line 11: <drake:joint>: joint 'k' is {kind}; it is held",)
+    assert found.not_understood == (
+        f"line 11: <drake:joint>: joint 'k' is {kind}, which is not supported; it is fixed",
+    )
     assert found.arm.links[-1].name == "hand" and found.arm.links[-1].joint == fa.Fixed()
 
 
 def test_drakes_ball_alone_is_named(tmp_path):
     text = f"""<robot name="r"><link name="base"/><link name="a">{INERTIAL}</link>
 <drake:joint name="j" type="ball"><parent link="base"/><child link="a"/></drake:joint></robot>"""
-    assert report(tmp_path, text).not_understood == ("line 2: <drake:joint>: joint 'j' is ball; it is held",)
+    assert report(tmp_path, text).not_understood == (
+        "line 2: <drake:joint>: joint 'j' is ball, which is not supported; it is fixed",
+    )
 
 
 def test_an_element_that_may_be_a_joint_is_named_where_links_stand_alone(tmp_path):
     strange = '<loop_joint name="l"><link1 link="fore"/><link2 link="rod"/></loop_joint>'
     with pytest.raises(fa.DescriptionError) as refused:
         report(tmp_path, changed("</robot>", f'<link name="rod"/>{strange}</robot>'))
-    said = "has 2 roots, 'base', 'rod'; it must have one; line 11: <loop_joint> in <robot> is not understood"
+    said = "has 2 links without a parent, 'base', 'rod'; it must have only one; line 11: <loop_joint> in <robot> is not understood"
     assert str(refused.value).endswith(said)
 
 
@@ -374,7 +378,7 @@ def test_a_world_that_is_not_declared_may_float(tmp_path):
     afloat = '<joint name="sea" type="floating"><parent link="world"/><child link="base"/></joint>'
     found = report(tmp_path, changed("</robot>", f"{afloat}</robot>"))
     assert found.arm.free and found.arm.base.mass == 2.0
-    assert found.not_understood == ("line 11: no <link> has the name 'world'; it is taken for the ground",)
+    assert found.not_understood == ("line 11: no <link> has the name 'world'; it is used as the ground",)
     wrong = changed("</robot>", afloat.replace('"world"', '"wrld"') + "</robot>")
     with pytest.raises(fa.DescriptionError, match="<parent> names the unknown link 'wrld'"):
         report(tmp_path, wrong)
@@ -389,7 +393,10 @@ def test_a_mass_without_moments_that_moves_is_a_point(tmp_path):
     found = report(tmp_path, text)
     body = found.arm.links[1].body
     assert body.mass == 1.0 and body.com == (0.2, 0, 0) and not body.inertia_tensor.any()
-    assert "link 'fore': <inertial> has no <inertia>; its mass, 1 kg, is taken for a point" in found.not_understood[0]
+    assert (
+        "link 'fore': <inertial> has no <inertia>; its mass, 1 kg, is treated as a point mass"
+        in found.not_understood[0]
+    )
 
 
 def test_xacro_in_a_shape_is_left_out_and_in_a_joint_refused(tmp_path):

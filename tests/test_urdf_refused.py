@@ -40,7 +40,7 @@ def changed(old, new, count=1):
 BOMB = """<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "ha">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><robot name="&c;"/>"""
 OUTSIDE = '<?xml version="1.0"?><!DOCTYPE r SYSTEM "secret.dtd"><robot name="r"/>'
-DOCUMENT = "has a document type (<!DOCTYPE>), which could declare entities; take it out, no robot needs one"
+DOCUMENT = "has a document type (<!DOCTYPE>), which is not allowed, because it could declare entities; remove it"
 
 WRONG = {
     "empty": ("", "not an XML file: no element found on line 1"),
@@ -54,20 +54,20 @@ WRONG = {
     "not text": (b"\xff\xfe\x00\x01", "not an XML file: "),
     "an encoding": ('<?xml version="1.0" encoding="klingon"?><robot/>', "not an XML file: "),
     "bad bytes": (changed("fore", "f\udcffre").encode(errors="surrogateescape"), "not an XML file: not well-formed"),
-    "an SDF": ("<sdf/>", "line 1: the first element is <sdf>; that of a URDF file is <robot>"),
+    "an SDF": ("<sdf/>", "line 1: the first element is <sdf>; a URDF file begins with <robot>"),
     "xacro": (
         changed('xyz="0.5 0 0"', 'xyz="${length} 0 0"'),
-        "line 8: '${length} 0 0' is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`",
+        "line 8: '${length} 0 0' belongs to xacro; convert the file to URDF first: `xacro FILE > robot.urdf`",
     ),
-    "a macro": (changed("</robot>", '<xacro:macro name="x"/></robot>'), "line 10: <xacro:macro> is of xacro"),
+    "a macro": (changed("</robot>", '<xacro:macro name="x"/></robot>'), "line 10: <xacro:macro> belongs to xacro"),
     "nothing": ("<robot/>", "has no <link>"),
     "no joints": (
         '<robot><link name="a"/></robot>',
-        "has no joints; an arm has at least one link on its base",
+        "has no joints; an arm needs at least one link on its base",
     ),
     "no name": (changed('<link name="upper">', "<link>"), "line 3: a <link> has no name"),
-    "a name twice": (changed('<link name="fore">', '<link name="upper">'), "line 5: link 'upper' is there twice"),
-    "a joint twice": (changed('"elbow"', '"shoulder"'), "line 8: joint 'shoulder' is there twice"),
+    "a name twice": (changed('<link name="fore">', '<link name="upper">'), "line 5: link 'upper' is defined twice"),
+    "a joint twice": (changed('"elbow"', '"shoulder"'), "line 8: joint 'shoulder' is defined twice"),
     "no type": (
         changed(' type="revolute"', ""),
         "line 7: joint 'shoulder': type is missing; it must be revolute, continuous, prismatic, fixed, floating or planar",
@@ -90,15 +90,15 @@ WRONG = {
     ),
     "two roots": (
         changed("</robot>", '<link name="stray"/></robot>'),
-        "has 2 roots, 'base_link', 'stray'; it must have one",
+        "has 2 links without a parent, 'base_link', 'stray'; it must have only one",
     ),
     "a circle": (
         changed('<parent link="base_link"/>', '<parent link="fore"/>'),
-        "links go round in a circle: 'upper' on 'fore' on 'upper'",
+        "links form a cycle: 'upper' on 'fore' on 'upper'",
     ),
     "on itself": (
         changed('<parent link="upper"/>', '<parent link="fore"/>'),
-        "links go round in a circle: 'fore' on 'fore'",
+        "links form a cycle: 'fore' on 'fore'",
     ),
     "no axis": (
         changed('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>'),
@@ -161,25 +161,25 @@ OPTIONS = {
     "a near tip": ({"tip": "for"}, "from_urdf: tip: there is no link 'for'; did you mean 'fore'?"),
     "the base's tip": (
         {"tip": "base_link"},
-        "from_urdf: tip: link 'base_link' is the base; it must be one that a joint carries",
+        "from_urdf: tip: link 'base_link' is the base; the tip must be a link on a joint",
     ),
     "no tip": ({"tip": 3}, "from_urdf: tip is 3; it must be a text"),
     "base": ({"base": "loose"}, "from_urdf: base is 'loose'; it must be 'fixed' or 'free'"),
-    "a base without mass": ({"base": "free"}, "link 'base_link' is the free base, and has no mass; it must have some"),
+    "a base without mass": ({"base": "free"}, "link 'base_link' is the free base but has no mass; give it a mass"),
     "gravity": ({"gravity": [1, 2]}, "from_urdf: gravity has 2 entries; it must have three"),
     "locked": ({"locked": {"elbo": 1}}, "from_urdf: locked: there is no joint 'elbo'; did you mean 'elbow'?"),
-    "locked what": ({"locked": 3}, "from_urdf: locked is 3; it must be a table of places by the names of joints"),
+    "locked what": ({"locked": 3}, "from_urdf: locked is 3; it must be a table of coordinates by the names of joints"),
     "locked where": ({"locked": {"elbow": "up"}}, "from_urdf: locked.elbow is 'up'; it must be a number in rad or m"),
     "locked key": ({"locked": {3: 1.0}}, "from_urdf: locked has the key 3; it must be the name of a joint"),
     "flexible": ({"flexible": 3}, "from_urdf: flexible is 3; it must be a table with links and joints, or the path"),
-    "a key of it": ({"flexible": {3: 1}}, "from_urdf: flexible has the key 3; its keys are texts"),
+    "a key of it": ({"flexible": {3: 1}}, "from_urdf: flexible has the key 3; keys must be texts"),
     "a wrong key": (
         {"flexible": {"link": {}}},
         "from_urdf: flexible: unknown key 'link'; did you mean 'links'? Allowed keys are tip, base, gravity, locked, links, joints",
     ),
     "no table": (
         {"flexible": {"links": 3}},
-        "from_urdf: flexible: links is 3; it must be a table of links by their names",
+        "from_urdf: flexible: links is 3; it must be a table of links by name",
     ),
     "a lone table": (
         {"flexible": {"links": {"fore": 3}}},
@@ -187,7 +187,7 @@ OPTIONS = {
     ),
     "a key within": (
         {"flexible": {"links": {"fore": {3: 1}}}},
-        "from_urdf: flexible: links.fore has the key 3; its keys are texts",
+        "from_urdf: flexible: links.fore has the key 3; keys must be texts",
     ),
     "no such link": (
         {"flexible": {"links": {"four": BEAM}}},
@@ -195,15 +195,15 @@ OPTIONS = {
     ),
     "the base": (
         {"flexible": {"links": {"base_link": BEAM}}},
-        "from_urdf: flexible: links: link 'base_link' is the base; one that bends must stand behind a joint",
+        "from_urdf: flexible: links: link 'base_link' is the base; a flexible link must be on a joint",
     ),
     "no end": (
         {"flexible": {"links": {"fore": BEAM}}},
-        "from_urdf: flexible: links.fore: the link carries nothing; give `to`, where the beam ends",
+        "from_urdf: flexible: links.fore: the link carries no other link; give the end of the beam",
     ),
     "a wrong end": (
         {"flexible": {"links": {"upper": {**BEAM, "to": "base_link"}}}},
-        "from_urdf: flexible: links.upper.to: is 'base_link'; on it are fore; or give a point [m]",
+        "from_urdf: flexible: links.upper.to is 'base_link'; give a point [m], or one of the links on link 'upper': fore",
     ),
     "an end of two": (
         {"flexible": {"links": {"fore": {**BEAM, "to": [1, 2]}}}},
@@ -215,11 +215,11 @@ OPTIONS = {
     ),
     "along itself": (
         {"flexible": {"links": {"upper": {**BEAM, "z": [2, 0, 0]}}}},
-        "from_urdf: flexible: links.upper.z: is [2, 0, 0]; it must point across the beam, which lies along (1, 0, 0)",
+        "from_urdf: flexible: links.upper.z: is [2, 0, 0]; it must not be parallel to the beam, which lies along (1, 0, 0)",
     ),
     "a length": (
         {"flexible": {"links": {"upper": {**BEAM, "length": 1.0}}}},
-        "from_urdf: flexible: links.upper.length: is given; the beam goes to the next joint, or to `to`: leave it out",
+        "from_urdf: flexible: links.upper.length: is given, but the beam ends at the next joint or at `to`; leave it out",
     ),
     "a type": (
         {"flexible": {"links": {"upper": {"type": "rigid"}}}},
@@ -243,11 +243,11 @@ OPTIONS = {
     ),
     "an axis": (
         {"flexible": {"joints": {"elbow": {"axis": [0, 0, 1]}}}},
-        "from_urdf: flexible: joints.elbow.axis: is given; the URDF has it: leave it out",
+        "from_urdf: flexible: joints.elbow.axis: is given, but the URDF file defines it; leave it out",
     ),
     "no rotor": (
         {"flexible": {"joints": {"elbow": {"stiffness": 10.0}}}},
-        "from_urdf: flexible: joints.elbow.rotor_inertia: is 0.0 kg m^2; a joint with stiffness has a motor, so it must",
+        "from_urdf: flexible: joints.elbow.rotor_inertia: is 0.0 kg m^2; a joint with stiffness has a motor, whose inertia",
     ),
     "a file that is not there": ({"flexible": "nowhere.toml"}, "nowhere.toml: cannot be read"),
 }
@@ -263,24 +263,24 @@ def test_more_that_is_refused(tmp_path):
     fixed = ARM.replace('name="elbow" type="revolute"', 'name="elbow" type="fixed"')
     said = "from_urdf: flexible: joints: joint 'elbow' is fixed; it has no drive"
     assert message(tmp_path, fixed, flexible={"joints": {"elbow": {}}}) == said
-    said = "from_urdf: locked: joint 'elbow' is fixed; only one that turns or slides can be"
+    said = "from_urdf: locked: joint 'elbow' is fixed; only joints with one coordinate can be locked"
     assert message(tmp_path, fixed, locked={"elbow": 1.0}) == said
     near = ARM.replace('<origin xyz="0.5 0 0"/>', "")
-    said = (
-        "from_urdf: flexible: links.upper: its end lies where it begins; give `to`, another link on it or a point [m]"
-    )
+    said = "from_urdf: flexible: links.upper: the beam has no length; give its end, `to`: a link on the beam or a point [m]"
     assert message(tmp_path, near, flexible={"links": {"upper": BEAM}}) == said
     light = ARM.replace('<mass value="1"/>', '<mass value="0"/>', 1)
-    said = "from_urdf: flexible: links.upper: the URDF has no mass for it; give one of mass, mass_per_length, material, sections"
+    said = "from_urdf: flexible: links.upper: the URDF file has no mass for the link; give one of mass, mass_per_length, material, sections"
     assert message(tmp_path, light, flexible={"links": {"upper": BEAM}}) == said
     more = '<joint name="two" type="prismatic"><origin xyz="0 1 0"/><parent link="upper"/><child link="third"/></joint>'
     tree = ARM.replace("</robot>", f'<link name="third">{INERTIAL}</link>{more}</robot>')
-    said = "from_urdf: flexible: links.fore: the link carries nothing"
+    said = "from_urdf: flexible: links.fore: the link carries no other link"
     assert message(tmp_path, tree, flexible={"links": {"fore": BEAM}}, tip="third").startswith(said)
     off = tree.replace('<link name="base_link"/>', '<link name="base_link"/><link name="mast"/>').replace(
         "</robot>", '<joint name="stem" type="fixed"><parent link="base_link"/><child link="mast"/></joint></robot>'
     )
-    said = "from_urdf: flexible: links.upper: the link carries 2 links, none of them on the way to the tip; give `to`"
+    said = (
+        "from_urdf: flexible: links.upper: the link carries 2 links, none of them on the path to the tip; give the end"
+    )
     assert message(tmp_path, off, flexible={"links": {"upper": BEAM}}, tip="mast").startswith(said)
 
 
@@ -314,10 +314,10 @@ def test_what_cannot_be_read_is_refused(tmp_path):
 def test_files_that_are_too_large_are_not_read(tmp_path, monkeypatch):
     said = f"line 1: <a> is nested deeper than {MOST_DEPTH} elements"
     assert message(tmp_path, "<robot>" + "<a>" * 100_000) == said
-    said = f"line 1: more than {MOST_ELEMENTS} elements; no robot needs that"
+    said = f"line 1: more than {MOST_ELEMENTS} elements, the limit for robot files"
     assert message(tmp_path, "<robot>" + "<a/>" * MOST_ELEMENTS + "</robot>") == said
     monkeypatch.setattr(xml, "MOST_BYTES", 500)
-    assert message(tmp_path, ARM) == "is larger than 0 MiB; no robot needs that"
+    assert message(tmp_path, ARM) == "is larger than 0 MiB, the limit for robot files"
     assert MOST_BYTES >= 2**24
 
 

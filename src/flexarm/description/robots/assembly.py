@@ -125,11 +125,13 @@ class _Assembly:
             if name not in joints:
                 raise Setting(unknown_name("locked: there is no joint", name, joints))
             if not joints[name].moves:
-                raise Setting(f"locked: joint {name!r} is {joints[name].kind}; only one that turns or slides can be")
+                raise Setting(
+                    f"locked: joint {name!r} is {joints[name].kind}; only joints with one coordinate can be locked"
+                )
         following = {}
         for name, joint in joints.items():
             if joint.mimic and not joint.moves:
-                self.strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; its <mimic> says nothing")
+                self.strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; its <mimic> has no effect")
             elif joint.mimic and name not in locked:
                 following[name] = joint.mimic
         found = True
@@ -138,11 +140,14 @@ class _Assembly:
             for name, mimic in list(following.items()):
                 if mimic.joint in locked:
                     locked[name] = mimic.multiplier * locked[mimic.joint] + mimic.offset
-                    self.notes.append(f"joint {name!r} stands at {locked[name]:g}, as {mimic.joint!r} is locked")
+                    self.notes.append(f"joint {name!r} is fixed at {locked[name]:g}, because {mimic.joint!r} is locked")
                     del following[name]
                     found = True
         for name, mimic in following.items():
-            said = f"{joints[name].at}: joint {name!r} mimics {mimic.joint!r}; it moves by itself"
+            said = (
+                f"{joints[name].at}: joint {name!r} mimics {mimic.joint!r}, which the arm ignores: the joint moves "
+                "independently"
+            )
             self.strange.append(said)
         return locked
 
@@ -158,7 +163,7 @@ class _Assembly:
             return root, wanted == "free"
         joint = on_root[0]
         if any(joint.place.xyz) or any(joint.place.rpy):
-            said = "its <origin> is where a run may begin, and no part of the arm"
+            said = "its <origin> is an initial position, which is not part of the arm"
             self.strange.append(f"{joint.at}: joint {joint.name!r} is floating; {said}")
         return joint.child, True
 
@@ -172,12 +177,12 @@ class _Assembly:
         if not floating or any(joints[joint.name] for joint in on_root if joint.kind != "floating"):
             return self.robot.root, self.settings.base == "free"
         base = max(floating, key=lambda joint: joints[joint.name])
-        self.notes.append(f"link {base.child!r} is the free base; where it is in the file a run may begin")
+        self.notes.append(f"link {base.child!r} is the free base; its place in the file is only an initial position")
         for joint in on_root:
             if joint.kind == "floating" and joint is not base:
-                self.strange.append(f"{joint.at}: link {joint.child!r} floats beside the base; it is left out")
+                self.strange.append(f"{joint.at}: link {joint.child!r} floats separately from the base; it is left out")
             elif joint is not base:
-                self.notes.append(f"link {joint.child!r} stands in the world; it is no part of the arm")
+                self.notes.append(f"link {joint.child!r} is fixed in the world; it is not part of the arm")
         return base.child, True
 
     def _moving_from(self, joint: Joint) -> int:
@@ -202,10 +207,12 @@ class _Assembly:
                 continue
             loose = joint.kind == "floating" and self.settings.base == "fixed"
             if joint.kind != "fixed" and not joint.moves and not loose:
-                self.strange.append(f"{joint.at}: joint {joint.name!r} is {joint.kind}; it is held")
+                self.strange.append(
+                    f"{joint.at}: joint {joint.name!r} is {joint.kind}, which is not supported; it is fixed"
+                )
             elif joint.name not in held and joint.child not in heavy:
                 held.add(joint.name)
-                self.strange.append(f"{joint.at}: joint {joint.name!r} moves nothing that has mass; it is held")
+                self.strange.append(f"{joint.at}: joint {joint.name!r} moves no mass; it is fixed")
         return held
 
     def _outward(self) -> list[str]:
@@ -231,16 +238,21 @@ class _Assembly:
         if isinstance(given, Fault):
             if link not in self.standing:
                 raise given
-            self.strange.append(f"{given.message}; nothing moves the link")
+            self.strange.append(f"{given.message}; this does not matter, because the link does not move")
             return NOTHING
         lump, told = lump_of(given), f"{given.at}: link {link!r}: <inertia> has"
         if (smallest := least(lump)) < 0.0:
-            said = f"{told} the principal value {smallest:.3g} kg m^2, which no body has; it is taken as it is"
+            said = (
+                f"{told} the principal value {smallest:.3g} kg m^2, which is impossible for a rigid body; it is used "
+                "unchanged"
+            )
             self.strange.append(said)
         elif excess(lump):
             values = ", ".join(f"{x:.3g}" for x in np.linalg.eigvalsh(lump.I))
-            said = f"{told} the principal values {values} kg m^2; no body has one above the sum of the others"
-            self.strange.append(f"{said}; it is taken as it is")
+            said = (
+                f"{told} the principal values {values} kg m^2; for a rigid body none exceeds the sum of the other two"
+            )
+            self.strange.append(f"{said}; they are used unchanged")
         R, p, _ = Posed.of(given.place)
         return seen(lump, R, p)
 
@@ -261,10 +273,10 @@ class _Assembly:
         alone = resistance.alone()
         for joint in alone:
             nothing = "mass" if joint.kind == "prismatic" else "inertia about its axis"
-            self.strange.append(f"{joint.at}: joint {joint.name!r} moves nothing that has {nothing}; it is held")
+            self.strange.append(f"{joint.at}: joint {joint.name!r} moves no {nothing}; it is fixed")
         if names := resistance.together():
-            said = f"nothing resists the joints {', '.join(map(repr, names))} where they move together"
-            self.strange.append(f"{said}; the arm has no motion before a link or a rotor of theirs has inertia")
+            said = f"no inertia resists the combined motion of the joints {', '.join(map(repr, names))}"
+            self.strange.append(f"{said}; the arm cannot be simulated before one of their links or rotors has inertia")
         return {joint.name for joint in alone}
 
     def _tip(self) -> str:
@@ -274,10 +286,10 @@ class _Assembly:
             if given not in self.robot.links:
                 raise Setting(unknown_name("tip: there is no link", given, self.robot.links))
             if given not in links or given == self.ground:
-                raise Setting(f"tip: link {given!r} is the base; it must be one that a joint carries")
+                raise Setting(f"tip: link {given!r} is the base; the tip must be a link on a joint")
             return given
         if len(links) == 1:
-            raise Fault("", "has no joints; an arm has at least one link on its base", sentence=True)
+            raise Fault("", "has no joints; an arm needs at least one link on its base", sentence=True)
         far = {self.ground: (0, 0)}
         for link in links[1:]:
             joint = self.robot.above(link)
@@ -287,7 +299,7 @@ class _Assembly:
         ends = [link for link in links[1:] if not self.robot.below(link)]
         tip = max(ends, key=lambda link: far[link])
         if len(ends) > 1:
-            self.notes.append(f"the tip is link {tip!r}, behind the most joints of {len(ends)} ends")
+            self.notes.append(f"the tip is link {tip!r}: of {len(ends)} ends it has the most joints to the base")
         return tip
 
     def _check_tables(self) -> None:
@@ -297,14 +309,14 @@ class _Assembly:
             if name not in links:
                 raise Setting(unknown_name("links: there is no link", name, links))
             if name == self.ground or name not in self._outward_set:
-                raise Setting(f"links: link {name!r} is the base; one that bends must stand behind a joint")
+                raise Setting(f"links: link {name!r} is the base; a flexible link must be on a joint")
         for name in self.settings.joints:
             if name not in joints:
                 raise Setting(unknown_name("joints: there is no joint", name, joints))
             if joints[name].child not in self._outward_set or joints[name].child == self.ground:
-                raise Setting(f"joints: joint {name!r} is not on the base; it has no drive")
+                raise Setting(f"joints: joint {name!r} is not part of the arm, so it has no drive")
             if name in self.held:
-                kind = "held" if joints[name].moves else joints[name].kind
+                kind = "fixed, as it moves no inertia" if joints[name].moves else joints[name].kind
                 why = "locked" if name in self.locked else kind
                 raise Setting(f"joints: joint {name!r} is {why}; it has no drive")
 
@@ -356,7 +368,7 @@ class _Assembly:
             taken.add(name)
             self.names[link] = name
             if name != link:
-                self.notes.append(f"link {link!r} is called {name!r}")
+                self.notes.append(f"link {link!r} is renamed {name!r}")
 
     # flexible links
 
@@ -376,7 +388,7 @@ class _Assembly:
         end = self._end(mount, table.get("to"), ahead, where)
         length = float(np.linalg.norm(end))
         if length < SMALL:
-            raise Setting(f"{where}: its end lies where it begins; give `to`, another link on it or a point [m]")
+            raise Setting(f"{where}: the beam has no length; give its end, `to`: a link on the beam or a point [m]")
         x = end / length
         axes = [np.array(mount.joint.axis), np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])]
         if "z" in table:
@@ -384,7 +396,7 @@ class _Assembly:
         z = next((a - (a @ x) * x for a in axes if np.linalg.norm(a - (a @ x) * x) > 1e-6 * np.linalg.norm(a)), None)
         if z is None:
             raise Setting(
-                f"{where}.z: is {shown(table['z'])}; it must point across the beam, which lies along {_text(x)}"
+                f"{where}.z: is {shown(table['z'])}; it must not be parallel to the beam, which lies along {_text(x)}"
             )
         z /= np.linalg.norm(z)
         mount.frame, mount.length = Posed(np.column_stack([x, np.cross(z, x), z]), np.zeros(3)), length
@@ -411,8 +423,10 @@ class _Assembly:
             return place.p
         some = [joint for joint in on if joint.name not in self.held] or on
         if len(some) != 1:
-            what = "carries nothing" if not some else f"carries {len(some)} links, none of them on the way to the tip"
-            raise Setting(f"{where}: the link {what}; give `to`, where the beam ends, a link on it or a point [m]")
+            what = (
+                (f"carries {len(some)} links, none of them on the path to the tip") if some else "carries no other link"
+            )
+            raise Setting(f"{where}: the link {what}; give the end of the beam, `to`: a link on it or a point [m]")
         return np.array(some[0].place.xyz)
 
     def _vector(self, value: object, where: str) -> np.ndarray:
@@ -462,12 +476,12 @@ class _Assembly:
         table = {key: x for key, x in given.items() if key not in ("to", "z")}
         for key in ("length", "type"):
             if key in table:
-                why = "the beam goes to the next joint, or to `to`" if key == "length" else "what bends is a beam"
-                raise Setting(f"links.{mount.link}.{key}: is given; {why}: leave it out")
+                why = "the beam ends at the next joint or at `to`" if key == "length" else "a flexible link is a beam"
+                raise Setting(f"links.{mount.link}.{key}: is given, but {why}; leave it out")
         files = all(table.get(key) is None for key in SAYS_MASS)
         if files:
             if whole.m == 0.0:
-                said = f"the {self.robot.format} has no mass for it; give one of {', '.join(SAYS_MASS)}"
+                said = f"the {self.robot.format} file has no mass for the link; give one of {', '.join(SAYS_MASS)}"
                 raise Setting(f"links.{mount.link}: {said}")
             table["mass"] = whole.m
         R = mount.frame.R.T
@@ -475,9 +489,11 @@ class _Assembly:
         own = all(table.get(key) is None for key in ("polar_inertia", "material", "sections"))
         if own and there.I[0, 0] > ROUNDED * np.trace(there.I):
             table["polar_inertia"] = float(there.I[0, 0]) / mount.length
-        said = f"{there.m:.4g} kg, its centre of mass at {_text(there.c)} m and {_text(np.diag(there.I))} kg m^2"
+        said = f"centre of mass {_text(there.c)} m and central moments of inertia {_text(np.diag(there.I))} kg m^2"
         self.notes.append(
-            f"link {mount.link!r} is a beam of {mount.length:.4g} m, in place of {said} about it in the beam's axes"
+            f"link {mount.link!r} is a beam of {mount.length:.4g} m, which replaces a rigid body of {there.m:.4g} kg "
+            "with "
+            f"{said}, in the axes of the beam"
         )
         try:
             beam = Beam(length=mount.length, **table)
@@ -494,14 +510,14 @@ class _Assembly:
         other = [
             said
             for differs, said in (
-                (abs(mine.m - there.m) > SAME * there.m, f"mass {mine.m:.4g} for {there.m:.4g} kg"),
+                (abs(mine.m - there.m) > SAME * there.m, f"mass {mine.m:.4g} instead of {there.m:.4g} kg"),
                 (
                     np.abs(mine.c - there.c).max() > size,
-                    f"centre of mass {_text(mine.c)} for {_text(there.c)} m",
+                    f"centre of mass {_text(mine.c)} instead of {_text(there.c)} m",
                 ),
                 (
                     np.abs(mine.I - there.I).max() > most,
-                    f"moments of inertia {_text(np.diag(mine.I))} for {_text(np.diag(there.I))} kg m^2",
+                    f"moments of inertia {_text(np.diag(mine.I))} instead of {_text(np.diag(there.I))} kg m^2",
                 ),
             )
             if differs
@@ -509,8 +525,8 @@ class _Assembly:
         if other:
             given = self.robot.links[link]
             at = f"{given.at}: " if isinstance(given, Inertial) else ""
-            said = f"link {link!r} is a beam that has other values than the file, in its axes"
-            self.strange.append(f"{at}{said}: {'; '.join(other)}; sections and lumps say where its mass is")
+            said = f"link {link!r} is a beam that differs from the file, in the axes of the beam"
+            self.strange.append(f"{at}{said}: {'; '.join(other)}; sections and lumps can distribute its mass")
 
     def _joint(self, mount: Mount) -> Revolute | Prismatic | dict[str, Any]:
         joint = mount.joint
@@ -519,7 +535,9 @@ class _Assembly:
         given = dict(self.settings.joints.get(joint.name, {}))
         for key in ("type", "axis"):
             if key in given:
-                raise Setting(f"joints.{joint.name}.{key}: is given; the {self.robot.format} has it: leave it out")
+                raise Setting(
+                    f"joints.{joint.name}.{key}: is given, but the {self.robot.format} file defines it; leave it out"
+                )
         axis = mount.frame.R.T @ np.array(joint.axis)
         own: dict[str, Any] = {
             "type": "prismatic" if joint.kind == "prismatic" else "revolute",
@@ -557,7 +575,7 @@ class _Assembly:
                 if limits.effort > 0.0:
                     drive["motor"] = {"torque_limit": limits.effort, **motor}
                 else:
-                    said = "<limit> effort is 0; its motor is without limit"
+                    said = "<limit> effort is 0; its motor gets no torque limit"
                     self.strange.append(f"{joint.at}: joint {joint.name!r}: {said}")
         return drive or None
 
@@ -566,7 +584,7 @@ class _Assembly:
             return None
         whole = together(self.base_parts)
         if whole.m == 0.0:
-            said = f"link {self.ground!r} is the free base, and has no mass; it must have some"
+            said = f"link {self.ground!r} is the free base but has no mass; give it a mass"
             raise Fault("", said, sentence=True)
         inertia = _rows(whole)
         return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=inertia, thrusters=tuple(thrusters))
@@ -577,7 +595,7 @@ class _Assembly:
         for thrust in self.robot.thrusts:
             place = self.on_base.get(thrust.link)
             if not self.free or place is None:
-                said = "<actuator> on a site of a link that is no free base; it does not act"
+                said = "<actuator> on a site of a link other than the free base; it is ignored"
                 self.told.setdefault(said, []).append(thrust.at)
                 continue
             name = _label(thrust.name.removeprefix(f"{BASE}.") or "thruster")

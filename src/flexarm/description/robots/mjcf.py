@@ -41,7 +41,7 @@ def robot(path: Path, root: Element, points: Collection[str] = ()) -> Robot:
 def _compiled(path: Path) -> dict[str, Any]:
     """Return the model that MuJoCo compiles from a file, in a process with limits."""
     if find_spec("mujoco") is None:
-        raise Fault("", 'MJCF files are read with MuJoCo: pip install "flexarm[mjcf]"', sentence=True)
+        raise Fault("", 'reading MJCF files needs MuJoCo: pip install "flexarm[mjcf]"', sentence=True)
     with tempfile.TemporaryDirectory(prefix="flexarm-mjcf-") as folder:  # the folder for MuJoCo's log
         said = _answer(os.path.abspath(path), folder)
 
@@ -56,7 +56,7 @@ def _compiled(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(said, parse_constant=refuse, parse_float=number)
     if len(found["bodies"]) > MOST_BODIES:
         count = len(found["bodies"])
-        raise Fault("", f"has {count} bodies; no robot needs more than {MOST_BODIES}", sentence=True)
+        raise Fault("", f"has {count} bodies; at most {MOST_BODIES} are supported", sentence=True)
     return found
 
 
@@ -65,13 +65,13 @@ def _answer(path: str, folder: str) -> str:
     try:
         said = child_process.answer(mjcf_process.__file__, path, folder=folder, patience=PATIENCE)
     except child_process.RefusedError as error:
-        raise Fault("", f"MuJoCo refuses it: {_one_line(str(error))}", sentence=True) from None
+        raise Fault("", f"MuJoCo rejects the file: {_one_line(str(error))}", sentence=True) from None
     except child_process.EndedError as error:
         if error.status is None:
-            raise Fault("", "MuJoCo takes too long with it", sentence=True) from None
+            raise Fault("", "MuJoCo does not finish reading the file", sentence=True) from None
         stuck = error.status == child_process.TOO_LONG
-        how = "does not come to an end with it" if stuck else f"ends with status {error.status} at it"
-        raise Fault("", f"MuJoCo {how}", sentence=True) from None
+        how = "does not finish" if stuck else f"ends with status {error.status} while"
+        raise Fault("", f"MuJoCo {how} reading the file", sentence=True) from None
     return said.decode(errors="replace")
 
 
@@ -79,7 +79,7 @@ def _one_line(said: str) -> str:
     """Return MuJoCo's error message on one line, without the word error and without positions in its own files."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     text = "; ".join(line.removeprefix("XML Error: ").removeprefix("Error: ") for line in lines)
-    return f"{text[:LONGEST]}{'...' * (len(text) > LONGEST)}" if text else "it does not say why"
+    return f"{text[:LONGEST]}{'...' * (len(text) > LONGEST)}" if text else "no reason is given"
 
 
 class _Reading:
@@ -110,7 +110,9 @@ class _Reading:
             self._body(i)
         if apart := [self.names[i] for i, x in self.shifted.items() if x is not HERE]:
             some = ", ".join(map(repr, apart[:5])) + (", ..." if len(apart) > 5 else "")
-            self.notes.append(f"joints stand beside the origins of {some}; frames of these links are their joints'")
+            self.notes.append(
+                f"joints are not at the origins of {some}; the frames of these links are at the joints instead"
+            )
         for site in self.said["sites"]:
             if site["name"] in points and site["name"] not in self.links:
                 self._point(site)
@@ -119,11 +121,13 @@ class _Reading:
         self._tendons()
         self._medium()
         if "refused" in self.said:
-            self.strange.append(f"MuJoCo refuses a part that is not in the arm: {_one_line(self.said['refused'])}")
+            self.strange.append(
+                f"MuJoCo rejects a part of the file that the arm does not use: {_one_line(self.said['refused'])}"
+            )
         unread, aside = self.files.unread()
         gravity = (0.0, 0.0, 0.0) if "gravity" in self.off else _vector(self.said["option"]["gravity"])
         if others := [x for x in ("spring", "damper", "frictionloss") if x in self.off]:
-            self.notes.append(f"<flag> has {', '.join(others)} disabled; the arm has none")
+            self.notes.append(f"<flag> disables {', '.join(others)}; the arm has none of these")
         return Robot(
             "MJCF", self.said["name"].strip() or "robot", self.links, self.joints, "world",
             strange=[*self.strange, *lines_of(self.told), *unread], aside=aside, notes=self.notes, world=True,
@@ -143,9 +147,9 @@ class _Reading:
         """Add the link of a body, and a link for each of its joints but the last."""
         body, name = self.said["bodies"][i], self.names[i]
         if body["gravcomp"] and "gravity" not in self.off:
-            self._tell(f"gravcomp {body['gravcomp']:g} of <body>: gravity acts on it in full", "body", body)
+            self._tell(f"gravcomp {body['gravcomp']:g} of <body> is ignored: gravity acts in full", "body", body)
         if body["mocap"]:
-            self._tell("mocap of <body>: it stands still", "body", body)
+            self._tell("mocap of <body>: the body does not move", "body", body)
         at, parent = self._at("body", body), self.names[body["parent"]]
         place = self.shifted[body["parent"]].then(_posed(body["pos"], body["quat"]))
         moved = self.moved.get(i, [])
@@ -199,7 +203,7 @@ class _Reading:
             if said["stiffness"] > 0.0:
                 joint.spring = Beside(said["stiffness"], said["rest"])
             else:
-                self._tell("stiffness below zero of <joint>", "joint", said)
+                self._tell("negative stiffness of <joint>", "joint", said)
         self.joints[name] = joint
         return _moved(-anchor) if anchor.any() else HERE
 
@@ -254,12 +258,14 @@ class _Reading:
             joint.limits = Limits(joint.limits.lower, joint.limits.upper, effort=effort)
         if self.scaled:
             factors = ", ".join(self.scaled)
-            self.notes.append(f"inputs are torques and forces at the joints, MuJoCo's ctrl times {factors}")
+            self.notes.append(f"inputs are torques and forces at the joints: MuJoCo's ctrl times {factors}")
         if self.said["actuators"] or self.said["elsewhere"]:
             without = [name for name, joint in self.joints.items() if joint.moves and name not in acted]
             if without:
                 some = ", ".join(map(repr, without[:8])) + (", ..." if len(without) > 8 else "")
-                self.notes.append(f"no actuator acts on {some}; they have an input as all joints have, which may be 0")
+                self.notes.append(
+                    f"no actuator acts on {some}; the arm has an input for every joint, and theirs can stay 0"
+                )
 
     def _thrust(self, said: dict[str, Any]) -> None:
         """Add a thruster for an actuator on a site, which pushes along a fixed line of its body or turns the body about
@@ -268,14 +274,18 @@ class _Reading:
         if strange := _no_motor(said):
             self._tell(strange, "actuator", said)
         elif said["seen_from"] >= 0 or bool(force.any()) == bool(torque.any()):
-            self._tell("<actuator> on a site, which is no thruster: a force or a torque fixed to it", "actuator", said)
+            self._tell(
+                "<actuator> on a site that is not a thruster (one force or one torque fixed to the site)",
+                "actuator",
+                said,
+            )
         else:
             site = self.said["sites"][said["at"]]
             place = self.shifted[site["body"]].then(_posed(site["pos"], site["quat"]))
             gear = force if force.any() else torque
             factor = float(np.linalg.norm(gear)) * said["gains"][0]
             if not factor:
-                self._tell("gain of zero of <actuator>", "actuator", said)
+                self._tell("zero gain of <actuator>", "actuator", said)
                 return
             if factor != 1.0:
                 self.scaled.append(f"{abs(factor):g} for {said['name']!r}")
@@ -290,12 +300,12 @@ class _Reading:
         for each in self.said["equalities"]:
             kind, (first, second) = each["kind"], each["names"]
             if not each["active"] or self.off & {"equality", "constraint"}:
-                self.notes.append(f"{self._at(kind, each)}: <{kind}> in <equality> is off; it is left out")
+                self.notes.append(f"{self._at(kind, each)}: <{kind}> in <equality> is inactive; it is left out")
                 continue
             joint = self.joints.get(first) if kind == "joint" else None
             offset, slope, *curved = each["data"]
             if joint is None or not second or any(curved) or joint.mimic is not None:
-                self._tell(f"<{kind}> in <equality>; it holds nothing", kind, each)
+                self._tell(f"<{kind}> in <equality>; it is ignored", kind, each)
                 continue
             refs = {name: said["ref"] for name, said in zip(self.of_joints, self.said["joints"], strict=True)}
             offset += refs[first] - slope * refs.get(second, 0.0)
@@ -304,28 +314,30 @@ class _Reading:
     def _tendons(self) -> None:
         for each in self.said["tendons"]:
             if each["acts"]:
-                self._tell(f"tendon with {', '.join(each['acts'])}; it does not act", "tendon", each)
+                self._tell(f"tendon with {', '.join(each['acts'])}; it is ignored", "tendon", each)
         if self.said["flexes"]:
-            self.strange.append(f"{self.said['flexes']} <flex>: what is deformable moves as points that nothing holds")
+            self.strange.append(
+                f"{self.said['flexes']} <flex>: deformable bodies become separate points without elasticity"
+            )
         if self.said["plugins"]:
-            self.strange.append("<plugin>: what plugins do is left out")
+            self.strange.append("<plugin>: plugins are ignored")
 
     def _medium(self) -> None:
         option = self.said["option"]
         if some := [key for key in ("density", "viscosity") if option[key]]:
             wind = " and wind" if any(option["wind"]) else ""
-            self.strange.append(f"{' and '.join(some)}{wind} of <option>: the medium does not resist")
+            self.strange.append(f"{' and '.join(some)}{wind} of <option>: fluid resistance is ignored")
 
 
 def _no_motor(actuator: dict[str, Any]) -> str:
     """Return the reason why an actuator's input is not a torque or force, or "" if it is one."""
     if actuator["dynamics"] != "none":
-        return f"dynamics ({actuator['dynamics']}) of <actuator>; inputs act at once"
+        return f"dynamics ({actuator['dynamics']}) of <actuator>; inputs act without delay"
     if actuator["bias"] == "affine" and any(actuator["biases"][:3]):
-        return "<actuator> that is a servo; inputs are torques and forces"
+        return "<actuator> that is a servo; its input becomes a torque or force"
     if actuator["gain"] != "fixed" or actuator["bias"] not in ("none", "affine"):
         kind = actuator["gain"] if actuator["gain"] != "fixed" else actuator["bias"]
-        return f"<actuator> of the kind {kind}; inputs are torques and forces"
+        return f"<actuator> of type {kind}; its input becomes a torque or force"
     return ""
 
 

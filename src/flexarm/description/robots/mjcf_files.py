@@ -127,7 +127,9 @@ def written(path: Path, root: Element) -> Written:
     """Return the files of a model, from the root element of the first. Raises `Fault`."""
     if root.name != "mujoco":
         raise Fault(
-            "", f"line {root.line}: the first element is <{root.name}>; that of an MJCF file is <mujoco>", sentence=True
+            "",
+            f"line {root.line}: the first element is <{root.name}>; an MJCF file begins with <mujoco>",
+            sentence=True,
         )
     files, waiting, seen = [(path.name, root)], [(path, root)], {path.resolve()}
     while waiting:
@@ -140,13 +142,13 @@ def written(path: Path, root: Element) -> Written:
                 continue
             found = next((x for x in (path.parent / given, holder.parent / given) if x.is_file()), None)
             if found is None:
-                said = f"line {element.line}: <{element.name}> names {shown(given)}, and there is no such file"
+                said = f"line {element.line}: <{element.name}> refers to {shown(given)}, but there is no such file"
                 raise Fault("", said if holder == path else f"{printable(holder.name)}, {said}", sentence=True)
             if (whole := found.resolve()) in seen:
                 continue  # a second mention, which MuJoCo rejects itself where it is not allowed
             seen.add(whole)
             if len(seen) > MOST_FILES:
-                raise Fault("", f"names more than {MOST_FILES} files; no robot needs that", sentence=True)
+                raise Fault("", f"refers to more than {MOST_FILES} files, the limit", sentence=True)
             if element.name == "model" and found.suffix.lower() not in (".xml", ".mjcf"):
                 continue
             try:
@@ -168,7 +170,9 @@ def _check_copies(element: Element) -> None:
         except ValueError:
             return  # MuJoCo reports it
     if product > MOST_COPIES:
-        said = f"line {element.line}: <{element.name}> count is {shown(given)}; no robot needs more than {MOST_COPIES}"
+        said = (
+            f"line {element.line}: <{element.name}> count is {shown(given)}; at most {MOST_COPIES} copies are supported"
+        )
         raise Fault("", said, sentence=True)
 
 

@@ -49,7 +49,7 @@ def said(path: str) -> dict[str, Any]:
     import mujoco as mj
 
     if mj.mj_version() < OLDEST:
-        raise ValueError(f"MuJoCo {mj.__version__} is installed; what is read here takes 4.0 or newer")
+        raise ValueError(f"MuJoCo {mj.__version__} is installed; reading MJCF files needs MuJoCo 4.0 or newer")
     spec = read(mj, path)
     found: dict[str, Any] = {"name": spec.modelname, "strange": []}
     found["equalities"] = [
@@ -284,7 +284,7 @@ def main(path: str) -> int:
     try:
         content, status = json.dumps(said(path)), 0
     except MemoryError:
-        content, status = "it takes too much memory", REFUSED
+        content, status = "reading it takes too much memory", REFUSED
     except Exception as error:  # MuJoCo reports errors by several kinds of exception
         content, status = str(error), REFUSED
     sys.stdout.buffer.write(content.encode(errors="replace"))

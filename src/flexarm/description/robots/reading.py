@@ -228,11 +228,11 @@ def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
     root = read_xml(path)
     if root.name not in READERS:
         formats = (wanted and [wanted]) or list(READERS)
-        which = " and ".join(f"that of {FILES[each]} file is <{each}>" for each in formats)
+        which = " and ".join(f"{FILES[each]} file begins with <{each}>" for each in formats)
         other = f"; this is {OTHERS[root.name]}; {ONLY}" if root.name in OTHERS else ""
         raise Fault("", f"line {root.line}: the first element is <{root.name}>; {which}{other}", sentence=True)
     if wanted not in (None, root.name):
-        said = f"that of {FILES[str(wanted)]} file is <{wanted}>; `{READERS[root.name]}` reads this one"
+        said = f"{FILES[str(wanted)]} file begins with <{wanted}>; use `{READERS[root.name]}` for this file"
         raise Fault("", f"line {root.line}: the first element is <{root.name}>; {said}", sentence=True)
     if root.name == "robot":
         return urdf.robot(root)
@@ -242,12 +242,12 @@ def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
 
 FILES = {"robot": "a URDF", "mujoco": "an MJCF"}
 READERS = {"robot": "from_urdf", "mujoco": "from_mjcf"}
-ONLY = "robots are read from URDF and MJCF files"
+ONLY = "only URDF and MJCF files can be read"
 OTHERS = {
-    "sdf": "an SDF file, Gazebo's",
-    "gazebo": "an old SDF file, Gazebo's",
-    "mujocoinclude": "a part of an MJCF file, which includes it",
-    "COLLADA": "a COLLADA file, which has shapes",
+    "sdf": "an SDF file (Gazebo)",
+    "gazebo": "an old SDF file (Gazebo)",
+    "mujocoinclude": "a part that another MJCF file includes",
+    "COLLADA": "a COLLADA file, which contains only shapes",
     "Robot": "an OpenRAVE file",
     "KinBody": "an OpenRAVE file",
     "OpenSimDocument": "an OpenSim file",
@@ -321,7 +321,7 @@ def _settings(caller: str, flexible: object) -> tuple[str, dict[str, Any]]:
     if isinstance(flexible, Mapping):
         for key in flexible:
             if not isinstance(key, str):
-                raise DescriptionError(f"{caller}: flexible has the key {shown(key)}; its keys are texts")
+                raise DescriptionError(f"{caller}: flexible has the key {shown(key)}; keys must be texts")
         return f"{caller}: flexible", dict(flexible)
     given = _path(f"{caller}: flexible", flexible) if isinstance(flexible, str | PathLike) else None
     if given is None:

@@ -12,13 +12,13 @@ from flexarm.checks import Described, Fault, Vector, checked_number, optional_ve
 def _tables(what: str, example: str) -> BeforeValidator:
     def check(value: object) -> Any:
         if not isinstance(value, Mapping):
-            raise Fault("", f"is {shown(value)}; it must be a table of {what} by their names, {example}")
+            raise Fault("", f"is {shown(value)}; it must be a table of {what} by name, such as {example}")
         for name, given in value.items():
             if not isinstance(name, str) or not isinstance(given, Mapping):
-                raise Fault("", f"has {shown(given)} for {shown(name)}; it must be a table, {example}")
+                raise Fault("", f"has {shown(given)} for {shown(name)}; it must be a table, such as {example}")
             for key in given:
                 if not isinstance(key, str):
-                    raise Fault(name, f"has the key {shown(key)}; its keys are texts")
+                    raise Fault(name, f"has the key {shown(key)}; keys must be texts")
         return {name: dict(given) for name, given in value.items()}
 
     return BeforeValidator(check)
@@ -26,7 +26,7 @@ def _tables(what: str, example: str) -> BeforeValidator:
 
 def _values(value: object) -> Any:
     if not isinstance(value, Mapping):
-        raise Fault("", f"is {shown(value)}; it must be a table of places by the names of joints")
+        raise Fault("", f"is {shown(value)}; it must be a table of coordinates by the names of joints")
     for name in value:
         if not isinstance(name, str):
             raise Fault("", f"has the key {shown(name)}; it must be the name of a joint")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from flexarm.checks import Fault, Vector, choices, shown, unknown_name
+from flexarm.checks import Fault, Vector, choices, counted, shown, unknown_name
 from flexarm.description.robots.robot import LARGEST, Inertial, Joint, Limits, Mimic, Place, Robot
 from flexarm.description.robots.xml import Element, lines_of
 
@@ -78,7 +78,7 @@ UNLIMITED = {"lower": re.compile(r"-inf(inity)?", re.ASCII | re.IGNORECASE)} | d
 def robot(root: Element) -> Robot:
     """Return the robot in a file. Raises `Fault` with one sentence that names the element and its line."""
     if root.name != "robot":
-        raise Fault("", f"line {root.line}: the first element is <{root.name}>; that of a URDF file is <robot>", True)
+        raise Fault("", f"line {root.line}: the first element is <{root.name}>; a URDF file begins with <robot>", True)
     return _Reading(root).robot()
 
 
@@ -94,7 +94,7 @@ class _Reading:
     def robot(self) -> Robot:
         root = self.root
         if root.before:
-            self.strange.append(f"line 1: the text {shown(root.before)} stands before the XML")
+            self.strange.append(f"line 1: the text {shown(root.before)} before the XML is ignored")
         _refuse_xacro(root)
         for element in root.named("link"):
             name = _name(element, self.links)
@@ -128,7 +128,7 @@ class _Reading:
         found = next((end for name, end in parents if name == WORLD), None)
         if found is not None and WORLD not in self.links:
             self.links = {WORLD: None, **self.links}
-            self.strange.append(f"line {found.line}: no <link> has the name {WORLD!r}; it is taken for the ground")
+            self.strange.append(f"line {found.line}: no <link> has the name {WORLD!r}; it is used as the ground")
 
     def _inertial(self, link: Element, where: str) -> Inertial | Fault | None:
         """Return the inertia of a link, or its fault, which matters only if the link moves."""
@@ -140,7 +140,7 @@ class _Reading:
         except Fault as fault:
             return fault
         if element.one("inertia") is None:
-            said = f"<inertial> has no <inertia>; its mass, {found.mass:g} kg, is taken for a point"
+            said = f"<inertial> has no <inertia>; its mass, {found.mass:g} kg, is treated as a point mass"
             self.strange.append(f"line {element.line}: {where}: {said}")
         return found
 
@@ -169,11 +169,11 @@ class _Reading:
             joint.axis = axis()
             joint.damping, joint.friction = dynamics()
         else:
-            moot = f"it says nothing, as the joint is {kind}"
+            moot = f"it has no effect, because the joint is {kind}"
             self._try(axis, moot)
             self._try(dynamics, moot)
         joint.limits = self._limits(where, kind, element.one("limit"))
-        joint.mimic = self._try(lambda: _mimic(where, element.one("mimic")), "the joint moves by itself")
+        joint.mimic = self._try(lambda: _mimic(where, element.one("mimic")), "the joint moves independently")
         return joint
 
     def _end(self, where: str, joint: Element, key: str) -> str:
@@ -205,7 +205,7 @@ class _Reading:
 def _semantic(root: Element) -> str:
     """Return a hint for a file without links, which may be in a format with the same first element."""
     if any(child.name in SRDF for child in root.children):
-        return "; this is an SRDF file, which says more of a robot that stands in a URDF file: give that one"
+        return "; this is an SRDF file, which adds to the URDF file of a robot: give the URDF file instead"
     return ""
 
 
@@ -218,7 +218,8 @@ def _refuse_xacro(root: Element) -> None:
         if wrong is not None or element.name in ("xacro:macro", "xacro:include", "xacro:property"):
             found = f"<{element.name}>" if wrong is None else shown(wrong)
             said = (
-                f"line {element.line}: {found} is of xacro; write the URDF of it first, with `xacro FILE > robot.urdf`"
+                f"line {element.line}: {found} belongs to xacro; convert the file to URDF first: `xacro FILE > "
+                "robot.urdf`"
             )
             raise Fault("", said, sentence=True)
         some = [x for x in element.children if x.name in KNOWN.get(role, {}) or x.name.startswith("xacro:")]
@@ -233,7 +234,7 @@ def _name(element: Element, taken: Any) -> str:
     if name is None or not name.strip():
         raise Fault("", f"line {element.line}: a <{element.name}> has no name", sentence=True)
     if name in taken:
-        raise Fault("", f"line {element.line}: {element.name} {shown(name)} is there twice", sentence=True)
+        raise Fault("", f"line {element.line}: {element.name} {shown(name)} is defined twice", sentence=True)
     return name
 
 
@@ -336,11 +337,15 @@ def _transmission(where: str, element: Element, joints: dict[str, Joint]) -> Non
     held, actuators = list(element.named("joint")), list(element.named("actuator"))
     if len(held) != 1 or len(actuators) != 1 or not said.endswith("SimpleTransmission"):
         what = f"of type {said.rpartition('/')[2]!r}" if said else "without a type"
-        raise Fault("", f"line {element.line}: {where} {what}, of {len(held)} joints", sentence=True)
+        raise Fault(
+            "",
+            f"line {element.line}: {where} {what} and with {counted(len(held), 'joint')} is not supported",
+            sentence=True,
+        )
     joint = joints.get(held[0].attributes.get("name", ""))
     if joint is None:
         given = held[0].attributes.get("name")
-        raise Fault("", f"line {held[0].line}: {where} of joint {shown(given)}, which is not there", sentence=True)
+        raise Fault("", f"line {held[0].line}: {where} of joint {shown(given)}, which does not exist", sentence=True)
     numbers: dict[str, float] = {}
     for part in actuators[0].children:
         if part.name == "mechanicalReduction":
@@ -366,7 +371,7 @@ def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str
             raise Fault("", f"{joint.at}: link {joint.child!r} {both}", sentence=True)
     roots = [name for name in links if name not in under]
     if len(roots) > 1:
-        said = f"has {len(roots)} roots, {', '.join(map(repr, roots[:5]))}; it must have one"
+        said = f"has {len(roots)} links without a parent, {', '.join(map(repr, roots[:5]))}; it must have only one"
         raise Fault("", said + _unread_joint(file), sentence=True)
     reached, waiting = set(roots), list(roots)
     on: dict[str, list[str]] = {}
@@ -381,7 +386,7 @@ def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str
         while (before := under[way[-1]].parent) not in way:
             way.append(before)
         ring = [*way[way.index(before) :], before]
-        raise Fault("", f"links go round in a circle: {' on '.join(map(repr, ring))}", sentence=True)
+        raise Fault("", f"links form a cycle: {' on '.join(map(repr, ring))}", sentence=True)
     return roots[0]
 
 
@@ -412,7 +417,7 @@ def _unread(root: Element) -> tuple[list[str], list[str]]:
                 which.setdefault(f"<{child.name}> in <{element.name}>", []).append(child.line)
                 continue
             if child.name in read and (role, child.name) not in SEVERAL:
-                said = f"one more <{child.name}> in <{element.name}>; only the first counts"
+                said = f"another <{child.name}> in <{element.name}>; only the first is used"
                 strange.setdefault(said, []).append(child.line)
                 continue
             read.add(child.name)

@@ -63,7 +63,7 @@ def read_xml(path: Path) -> Element:
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise Fault("", f"cannot be read: {getattr(error, 'strerror', None) or error}", sentence=True) from None
     if len(content) > MOST_BYTES:
-        raise Fault("", f"is larger than {MOST_BYTES // 1024**2} MiB; no robot needs that", sentence=True)
+        raise Fault("", f"is larger than {MOST_BYTES // 1024**2} MiB, the limit for robot files", sentence=True)
     return parsed(content)
 
 
@@ -84,7 +84,9 @@ def parsed(content: bytes) -> Element:
         count += 1
         line = parser.CurrentLineNumber
         if count > MOST_ELEMENTS:
-            raise Fault("", f"line {line}: more than {MOST_ELEMENTS} elements; no robot needs that", sentence=True)
+            raise Fault(
+                "", f"line {line}: more than {MOST_ELEMENTS} elements, the limit for robot files", sentence=True
+            )
         if len(open_) >= MOST_DEPTH:
             raise Fault("", f"line {line}: <{name}> is nested deeper than {MOST_DEPTH} elements", sentence=True)
         element = Element(name, attributes, line)
@@ -98,7 +100,7 @@ def parsed(content: bytes) -> Element:
         open_[-1].text += data
 
     def refuse(*_: Any) -> None:
-        why = "has a document type (<!DOCTYPE>), which could declare entities; take it out, no robot needs one"
+        why = "has a document type (<!DOCTYPE>), which is not allowed, because it could declare entities; remove it"
         raise Fault("", f"line {parser.CurrentLineNumber}: {why}", sentence=True)
 
     parser.buffer_text = True
