@@ -749,7 +749,7 @@ def test_frequencies_are_drawn():
 
 def test_pictures_at_the_door():
     rigid = fa.Model(fa.load("rigid-two-link"))
-    with refused("arm '.*': no mode vibrates with the drives held"):
+    with refused("arm '.*' has no vibration mode with locked drives"):
         plots.draw_modes(rigid, np.zeros(2), locked=np.True_)
     with refused("unknown coordinate 'x'; the coordinates are .*"):
         plots.draw_frequencies(rigid, "x", [0.0])

@@ -731,7 +731,7 @@ def test_a_type_belongs_to_one_class():
     """Else every file that says "revolute" would get the other class."""
     for base in (Revolute, Rigid):
         tag = base.model_fields["type"].default
-        line = f"Mine: type is {tag!r}, as that of {base.__name__}; it must have its own"
+        line = f"Mine: type is {tag!r}, which {base.__name__} already uses; give the class a different type"
         assert message(type(base), "Mine", (base,), {}) == line
         stated = {"__annotations__": {"type": Literal[tag]}, "type": tag}
         assert message(type(base), "Mine", (base.__base__,), stated) == line

@@ -523,7 +523,7 @@ def test_copies_evaluate_too(model):
 def test_an_evaluation_belongs_to_its_process(model):
     made = model.evaluation("outputs", model.kernel("tip"), ("q",), (4, 4))
     assert copy.deepcopy(made) is made
-    with pytest.raises(TypeError, match="an evaluation belongs to its process; pickle the model"):
+    with pytest.raises(TypeError, match="an evaluation cannot be pickled; pickle the model instead"):
         pickle.dumps(made)
 
 

@@ -661,7 +661,7 @@ def test_an_arm_without_inertia(call, files):
     )
     (files / "push.toml").write_text('name = "x"\narm = "arm.toml"\nuntil = 1\n')
     for command in (("modes", "arm.toml"), ("simulate", "push.toml")):
-        said_no(*call(*command), "arm 'slender': nothing resists the acceleration of a.joint")
+        said_no(*call(*command), "arm 'slender': no inertia resists the acceleration of a.joint")
     status, _, err = call("show", "arm.toml")
     assert status == 2 and "nothing resists" in err
 

@@ -338,7 +338,7 @@ def test_a_fault_of_our_own_is_one_line_too(monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert ended.value.code == 70 and out == ""
     assert re.fullmatch(
-        r"flexarm: a fault of flexarm's own, please report it: RuntimeError: a b\\x1b; [\w/.]+, line \d+\n", err
+        r"flexarm: internal error of flexarm, please report it: RuntimeError: a b\\x1b; [\w/.]+, line \d+\n", err
     )
 
 

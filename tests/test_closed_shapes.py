@@ -284,7 +284,7 @@ def test_families_without_closed_forms_fall_back_to_numbers(family, quantity):
         (("mean", 2, 1.0), "mean: j is 1.0; it must be an integer from 1 to 2"),
         (("product", 2, 1, 3), "product: k is 3; it must be an integer from 1 to 2"),
         (("curvature", 2, 1), "curvature: k is None; it must be an integer from 1 to 2"),
-        (("moment", 2, 1, 1), "moment: k is 1; it must be None, for it is a quantity of one shape"),
+        (("moment", 2, 1, 1), "moment: k is 1; it must be None, because the quantity belongs to one shape"),
     ],
 )
 def test_a_wrong_question_is_one_line(family, given, message):
@@ -294,7 +294,9 @@ def test_a_wrong_question_is_one_line(family, given, message):
 
 
 def test_an_odd_number_of_elements_functions_is_refused():
-    with pytest.raises(DescriptionError, match="hermite: count is 3; an element has two functions, so it must be even"):
+    with pytest.raises(
+        DescriptionError, match="hermite: count is 3; each element has two functions, so the number must be even"
+    ):
         closed_form(shapes.Hermite(), "mean", 3, 1)
 
 

@@ -282,7 +282,7 @@ def zero(t, y):
     ("sensors", "line"),
     [
         ([], r"outputs is \[\]; it must be a list of sensors"),
-        ([3], r"outputs: 3 is no sensor"),
+        ([3], r"outputs: 3 is not a sensor"),
         ([Encoder(coordinate="b.drive")], r"Encoder: unknown coordinate 'b\.drive'; the coordinates are .*"),
         (
             [DRIVE.replace(sample_time=0.015)],

@@ -406,7 +406,7 @@ def test_a_scenario_follows_its_reference():
     run = Scenario(**given).run(progress=False)
     assert np.abs(run.q_ref.values - run.q.values).max() < 1e-3
     wrong = given | {"reference": None}
-    with pytest.raises(fa.DescriptionError, match="reference is missing; the controller 'tracking' follows it"):
+    with pytest.raises(fa.DescriptionError, match="reference is missing; the controller 'tracking' needs it"):
         Scenario(**wrong)
 
 

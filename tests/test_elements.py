@@ -220,7 +220,7 @@ def test_the_wrong_number_of_states_is_refused(model, state):
         model.forward_dynamics(state["q"], state["qd"], state["u"], s=[0.0] * (len(model.states) + 1))
     plain = fa.Model(random_arm(1, links=1))
     n = len(plain.coordinates)
-    with pytest.raises(fa.DescriptionError, match=r"s is given; arm 'random 1' has no drive with states"):
+    with pytest.raises(fa.DescriptionError, match=r"s is given, but arm 'random 1' has no drive with states"):
         plain.forward_dynamics(np.zeros(n), np.zeros(n), np.zeros(len(plain.inputs)), s=[0.0])
 
 

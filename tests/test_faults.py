@@ -40,7 +40,7 @@ def test_the_number_at_fault_is_named(number):
     for call in (at_rest(EXTREME[number], "forward_dynamics"),) * 2:
         with pytest.raises(fa.DescriptionError) as caught:
             call()
-        said = "arm 'arm': its forward_dynamics is not finite at rest; its most extreme number is "
+        said = "arm 'arm': its forward_dynamics is not finite at rest; check its most extreme number, "
         assert str(caught.value) == said + number
 
 
@@ -69,7 +69,7 @@ def test_a_coordinate_without_inertia_is_named(name, turned):
     roll = fa.Link(name="roll", joint=fa.Revolute(axis=(1, 0, 0)), body=ROD)
     two = fa.Arm(name="arm", links=[fa.Link(name="rod", body=ROD, placement=fa.Pose(rpy=turned)), roll])
     with pytest.raises(
-        fa.DescriptionError, match=r"\Aarm 'arm': nothing resists the acceleration of roll\.joint; .*\Z"
+        fa.DescriptionError, match=r"\Aarm 'arm': no inertia resists the acceleration of roll\.joint; .*\Z"
     ):
         at_rest(two, name)()
 
@@ -87,7 +87,7 @@ def test_an_inertia_that_is_not_finite(given, monkeypatch, tmp_path):
     """As that of a body from outside the package may be, with numbers of its own; asked for or needed to explain."""
     monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))
     monkeypatch.setattr(quantities, "mass_matrix", given)
-    said = r"\Aarm 'arm': its {} is not finite at rest; its most extreme number is .*\Z"
+    said = r"\Aarm 'arm': its {} is not finite at rest; check its most extreme number, .*\Z"
     with pytest.raises(fa.DescriptionError, match=said.format("mass_matrix")):
         at_rest(arm(), "mass_matrix")()
     monkeypatch.setattr(quantities, "forward_dynamics", nowhere)

@@ -58,7 +58,7 @@ BLOCKED = {
     "pipe/run.nc": "pipe is not a folder",
     "nowhere/in/run.nc": "nowhere is not a folder",
     "folder": "it is a folder",
-    "pipe": "it is a device or a pipe, and no file",
+    "pipe": "it is a device or a pipe, not a file",
     "n" * 300: "File name too long",
     "n" * 300 + "/run.nc": "File name too long",
     "new/" + "n" * 300 + "/run.nc": "File name too long",

@@ -750,17 +750,17 @@ def test_a_table_of_a_part_that_is_none(written):
             fa.FiniteElement(part=table, modes=2)
         return str(error.value)
 
-    assert "part.numbers cannot be read: holds a part whose mass or stiffness is not positive" in said(mass=[-1.0])
+    assert "part.numbers cannot be read: the mass or a stiffness of the part is not positive" in said(mass=[-1.0])
     assert "whose mass or stiffness is not positive" in said(M=-body.part.M)
     coupled = np.array(body.part.K)
     coupled[0, 1] = coupled[1, 0] = 2 * np.sqrt(coupled[0, 0] * coupled[1, 1])
-    assert "holds a part that can move without force" in said(K=coupled)
-    assert "finite ones are needed" in said(first=[np.nan, 0.0, 0.0])
+    assert "the part can move without force" in said(K=coupled)
+    assert "finite numbers" in said(first=[np.nan, 0.0, 0.0])
 
 
 def test_a_table_with_fewer_shapes_than_modes_is_refused(written):
     table = fa.FiniteElement(file=written(beam()), modes=2, shapes="clamped-free").part.written()
-    with pytest.raises(fa.DescriptionError, match="holds 2 shapes; 3 modes need as many"):
+    with pytest.raises(fa.DescriptionError, match="the text has 2 shapes; 3 modes need as many"):
         fa.FiniteElement(part=table | {"modes": 3}, modes=3, shapes="clamped-free")
 
 
@@ -952,7 +952,7 @@ WRONG = {
         "M gives rigid motions momenta that are impossible for a rigid body; check M and the nodes",
     ),
     "loose": (lambda: two_pieces(), "is singular where the root is held: something is loose"),
-    "indefinite": (lambda: indefinite(), "K is not positive definite where the root is held"),
+    "indefinite": (lambda: indefinite(), "K is not positive definite with the root clamped"),
     "points": (
         lambda: plain() | {"points": np.zeros((1, 3))},
         "points is given alone; points, masses and shapes must be given together",
@@ -988,7 +988,7 @@ WRONG = {
     "part's texts": (lambda: plain(), "part.choice is 1; it must be a text", written_part(choice=1)),
     "part's numbers": (
         lambda: plain(),
-        "part.numbers cannot be read: holds 0 numbers; 81 finite ones are needed",
+        "part.numbers cannot be read: the text has 0 numbers; ",
         written_part(),
     ),
     "part's base64": (lambda: plain(), "part.numbers cannot be read", written_part(numbers="ä")),

@@ -708,11 +708,11 @@ def test_a_quaternion_somebody_has_typed_is_made_a_unit_one(model: fa.Model) -> 
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda m: run(m, q0=turned(0.5)), "base.qz are a quaternion of length 0.5; it must be of length 1"),
-    (lambda m: run(m, q0=np.zeros(11)), "q0: .* of length 0;"),
-    (lambda m: fa.simulate_many(m, 1.0, q0=[Q0, turned(2.0)]), "q0: .* of length 2;"),
-    (lambda m: fa.Stepper(m, 0.1, turned(2.0)), "q0: .* of length 2;"),
-    (lambda m: fa.Stepper(m, 0.1).reset(q=turned(3.0)), "q: .* of length 3;"),
+    (lambda m: run(m, q0=turned(0.5)), "base.qz has length 0.5; it must be 1"),
+    (lambda m: run(m, q0=np.zeros(11)), "q0: .* has length 0;"),
+    (lambda m: fa.simulate_many(m, 1.0, q0=[Q0, turned(2.0)]), "q0: .* has length 2;"),
+    (lambda m: fa.Stepper(m, 0.1, turned(2.0)), "q0: .* has length 2;"),
+    (lambda m: fa.Stepper(m, 0.1).reset(q=turned(3.0)), "q: .* has length 3;"),
     (lambda m: run(m, q0=Q0[1:]), r"q0 has shape \(10,\); it must have 11 numbers: base.x, "),
     (lambda m: run(m, qd0=Q0), r"qd0 has shape \(11,\); it must have 10 numbers: base.vx, "),
     (lambda m: fa.simulate_many(m, 1.0, q0=Q0, qd0=[Q0]), r"it must be \(10,\) or \(N, 10\), N runs of base.vx"),

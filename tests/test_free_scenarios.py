@@ -27,7 +27,7 @@ def test_wheels_turn_a_satellite_back(name):
 def test_an_attitude_is_held_while_joints_follow_a_motion():
     """An inner controller follows the reference; without one there is nothing for it to follow."""
     inner = {"type": "joint-pd", "Kp": 1.0, "Kd": 1.0}
-    with pytest.raises(fa.DescriptionError, match="reference is missing; the controller 'joint-pd' follows it"):
+    with pytest.raises(fa.DescriptionError, match="reference is missing; the controller 'joint-pd' needs it"):
         scenario(controller={**PD, "controller": inner})
     still = {"type": "quintic", "start": [0.0] * 3, "end": [0.0] * 3, "duration": 1.0}
     result = scenario(controller={**PD, "controller": inner}, reference=still).run(progress=False)
@@ -40,7 +40,7 @@ def test_an_attitude_is_held_while_joints_follow_a_motion():
         ({**PD, "type": "attitude"}, "controller.type is 'attitude'; did you mean 'attitude-pd'"),
         ({**PD, "controller": {"type": "joint-p"}}, "controller.controller.type is 'joint-p'; did you mean 'joint-pd'"),
         ({**PD, "controller": {"type": "joint-pd", "Kp": 1.0}}, "controller.controller.Kd is missing"),
-        ({"type": "lqr"}, "reference is missing; the controller 'lqr' follows it"),
+        ({"type": "lqr"}, "reference is missing; the controller 'lqr' needs it"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(controller, says):

@@ -296,7 +296,7 @@ def test_too_many_values_of_u_are_refused(host, planar, monkeypatch):
 def test_without_the_package_or_a_driver_one_line_says_what_is_missing(planar, monkeypatch):
     given = {**GIVEN, "runs": 2, "u": [0.0, 0.0], "device": "gpu"}
     monkeypatch.setitem(sys.modules, "cuda", None)
-    with told(r"device is 'gpu'; it needs the package cuda-core, which does not exist: pip install 'flexarm\[gpu\]'"):
+    with told(r"device is 'gpu'; it needs the package cuda-core, which is not there: pip install 'flexarm\[gpu\]'"):
         fa.simulate_many(planar, 0.05, **given)
     for error in (RuntimeError("no\ndriver"), type("CUDAError", (Exception,), {})("CUDA_ERROR_NO_DEVICE")):
         monkeypatch.setitem(sys.modules, "cuda", FakeCuda(error))

@@ -593,7 +593,7 @@ BAD = [
         "Encoder: unknown coordinate 'leg.drive'; the coordinates are",
     ),
     (None, {"outputs": []}, r"identify: outputs is \[\]; it must be a list of sensors, or a dict of them"),
-    (None, {"outputs": ["arm_drive"]}, "outputs: 'arm_drive' is no sensor"),
+    (None, {"outputs": ["arm_drive"]}, "outputs: 'arm_drive' is not a sensor"),
     (None, {"outputs": {"y": TipPosition(axes="xy")}}, "identify: outputs: 'y' stands for a sensor of several signals"),
     (None, {"fit": ["arm.stifness"]}, "unknown parameter 'arm.stifness'; did you mean .*arm.stiffness"),
     (None, {"fit": []}, r"identify: fit is \[\]; it must be a list of names, symbols or patterns of them"),

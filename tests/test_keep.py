@@ -198,17 +198,17 @@ def test_a_file_that_lacks_what_it_says_to_keep_is_no_result(model, whole):
 
 def test_who_needs_more_says_what(model):
     result = run(model, ["q", "qd", "power", "u"])
-    must = "simulate with it in keep, or without keep"
+    must = "simulate with {!r} in keep, or without keep"
     for call, line in (
-        (lambda: plots.draw(result), f"draw: result has no 'tip'; {must}"),
-        (lambda: fa.performance(result), f"performance: result has no 'tip'; {must}"),
+        (lambda: plots.draw(result), f"draw: result has no 'tip'; {must.format('tip')}"),
+        (lambda: fa.performance(result), f"performance: result has no 'tip'; {must.format('tip')}"),
         (
             lambda: fa.performance(run(model, ["q", "u", "tip", "power"])),
             "performance: the result has no reference; simulate with one, and with q_ref in keep",
         ),
         (
             lambda: fa.sampled([fa.Encoder(coordinate="fore.joint")], model, run(model, ["q"]), 0),
-            f"sampled: result has no 'qd'; {must}",
+            f"sampled: result has no 'qd'; {must.format('qd')}",
         ),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
@@ -249,7 +249,7 @@ def test_a_reference_that_is_not_there_is_not_kept(model):
         fa.DescriptionError, match=r"^simulate: keep has 'q_ref', which a run without a reference has not$"
     ):
         run(model, ["q_ref"], u=0.0)
-    with pytest.raises(fa.DescriptionError, match=r"^Scenario: reference is missing; keep has 'q_ref'$"):
+    with pytest.raises(fa.DescriptionError, match=r"^Scenario: reference is missing, but keep has 'q_ref'$"):
         Scenario(name="a", arm=ARM, until=0.1, keep=["q_ref"])
 
 

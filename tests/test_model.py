@@ -312,7 +312,7 @@ def test_symbols_are_for_the_function(model):
 
 def test_batches_that_do_not_fit(model):
     q, qd, u = (np.zeros((rows, size)) for rows, size in ((2, N), (3, N), (1, M)))
-    message = "forward_dynamics: axes before the last do not fit together: q is (2, {0}), qd is (3, {0}), u is (1, {1})"
+    message = "forward_dynamics: the axes before the last do not match: q is (2, {0}), qd is (3, {0}), u is (1, {1})"
     with pytest.raises(fa.DescriptionError) as error:
         model.forward_dynamics(q, qd, u)
     assert str(error.value) == message.format(N, M)

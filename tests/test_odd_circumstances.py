@@ -143,7 +143,7 @@ def test_a_scenario_whose_name_means_a_folder(name, call, tmp_path):
 def test_too_little_memory_is_said_before_libraries_fail(call, monkeypatch):
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda what: (400_000_000, resource.RLIM_INFINITY))
-    said = "flexarm: this process may take 400 MB of memory (ulimit -v); flexarm needs 800 or more\n"
+    said = "flexarm: the memory limit of this process is 400 MB (ulimit -v); flexarm needs at least 800 MB\n"
     assert call("list") == (2, "", said)
 
 

@@ -224,8 +224,8 @@ WRONG = [
     ("through = [[0.5], [0.5, 0.5, 0.5]]", "reference.through[1] has 3 numbers; it must have 1: cart.joint"),
     ("stops = 1", "reference.stops is 1; it must be true or false"),
     ("plants = { 'cart.mass' = 1 }", "reference.plants is {'cart.mass': 1}; it must be a list of tables of numbers"),
-    ("plants = [1.5]", "reference.plants[0] is 1.5; it must be a table of numbers by their paths"),
-    ("plants = [{}]", "reference.plants[0] is {}; it must be a table of numbers by their paths"),
+    ("plants = [1.5]", "reference.plants[0] is 1.5; it must be a table of numbers by parameter name"),
+    ("plants = [{}]", "reference.plants[0] is {}; it must be a table of numbers by parameter name"),
     ("plants = [{ 'cart.mass' = 'x' }]", "reference.plants[0].cart.mass is 'x'; it must be a number"),
     ("plants = [{ a.b.c.d = 1 }]", "reference.plants[0].a.b.c is {'d': 1}; it must be a number"),
     ("plants = [{ cart.mas = 1 }]", "reference.plants[0]: unknown parameter 'cart.mas'; did you mean"),
@@ -494,7 +494,7 @@ def test_tracking_in_a_file_follows_the_whole_motion(file):
 
 def test_inputs_that_need_an_optimal_motion_say_so(file):
     quintic = '[reference]\ntype = "quintic"\nstart = [0.0]\nend = [1.0]\nduration = 2.0\n'
-    with pytest.raises(fa.DescriptionError, match=r"reference is missing; the input 'optimal-torques' follows it"):
+    with pytest.raises(fa.DescriptionError, match=r"reference is missing; the input 'optimal-torques' needs it"):
         fa.load_scenario(file(HEAD + TORQUES))
     with pytest.raises(fa.DescriptionError, match=r"reference is of type 'quintic'; the input 'optimal-torques' needs"):
         fa.load_scenario(file(HEAD + quintic + TORQUES))

@@ -333,7 +333,7 @@ def test_a_scenario_says_them_by_name(tmp_path):
     same(fa.simulate(fa.Model(scenario.loaded_arm()), 0.5, w=w, samples=11, progress=False), result, 1e-12)
     for bad, line in (
         ({"push.fy": True}, "Scenario: outside.push.fy is True; it must be a number"),
-        ({"push": {}}, "Scenario: outside.push is an empty table; it must have what is given, or not be there"),
+        ({"push": {}}, "Scenario: outside.push is an empty table; fill the table or leave it out"),
         ({"push": {"fy": 1.0}, "push.fy": 2.0}, "Scenario: outside.push.fy is given twice"),
         (
             {"push": {"type": "tabel"}},

@@ -344,7 +344,7 @@ REFUSED = {
     "p: fore.length is 1e-16 m; it must be at least 1e-15 m in size": [1.0, 1.0, 1e-16, 1.0],
     "p: fore.length is 1e+200 m; it must be at most 1e+15 m in size": [1.0, 1.0, 1e200, 1.0],
     "p: upper.rotor_inertia is -0.1 kg m^2; it must be zero or positive": [1.0, 1.0, 1.0, -0.1],
-    "p: no parameter 'EI' varies in this model; those that do are payload.mass, upper.EI": {"EI": 1.0},
+    "p: the model does not vary 'EI'; varied parameters are payload.mass, upper.EI": {"EI": 1.0},
     "p: mP is 'much'; it must be a number in kg": {"mP": "much"},
     "p is not an array of numbers": "abc",
 }
@@ -499,7 +499,7 @@ def test_a_telescopes_length_cannot_vary():
 @pytest.mark.parametrize("name", ["payload", "gravity"])
 def test_a_link_may_not_have_the_payloads_name(arm, name):
     links = [arm.links[0].replace(name=name), arm.links[1]]
-    with pytest.raises(fa.DescriptionError, match=f"vary: link '{name}' has the name of the arm's {name}"):
+    with pytest.raises(fa.DescriptionError, match=f"vary: link '{name}' has a reserved name, that of the arm's {name}"):
         fa.Model(arm.replace(links=links), vary=["payload.mass"])
 
 

@@ -620,7 +620,7 @@ def test_in_a_file(tmp_path):
     with refused(r".*controller.outputs\[0\] is 3; it must be a table with a type"):
         fa.load_scenario(path)
     path.write_text(SLEW, encoding="utf-8")
-    with refused(r".*controller.period is missing; a predictive controller is called once a period"):
+    with refused(r".*controller.period is missing; a predictive controller needs its sampling period"):
         fa.load_scenario(path)
 
 

@@ -356,7 +356,7 @@ MESSAGES = [
     (lambda m, r: fa.performance(r, band=0), "performance: band is 0.0; it must be positive"),
     (lambda m, r: fa.sampled([], m, r.drop_vars("q"), 0), "sampled: result has no 'q'; it must be a Dataset, as sim"),
     (lambda m, r: plots.draw(r.assign_attrs(name=1).drop_attrs()), "draw: result has no 'name'; it must be a Dataset"),
-    (lambda m, r: plots.run.thrusters(np), "thrusters: result is a module; it must be a Dataset, as simulate gives it"),
+    (lambda m, r: plots.run.thrusters(np), "thrusters: result is a module; it must be a Dataset from simulate"),
     (lambda m, r: plots.draw_modes(m, np.zeros(3), count=0), "draw_modes: count is 0; it must be a whole number, at"),
     (lambda m, r: plots.draw_frequencies(m, "a.joint", []), "draw_frequencies: values is empty, or q is not one conf"),
     (lambda m, r: plots.save_figure(None, "x.png"), "save_figure: figure is None; it must be a Figure"),

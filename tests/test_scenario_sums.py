@@ -79,7 +79,7 @@ def test_only_what_follows_a_reference_needs_one():
         ({"type": "sum", "terms": [linear([[-2.0]]), PD]}, "joint-pd"),
         ({"type": "every", "periods": 2, "controller": PD, "period": 0.01}, "joint-pd"),
     ):
-        with pytest.raises(fa.DescriptionError, match=rf"reference is missing; the controller '{kind}' follows it"):
+        with pytest.raises(fa.DescriptionError, match=rf"reference is missing; the controller '{kind}' needs it"):
             scenario(table, reference=None)
 
 
@@ -90,17 +90,20 @@ def test_only_what_follows_a_reference_needs_one():
             linear({"num": [1.0]}),
             r"controller\.system has the keys num; it must have num and den, or A, B, C and D; and",
         ),
-        (linear({}), r"controller\.system has the keys of nothing; it must have"),
-        (linear({"num": [1.0], "den": [0.0]}), r"controller\.system is not possible: "),
+        (linear({}), r"controller\.system is empty; it must have"),
+        (linear({"num": [1.0], "den": [0.0]}), r"controller\.system is not valid: "),
         (
             linear({"A": [[1.0]], "B": [[1.0, 2.0]], "C": [[1.0]], "D": [[1.0]]}),
-            r"controller\.system is not possible: ",
+            r"controller\.system is not valid: ",
         ),
         (linear([[1.0]], sensors=3), r"controller\.sensors is 3; it must be a list of tables of sensors"),
         (linear([[1.0]], sensors=[3]), r"controller\.sensors\[0\] is 3; it must be a table with a type"),
         (linear([[1.0]], sensors=[{}]), r"controller\.sensors\[0\]\.type is missing; known types are encoder, "),
         (linear([[1.0]], sensors=[{"type": "encodr"}]), r"sensors\[0\]\.type is 'encodr'; .* did you mean 'encoder'\?"),
-        (linear([[1.0]], sensors=[{"type": "encoder"}]), r"sensors\[0\] is no encoder: Encoder: coordinate is missing"),
+        (
+            linear([[1.0]], sensors=[{"type": "encoder"}]),
+            r"sensors\[0\] is not a valid encoder: Encoder: coordinate is missing",
+        ),
         ({"type": "sum"}, r"controller\.terms is missing"),
         ({"type": "sum", "terms": PD}, r"controller\.terms is .*; it must be a list of tables"),
         ({"type": "sum", "terms": [PD, 3]}, r"controller\.terms\[1\] is 3; it must be a table such as"),
@@ -114,7 +117,7 @@ def test_only_what_follows_a_reference_needs_one():
         ),
         (
             {"type": "sum", "terms": [{"type": "constant"}]},
-            r"controller\.terms\[0\] is no constant: .*values is missing",
+            r"controller\.terms\[0\] is not a valid constant: .*values is missing",
         ),
         ({"type": "law"}, r"controller\.type is 'law'; known types are attitude-pd, "),
     ],

@@ -321,7 +321,7 @@ def test_arguments_at_the_door(model, state):
     q, qd, u = state
     with refused(r"q has shape \(2,\); its last axis must have 6 numbers: .*"):
         outputs(model, SENSORS).values(q[:2], qd, u)
-    with refused("outputs: axes before the last do not fit together: .*"):
+    with refused("outputs: the axes before the last do not match: .*"):
         outputs(model, SENSORS[:6]).values(np.zeros((2, 6)), np.zeros((3, 6)))
 
 
@@ -393,7 +393,7 @@ def test_a_description_that_cannot_be(make, message):
         ([TipDeflection(link="arm")], "TipDeflection: unknown link 'arm'; the links are upper"),
         ([SENSORS[0], SENSORS[0]], "outputs: two signals are called 'upper_drive'; give one of the sensors a name"),
         ([], r"outputs is \[\]; it must be a list of sensors"),
-        ([1], "outputs: 1 is no sensor"),
+        ([1], "outputs: 1 is not a sensor"),
         (TipPosition(), "outputs is TipPosition.*; it must be a list of sensors"),
     ],
 )
@@ -507,7 +507,7 @@ def test_what_a_sensor_depends_on_must_have_been_kept():
     expected = outputs(model, [Accelerometer()]).values(*state, s=whole.drive_state.values, w=whole.w.values)
     assert_close(both.tip_acceleration_y.values, expected[:, 1])
     for part, lacking in zip(parts, ("drive_state", "w"), strict=True):
-        with refused(f"sampled: result has no '{lacking}'; simulate with it in keep, or without keep"):
+        with refused(f"sampled: result has no '{lacking}'; simulate with '{lacking}' in keep, or without keep"):
             sampled([Accelerometer()], model, part, seed=1)
         angle = sampled([Encoder(coordinate="upper.joint")], model, part, seed=1)
         assert (angle.upper_joint.values == both.upper_joint.values).all()

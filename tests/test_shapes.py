@@ -247,5 +247,9 @@ def test_a_beam_that_bends_in_one_plane_needs_no_stiffness_in_the_other(family):
 
 @pytest.mark.parametrize("breaks", [[[]], [[0.1]], [2.0], [-0.1]])
 def test_breaks_of_a_quadrature_lie_on_the_beam(breaks):
-    with pytest.raises(fa.DescriptionError, match=r"quadrature: breaks is .*; it must be numbers from 0 to 1 in a row"):
+    with pytest.raises(
+        fa.DescriptionError,
+        match=r"quadrature: breaks is .*; it must be a list of numbers from 0 to "
+        r"1",
+    ):
         shapes.quadrature(breaks=breaks)

@@ -562,7 +562,7 @@ def test_what_a_progress_function_raises_comes_out_and_the_run_ends(canadarm):
 
 
 def test_an_arm_without_inertia():
-    line = "nothing resists the acceleration of rod.joint"
+    line = "no inertia resists the acceleration of rod.joint"
     slender = model(fa.Link(name="rod", joint=fa.Revolute(axis=(1, 0, 0)), body=ROD))
     for method in ("dop853", "auto"):
         with pytest.raises(fa.DescriptionError, match=line):

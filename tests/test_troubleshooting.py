@@ -126,7 +126,7 @@ PROVOKED = {
     "contains NaN": lambda folder: model().mass_matrix([np.nan, 0.0, 0.0]),
     "unknown parameter": lambda folder: fa.Model(arm(), vary=["boom.stiffnes"]),
     "cannot vary": lambda folder: fa.Model(arm(), vary=["boom.modal_damping.1.1"]),
-    "nothing resists": lambda folder: twisting().frequencies([0.0, 0.0], locked=False),
+    "no inertia resists": lambda folder: twisting().frequencies([0.0, 0.0], locked=False),
     "columns for": lambda folder: run(u=[0.0, 0.0]),
     "it must be an object": lambda folder: run(u=JointPD),
     "says where to go": lambda folder: run(u=slew()),

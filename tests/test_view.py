@@ -333,7 +333,7 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (lambda r: ((3,), {}), "view: result is a int; it must be a Dataset, as simulate gives it"),
+        (lambda r: ((3,), {}), "view: result is a int; it must be a Dataset from simulate"),
         (lambda r: (([],), {}), "view: results has 0; it must have 1 to 8, which can be told apart"),
         (lambda r: (([r] * 9,), {}), "view: results has 9; it must have 1 to 8, which can be told apart"),
         (lambda r: (({"a": r},), {"names": ["b"]}), "view: names is given beside a dict of results"),
@@ -345,7 +345,7 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: ((r,), {"names": ["a", "b"]}), "view: names has 2 names for 1 results"),
         (lambda r: ((r,), {"names": [3]}), "view: names is [3]; it must be a list of texts"),
         (lambda r: ((r,), {"names": "a"}), "view: names is 'a'; it must be names of the results"),
-        (lambda r: ((r.drop_vars("q"),), {}), "view: result has no 'q'; it must be a Dataset, as simulate gives it"),
+        (lambda r: ((r.drop_vars("q"),), {}), "view: result has no 'q'; it must be a Dataset from simulate"),
         (lambda r: ((r,), {"modes": True}), "view: modes is given for results; it belongs to an Arm or a Model"),
         (lambda r: ((r,), {"q": [0.0]}), "view: q is given for results; it belongs to an Arm or a Model"),
         (lambda r: ((r,), {"modes": 1}), "view: modes is 1; it must be true or false"),
@@ -362,7 +362,7 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: ((fa.load("canadarm"),), {"q": [1e15] * 9}), "view: q has 1e+15; it must be at most 1e+12 in size"),
         (
             lambda r: ((fa.load("rigid-two-link"),), {"modes": True}),
-            "arm 'rigid-two-link': no mode vibrates with the drives held",
+            "arm 'rigid-two-link' has no vibration mode with locked drives",
         ),
     ],
 )  # fmt: skip
@@ -378,7 +378,7 @@ def test_what_cannot_be_shown_is_refused_in_a_line(arguments, message, result, t
 def test_an_arm_without_inertia_has_no_modes():
     joint = fa.Revolute(axis=[1, 0, 0])
     slender = fa.Arm(name="slender", links=[fa.Link(name="a", joint=joint, body=fa.Rigid(length=1.0, mass=1.0))])
-    with pytest.raises(fa.DescriptionError, match=r"^arm 'slender': nothing resists the acceleration of a.joint"):
+    with pytest.raises(fa.DescriptionError, match=r"^arm 'slender': no inertia resists the acceleration of a.joint"):
         viewed(slender, modes=True)
 
 

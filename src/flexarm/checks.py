@@ -213,11 +213,12 @@ def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tupl
     from xarray import Dataset
 
     if not isinstance(value, Dataset):
-        raise Fault("result", f"is a {type(value).__name__}; it must be a Dataset, as simulate gives it")
+        raise Fault("result", f"is a {type(value).__name__}; it must be a Dataset from simulate")
     for names, known in ((("time", "coordinate", *variables), value.variables), (attributes, value.attrs)):
         if missing := [name for name in names if name not in known]:
             kept = "kept" in value.attrs and missing[0] not in ("time", "coordinate", "kept")
-            must = "simulate with it in keep, or without keep" if kept else "it must be a Dataset, as simulate gives it"
+            keep = f"simulate with {missing[0]!r} in keep, or without keep"
+            must = keep if kept else "it must be a Dataset from simulate"
             raise Fault("result", f"has no {missing[0]!r}; {must}")
     return value
 
@@ -419,7 +420,7 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise Fault("", f"is {shown(value)}; it must be a text")
     if any(0xD800 <= ord(c) < 0xE000 for c in value):
-        raise Fault("", f"is {shown(value)}; it must be a text that files can hold, without lone surrogates")
+        raise Fault("", f"is {shown(value)}; it must be a text that can be written to a file, without lone surrogates")
     return value
 
 
@@ -530,7 +531,9 @@ def own_type(cls: type[BaseModel], base: type[BaseModel]) -> None:
     tag = cls.model_fields["type"].default
     other = _kinds(base).get(tag) if isinstance(tag, str) else None
     if other is not None and _place_of(other) != _place_of(cls):
-        raise DescriptionError(f"{cls.__name__}: type is {tag!r}, as that of {other.__name__}; it must have its own")
+        raise DescriptionError(
+            f"{cls.__name__}: type is {tag!r}, which {other.__name__} already uses; give the class a different type"
+        )
 
 
 # -- models ------------------------------------------------------------------------------------------------------------

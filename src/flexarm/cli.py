@@ -42,8 +42,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
-    help="Manipulators whose links and joints bend: described in a file, derived, compiled, simulated.",
-    epilog="Errors are one line. Exit status: 0 done; 1 a run failed, its part is kept; 2 refused; 130 Ctrl-C.",
+    help="Model, simulate and control manipulators with flexible links and joints.",
+    epilog="Error messages fit on one line. Exit status: 0 success, 1 failed run with a partial result, 2 invalid "
+    "input, 130 Ctrl-C.",
 )
 app.command("list")(list_)
 for command in (new, show, modes, derive, export, simulate, view, play, compare, stability, optimize, study, papers):
@@ -147,7 +148,7 @@ def ended(work: Callable[[], Any]) -> int:
             if isinstance(error, ImportError | OSError) and NOT_LOADED.search(str(error)):
                 complain(f"a library cannot be loaded, perhaps for lack of memory (ulimit -v): {_first(str(error))}")
                 return REFUSED
-            complain(f"a fault of flexarm's own, please report it: {type(error).__name__}: {error}; {_place(error)}")
+            complain(f"internal error of flexarm, please report it: {type(error).__name__}: {error}; {_place(error)}")
             return FAULT
         if status == INTERRUPTED:  # typer has caught Ctrl-C itself
             complain("interrupted")
@@ -164,7 +165,7 @@ def too_little_memory() -> int:
     if limit == resource.RLIM_INFINITY or limit >= LEAST_MEMORY:
         return DONE
     least = LEAST_MEMORY // 10**6
-    complain(f"this process may take {limit // 10**6} MB of memory (ulimit -v); flexarm needs {least} or more")
+    complain(f"the memory limit of this process is {limit // 10**6} MB (ulimit -v); flexarm needs at least {least} MB")
     return REFUSED
 
 

@@ -107,7 +107,7 @@ def _check_replaceable(target: Path) -> None:
         if stat.S_ISDIR(mode) or target.is_dir():
             raise IsADirectoryError("it is a folder")
         if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-            raise OSError("it is a device or a pipe, and no file")
+            raise OSError("it is a device or a pipe, not a file")
 
 
 def remove_leftovers(folder: Path) -> None:

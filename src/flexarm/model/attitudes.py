@@ -56,4 +56,4 @@ def unit_pose(name: str, q: Array, arm: Arm) -> Array:
 
 def _of_length(name: str, length: float) -> DescriptionError:
     parts = ", ".join(POSE[3:])
-    return DescriptionError(f"{name}: {parts} are a quaternion of length {length:.4g}; it must be of length 1")
+    return DescriptionError(f"{name}: the quaternion {parts} has length {length:.4g}; it must be 1")

@@ -84,7 +84,7 @@ class Evaluation:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("an evaluation belongs to its process; pickle the model")
+        raise TypeError("an evaluation cannot be pickled; pickle the model instead")
 
     def __call__(self, values: Sequence[Any], p: Array | None = None) -> Array:
         """Return the value, (..., *shape), a new array. Raise `DescriptionError` for arguments that do not fit.
@@ -106,11 +106,11 @@ class Evaluation:
     def _misfit(self, values: Sequence[Array], w: Array, p: Array | None) -> DescriptionError:
         """Return the error for arguments without a value."""
         if not np.isfinite(w).all():
-            return DescriptionError(f"{self._name}: its parameters lead to numbers that are not finite")
+            return DescriptionError(f"{self._name}: the result is not finite with these parameters; check p")
         given = ", ".join(f"{name} is {x.shape}" for name, x in zip(self._arguments, values, strict=True))
         if p is not None:
             given += f", p is {p.shape}"
-        return DescriptionError(f"{self._name}: axes before the last do not fit together: {given}")
+        return DescriptionError(f"{self._name}: the axes before the last do not match: {given}")
 
     def _plain(self, values: Sequence[Any], w: Array) -> Array | None:
         """Return the value for arrays of doubles, or None for other, not finite or not matching arguments."""

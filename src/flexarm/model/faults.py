@@ -28,19 +28,19 @@ def without_inertia(model: "Traced", q: Array) -> str:
     if omega[0] > 1e-14 * omega[-1]:
         return ""
     name = model.velocities[int(np.argmax(np.abs(V[:, 0])))]
-    return f"nothing resists the acceleration of {name}; it must move some inertia: of a link, a hub or a rotor"
+    return f"no inertia resists the acceleration of {name}; give a link, hub, rotor or payload that it moves an inertia"
 
 
 def no_mode(arm: Arm, locked: bool) -> DescriptionError:
     """Return the error for an arm without a vibration mode to show."""
-    held = " with the drives held" if locked else ""
-    return DescriptionError(f"arm {arm.name!r}: no mode vibrates{held}")
+    held = " with locked drives" if locked else ""
+    return DescriptionError(f"arm {arm.name!r} has no vibration mode{held}")
 
 
 def not_finite(model: "Traced", quantity: str) -> DescriptionError:
     """Return the error for a quantity that is not finite at rest, with the likely reason."""
     where, number = most_extreme(model.arm)
-    fault = f"its {quantity} is not finite at rest; its most extreme number is {where}, {number:g}"
+    fault = f"its {quantity} is not finite at rest; check its most extreme number, {where}, {number:g}"
     if 1 / EXTREME < abs(number) < EXTREME and quantity != "mass_matrix":
         with suppress(DescriptionError):  # the inertia may not be finite either
             fault = without_inertia(model, np.array(model.arm.rest)) or fault

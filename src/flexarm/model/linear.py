@@ -145,8 +145,9 @@ def _check_known(model: Traced, omega2: Array, error: Array) -> None:
     if (error[omega2 == 0.0] > UNKNOWN * known.min(initial=np.inf)).any():
         worst = np.sqrt(error[omega2 == 0.0].max())
         warnings.warn(
-            f"arm {model.arm.name!r}: a frequency is known to +-{worst:.2g} rad/s only, and is given as 0, as others "
-            f"reach {np.sqrt(known.max()):.2g} rad/s; make the stiffest or lightest part rigid, or use fewer modes",
+            f"arm {model.arm.name!r}: a frequency is returned as 0, because its rounding error is {worst:.2g} rad/s: "
+            f"others reach {np.sqrt(known.max()):.2g} rad/s; make the stiffest or lightest part rigid, or use fewer "
+            "modes",
             UncertainResult,
             stacklevel=4,
         )

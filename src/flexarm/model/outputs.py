@@ -43,7 +43,7 @@ def names(arm: Arm, outputs: Sequence[Sensor]) -> tuple[str, ...]:
         raise DescriptionError(f"outputs is {shown(outputs)}; it must be a list of sensors")
     for each in outputs:
         if isinstance(each, type) or not all(callable(getattr(each, name, None)) for name in ASKED):
-            raise DescriptionError(f"outputs: {shown(each)} is no sensor")
+            raise DescriptionError(f"outputs: {shown(each)} is not a sensor")
     found = [name for each in outputs for name in each.names(arm)]
     for name in found:
         if found.count(name) > 1:

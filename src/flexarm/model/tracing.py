@@ -474,8 +474,9 @@ class Traced:
         names = self.arguments(name)
         for each, value in more.items():
             if value is not None and each not in names:
-                has = f"arm {self.arm.name!r} has {ABSENT[each]}"
-                raise DescriptionError(f"{name}: {each} is given; {has} that it depends on")
+                absent = f"arm {self.arm.name!r} has {ABSENT[each]}"
+                why = f"{name} does not depend on {each}" if self._signals[each] else absent
+                raise DescriptionError(f"{name}: {each} is given, but {why}; leave {each} out")
         few = [a for a in names if a not in more]
         if len(values) != len(few):
             return values
@@ -517,7 +518,7 @@ class Traced:
     def single(self, where: str, name: str, value: Any) -> Array:
         """Return an `argument` of one state: (n,) or (m,). Exogenous inputs w may be a dict of numbers by name."""
         if name in ABSENT and not self._signals[name]:
-            raise DescriptionError(f"{where}: {name} is given; arm {self.arm.name!r} has {ABSENT[name]}")
+            raise DescriptionError(f"{where}: {name} is given, but arm {self.arm.name!r} has {ABSENT[name]}")
         if name == "w" and isinstance(value, Mapping):
             value = all_constants(value, self._signals["w"])
         x = self.argument(name, value)

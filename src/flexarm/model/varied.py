@@ -81,7 +81,7 @@ class Varied:
                 x = checked_array(p, "p", finite=False)
         if not self:
             raise DescriptionError(
-                "p is given, but nothing of this model varies: Model(arm, vary=[...]) says what does"
+                "p is given, but the model has no varied parameters; choose them by Model(arm, vary=[...])"
             )
         if x.ndim == 0 or x.shape[-1] != len(self.parameters):
             names = ", ".join(each.name for each in self.parameters)
@@ -100,8 +100,8 @@ class Varied:
         for name, value in given.items():
             found = [i for i, each in enumerate(self.parameters) if name in (each.name, each.symbol)]
             if not found:
-                there = ", ".join(each.name for each in self.parameters) or "none"
-                raise DescriptionError(f"p: no parameter {shown(name)} varies in this model; those that do are {there}")
+                names, varied = [each.name for each in self.parameters], "varied parameters are"
+                raise DescriptionError(unknown_name("p: the model does not vary", name, names, varied))
             with refused("p"):
                 x[found[0]] = checked_number(value, self.parameters[found[0]].unit, self._rules[found[0]], str(name))
         return x
@@ -234,7 +234,10 @@ def _check_names(arm: Arm) -> None:
     """Raise an error if a name would mean two numbers."""
     for link in arm.links:
         if link.name in numbers.OWNERS:
-            raise DescriptionError(f"vary: link {link.name!r} has the name of the arm's {link.name}; give it another")
+            raise DescriptionError(
+                f"vary: link {link.name!r} has a reserved name, that of the arm's {link.name}; "
+                "give the link another name"
+            )
 
 
 def variable(arm: Arm) -> tuple["Parameter", ...]:
@@ -255,7 +258,7 @@ def _chosen(arm: Arm, vary: Sequence[Any]) -> tuple["Parameter", ...]:
     for pattern in vary:
         if not isinstance(pattern, str):
             raise DescriptionError(
-                f"vary: {shown(pattern)} is no text; it must be a name, a symbol or a pattern of them"
+                f"vary: {shown(pattern)} is not a text; it must be a name, a symbol or a pattern of them"
             )
         found = [x for x in known if pattern in _names(x)] or named_or_fitting(pattern, usual, _names)
         if not found:

@@ -91,10 +91,12 @@ class Solver(Described):
         if self.method in solvers.FIXED and self.step is None:
             raise Fault("step", f"is missing; method {self.method!r} needs one")
         if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:
-            raise Fault("step", f"is {self.step} s; method {self.method!r} chooses its own: leave it out, or use 'rk4'")
+            raise Fault(
+                "step", f"is {self.step} s; method {self.method!r} chooses its own steps: leave it out, or use 'rk4'"
+            )
         radius = self.spectral_radius
         if radius is not None and not (self.method == solvers.DISSIPATIVE and radius <= 1.0):
-            must = f"it must be from 0 to 1, and belongs to the method {solvers.DISSIPATIVE!r}"
+            must = f"it must be from 0 to 1, and applies only to the method {solvers.DISSIPATIVE!r}"
             raise Fault("spectral_radius", f"is {radius}; {must}")
         return self
 
@@ -200,16 +202,16 @@ class Scenario(Described):
         if not isinstance(self.arm, str | Arm):
             raise Fault("arm", f"is {checks.shown(self.arm)}; it must be a name, a path or an Arm")
         if isinstance(self.input, FOLLOWING) and self.reference is None:
-            raise Fault("reference", f"is missing; the input {self.input.type!r} follows it")
+            raise Fault("reference", f"is missing; the input {self.input.type!r} needs it")
         if isinstance(self.input, OptimalTorquesInput) and not isinstance(self.reference, OptimalReference):
             given = "missing" if self.reference is None else f"of type {self.reference.type!r}"
             raise Fault("reference", f"is {given}; the input 'optimal-torques' needs one of type 'optimal'")
         if self.controller is not None and self.input is not None:
-            raise Fault("controller", "is given beside an input; give one of them")
+            raise Fault("controller", "is given together with an input; give only one")
         if self.controller is not None and self.reference is None and (kind := follower(self.controller)):
-            raise Fault("reference", f"is missing; the controller {kind!r} follows it")
+            raise Fault("reference", f"is missing; the controller {kind!r} needs it")
         if self.reference is None and "q_ref" in (self.keep or ()):
-            raise Fault("reference", "is missing; keep has 'q_ref'")
+            raise Fault("reference", "is missing, but keep has 'q_ref'")
         if self.solver.step is not None and self.solver.step > self.until:
             raise Fault("solver.step", f"is {self.solver.step} s; it must be no longer than the run, {self.until} s")
         return self

@@ -70,7 +70,7 @@ def _checked(value: object) -> Any:
     if not isinstance(name, str) or name not in known:
         raise Fault("type", wrong_type(name, known))
     if hasattr(known[name], "stepper") and "period" not in value:
-        raise Fault("period", f"is missing; a {name} controller is called once a period")
+        raise Fault("period", f"is missing; a {name} controller needs its sampling period")
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
     for part, check, given in _inside(value):

@@ -92,7 +92,7 @@ class TableInput(Described):
 
 def _followed(kind: str, reference: trajectory.Reference | None) -> trajectory.Reference:
     if reference is None:
-        raise DescriptionError(f"reference is missing; the input {kind!r} follows it")
+        raise DescriptionError(f"reference is missing; the input {kind!r} needs it")
     return reference
 
 
@@ -136,7 +136,7 @@ class OptimalTorquesInput(Described):
         """Return the input itself."""
         torques = getattr(_followed(self.type, reference), "torques", None)
         if torques is None:
-            raise DescriptionError(f"reference is no optimal motion; the input {self.type!r} has its torques")
+            raise DescriptionError(f"reference is not an optimal motion, whose torques the input {self.type!r} needs")
         return torques  # type: ignore[no-any-return]
 
     def widths(self) -> dict[str, int]:

@@ -66,7 +66,7 @@ class ShaperTable(Described):
 
 def _check_ends(start: tuple[float, ...], end: tuple[float, ...]) -> None:
     if len(start) != len(end):
-        raise Fault("end", f"has {len(end)} numbers; it must have as many as start, {len(start)}")
+        raise Fault("end", f"has {checks.counted(len(end), 'number')}; it must have as many as start, {len(start)}")
 
 
 @final
@@ -180,10 +180,10 @@ class TaskLineMotion(Described):
     @model_validator(mode="after")
     def _begins_somewhere(self) -> Self:
         if self.start is None and self.q0 is None:
-            raise Fault("start", "is missing; without it q0 says where the tip is")
+            raise Fault("start", "is missing; give start, or the configuration q0 at the start")
         if len(self.axes) != len(self.end):
             raise Fault(
-                "axes", f"is {checks.shown(self.axes)}; it must name as many as end has numbers, {len(self.end)}"
+                "axes", f"is {checks.shown(self.axes)}; it must have one letter for each number of end, {len(self.end)}"
             )
         return self
 

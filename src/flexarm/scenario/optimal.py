@@ -92,13 +92,15 @@ def _flag(value: object) -> bool | None:
 
 
 def _plants(value: object) -> Any:
-    what = 'a list of tables of numbers by their paths, [{ "payload.mass" = 1.5 }]'
+    what = 'a list of tables of numbers by parameter name, [{ "payload.mass" = 1.5 }]'
     return None if value is None else tuple(_each(_plant, checked_list(value, what)))
 
 
 def _plant(value: object) -> dict[str, float]:
     if not isinstance(value, Mapping) or not value:
-        raise Fault("", f'is {shown(value)}; it must be a table of numbers by their paths, {{ "payload.mass" = 1.5 }}')
+        raise Fault(
+            "", f'is {shown(value)}; it must be a table of numbers by parameter name, {{ "payload.mass" = 1.5 }}'
+        )
     return dict(_by_paths(value))
 
 

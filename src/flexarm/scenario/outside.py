@@ -46,7 +46,7 @@ class BaseMotionInput(Described):
     def _points_have_times(self) -> Self:
         given = {"positions": self.positions, "orientations": self.orientations}
         if not any(given.values()):
-            raise Fault("positions", "is missing, and so is orientations; give one of them")
+            raise Fault("positions", "is missing, and so is orientations; give at least one of them")
         for name, points in given.items():
             if points:
                 check_table(self.times, points, least=2, called=name)
@@ -71,7 +71,7 @@ def _flat(table: Mapping, before: str = "") -> dict[str, Any]:
         nested = isinstance(value, Mapping) and "type" not in value
         own = _flat(value, f"{name}.") if nested else {name: value}
         if not own:
-            raise Fault(called(name), "is an empty table; it must have what is given, or not be there")
+            raise Fault(called(name), "is an empty table; fill the table or leave it out")
         if twice := [each for each in own if each in found]:
             raise Fault(called(twice[0]), "is given twice")
         found |= own

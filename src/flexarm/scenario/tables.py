@@ -12,7 +12,7 @@ from flexarm.errors import DescriptionError
 
 
 def _rows(value: object) -> tuple[tuple[float, ...], ...]:
-    items = checks.checked_list(value, "a list of rows, one number an actuator")
+    items = checks.checked_list(value, "a list of rows, one number per actuator")
     return tuple(
         checked_numbers(row, part=f"[{i}]") if isinstance(row, list | tuple) else (checked_number(row, part=f"[{i}]"),)
         for i, row in enumerate(items)
@@ -26,7 +26,7 @@ def check_table(times: tuple[float, ...], values: Sized, least: int, called: str
     """Raise `Fault` if rows and times do not fit together."""
     count = counted(len(times), "number")
     if len(times) != len(values):
-        raise Fault("times", f"has {count} and {called} has {len(values)} rows; they must be as many")
+        raise Fault("times", f"has {count} and {called} has {len(values)} rows; both must have the same length")
     if len(times) < least:
         raise Fault("times", f"has {count}; it must have at least {least}")
     for i, (before, after) in enumerate(pairwise(times), start=1):

@@ -38,7 +38,7 @@ def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
     try:
         return kinds[name](**{called(key): value for key, value in table.items()})
     except DescriptionError as error:
-        raise Fault(part, f"is no {name}: {error}") from None
+        raise Fault(part, f"is not a valid {name}: {error}") from None
 
 
 def wrong_type(name: object, kinds: Iterable[str]) -> str:
@@ -61,12 +61,13 @@ def system_of(value: Any) -> Any:
     keys = {*value} - {"dt"}
     form = next((form for form in FORMS if keys == {*form}), None)
     if form is None:
-        must = "it must have num and den, or A, B, C and D; and dt [s], if it is discrete"
-        raise Fault("system", f"has the keys {', '.join(map(called, value)) or 'of nothing'}; {must}")
+        must = "it must have num and den, or A, B, C and D (and dt [s] if the system is discrete)"
+        has = f"has the keys {', '.join(map(called, value))}" if value else "is empty"
+        raise Fault("system", f"{has}; {must}")
     import control
 
     made = control.tf if form[0] == "num" else control.ss
     try:
         return made(*(value[key] for key in form), value.get("dt", 0))
     except Exception as error:
-        raise Fault("system", f"is not possible: {' '.join(str(error).split())}") from None
+        raise Fault("system", f"is not valid: {' '.join(str(error).split())}") from None

@@ -98,7 +98,7 @@ def quadrature(*bases: Basis, breaks: tuple[float, ...] = ()) -> tuple[np.ndarra
     with refused("quadrature"):
         inner = checked_array(breaks, "breaks")
         if inner.ndim != 1 or not ((inner >= 0) & (inner <= 1)).all():
-            raise Fault("breaks", f"is {shown(breaks)}; it must be numbers from 0 to 1 in a row")
+            raise Fault("breaks", f"is {shown(breaks)}; it must be a list of numbers from 0 to 1")
     # Mode n has a wave number of about n pi. On a panel of length 2 / n the product of two such modes is
     # cos(2 pi t + c), t in (-1, 1), which 16 points integrate to 1e-19. Finite elements are as short already.
     count = max((basis.count for basis in bases), default=0)
@@ -137,7 +137,7 @@ def scaled(basis: Basis) -> Basis:
 
 def _check_basis(basis: object) -> None:
     if not isinstance(basis, Basis):
-        raise DescriptionError(f"{shown(basis)} is no Basis; it must be what a family's basis(count) gives")
+        raise DescriptionError(f"{shown(basis)} is not a Basis; use the result of a family's basis(count)")
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,9 @@ def _check(quantity: str, count: int, j: Any, k: Any) -> None:
     if quantity not in QUANTITIES:
         raise DescriptionError(unknown_name("unknown quantity", quantity, QUANTITIES, "known quantities are"))
     if k is not None and quantity not in PAIRS:
-        raise DescriptionError(f"{quantity}: k is {shown(k)}; it must be None, for it is a quantity of one shape")
+        raise DescriptionError(
+            f"{quantity}: k is {shown(k)}; it must be None, because the quantity belongs to one shape"
+        )
     for name, index in (("j", j), ("k", k)) if quantity in PAIRS else (("j", j),):
         if isinstance(index, bool) or not isinstance(index, Integral) or not 1 <= int(index) <= count:
             raise DescriptionError(f"{quantity}: {name} is {shown(index)}; it must be an integer from 1 to {count}")

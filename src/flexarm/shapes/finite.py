@@ -27,7 +27,7 @@ NOTHING = 1e-13
 SINGULAR = 1e-14
 """Pivot of K, scaled to a diagonal of 1, below which K counts as singular."""
 
-LOOSE = "K is singular where the root is held: something is loose"
+LOOSE = "K is singular with the root clamped: a part of the model is not connected"
 
 FAINT = 1e-4
 """Displacement relative to that of a rotation below which it does not determine a mode's sign."""
@@ -221,17 +221,17 @@ def read_back(modes: int, size: int, inertia: str, choice: str, numbers: str) ->
     shapes = {name: shape_of(name, size) for name in NUMBERS}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
     if len(found) != ends[-1] or not np.isfinite(found).all():
-        raise ValueError(f"holds {len(found)} numbers; {ends[-1]} finite ones are needed for {size} shapes")
+        raise ValueError(f"the text has {len(found)} numbers; {size} shapes need {ends[-1]} finite numbers")
     pieces = np.split(found, ends[:-1])
     arrays = {name: x.reshape(shape) for (name, shape), x in zip(shapes.items(), pieces, strict=True)}
     stiff, inert = np.diag(arrays["K"]), np.diag(arrays["M"])
     if not (arrays["mass"] > 0).all() or not (stiff > 0).all() or not (inert >= 0).all():
-        raise ValueError("holds a part whose mass or stiffness is not positive")
+        raise ValueError("the mass or a stiffness of the part is not positive")
     if size < modes:
-        raise ValueError(f"holds {size} shapes; {modes} modes need as many")
+        raise ValueError(f"the text has {size} shapes; {modes} modes need as many")
     d = 1 / np.sqrt(stiff)
     if not (np.linalg.eigvalsh(arrays["K"] * np.outer(d, d)) > 0).all():
-        raise ValueError("holds a part that can move without force")
+        raise ValueError("the part can move without force")
     return Reduced(modes, choice, inertia, **arrays)
 
 
@@ -251,7 +251,7 @@ class Held:
         self.tip, self.free, self.n = model.tip[:, free], free, len(model.held)
         diagonal = self.K.diagonal()
         if not (diagonal > 0).all():
-            raise ValueError("K is not positive definite where the root is held")
+            raise ValueError("K is not positive definite with the root clamped")
         d = 1 / np.sqrt(diagonal)
         unit = csc_array(self.K.multiply(d[:, None]).multiply(d[None, :]))
         try:
@@ -260,7 +260,7 @@ class Held:
             raise ValueError(LOOSE) from None
         pivots = factors.U.diagonal()
         if pivots.min() < -SINGULAR:
-            raise ValueError("K is not positive definite where the root is held")
+            raise ValueError("K is not positive definite with the root clamped")
         if pivots.min() < SINGULAR:
             raise ValueError(LOOSE)
         self._unit, self._scale = factors, d

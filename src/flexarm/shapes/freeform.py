@@ -81,10 +81,10 @@ class FreeForm(Described):
     @model_validator(mode="after")
     def _holds_the_hub(self) -> Self:
         if bool(self.functions) == bool(self.values):
-            problem = "are given beside values" if self.functions else "are missing"
-            raise Fault("functions", f"{problem}; give functions (from Python), or samples x and values")
+            problem = "are given together with values" if self.functions else "are missing"
+            raise Fault("functions", f"{problem}; give either functions (from Python) or samples x and values")
         if bool(self.values) != (self.x is not None):
-            raise Fault("x", "must be given with values, and only with them")
+            raise Fault("x", "must be given with values, and only with values")
         for i, row in enumerate(self.values):
             if len(row) != len(self.x or ()):
                 raise Fault(f"values[{i}]", f"has {len(row)} values; it must have {len(self.x or ())}, one for each x")

@@ -137,7 +137,7 @@ class ClampedMass(Carrying):
         if self.in_ratios:
             for name in ("mass", "inertia", "first_moment", "tip"):
                 if getattr(self, name) is not None:
-                    raise Fault(name, "is given beside a ratio; give values in SI units or ratios")
+                    raise Fault(name, "is given together with a ratio; give either values in SI units or ratios")
             mu, iota, sigma = self.ratios
             if sigma**2 > mu * iota * (1 + 1e-9):
                 message = f"is {sigma}; its square must be at most mass_ratio times inertia_ratio, {mu * iota}"
@@ -157,7 +157,9 @@ class ClampedMass(Carrying):
     def ratios(self) -> tuple[float, float, float]:
         """Ratios mu, iota, sigma. Raises `DescriptionError` if they depend on a beam that is unknown."""
         if not self.in_ratios:
-            raise DescriptionError("clamped-mass: its shapes depend on the beam and its load; fit it to a beam first")
+            raise DescriptionError(
+                "clamped-mass: the shapes depend on the beam and its load; call fitted(beam, ...) first"
+            )
         mu, iota, sigma = (ratio or 0.0 for ratio in self._given)
         return mu, iota, sigma
 
@@ -211,7 +213,7 @@ class ClampedLoaded(Described):
     @model_validator(mode="after")
     def _is_given_once(self) -> Self:
         if self.mass is not None and self.mass_ratio is not None:
-            raise Fault("mass", "is given beside mass_ratio; give one of them")
+            raise Fault("mass", "is given together with mass_ratio; give only one")
         return self
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ClampedLoaded":
@@ -233,7 +235,9 @@ class ClampedLoaded(Described):
     @property
     def _ratio(self) -> float:
         if self.mass_ratio is None:
-            raise DescriptionError("clamped-loaded: its shapes depend on the beam and its load; fit it to a beam first")
+            raise DescriptionError(
+                "clamped-loaded: the shapes depend on the beam and its load; call fitted(beam, ...) first"
+            )
         return self.mass_ratio
 
 

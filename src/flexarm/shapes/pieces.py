@@ -67,7 +67,7 @@ class Hermite(Described):
     def refusal(self, count: int) -> str | None:
         """Return why there are not so many functions, or None."""
         count = counted(count)
-        return "an element has two functions, so it must be even" if count % 2 else None
+        return "each element has two functions, so the number must be even" if count % 2 else None
 
     def basis(self, count: int) -> Basis:
         """Return the functions of count / 2 elements. Raise `DescriptionError` if count is odd."""
@@ -120,7 +120,9 @@ class HermiteModes(Carrying):
 
     def basis(self, count: int) -> Basis:
         """Raise `DescriptionError`, since there are no modes without a beam."""
-        raise DescriptionError("hermite-modes: its shapes depend on the beam and its load; fit it to a beam first")
+        raise DescriptionError(
+            "hermite-modes: the shapes depend on the beam and its load; call fitted(beam, ...) first"
+        )
 
 
 @final

@@ -65,7 +65,7 @@ class FixedLoaded(Described):
     @model_validator(mode="after")
     def _is_given_once(self) -> Self:
         if self.load is not None and self.load_ratio is not None:
-            raise Fault("load", "is given beside load_ratio; give one of them")
+            raise Fault("load", "is given together with load_ratio; give only one")
         return self
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "FixedLoaded":
@@ -81,7 +81,9 @@ class FixedLoaded(Described):
     def roots(self, count: int) -> np.ndarray:
         """Return the wave numbers beta of the first modes: (count,)."""
         if self.load_ratio is None:
-            raise DescriptionError("fixed-loaded: its shapes depend on the beam and its load; fit it to a beam first")
+            raise DescriptionError(
+                "fixed-loaded: the shapes depend on the beam and its load; call fitted(beam, ...) first"
+            )
         return rod_roots(count, self.load_ratio)
 
     def basis(self, count: int) -> Basis:
