@@ -356,7 +356,10 @@ def test_results_that_cannot_be_drawn_are_one_line(planar, spatial, tmp_path):
         ([planar] * 7, "results has 7 results; at most 6 can be told apart in one picture"),
         (several, r"result has q over run, time, coordinate; .* result\.isel\(run=0\)"),
         (planar.isel(time=slice(0)), "result has q over time, coordinate; .*at least one time"),
-        (planar.assign_attrs(arm="{"), "result has an arm that cannot be built again \\(Arm: not a JSON text"),
+        (
+            planar.assign_attrs(arm="{"),
+            "result has an arm that cannot be built again \\(Arm: the text is not valid JSON",
+        ),
         (planar.assign_attrs(arm='{"name": 1}'), "result has an arm that cannot be built again \\("),
         (planar.assign_attrs(parameters="3"), "result has an arm that cannot be built again \\(its parameters are 3"),
         (planar.assign_attrs(parameters="{"), "result has an arm that cannot be built again \\("),

@@ -35,7 +35,7 @@ def test_what_is_no_quaternion_is_refused(size):
     rest, qd, u = np.array(model.arm.rest), np.ones(model.nv), np.zeros(3)
     q = rest.copy()
     q[3] = size
-    wrong = "base.qz has length .*; it must be of length 1"
+    wrong = "base.qz has length .*; it must be 1"
     for name in ("mass_matrix", "gravity_force", "tip", "frames", "frequencies", "modes"):
         for given in (q, np.stack([rest, q]), q.tolist()) if name in ("tip", "frames") else (q,):
             with pytest.raises(DescriptionError, match=wrong):
@@ -86,5 +86,5 @@ def test_no_run_starts_from_what_is_no_unit_quaternion(size):
     q = np.array(model.arm.rest)
     q[3] = size
     for run in (fa.simulate, fa.simulate_many):
-        with pytest.raises(DescriptionError, match=r"has length .*; it must be of length 1"):
+        with pytest.raises(DescriptionError, match=r"has length .*; it must be 1"):
             run(model, 0.1, q0=q if run is fa.simulate else np.stack([model.arm.rest, q]), progress=False)

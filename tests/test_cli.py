@@ -533,7 +533,7 @@ BAD = {
     "negative payload": (changed("mass = 0.1", "mass = -0.1"), "payload.mass is -0.1 kg; it must be"),
     "unknown key": (
         changed("hub_mass", "hubmass"),
-        "link 'upper': unknown key 'hubmass'; allowed keys are name, joint, body",
+        "link 'upper': unknown key 'hubmass'; did you mean 'hub_mass'? Allowed keys are name, joint, body",
     ),
     "unknown key of a body": (changed("EI = 2.0", "IE = 2.0"), "link 'fore': unknown key 'IE'; allowed keys are"),
     "unknown key of an arm": (
@@ -614,7 +614,10 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
         (["show", "."], ["."]),
         (
             ["simulate", "canada"],
-            ["unknown scenario 'canada'; give the path of a .toml file, or the name of a bundled scenario: "],
+            [
+                "unknown scenario 'canada'; did you mean 'canadarm'? Give the path of a .toml file, or the name of a "
+                "bundled scenario: "
+            ],
         ),
         (["simulate", "canada.toml"], ["canada.toml: cannot be read"]),
         (
@@ -630,7 +633,10 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
         (["modes", "arm.toml", "--at", "fore.joint=nan"], ["q contains NaN"]),
         (["simulate", "push.toml", "--until", "0"], ["--until is 0.0 s; it must be positive"]),
         (["simulate", "push.toml", "--until", "x"], ["--until", "valid"]),
-        (["simulate", "push.toml", "--figure", "pth"], ["--figure is 'pth'; it must be stroboscope or path; did you"]),
+        (
+            ["simulate", "push.toml", "--figure", "pth"],
+            ["--figure is 'pth'; did you mean 'path'? It must be stroboscope or path"],
+        ),
         (["simulate", "push.toml", "--figure", "path"], ["--figure path: the scenario has no reference"]),
         (["simulate", "push.toml", "--samples", "0"], ["--samples is 0; it must be an integer from 2"]),
         (["simulate", "push.toml", "--rtol", "0"], ["--rtol is 0.0; it must be positive"]),
@@ -663,7 +669,7 @@ def test_an_arm_without_inertia(call, files):
     for command in (("modes", "arm.toml"), ("simulate", "push.toml")):
         said_no(*call(*command), "arm 'slender': no inertia resists the acceleration of a.joint")
     status, _, err = call("show", "arm.toml")
-    assert status == 2 and "nothing resists" in err
+    assert status == 2 and "no inertia resists" in err
 
 
 # -- Ctrl-C, pipes and terminals ---------------------------------------------------------------------------------------

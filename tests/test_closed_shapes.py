@@ -277,7 +277,10 @@ def test_families_without_closed_forms_fall_back_to_numbers(family, quantity):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("slope", 2, 1), "unknown quantity 'slope'; known quantities are " + ", ".join(QUANTITIES)),
+        (
+            ("slope", 2, 1),
+            "unknown quantity 'slope'; did you mean 'tip slope'? Known quantities are " + ", ".join(QUANTITIES),
+        ),
         (("mean", 2, 3), "mean: j is 3; it must be an integer from 1 to 2"),
         (("tip", 2, 0), "tip: j is 0; it must be an integer from 1 to 2"),
         (("tip", 2, True), "tip: j is True; it must be an integer from 1 to 2"),

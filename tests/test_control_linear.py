@@ -436,7 +436,10 @@ WRONG = {
         {"sensors": [FELT], "system": 3.0},
         r"Linear: u depends on tip_acceleration_x, which depends on u, at once; make the system strictly proper .*",
     ),
-    "actuator": ({"actuators": ["b.joint"]}, r"Linear: actuators has 'b\.joint'; the inputs of the arm are a\.joint"),
+    "actuator": (
+        {"actuators": ["b.joint"]},
+        r"Linear: actuators has 'b\.joint'; did you mean 'a\.joint'\? The inputs of the arm are a\.joint",
+    ),
     "actuators twice": (
         {"system": [[1.0], [2.0]], "actuators": ["a.joint", "a.joint"]},
         r"Linear: actuators has 'a\.joint' twice; each must stand there once",

@@ -283,7 +283,10 @@ def zero(t, y):
     [
         ([], r"outputs is \[\]; it must be a list of sensors"),
         ([3], r"outputs: 3 is not a sensor"),
-        ([Encoder(coordinate="b.drive")], r"Encoder: unknown coordinate 'b\.drive'; the coordinates are .*"),
+        (
+            [Encoder(coordinate="b.drive")],
+            r"Encoder: unknown coordinate 'b\.drive'; did you mean 'a\.drive'\? The coordinates are .*",
+        ),
         (
             [DRIVE.replace(sample_time=0.015)],
             r"Sampled: Encoder samples every 0\.015 s; it must be a whole number of the controller's periods .*",

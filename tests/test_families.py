@@ -1009,7 +1009,7 @@ FAULTS = [
     ({"shapes": {**TABLE, "values": 3}}, "shapes.values is 3; it must be a list of lists of numbers"),
     ({"shapes": {**TABLE, "x": [0, 0.5, 1]}}, "shapes.x has 3 points; it must have at least 7"),
     ({"shapes": {**TABLE, "x": [0, 1, 2, 3, 4, 5, 6]}}, "shapes.x is [0.0, 1.0, "),
-    ({"shapes": {"family": "free-form", "x": TABLE["x"]}}, "shapes.functions are missing; give functions "),
+    ({"shapes": {"family": "free-form", "x": TABLE["x"]}}, "shapes.functions are missing; give either functions "),
     ({"shapes": {"family": "free-form", "values": TABLE["values"]}},
      "shapes.x must be given with values, and only with values"),
     ({"shapes": {**TABLE, "functions": [np.square]}}, "shapes.functions are given together with values; "),

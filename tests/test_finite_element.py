@@ -751,7 +751,7 @@ def test_a_table_of_a_part_that_is_none(written):
         return str(error.value)
 
     assert "part.numbers cannot be read: the mass or a stiffness of the part is not positive" in said(mass=[-1.0])
-    assert "whose mass or stiffness is not positive" in said(M=-body.part.M)
+    assert "the mass or a stiffness of the part is not positive" in said(M=-body.part.M)
     coupled = np.array(body.part.K)
     coupled[0, 1] = coupled[1, 0] = 2 * np.sqrt(coupled[0, 0] * coupled[1, 1])
     assert "the part can move without force" in said(K=coupled)
@@ -790,7 +790,7 @@ def test_what_a_file_says_is_not_kept_for_another(written):
     alone_again = fa.Arm.from_json(alone(body).canonical()).links[0].body
     assert alone_again.file is None and alone_again.replace(file=longer) == body.replace(file=longer)
     for field, value in (("unit", "mm"), ("origin", (0.1, 0, 0))):
-        with pytest.raises(fa.DescriptionError, match=f"{field} is given beside part; it is that of a file"):
+        with pytest.raises(fa.DescriptionError, match=f"{field} is given with part and without file"):
             alone_again.replace(**{field: value})
 
 
@@ -932,7 +932,7 @@ WRONG = {
     "root's shape": (lambda: plain() | {"root": [True]}, "root has shape (1,); it must be (3,)"),
     "numbers": (lambda: plain() | {"root": [2, 0, 0]}, "root must be true (1) or false (0) for each"),
     "nothing": (lambda: plain() | {"root": [0, 0, 0]}, "root has no true entry; at least one must be true"),
-    "tip": (lambda: plain() | {"tip": [0, -1, 1]}, "tip must have weights that are not negative"),
+    "tip": (lambda: plain() | {"tip": [0, -1, 1]}, "tip must have weights that are zero or positive"),
     "tip held": (lambda: plain() | {"tip": [1, 0, 1]}, "tip has the node 1, which root clamps; choose a free node"),
     "fraction": (lambda: plain() | {"dofs": np.full((18, 2), 1.5)}, "dofs must have whole numbers"),
     "node": (lambda: plain() | {"dofs": np.full((18, 2), 4)}, "dofs has the node 4; nodes go from 1 to 3"),
@@ -951,7 +951,7 @@ WRONG = {
         lambda: changed("M", lambda M: skewed(M)),
         "M gives rigid motions momenta that are impossible for a rigid body; check M and the nodes",
     ),
-    "loose": (lambda: two_pieces(), "is singular where the root is held: something is loose"),
+    "loose": (lambda: two_pieces(), "is singular with the root clamped: a part of the model is not connected"),
     "indefinite": (lambda: indefinite(), "K is not positive definite with the root clamped"),
     "points": (
         lambda: plain() | {"points": np.zeros((1, 3))},
@@ -960,13 +960,13 @@ WRONG = {
     "light": (lambda: beam(2) | {"masses": 0.5 * beam(2)["masses"]}, "masses have the sum 0.4 kg, and M has 0.8 kg"),
     "negative point": (
         lambda: beam(2) | {"masses": put(beam(2)["masses"], 0, -1.0)},
-        "masses has -1; none may be negative",
+        "masses has -1; masses must not be negative",
     ),
-    "moved": (lambda: beam(2) | {"shapes": 1.1 * beam(2)["shapes"]}, "shapes move the points otherwise than a rigid"),
+    "moved": (lambda: beam(2) | {"shapes": 1.1 * beam(2)["shapes"]}, "shapes do not follow the rigid motions"),
     "sparse": (lambda: plain() | {"M_data": np.ones(3)}, "M must be given as one array, or as the three arrays M_data"),
     "no sparse": (lambda: unsparse(), "M is not a valid sparse matrix"),
     "all modes": (lambda: plain(1), "the part has only 6 such modes", {"modes": 7, "shapes": "clamped-free"}),
-    "no rigid": (lambda: {"M": np.eye(2), "K": np.eye(2)}, "has no nodes; without them it needs rigid, or points"),
+    "no rigid": (lambda: {"M": np.eye(2), "K": np.eye(2)}, "has no nodes; a file without nodes needs rigid, or points"),
     "no tip": (lambda: six(), "has no tip_position"),
     "tip shapes": (lambda: six(tip_position=[1, 0, 0]), "has no tip_shapes"),
     "held alone": (lambda: modal() | {"held": [1, 0]}, "held is given without rigid"),
@@ -983,7 +983,7 @@ WRONG = {
     "count": (lambda: plain(), "modes is 41; it must be an integer from 0 to 40", {"modes": 41}),
     "choice": (lambda: plain(), "shapes is 'free'; it must be 'clamped-loaded', 'clamped-free'", {"shapes": "free"}),
     "unit": (lambda: plain(), "unit is 'in'; it must be 'm' or 'mm'", {"unit": "in"}),
-    "part": (lambda: plain(), "part is 3; it must be the table", {"part": 3}),
+    "part": (lambda: plain(), "part is 3; it must be a table", {"part": 3}),
     "part's keys": (lambda: plain(), "part.modes is missing", {"part": {}}),
     "part's texts": (lambda: plain(), "part.choice is 1; it must be a text", written_part(choice=1)),
     "part's numbers": (
@@ -1004,9 +1004,9 @@ def test_what_is_wrong_is_said_in_one_line(case, written):
 def test_a_root_that_does_not_hold_and_a_tip_that_does_not_turn(written):
     part = block(2, 1, 1)
     corner = np.all(part["nodes"] == part["nodes"].min(axis=0), axis=1)
-    refused("root holds 3 of the six rigid motions", written, part | {"root": corner})
+    refused("root prevents 3 of the six rigid motions", written, part | {"root": corner})
     edge = (part["nodes"][:, 0] == part["nodes"][:, 0].min()) & (part["nodes"][:, 1] == part["nodes"][:, 1].min())
-    refused("root holds 5 of the six rigid motions", written, part | {"root": edge})
+    refused("root prevents 5 of the six rigid motions", written, part | {"root": edge})
     end = (part["nodes"][:, 0] == part["nodes"][:, 0].max()) & (part["nodes"][:, 1] == 0)
     refused(
         "tip has only nodes on one line, without rotations of their own", written, part | {"tip": end.astype(float)}
@@ -1015,7 +1015,9 @@ def test_a_root_that_does_not_hold_and_a_tip_that_does_not_turn(written):
     M, K, *_ = matrices(part)
     fewer = {"M": M[away][:, away], "K": K[away][:, away], "dofs": part["dofs"][away]}
     refused(
-        "which does not move along x, y and z", written, {key: part[key] for key in ("nodes", "root", "tip")} | fewer
+        "for which K has no displacements along x, y and z",
+        written,
+        {key: part[key] for key in ("nodes", "root", "tip")} | fewer,
     )
 
 
@@ -1032,11 +1034,11 @@ def test_files_that_are_none(tmp_path, written):
     assert "file is missing; give the .npz or .mat file of the part" in said(None)
     assert "cannot be read" in said("nul\0.npz")
     (tmp_path / "bad.npz").write_bytes(b"PK\3\4 no archive")
-    assert "is no NPZ file of arrays of numbers" in said(tmp_path / "bad.npz")
+    assert "is not an NPZ file of arrays of numbers" in said(tmp_path / "bad.npz")
     np.savez(tmp_path / "objects.npz", K=np.array([{}], dtype=object))
     assert "is not an NPZ file of arrays of numbers: Object arrays cannot be loaded" in said(tmp_path / "objects.npz")
     (tmp_path / "bad.mat").write_bytes(b"no matrices here, but long enough for a header" * 8)
-    assert "is no MATLAB file that can be read" in said(tmp_path / "bad.mat")
+    assert "is not a readable MATLAB file" in said(tmp_path / "bad.mat")
     (tmp_path / "new.mat").write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(512) + b"\x89HDF\r\n")
     assert "is a MATLAB v7.3 file, which cannot be read; save the data with '-v7'" in said(tmp_path / "new.mat")
     savemat(tmp_path / "cell.mat", {"K": np.array([{"a": 1}], dtype=object)})
@@ -1045,7 +1047,7 @@ def test_files_that_are_none(tmp_path, written):
     assert "K is not an array of real numbers" in said(tmp_path / "complex.mat")
     whole = written(block()).read_bytes()
     (tmp_path / "half.npz").write_bytes(whole[: len(whole) // 2])
-    assert "is no NPZ file of arrays of numbers" in said(tmp_path / "half.npz")
+    assert "is not an NPZ file of arrays of numbers" in said(tmp_path / "half.npz")
 
 
 def test_too_much_is_not_read(tmp_path, written, monkeypatch):

@@ -103,7 +103,7 @@ def test_an_equilibrium_in_space_is_at_any_attitude():
 def test_a_quaternion_that_is_none_is_refused():
     model = satellite()
     for call in (analysis.configuration, analysis.equilibrium, analysis.generalized_jacobian):
-        with pytest.raises(DescriptionError, match=r"base.qw, .* has length 0; it must be of length 1"):
+        with pytest.raises(DescriptionError, match=r"base.qw, .* has length 0; it must be 1"):
             call(model, np.zeros(model.nq))
 
 

@@ -293,10 +293,12 @@ def test_a_quaternion_that_is_none_is_refused_in_a_line(result, model, call):
     q = np.zeros(model.nq)
     with pytest.raises(DescriptionError, match=r"q: .* has length 0; it must be 1"):
         viewed(model, q=q)
-    with pytest.raises(DescriptionError, match=r"q: .* it must be of length 1"):
+    with pytest.raises(DescriptionError, match=r"q: .* has length 0; it must be 1"):
         draw_modes(model, q)
     status, _, err = call("modes", "satellite", "--at", "base.qx=0.7")
-    assert status == 2 and err.startswith("flexarm: --at: base.qw, base.qx, base.qy, base.qz has length 1.221")
+    assert status == 2 and err.startswith(
+        "flexarm: --at: the quaternion base.qw, base.qx, base.qy, base.qz has length 1.221"
+    )
 
 
 def test_turns_go_on_beyond_half_a_turn():

@@ -798,7 +798,7 @@ def test_a_scenario_begins_where_it_says_by_names() -> None:
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"initial": {"qd": {"base.qw": 1.0}}}, "initial.qd: unknown coordinate 'base.qw'; did you mean 'base.vx'"),
+    ({"initial": {"qd": {"base.qw": 1.0}}}, "initial.qd: unknown coordinate 'base.qw'; did you mean 'base.wx'"),
     ({"initial": {"q": {"base.wx": 1.0}}}, "initial.q: unknown coordinate 'base.wx'; did you mean 'base.x'"),
     ({"initial": {"qd": Q0.tolist()}}, "initial.qd has 11 numbers; it must have 10: base.vx"),
     ({"reference": {"type": "quintic", "start": [0, 0], "end": [1, 1], "duration": 1.0}},

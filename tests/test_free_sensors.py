@@ -238,7 +238,7 @@ def test_an_accelerometer_on_a_falling_spinning_bus(tmp_path):
     [
         (
             fa.Gyroscope(link="bas"),
-            "Gyroscope: unknown link 'bas'; did you mean 'base'[?] The links are boom, slide, base",
+            "Gyroscope: unknown link 'bas'; did you mean 'base'? The links are boom, slide, base",
         ),
         (fa.Gyroscope(link="base", at=0.5), "Gyroscope: at is 0.5; the base has no stations"),
         (fa.Accelerometer(at=0.5), "Accelerometer: at is 0.5; without a link it is the arm's tip"),
@@ -246,11 +246,13 @@ def test_an_accelerometer_on_a_falling_spinning_bus(tmp_path):
         (fa.StrainGauge(link="base"), "StrainGauge: unknown link 'base'; the links are boom, slide"),
         (
             fa.Encoder(coordinate="base.vx"),
-            "Encoder: unknown coordinate 'base.vx'; the coordinates are slide.drive, slide.hub, ",
+            "Encoder: unknown coordinate 'base.vx'; did you mean 'base.x' or 'base.qx'? The coordinates are "
+            "slide.drive, ",
         ),
         (
             fa.Tachometer(coordinate="base.qw"),
-            "Tachometer: unknown coordinate 'base.qw'; the coordinates are slide.drive",
+            "Tachometer: unknown coordinate 'base.qw'; did you mean 'base.wx', 'base.wy' or 'base.wz'? The "
+            "coordinates are",
         ),
     ],
 )

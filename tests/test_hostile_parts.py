@@ -161,7 +161,7 @@ def test_damaged_files_become_a_part_or_one_line(tmp_path):
         ),
         ("import time; time.sleep(60)", "it may be damaged, because its reader does not finish"),
         ("print('why\\x1b[2J'); raise SystemExit(3)", r"is not a readable MATLAB file: why"),
-        ("print('no arrays')", "is no NPZ file of arrays of numbers"),
+        ("print('no arrays')", "is not an NPZ file of arrays of numbers"),
     ],
 )
 def test_whatever_becomes_of_the_process_that_reads(program, words, tmp_path, monkeypatch):

@@ -270,7 +270,8 @@ def test_a_scenario_keeps_what_its_file_says(tmp_path):
     assert list(whole.data_vars) == [*VARIABLES]
     path.write_text(FILE.format('["tips"]'))
     with pytest.raises(
-        fa.DescriptionError, match=r"^.*short\.toml: keep has the unknown name 'tips'; a result has q, qd, "
+        fa.DescriptionError,
+        match=r"^.*short\.toml: keep has the unknown name 'tips'; did you mean 'tip'. A result has q, qd, ",
     ):
         load_scenario(path)
 

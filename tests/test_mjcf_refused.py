@@ -158,7 +158,9 @@ def test_files_without_end_are_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(mjcf.mjcf_process, "__file__", str(tmp_path / "hasty.py"))
     nested = f'<replicate count="9000">{"<replicate count=chr>".replace("chr", chr(34) + "9000" + chr(34))}'
     text = changed("</worldbody>", f"{nested}<body>{BOX}</body></replicate></replicate></worldbody>")
-    assert re.match("MuJoCo (refuses it: .*memory|ends with status|does not come to an end)", message(tmp_path, text))
+    assert re.match(
+        "MuJoCo (rejects the file: .*memory|ends with status|does not finish reading the file)", message(tmp_path, text)
+    )
     monkeypatch.setattr(mjcf, "MOST_BODIES", 2)
     assert message(tmp_path, ARM) == "has 3 bodies; at most 2 are supported"
 

@@ -514,7 +514,7 @@ def test_a_motor_and_a_joint_on_their_spring():
 def test_modes_of_an_arm_without_inertia():
     rod = fa.Rigid(length=0.0, mass=1.0)  # turns about an axis through its own mass point
     model = fa.Model(fa.Arm(name="point", links=[fa.Link(name="point", body=rod)]))
-    with pytest.raises(fa.DescriptionError, match="arm 'point': nothing resists the acceleration"):
+    with pytest.raises(fa.DescriptionError, match="arm 'point': no inertia resists the acceleration"):
         model.modes([0.0], locked=False)
 
 

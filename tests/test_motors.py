@@ -306,14 +306,17 @@ inductance = 3e-3
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"input": "voltage", "resistance": 1.0}, "torque_constant is missing; a motor with a voltage"),
-        ({"input": "voltage", "torque_constant": 1.0}, "resistance is missing; a motor with a voltage"),
-        (VOLTS | {"speed_limit": 3.0}, "speed_limit is given; with a voltage for input it follows"),
-        (VOLTS | {"inductance": L, "torque_limit": 3.0}, "torque_limit is given beside inductance"),
+        ({"input": "voltage", "resistance": 1.0}, "torque_constant is missing; a motor with input = 'voltage'"),
+        ({"input": "voltage", "torque_constant": 1.0}, "resistance is missing; a motor with input = 'voltage'"),
+        (VOLTS | {"speed_limit": 3.0}, "speed_limit is given, but follows from the back-EMF"),
+        (VOLTS | {"inductance": L, "torque_limit": 3.0}, "torque_limit is given together with inductance"),
         ({"voltage_limit": 3.0}, 'voltage_limit is given; it applies only to input = "voltage"'),
-        ({"torque_speed": {"speed": [0.0], "torque": [1.0]}, "speed_limit": 2.0}, "give a line or a curve"),
+        (
+            {"torque_speed": {"speed": [0.0], "torque": [1.0]}, "speed_limit": 2.0},
+            "give either this curve or their line",
+        ),
         ({"stall_torque": 3.0}, "stall_torque is given without speed_limit"),
-        ({"speed_limit": 3.0}, "stall_torque is missing; the line of speed_limit begins there"),
+        ({"speed_limit": 3.0}, "stall_torque is missing; speed_limit needs it"),
         ({"torque_speed": {"speed": [1.0, 1.0], "torque": [1.0, 2.0]}}, r"speed is \[1.0, 1.0\]; it must increase"),
         (
             {"torque_speed": {"speed": [1.0], "torque": [1.0, 2.0]}},

@@ -499,10 +499,12 @@ def test_inputs_that_need_an_optimal_motion_say_so(file):
     with pytest.raises(fa.DescriptionError, match=r"reference is of type 'quintic'; the input 'optimal-torques' needs"):
         fa.load_scenario(file(HEAD + quintic + TORQUES))
     terms = '[controller]\ntype = "sum"\nterms = [{ type = "optimal-torques" }]\n'
-    with pytest.raises(fa.DescriptionError, match=r"reference is missing; the controller 'optimal-torques' follows"):
+    with pytest.raises(fa.DescriptionError, match=r"reference is missing; the controller 'optimal-torques' needs it"):
         fa.load_scenario(file(HEAD + terms))
     given = fa.load_scenario(file(HEAD + quintic + terms))
-    with pytest.raises(fa.DescriptionError, match=r"controller: reference is no optimal motion; the input 'optimal-t"):
+    with pytest.raises(
+        fa.DescriptionError, match=r"controller: reference is not an optimal motion, whose torques the input 'optimal-t"
+    ):
         given.run(progress=False)
 
 

@@ -429,7 +429,7 @@ def test_a_tapered_beams_numbers_have_no_place_in_a_description():
     tapered = next(link.name for link in arm.links if link.body.type == "beam")
     model = fa.Model(arm, vary=[f"{tapered}.mass", f"{tapered}.length"])
     assert all(x.shapes == () for x in model.parameters)  # clamped-free shapes carry nothing
-    with pytest.raises(fa.DescriptionError, match="is that of a tapered beam, whose description has sections"):
+    with pytest.raises(fa.DescriptionError, match="belongs to a tapered beam, which is described by its sections"):
         model.arm_at(2.0 * model.p)
 
 
@@ -477,7 +477,7 @@ UNKNOWN = {
     "vary: unknown parameter 'nothing*'; the parameters are L_1 (upper.length), m_1 (upper.mass)": ["nothing*"],
     "vary: unknown parameter ''; the parameters are": [""],
     "vary is 'payload.mass'; it must be a list of names": "payload.mass",
-    "vary: 3 is no text": [3],
+    "vary: 3 is not a text": [3],
     "vary: upper.curvature.1.1 cannot vary: it belongs to the mode shapes": ["upper.curvature.1.1"],
     "vary: upper.modal_damping.1.1 cannot vary: it follows from damping_ratio": ["upper.modal_damping.1.1"],
     "vary: upper.joint.axis.x cannot vary: it follows from joint.axis.azimuth": ["upper.joint.axis.x"],
@@ -492,7 +492,7 @@ def test_what_cannot_vary(arm, message):
 
 
 def test_a_telescopes_length_cannot_vary():
-    with pytest.raises(fa.DescriptionError, match=r"slide.length cannot vary: a telescope's range and shapes are made"):
+    with pytest.raises(fa.DescriptionError, match=r"slide.length cannot vary: the range and the shapes of a telescope"):
         fa.Model(fa.load("theodore-ghosal"), vary=["slide.length"])
 
 

@@ -133,7 +133,7 @@ def test_what_is_put_around_a_controller():
         ),
         (CLOSED | {"controller": {"Kp": 1.0}}, r"controller\.type is missing"),
         (CLOSED | {"controller": 3}, r"controller is 3; it must be a table"),
-        (changed(kp=1.0), r"controller\.kp is unknown; allowed keys are Kp, Kd, gravity"),
+        (changed(kp=1.0), r"controller\.kp is unknown; did you mean 'Kp'\? Allowed keys are Kp, Kd, gravity"),
         (changed(delay=0.1), r"controller\.delay is unknown"),
         (changed(integral={"Ki": 1.0, "x": 2}), r"controller\.integral\.x is unknown; allowed keys are Ki, limit"),
         (changed(integral=1.0), r"controller\.integral is 1\.0; it must be a table"),
@@ -142,7 +142,7 @@ def test_what_is_put_around_a_controller():
             {**CLOSED, "controller": {"type": "joint-pd", "Kp": 1.0}},
             r"controller\.Kd is missing",
         ),
-        (CLOSED | {"input": {"type": "constant", "values": [0.0, 0.0]}}, "controller is given beside an input"),
+        (CLOSED | {"input": {"type": "constant", "values": [0.0, 0.0]}}, "controller is given together with an input"),
         ({k: v for k, v in CLOSED.items() if k != "reference"}, "reference is missing; the controller 'joint-pd'"),
     ],
 )

@@ -89,7 +89,7 @@ joint = { type = "revolute", preset = "planetary-gear-25", drive = { friction = 
 
 @pytest.mark.parametrize("name", ["harmonic", 3, [1]])
 def test_unknown_presets_are_named(name):
-    with pytest.raises(DescriptionError, match=r"unknown preset .*; known presets are harmonic-drive-14-100, "):
+    with pytest.raises(DescriptionError, match=r"preset is .*; known presets are harmonic-drive-14-100, "):
         fa.Revolute(preset=name)
     with pytest.raises(DescriptionError, match=r"unknown preset .*; known presets are harmonic-drive-14-100, "):
         fa.drives.preset(name)

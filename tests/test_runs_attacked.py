@@ -352,9 +352,9 @@ MESSAGES = [
         lambda m, r: analysis.quadratic_eigenvalues([[1e-200]], [[0.0]], [[1e200]]),
         "quadratic_eigenvalues: M is too small beside C or K",
     ),
-    (lambda m, r: fa.performance(None), "performance: result is a NoneType; it must be a Dataset, as simulate gives"),
+    (lambda m, r: fa.performance(None), "performance: result is a NoneType; it must be a Dataset from simulate"),
     (lambda m, r: fa.performance(r, band=0), "performance: band is 0.0; it must be positive"),
-    (lambda m, r: fa.sampled([], m, r.drop_vars("q"), 0), "sampled: result has no 'q'; it must be a Dataset, as sim"),
+    (lambda m, r: fa.sampled([], m, r.drop_vars("q"), 0), "sampled: result has no 'q'; it must be a Dataset from sim"),
     (lambda m, r: plots.draw(r.assign_attrs(name=1).drop_attrs()), "draw: result has no 'name'; it must be a Dataset"),
     (lambda m, r: plots.run.thrusters(np), "thrusters: result is a module; it must be a Dataset from simulate"),
     (lambda m, r: plots.draw_modes(m, np.zeros(3), count=0), "draw_modes: count is 0; it must be a whole number, at"),
@@ -718,7 +718,7 @@ def test_a_joint_of_ones_own_says_what_it_moves():
         fa.DescriptionError, match="Odd: moves is missing; a class of joints must set it to True or False"
     ):
         kind(Joint)
-    with pytest.raises(fa.DescriptionError, match="Odd: direction is missing; a joint that moves must have a property"):
+    with pytest.raises(fa.DescriptionError, match="Odd: direction is missing; a joint that moves needs this property"):
         kind(Driven)
     kind(Driven, direction=property(lambda self: (0.0, 0.0, 1.0)))
     kind(Joint, moves=False, __annotations__={"type": Literal["odd"]})

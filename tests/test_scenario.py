@@ -290,7 +290,7 @@ WRONG = [
     ),
     (
         HEAD + '[input]\ntype = "rigid-inverse-dynamics"',
-        "reference is missing; the input 'rigid-inverse-dynamics' follows",
+        "reference is missing; the input 'rigid-inverse-dynamics' needs it",
     ),
     (
         HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1]\nperiods = [1, 1]",
@@ -314,7 +314,7 @@ WRONG = [
     (HEAD + QUINTIC + "shaper = { kind = 'zdv' }", "reference.shaper.kind is 'zdv'; it must be 'zv', 'zvd' or 'ei'"),
     (
         HEAD + QUINTIC + "shaper = { kind = 'zv', mode = 2 }",
-        "reference.shaper: unknown key 'mode'; allowed keys are kind,",
+        "reference.shaper: unknown key 'mode'; did you mean 'modes'? Allowed keys are kind,",
     ),
     (
         HEAD + QUINTIC + "shaper = { kind = 'zv', modes = 0 }",
@@ -335,7 +335,8 @@ WRONG = [
     ),
     (
         HEAD + QUINTIC + "shaper = { kind = 'zv', at = { knee.joint = 1 } }",
-        f"reference.shaper.at: unknown coordinate 'knee.joint'; the coordinates are {COORDINATES}",
+        "reference.shaper.at: unknown coordinate 'knee.joint'; did you mean 'fore.joint'? The coordinates are "
+        f"{COORDINATES}",
     ),
     (
         HEAD + JERK + "times = [0, 1, 2]",
@@ -356,7 +357,7 @@ WRONG = [
     (HEAD + LINE + "q0 = 1", "reference.q0 is 1; it must be a list of numbers"),
     (HEAD + LINE + "start = [1, 1]\ntolerance = 0", "reference.tolerance is 0.0 m; it must be positive"),
     (HEAD + PARABOLIC + "blend = 0.6", "reference.blend is 0.6 s; it must be at most half of the duration, 1.0 s"),
-    (HEAD + PARABOLIC.replace("[1, 1]", "[1]") + "blend = 0.1", "reference.end has 1 numbers; it must have as many"),
+    (HEAD + PARABOLIC.replace("[1, 1]", "[1]") + "blend = 0.1", "reference.end has 1 number; it must have as many"),
     (HEAD + "[input]\ntype = 'prescribed-motion'", "reference is missing; the input 'prescribed-motion' needs it"),
     (
         HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1, 1]\nperiods = [1, 1]\nphase = 1",
@@ -367,7 +368,10 @@ WRONG = [
     (HEAD + '[solver]\nmethod = "rk4"\nstep = 0', "solver.step is 0.0 s; it must be positive"),
     (HEAD + '[solver]\nmethod = "rk4"\nstep = 1', "solver.step is 1.0 s; it must be no longer than the run, 0.1 s"),
     (HEAD + "[solver]\nstep = 0.1", "solver.step is 0.1 s; method 'auto' chooses its own"),
-    (HEAD + "[solver]\nspectral_radius = 0.5", "solver.spectral_radius is 0.5; it must be from 0 to 1, and belongs to"),
+    (
+        HEAD + "[solver]\nspectral_radius = 0.5",
+        "solver.spectral_radius is 0.5; it must be from 0 to 1, and applies only to",
+    ),
     (
         HEAD + '[solver]\nmethod = "generalized-alpha"\nspectral_radius = 2',
         "solver.spectral_radius is 2.0; it must be from",

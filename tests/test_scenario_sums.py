@@ -88,7 +88,7 @@ def test_only_what_follows_a_reference_needs_one():
     [
         (
             linear({"num": [1.0]}),
-            r"controller\.system has the keys num; it must have num and den, or A, B, C and D; and",
+            r"controller\.system has the keys num; it must have num and den, or A, B, C and D ",
         ),
         (linear({}), r"controller\.system is empty; it must have"),
         (linear({"num": [1.0], "den": [0.0]}), r"controller\.system is not valid: "),
@@ -99,7 +99,10 @@ def test_only_what_follows_a_reference_needs_one():
         (linear([[1.0]], sensors=3), r"controller\.sensors is 3; it must be a list of tables of sensors"),
         (linear([[1.0]], sensors=[3]), r"controller\.sensors\[0\] is 3; it must be a table with a type"),
         (linear([[1.0]], sensors=[{}]), r"controller\.sensors\[0\]\.type is missing; known types are encoder, "),
-        (linear([[1.0]], sensors=[{"type": "encodr"}]), r"sensors\[0\]\.type is 'encodr'; .* did you mean 'encoder'\?"),
+        (
+            linear([[1.0]], sensors=[{"type": "encodr"}]),
+            r"sensors\[0\]\.type is 'encodr'; did you mean 'encoder'\? Known types are ",
+        ),
         (
             linear([[1.0]], sensors=[{"type": "encoder"}]),
             r"sensors\[0\] is not a valid encoder: Encoder: coordinate is missing",

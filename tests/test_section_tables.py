@@ -251,9 +251,10 @@ def test_a_wrong_table_is_one_line(options, said):
         ({"EI": 1.0}, "EI is given both here and in sections; give only one"),
         ({"polar_inertia": 1.0}, "polar_inertia is given both here and in sections; give only one"),
         ({"sections": SHEARING, "shear": 1.0}, "shear is given both here and in sections; give only one"),
-        ({"sections": SHEARING, "rotary_inertia": 1.0}, "rotary_inertia is given beside that of sections"),
-        ({"sections": SHEARING, "shear_coefficient": 0.8}, "shear_coefficient is given beside shear"),
-        ({"rotary_inertia": True}, "rotary_inertia is true; without material and section it must be given in kg m"),
+        ({"sections": SHEARING, "rotary_inertia": 1.0}, "rotary_inertia is given both here and in sections"),
+        ({"sections": SHEARING, "shear_coefficient": 0.8}, "shear_coefficient is given together with shear"),
+        ({"rotary_inertia": True}, "rotary_inertia is true, but material and section are missing; give "
+                                   "rotary_inertia as"),
         ({"sections": {name: TABLE[name] for name in ("x", "mass_per_length", "EI")}}, "GJ is missing; modes.torsion"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -271,7 +272,7 @@ def test_a_telescope_is_uniform():
 
 def test_numbers_of_sections_have_no_place_in_a_description():
     model = fa.Model(spatial(beam(tau=0.1)), vary=["link0.mass", "link0.tau"])
-    with pytest.raises(DescriptionError, match="mass is that of a tapered beam, whose description has sections in its"):
+    with pytest.raises(DescriptionError, match="mass belongs to a tapered beam, which is described by its sections"):
         model.arm_at([1.0, 0.1])
     body = fa.Model(spatial(beam(tau=0.1)), vary=["link0.tau"]).arm_at([0.3]).links[0].body
     assert body.tau == 0.3 and body.sections == beam().sections

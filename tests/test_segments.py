@@ -99,11 +99,11 @@ REFUSED = [
     ({"segments": 0}, "segments is 0; it must be an integer from 1 to 100"),
     ({"segments": 2, "foreshortening": "no"}, "foreshortening is 'no'; it must be true or false"),
     ({"segments": 1.5}, "segments is 1.5; it must be an integer from 1 to 100"),
-    ({"shapes": "clamped-free"}, "shapes is 'clamped-free'; with segments a moment must pass from one to the next"),
-    ({"shapes": {"z": "hermite"}}, "shapes.y is 'clamped-mass'; with segments a moment must pass"),
+    ({"shapes": "clamped-free"}, "shapes is 'clamped-free'; a beam with segments needs 'polynomial' shapes"),
+    ({"shapes": {"z": "hermite"}}, "shapes.y is 'clamped-mass'; a beam with segments needs 'polynomial' shapes"),
     ({"modes": {"y": 7}}, "modes.y is 7; a segment can have at most 6 modes: use more segments instead"),
-    ({"damping": [0.1, 0.1, 0.1]}, "damping is a list; with segments it must be one number"),
-    ({"damping": {"y": 0.1}}, "damping is a table; with segments it must be one number"),
+    ({"damping": [0.1, 0.1, 0.1]}, "damping is a list; with segments give one ratio"),
+    ({"damping": {"y": 0.1}}, "damping is a table; with segments give one ratio"),
     ({"shear": 1e6}, "shear is given, but beams with segments have no shear deformation; leave it out"),
     (
         {
@@ -114,7 +114,7 @@ REFUSED = [
             "section": fa.Rod(diameter=0.1),
             "material": fa.Material(E=1e9, density=1e3, poisson=0.3),
         },
-        "shear_coefficient is given; beams of segments do not shear",
+        "shear_coefficient is given, but beams with segments have no shear deformation",
     ),
     (
         {
@@ -122,7 +122,7 @@ REFUSED = [
             "EI": None,
             "sections": {"x": [0, 1], "mass_per_length": [1, 1], "EI": [1, 1], "shear": [1, 1]},
         },
-        "sections.shear is given; beams of segments do not shear",
+        "sections.shear is given, but beams with segments have no shear deformation",
     ),
     (
         {"lumps": [{"at": 0.1, "mass": 1.0}, {"at": 0.5, "mass": 1.0, "inertia": 0.1}]},
@@ -141,11 +141,13 @@ def test_what_segments_do_not_take(fields, message):
 
 
 def test_a_telescope_is_in_one_piece():
-    with pytest.raises(fa.DescriptionError, match="segments is 2; the beam of a telescope is in one piece"):
+    with pytest.raises(fa.DescriptionError, match="segments is 2; the beam of a telescope cannot have segments"):
         fa.Link(name="a", joint=fa.Telescope(), body=beam(2))
 
 
-@pytest.mark.parametrize(("a", "b", "message"), [(0.5, 0.5, "b is 0.5; it must be above a"), (-0.1, 1, "a is -0.1")])
+@pytest.mark.parametrize(
+    ("a", "b", "message"), [(0.5, 0.5, "b is 0.5; it must be larger than a"), (-0.1, 1, "a is -0.1")]
+)
 def test_a_part_lies_between_two_stations(a, b, message):
     with pytest.raises(fa.DescriptionError, match=message):
         beam(2).part(a, b)

@@ -384,10 +384,14 @@ def test_a_description_that_cannot_be(make, message):
 @pytest.mark.parametrize(
     ("sensors", "message"),
     [
-        ([Encoder(coordinate="upper")], f"Encoder: unknown coordinate 'upper'; the coordinates are {KNOWN}"),
+        (
+            [Encoder(coordinate="upper")],
+            r"Encoder: unknown coordinate 'upper'; did you mean 'upper.y1', 'upper.y2' or 'upper.y3'\? The "
+            rf"coordinates are {KNOWN}",
+        ),
         (
             [Tachometer(coordinate="upper.motor")],
-            f"Tachometer: unknown coordinate 'upper.motor'; the coordinates are {KNOWN}",
+            f"Tachometer: unknown coordinate 'upper.motor'; did you mean 'upper.joint'[?] The coordinates are {KNOWN}",
         ),
         ([StrainGauge(link="arm")], "StrainGauge: unknown link 'arm'; the links are upper"),
         ([TipDeflection(link="arm")], "TipDeflection: unknown link 'arm'; the links are upper"),
@@ -530,7 +534,7 @@ def test_what_is_no_arm_is_refused(arm):
 def test_a_coordinate_that_the_arm_has_not_has_no_unit(name):
     with pytest.raises(fa.DescriptionError, match="coordinate_unit: unknown coordinate") as caught:
         coordinate_unit(beam().arm, name)
-    assert str(caught.value).endswith(f"; the coordinates are {KNOWN}")
+    assert str(caught.value).endswith(f"he coordinates are {KNOWN}")
 
 
 @pytest.mark.parametrize("distance", [None, 2e-3])

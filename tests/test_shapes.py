@@ -218,7 +218,10 @@ def test_a_family_has_a_name(name):
 
 
 def test_a_rod_does_not_bend():
-    with pytest.raises(DescriptionError, match="unknown shapes 'fixed-free'; known families are 'clamped-free'"):
+    with pytest.raises(
+        DescriptionError,
+        match=r"unknown shapes 'fixed-free'; did you mean 'pinned-free'. Known families are 'clamped-free'",
+    ):
         shapes.family("fixed-free")
 
 

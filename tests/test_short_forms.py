@@ -58,7 +58,7 @@ def test_what_a_file_cannot_hold_is_not_saved(tmp_path):
     shapes = fa.shapes.FreeForm(functions=[np.polynomial.Polynomial([0, 0, 1.0])])
     body = fa.Beam(length=0.7, mass=1.3, EI=2.0, modes={"y": 1}, shapes={"y": shapes})
     arm = fa.Arm(name="own", links=[fa.Link(name="a", joint=fa.Revolute(), body=body)])
-    with refused("save: a file cannot hold all of arm 'own', such as functions; pickle it"):
+    with refused("save: arm 'own' has functions or other objects that a file cannot store; pickle it"):
         arm.save(tmp_path / "arm.toml")
     with refused("save: .*: it must end with .toml"):
         arm.save(tmp_path / "arm.txt")

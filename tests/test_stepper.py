@@ -251,7 +251,7 @@ def test_parameters_by_name_and_of_one_plant(varied):
 def test_what_are_no_parameters(p, line, varied):
     with refused(line):
         fa.Stepper(varied, PERIOD, np.zeros((3, 6)), p=p)
-    with refused(r"p is given, but nothing of this model varies: .*"):
+    with refused(r"p is given, but the model has no varied parameters; .*"):
         fa.Stepper(fa.Model(varied.arm), PERIOD, p=[1.0])
     many = fa.Stepper(varied, PERIOD, np.zeros((3, 6)))
     with refused(r"p has shape \(4, 2\); it must be \(2,\) or \(3, 2\)"):

@@ -240,7 +240,7 @@ def test_a_grid_that_is_too_large():
     [
         ({}, "parameters is {}; it must be a table from names to distributions, not empty"),
         ([1], r"parameters is \[1\]; it must be a table"),
-        ({"upper.weight": [1.0]}, r"unknown parameter 'upper.weight'; the parameters are .*upper.mass"),
+        ({"upper.weight": [1.0]}, r"unknown parameter 'upper.weight'; did you mean .* The parameters are .*upper.mass"),
         ({"*.mass": [1.0], "fore.mass": [2.0]}, "parameters.fore.mass fits fore.mass, which varies already"),
         ({"controller.gain": [1.0]}, "controller.gain is unknown; allowed keys are Kp, Kd"),
         (
@@ -1040,7 +1040,10 @@ def test_a_study_in_a_file(tmp_path):
         (("arm = {", "band = 0\narm = {"), "study.toml: band is 0.0; it must be positive"),
         (("arm = {", "chunk = 0\narm = {"), "study.toml: chunk is 0; it must be a whole number"),
         (("[parameters]", "[[parameters]]"), "study.toml: parameters is .*; it must be a table"),
-        (("scenario = ", "links = "), "study.toml: this is an arm; a study names a scenario by its key 'scenario'"),
+        (
+            ("scenario = ", "links = "),
+            "study.toml: this is an arm, not a study; a study names its scenario by the key 'scenario'",
+        ),
         (("scenario = ", "until = 3.0\narm = "), "study.toml: not a TOML file|study.toml: this is a scenario"),
         (("[parameters]", "[parameters"), "study.toml: not a TOML file"),
     ],

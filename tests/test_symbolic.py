@@ -644,7 +644,7 @@ def test_an_unknown_name_lists_the_parameters(name):
     with pytest.raises(DescriptionError) as error:
         fa.equations(two_links(), numbers=["m_1", name])
     line = str(error.value)
-    assert line.startswith(f"unknown parameter {name!r}; the parameters are ") and "\n" not in line
+    assert line.startswith(f"unknown parameter {name!r}; ") and "he parameters are " in line and "\n" not in line
     for p in fa.equations(two_links()).parameters:
         assert f"{p.symbol} ({p.name})" in line
 

@@ -238,7 +238,7 @@ def test_modes_that_follow_many_numbers_keep_them():
     body = fa.Beam(**SOFT, **SHEARED, modes=FULL, damping=0.02)
     with pytest.raises(DescriptionError, match=r"link0.EI.y.*the modes of a link with lumps, shear or rotary inertia"):
         fa.Model(spatial(body), vary=["link0.EI.y"])
-    with pytest.raises(DescriptionError, match=r"link0.damping_ratio.*vary tau in its place"):
+    with pytest.raises(DescriptionError, match=r"link0.damping_ratio.*vary tau instead"):
         fa.Model(spatial(body.replace(damping=0.0)), vary=["link0.damping_ratio"])
 
 
@@ -252,7 +252,7 @@ WRONG = [
         "material is missing; shear_coefficient needs material and section (or give shear instead)",
     ),
     ({"shear": 1.0, "shear_coefficient": 0.8}, "shear_coefficient is given together with shear; give only one"),
-    ({"rotary_inertia": True}, "rotary_inertia is true; without material and section it must be given in kg m"),
+    ({"rotary_inertia": True}, "rotary_inertia is true, but material and section are missing; give rotary_inertia as"),
     ({"rotary_inertia": -1.0}, "rotary_inertia is -1.0 kg m; it must be zero or positive"),
     ({"rotary_inertia": {"y": "a"}}, "rotary_inertia.y is 'a'; it must be a number in kg m"),
     (

@@ -319,7 +319,7 @@ OFF = [
     (lambda a: TaskLine(a, (1, 1, 1), (1, 0), 1.0), "start has 3 numbers; it must have 2"),
     (lambda a: TaskLine(a, (1, 1), "home", 1.0), "end is 'home'; it must be a list of numbers"),
     (lambda a: TaskLine(a, (1, 1), None, 1.0), "end is None; it must be a list of numbers"),
-    (lambda a: TaskLine(a, None, (1, 1), 1.0), "start is missing; give start, or the configuration q0 at the start"),
+    (lambda a: TaskLine(a, None, (1, 1), 1.0), "start is missing; without it q0 says where the tip is"),
     (lambda a: TaskLine(a, (1, 1), (1, 0), 0.0), "duration is 0.0 s; it must be positive"),
     (lambda a: TaskLine(a, (1, 1), (1, 0), 1.0, tolerance=0), "tolerance is 0.0 m; it must be positive"),
     (lambda a: TaskLine("canadarm", (1, 1), (1, 0), 1.0), "arm is 'canadarm'; it must be an Arm"),

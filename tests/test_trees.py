@@ -792,10 +792,10 @@ def test_a_wrong_link_is_refused_in_one_line(given, said):
             {"thrusters": [{"name": "a", "direction": (0, 0, 1)}, {"name": "a", "direction": (0, 1, 0)}]},
             "thrusters[1].name is 'a', which is already in use; give each thruster a different name",
         ),
-        ({"thrusters": [{"name": "vx", "direction": (0, 0, 1)}]}, "thrusters[0].name is 'vx', which is taken"),
+        ({"thrusters": [{"name": "vx", "direction": (0, 0, 1)}]}, "thrusters[0].name is 'vx', which is already in use"),
         (
             {"thrusters": [{"name": "orbit", "direction": (0, 0, 1)}], "orbit": {"rate": 1e-3}},
-            "thrusters[0].name is 'orbit', which is taken",
+            "thrusters[0].name is 'orbit', which is already in use",
         ),
         ({"thrusters": [{"name": "a", "direction": (0, 0, 2)}]}, "thrusters[0].direction"),
         ({"thrusters": [{"name": "a", "direction": (0, 0, 1), "kind": "jet"}]}, "thrusters[0].kind is 'jet'"),

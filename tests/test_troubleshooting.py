@@ -117,7 +117,7 @@ PROVOKED = {
     "must be a unit vector": lambda folder: fa.Revolute(axis=(1, 1, 0)),
     "mass is …; it must be positive": lambda folder: fa.Rigid(length=1.0, mass=-1.0),
     "has a motor": lambda folder: fa.Revolute(stiffness=100.0),
-    "give mass, mass_per_length": lambda folder: fa.Beam(length=1.0, EI=1.0, modes={"y": 1}),
+    "give one of mass, mass_per_length": lambda folder: fa.Beam(length=1.0, EI=1.0, modes={"y": 1}),
     "which needs": lambda folder: fa.Beam(length=1.0, mass=1.0, modes={"torsion": 1}),
     "of critical damping": lambda folder: arm(damping=2.0),
     "the next longest link": lambda folder: mixed_lengths(),

@@ -303,7 +303,9 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     for path, why in ((tmp_path / "none.urdf", "No such file"), (tmp_path, "Is a directory"), ("a\0.urdf", "null")):
         with pytest.raises(fa.DescriptionError, match=f"cannot be read: .*{why}"):
             fa.from_urdf(path)
-    with pytest.raises(fa.DescriptionError, match=re.escape("this goes beside a robot's file; load")):
+    with pytest.raises(
+        fa.DescriptionError, match=re.escape("this file has the settings of a robot; load the robot file")
+    ):
         fa.load(tmp_path / "arm.flex.toml")
     (tmp_path / "arm.urdf").write_text(ARM)
     (tmp_path / "arm.flex.toml").write_text("[links.upper\n")

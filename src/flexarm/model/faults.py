@@ -28,7 +28,9 @@ def without_inertia(model: "Traced", q: Array) -> str:
     if omega[0] > 1e-14 * omega[-1]:
         return ""
     name = model.velocities[int(np.argmax(np.abs(V[:, 0])))]
-    return f"no inertia resists the acceleration of {name}; give a link, hub, rotor or payload that it moves an inertia"
+    return (
+        f"no inertia resists the acceleration of {name}; give an inertia to a link, hub, rotor or payload that it moves"
+    )
 
 
 def no_mode(arm: Arm, locked: bool) -> DescriptionError:

@@ -118,7 +118,7 @@ def load_study(name_or_path: str | PathLike[str]) -> Study:
     table = read_toml(file, given)
     if "links" in table or ("until" in table and "arm" in table):
         what = "an arm" if "links" in table else "a scenario"
-        raise DescriptionError(f"{printable(given)}: this is {what}; {NAMED_BY['study']}")
+        raise DescriptionError(f"{printable(given)}: this is {what}, {NAMED_BY['study']}")
     scenario = table.get("scenario")
     if folder is not None and isinstance(scenario, str) and scenario.endswith(".toml"):
         table["scenario"] = str(folder / scenario)
