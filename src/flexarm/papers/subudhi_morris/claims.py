@@ -103,7 +103,7 @@ def eq_19() -> Claim:
         f"1/2 int EI v''^2 dx: {ours:.0f} times as much when bent twice as far (as printed {printed:.0f} times), and "
         f"{work:.6f} times the work of the force that bends it (without 1/2 {whole:.2f} times)",
         checks=[near(printed, 4.0, ROUNDING), near(whole, 1.0, ROUNDING)],
-        correction="The factor 1/2, which eq. 20 has, and the square, which neither has in our text.",
+        correction="The factor 1/2 of eq. 20 is missing. So is the square, which our text has in neither equation.",
         corrected=[near(ours, 4.0, ROUNDING), near(work, 1.0, ROUNDING)],
     )
 
@@ -117,7 +117,7 @@ def eq_20() -> Claim:
         f"1/2 int EI v''^2 dx is {half:.6f} times the work of the force that bends a link; as printed energy grows "
         f"{printed:.0f} times when bent twice as far",
         checks=[near(printed, 4.0, ROUNDING)],
-        correction="The square.",
+        correction="The square is missing.",
         corrected=[near(ours, 4.0, ROUNDING), near(half, 1.0, 1e-6)],
         note="Our text shows the squares of eqs. 17, 21 and 24. So these may be missing in print too.",
     )
@@ -135,9 +135,9 @@ def eq_2() -> Claim:
         checks=[below(share, 1.0)],
         correction="E is the rotation by v'.",
         corrected=[below(ours, 1.0), *(above(linear[r] / exact[r], 1.5) for r in ROTORS)],
-        note="Asked for, with relative rotors: 1 percent of the tip's way. "
-        f"It is {share:.2g} percent, with the rotation {ours:.2g}. E of eq. 2 lengthens the next link by v'^2 / 2. All "
-        "other rows have the rotation, as flexarm has.",
+        note="With relative rotors we require an error of 1 percent of the tip's path at most. "
+        f"It is {share:.2g} percent, and {ours:.2g} with the rotation. E of eq. 2 lengthens the next link by v'^2 / 2. "
+        "All other rows use the rotation, as flexarm does.",
     )
 
 
@@ -151,8 +151,8 @@ def eq_42_count() -> Claim:
         checks=[near(found[n, m], 4 * n + 2 * m, 0.0) for n, m in cases],
         correction="There are 2n + n n_m: a rotor's angle, a link's angle and n_m amplitudes for each link.",
         corrected=[near(found[n, m], 2 * n + n * m, 0.0) for n, m in cases],
-        note=f"Counted for n and n_m from 1 to 3. Section 3 has the same {found[2, 2]}: eqs. 49 to 52. Twice as many, "
-        "4n + 2 n n_m, are of first order.",
+        note=f"Counted for n and n_m from 1 to 3. Section 3 also has {found[2, 2]}, in eqs. 49 to 52. In first-order "
+        "form there are twice as many, 4n + 2 n n_m.",
     )
 
 
@@ -166,8 +166,8 @@ def eq_62() -> Claim:
         checks=[near(columns, rows, 0.0)],
         correction="The term is H_22 g_2, as eq. 59 has it.",
         corrected=[below(left, ROUNDING)],
-        note="In a bent, moving arm with elastic joints and damped links. The signs of eqs. 58 to 62 are lost in our "
-        "text.",
+        note="Checked for a bent, moving arm with elastic joints and damped links. The signs of eqs. 58 to 62 are lost "
+        "in our text.",
     )
 
 
@@ -194,9 +194,9 @@ def eqs_29_to_31() -> Claim:
         ours=f"moment I_E v' + M_DE v, force M_E v + M_DE v': {numbers(ours)} rad/s for link 1, as finite elements "
         f"have it; as printed {numbers(printed)}",
         checks=equal(printed, truth),
-        correction="M_DE changes places; in eq. 31 the denominators of I_E and M_DE do.",
+        correction="The two places of M_DE are exchanged, and so are the denominators of I_E and M_DE in eq. 31.",
         corrected=equal(ours, truth),
-        note="As printed the units do not fit.",
+        note="As printed, the units are inconsistent.",
     )
 
 
@@ -209,7 +209,7 @@ def eq_37() -> Claim:
         checks=[below(printed, ROUNDING)],
         correction="The second pair is sin - sinh.",
         corrected=[below(ours, ROUNDING)],
-        note="The signs are lost in the text we have; neither of them helps.",
+        note="The signs are lost in our text. Neither sign gives the right equation.",
     )
 
 
@@ -257,7 +257,7 @@ def eq_46() -> Claim:
         printed="k = omega^2 m",
         ours=f"the stiffness is {numbers(printed, 2)} times that (modes 11, 12, 21, 22)",
         checks=equal(printed, np.ones(4)),
-        correction="omega^2 is multiplied by the mass of the beam and of what it carries, as the mode moves them.",
+        correction="omega^2 must be multiplied by the mass that the mode moves: that of the beam and that of its load.",
         corrected=equal(ours, np.ones(4)),
         note="The load is most of the mass that a clamped-mass mode moves.",
     )
@@ -275,9 +275,9 @@ def eq_47_angle() -> Claim:
         printed="m_2 l_c2 + M_P l cos(theta_2)",
         ours=f"joint 2 at 90 degrees: {numbers(ours[1])} rad/s, as the arm has it; as printed {numbers(printed[1])}",
         checks=equal(np.array(printed), np.array(truth)),
-        correction="The cosine belongs to the whole bracket.",
+        correction="The cosine multiplies the complete bracket.",
         corrected=equal(np.array(ours), np.array(truth)),
-        note="Compared at 60 and 90 degrees with the arm itself, joints locked.",
+        note="Compared with the arm itself at 60 and 90 degrees, with locked joints.",
     )
 
 
@@ -304,9 +304,10 @@ def eq_47_rotor() -> Claim:
         f"with J_2 {numbers(with_J)} rad/s; the arm has {numbers(carried['relative'])} with the rotor of eqs. 7 and "
         f"53 (relative), {numbers(carried['absolute'])} with an absolute one",
         checks=equal(with_J, carried["relative"]),
-        correction="J_2 is in I_E1 for an absolute rotor only; for that of eqs. 7 and 53 it is not.",
+        correction="I_E1 includes J_2 for an absolute rotor only, and not for the rotor of eqs. 7 and 53.",
         corrected=[*equal(without, carried["relative"]), *equal(with_J, carried["absolute"])],
-        note="The two equations belong to different rotors. Figs. 4 to 6 want this one, the gains the other.",
+        note="The two equations belong to different rotors. Figs. 4 to 6 agree with this one, and the gains with the "
+        "other.",
     )
 
 
@@ -320,7 +321,7 @@ def eq_48() -> Claim:
         checks=equal(printed, truth),
         correction="I_E2 is I_P.",
         corrected=equal(ours, truth),
-        note="The payload sits at the tip, and its mass counts in M_E2 already.",
+        note="The payload is at the tip, and M_E2 already includes its mass.",
     )
 
 
@@ -351,9 +352,9 @@ def eq_55() -> Claim:
         f"{100 * gaps['relative'][2]:.2g} percent, and fall as k_s^{-order:.3f}. Off eq. 55 "
         f"as printed they stay by {100 * gaps['none'][2]:.0f} percent",
         checks=[below(gaps["none"][2], 1e-3)],
-        correction="The rotors' inertia stands beside M: adding eqs. 53 and 54 leaves it there, and eq. 66 has it.",
+        correction="The inertia of the rotors must be added to M, as in eq. 66 and in the sum of eqs. 53 and 54.",
         corrected=[below(gaps["relative"][2], 1e-3), near(order, 1.0, 0.02)],
-        note="Figs. 4 to 6 tell that the paper's runs left the rotors out as well.",
+        note="Figs. 4 to 6 show that the paper's runs omitted the rotors too.",
     )
 
 

@@ -133,7 +133,7 @@ def grows(where: str, says: str, which: tuple[int, ...], names: str = "") -> Cla
         checks=[above(x, SEEN) for x in printed],
         correction=ABSOLUTE,
         corrected=[above(x, SEEN) for x in np.concatenate([*ours, same])],
-        note=f"Where eq. 55 is given the shapes of eq. 47 too, {changes(same)}.",
+        note=f"If eq. 55 uses the shapes of eq. 47 too: {changes(same)}.",
     )
 
 
@@ -262,7 +262,7 @@ def runge_kutta() -> Claim:
         *("Section 6, method", "Fourth-order Runge-Kutta with steps of 1 ms serves.", "1 ms"),
         f"the tip is within {error:.2g} mm of that of DOP853",
         checks=[below(error / bent, 1e-3), *(below(x, 2.83) for x in highest.values())],
-        note="Asked for: a thousandth of the deflection. The method is stable up to omega h = 2.83; the arm has "
+        note="Required: a thousandth of the deflection. The method is stable up to omega h = 2.83; the arm has "
         f"{highest['absolute']:.2f}, with eq. 53's rotors {highest['relative']:.2f}.",
     )
 

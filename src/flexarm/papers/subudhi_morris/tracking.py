@@ -24,8 +24,8 @@ SUPPRESSED = 0.1
 RESIDUAL = 0.02
 """Limit of the tips' deflection from 3 s on, relative to what the bang-bang torque of Fig. 4(a) leaves."""
 CORRECTION = (
-    "Two neglected terms are put back. The slow law goes by the joints' momentum, in which vibrations do not show. The "
-    "fast law damps the links against the bending that the motion needs, not against none."
+    "Two neglected terms are included. The slow law uses the momentum of the joints, which does not contain the "
+    "vibrations. The fast law damps deviations from the bending that the motion needs, not the bending itself."
 )
 LAWS = {
     "rotors": "rotors' angles in eq. 69",
@@ -77,9 +77,9 @@ def eq_67() -> Claim:
         *("Eq. 67, A_f", "The springs' rows have J^-1 K_s alone, the links' rows H_22 K_w and H_21 K_s.", "A_f"),
         f"{numbers(ours[:4])} rad/s, as the straight arm has them; as printed {numbers(printed[:4])}",
         checks=[near(a / b, 1.0, 1e-6) for a, b in zip(printed, truth, strict=True)],
-        correction="The joints accelerate as fast as the springs move; their acceleration belongs into A_f.",
+        correction="The joints accelerate as fast as the springs move, so A_f must include their acceleration.",
         corrected=[near(a / b, 1.0, 1e-6) for a, b in zip(ours, truth, strict=True)],
-        note="As printed it has the vibrations of the arm of eq. 55, without rotors, and two rotors apart from it.",
+        note="As printed, A_f has the vibrations of the arm of eq. 55, without rotors, and of two separate rotors.",
     )
 
 
@@ -90,9 +90,9 @@ def eq_69() -> Claim:
         *("Eq. 69", "The slow torque is (M_11 + J) times the acceleration wanted.", "no f_1"),
         f"a rigid arm strays by {1e3 * printed:.0f} mrad; with f_1 by {1e3 * ours:.1g}",
         checks=[below(printed, TRACKED)],
-        correction="The velocity terms f_1, which eq. 66 has, are added.",
+        correction="The velocity terms f_1 of eq. 66 are included.",
         corrected=[below(ours, 1e-4)],
-        note="All other rows have f_1.",
+        note="All other rows include f_1.",
     )
 
 
@@ -105,9 +105,9 @@ def stable() -> Claim:
         *("Eqs. 68 to 70, stability", "The composite law stabilises links and joints.", "stable"),
         f"rightmost pole of the arm at its end: links' angles in eq. 69 {shown(links)} 1/s, rotors' {shown(rotors)}",
         checks=[holds(links.real < 0)],
-        correction="Rotors' angles in eq. 69, or some damping of the links.",
+        correction="Eq. 69 must use the angles of the rotors, or the links need some damping.",
         corrected=[holds(rotors.real < 0), holds(damped.real < 0)],
-        note=f"A spring lies between torque and link. 1 percent of damping: {shown(damped)}. Gains by LQR.",
+        note=f"There is a spring between torque and link. With 1 percent of damping: {shown(damped)}. Gains by LQR.",
     )
 
 
@@ -147,7 +147,7 @@ def angles_as_printed() -> Claim:
         *("Fig. 7(a), as printed", "The link angles track the reference well.", "good tracking"),
         f"off at 2 s [mrad]: {said}",
         checks=_best([_tracks(name) for name in AS_PRINTED]),
-        note=f"Asked for: {1e3 * TRACKED:g} mrad. The fast part makes it worse than the slow law alone "
+        note=f"Required: {1e3 * TRACKED:g} mrad. The fast part makes it worse than the slow law alone "
         f"({milli(off(tracked('slow'))[0])}). The slowest vibration is only "
         f"{control.design()['separation']:.2g} times as fast as the slow motion.",
     )
@@ -160,7 +160,7 @@ def springs_as_printed() -> Claim:
         *("Fig. 7(b), as printed", "The joint deflections are suppressed.", "suppressed"),
         f"left from 3 s on [percent of the largest]: {said}",
         checks=_best([_suppressed(name, "springs") for name in AS_PRINTED]),
-        note=f"Asked for: {100 * SUPPRESSED:g} percent.",
+        note=f"Required: {100 * SUPPRESSED:g} percent.",
     )
 
 
@@ -171,7 +171,7 @@ def modes_as_printed() -> Claim:
         *("Figs. 7(c), (d), 8(a), (b), as printed", "First and second modes of both links are well damped.", "damped"),
         f"modes 11, 12, 21, 22 left from 3 s on [percent of the largest]: {said}",
         checks=_best([_suppressed(name, "modes") for name in AS_PRINTED]),
-        note=f"Asked for: {100 * SUPPRESSED:g} percent.",
+        note=f"Required: {100 * SUPPRESSED:g} percent.",
     )
 
 
@@ -182,7 +182,7 @@ def tips_as_printed() -> Claim:
         *("Fig. 8(c), as printed", "The tip deflections are suppressed.", "suppressed"),
         f"from 3 s on, in percent of what the bang-bang torque leaves: {said}",
         checks=_best([_quiet(name) for name in AS_PRINTED]),
-        note=f"Asked for: {100 * RESIDUAL:g} percent.",
+        note=f"Required: {100 * RESIDUAL:g} percent.",
     )
 
 
@@ -196,9 +196,9 @@ def angles_corrected() -> Claim:
         checks=_best([_tracks(name) for name in AS_PRINTED]),
         correction=CORRECTION,
         corrected=_tracks("corrected"),
-        note=f"Between, the joints lead and lag by up to {1e3 * off(ours)[2].max():.0f} mrad, and the tip stays within "
-        f"{control.astray(ours):.0f} mm of a rigid arm's. Q and R are not printed: with a tenth of R it is "
-        f"{milli(off(light)[0])} mrad at 2 s.",
+        note=f"During the motion the joints lead and lag by up to {1e3 * off(ours)[2].max():.0f} mrad, and the tip "
+        f"stays within {control.astray(ours):.0f} mm of that of a rigid arm. The paper does not print Q and R. With a "
+        f"tenth of R the errors at 2 s are {milli(off(light)[0])} mrad.",
     )
 
 
@@ -225,8 +225,8 @@ def modes_corrected() -> Claim:
         checks=_best([_suppressed(name, "modes") for name in AS_PRINTED]),
         correction=CORRECTION,
         corrected=_suppressed("corrected", "modes"),
-        note=f"The fast modes, lowest first, have {numbers(damped[:4], 2)} percent of damping; the higher ones are "
-        "hardly excited.",
+        note=f"The fast modes, lowest first, have {numbers(damped[:4], 2)} percent of damping. The torques hardly "
+        "excite the higher modes.",
     )
 
 
@@ -290,9 +290,9 @@ def gains_whole() -> Claim:
         *("Eqs. 61 to 70, whole arm", "The fast state is k_c times the deflections.", "q / epsilon"),
         f"rightmost pole of the arm: {printed:+.2g} 1/s; where K_pf multiplies the deflections themselves {ours:+.2g}",
         checks=[holds(printed < 0)],
-        correction="K_pf multiplies the deflections, K_vf their rates over sqrt(k_c).",
+        correction="K_pf multiplies the deflections, and K_vf their rates divided by sqrt(k_c).",
         corrected=[holds(ours < 0)],
-        note=f"k_c is {k_c:.0f} N m/rad, the least stiffness. Tracking is as bad as above.",
+        note=f"k_c is {k_c:.0f} N m/rad, the smallest stiffness. Tracking is as bad as above.",
     )
 
 
@@ -318,5 +318,5 @@ def law_absolute() -> Claim:
         f"corrected law, absolute rotors: off at 2 s by {milli(off(result)[0])} mrad; the tips keep "
         f"{numbers(100 * left)} percent of what the bang-bang torque leaves",
         checks=[*(below(x, TRACKED) for x in off(result)[0]), *(below(x, RESIDUAL) for x in left)],
-        note=f"Asked for: {1e3 * TRACKED:g} mrad and {100 * RESIDUAL:g} percent. It damps, and tracks less well.",
+        note=f"Required: {1e3 * TRACKED:g} mrad and {100 * RESIDUAL:g} percent. It damps, and tracks less well.",
     )
