@@ -160,7 +160,7 @@ def test_laws_that_follow_joints_refuse_what_several_actuators_move():
 
 WRONG = [
     ({"links": "ab"}, "Coupling: links is 'ab'; it must be a list of names of links"),
-    ({"links": ["a"]}, "Coupling: links has 1 names; it must have two or more"),
+    ({"links": ["a"]}, "Coupling: links has 1 name; it must have two or more"),
     ({"links": ["a", 3]}, "Coupling: links[1] is 3; it must be the name of a link"),
     ({"links": ["a", "a"]}, "Coupling: links[1] is 'a' again; list each link only once"),
     ({"matrix": 3}, "Coupling: matrix is 3; it must be rows of numbers"),

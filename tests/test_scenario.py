@@ -271,7 +271,7 @@ WRONG = [
     (HEAD + BANG + "amplitude = [1]\nduration = 1", f"input.amplitude has 1 number; it must have 2: {JOINTS}"),
     (HEAD + BANG + "amplitude = []\nduration = 1", "input.amplitude is empty; it must have at least one number"),
     (HEAD + '[input]\ntype = "constant"\nvalues = [1, 2, 3]', f"input.values has 3 numbers; it must have 2: {JOINTS}"),
-    (HEAD + PIECES + "times = [0, 1]\nvalues = [[1, 2]]", "input.times has 2 numbers and values has 1 rows"),
+    (HEAD + PIECES + "times = [0, 1]\nvalues = [[1, 2]]", "input.times has 2 numbers and values has 1 row"),
     (
         HEAD + PIECES + "times = [0, 1]\nvalues = [[1, 2], [1]]",
         f"input.values[1] has 1 number; it must have 2: {JOINTS}",

@@ -221,7 +221,7 @@ def test_all_of_it_stands_in_a_file(tmp_path: Path):
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 WRONG = [
-    ({"x": [0.0]}, "sections.x has 1 stations; it must have from 2 to 500"),
+    ({"x": [0.0]}, "sections.x has 1 station; it must have from 2 to 500"),
     ({"x": [0.1, 0.5, 0.6, 0.7, 1]}, "sections.x goes from 0.1 to 1.0; it must go from 0 to 1"),
     (
         {"x": [0, 0.5, 0.4, 0.7, 1]},
@@ -229,7 +229,7 @@ WRONG = [
     ),
     ({"x": [0, 0.5, 0.5, 0.5, 1]}, "sections.x[3] is 0.5; stations must increase"),
     ({"x": [0, 0, 0.5, 0.7, 1]}, "sections.x[1] is 0.0; stations must increase"),
-    ({"GJ": [1.0]}, "sections.GJ has 1 numbers; it must have 5, one for each station"),
+    ({"GJ": [1.0]}, "sections.GJ has 1 number; it must have 5, one for each station"),
     ({"EI": {"y": [1.0, 2.0]}}, "sections.EI.y has 2 numbers; it must have 5"),
     ({"EI": {"x": [1.0, 2.0]}}, "sections.EI has the unknown key 'x'; allowed keys are y, z"),
     ({"EI": [1.0, 2.0, -1.0, 1.0, 1.0]}, "sections.EI[2] is -1.0 N m^2; it must be positive"),

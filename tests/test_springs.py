@@ -440,7 +440,7 @@ WRONG = [
     (fa.Spring, {}, " has no stiffness; give stiffness, cubic, table, hysteresis or variable = true"),
     (fa.Spring, {"stiffness": -1.0}, ": stiffness is -1.0 N m/rad or N/m; it must be zero or positive"),
     (fa.Spring, {"table": 3}, ": table is 3; it must be a list of pairs (deflection, force)"),
-    (fa.Spring, {"table": [(0, 0)]}, ": table has 1 points; it must have 2 to 200"),
+    (fa.Spring, {"table": [(0, 0)]}, ": table has 1 point; it must have 2 to 200"),
     (fa.Spring, {"table": [(0, 0), 1]}, ": table[1] is 1; it must be a pair (deflection, force)"),
     (fa.Spring, {"table": [(0, 0), (1, 2, 3)]}, ": table[1] has 3 entries; it must be a pair (deflection, force)"),
     (

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexarm.checks import Described, Fault, checked_list, checked_number, shown
+from flexarm.checks import Described, Fault, checked_list, checked_number, counted, shown
 
 SINGULAR = 1e-9
 """Smallest ratio of the least to the largest singular value of a matrix that counts as regular."""
@@ -14,7 +14,7 @@ SINGULAR = 1e-9
 def _names(value: object) -> Any:
     names = checked_list(value, "a list of names of links")
     if len(names) < 2:
-        raise Fault("", f"has {len(names)} names; it must have two or more")
+        raise Fault("", f"has {counted(len(names), 'name')}; it must have two or more")
     for i, name in enumerate(names):
         if not isinstance(name, str):
             raise Fault(f"[{i}]", f"is {shown(name)}; it must be the name of a link")

@@ -10,6 +10,7 @@ from flexarm.checks import (
     Described,
     Fault,
     Rule,
+    counted,
     number,
     numbers,
     optional_number,
@@ -48,7 +49,9 @@ class TorqueSpeed(Described):
         if any(b <= a for a, b in zip(self.speed, self.speed[1:], strict=False)):
             raise Fault("speed", f"is {list(self.speed)}; it must increase")
         if len(self.torque) != len(self.speed):
-            raise Fault("torque", f"has {len(self.torque)} numbers; it must have {len(self.speed)}, one per speed")
+            raise Fault(
+                "torque", f"has {counted(len(self.torque), 'number')}; it must have {len(self.speed)}, one per speed"
+            )
         if self.torque[0] <= 0.0:
             raise Fault("torque", f"begins with {self.torque[0]}; it must begin with a positive number")
         return self

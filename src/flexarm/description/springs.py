@@ -5,7 +5,18 @@ from typing import Annotated, Any, Self, final
 
 from pydantic import BeforeValidator, model_validator
 
-from flexarm.checks import FINITE, NOT_NEGATIVE, POSITIVE, Fault, Rule, checked_list, checked_number, flag, number
+from flexarm.checks import (
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    Rule,
+    checked_list,
+    checked_number,
+    counted,
+    flag,
+    number,
+)
 from flexarm.checks import optional_number as optional
 from flexarm.description.parts import DAMPING, EFFORT, PLACE, STIFFNESS, Described, Part
 
@@ -23,7 +34,7 @@ def _points(value: object) -> Any:
         return None
     items = checked_list(value, "a list of pairs (deflection, force)")
     if not 2 <= len(items) <= MOST_POINTS:
-        raise Fault("", f"has {len(items)} points; it must have 2 to {MOST_POINTS}")
+        raise Fault("", f"has {counted(len(items), 'point')}; it must have 2 to {MOST_POINTS}")
     found = []
     for i, item in enumerate(items):
         pair = checked_list(item, "a pair (deflection, force)", f"[{i}]")

@@ -6,7 +6,17 @@ from typing import Annotated, Any, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, Rule, checked_keys, checked_numbers, numbers
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Described,
+    Fault,
+    Rule,
+    checked_keys,
+    checked_numbers,
+    counted,
+    numbers,
+)
 
 MOST_STATIONS = 500
 
@@ -69,7 +79,7 @@ class SectionTable(Described):
     def _is_a_table(self) -> Self:
         x = self.x
         if not 2 <= len(x) <= MOST_STATIONS:
-            raise Fault("x", f"has {len(x)} stations; it must have from 2 to {MOST_STATIONS}")
+            raise Fault("x", f"has {counted(len(x), 'station')}; it must have from 2 to {MOST_STATIONS}")
         if x[0] != 0.0 or x[-1] != 1.0:
             raise Fault("x", f"goes from {x[0]} to {x[-1]}; it must go from 0 to 1")
         for i in range(1, len(x)):
@@ -79,7 +89,7 @@ class SectionTable(Described):
                 )
         for name, column in self.columns.items():
             if len(column) != len(x):
-                raise Fault(name, f"has {len(column)} numbers; it must have {len(x)}, one for each station")
+                raise Fault(name, f"has {counted(len(column), 'number')}; it must have {len(x)}, one for each station")
         return self
 
     @property

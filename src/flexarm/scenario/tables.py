@@ -26,7 +26,9 @@ def check_table(times: tuple[float, ...], values: Sized, least: int, called: str
     """Raise `Fault` if rows and times do not fit together."""
     count = counted(len(times), "number")
     if len(times) != len(values):
-        raise Fault("times", f"has {count} and {called} has {len(values)} rows; both must have the same length")
+        raise Fault(
+            "times", f"has {count} and {called} has {counted(len(values), 'row')}; both must have the same length"
+        )
     if len(times) < least:
         raise Fault("times", f"has {count}; it must have at least {least}")
     for i, (before, after) in enumerate(pairwise(times), start=1):
