@@ -42,30 +42,27 @@ BY_DIRECTION = [
     {"z": "hermite", "torsion": "polynomial", "axial": "linear-elements"},
 ]
 ARMS = {
-    "general": [{"seed": seed} for seed in range(24)],
-    "planar": [{"seed": seed, "planar": True} for seed in range(24, 32)],
-    "elastic": [{"seed": seed, "elastic": True} for seed in range(32, 40)],
-    "telescope": [{"seed": seed, "telescope": True} for seed in range(40, 46)],
+    "general": [{"seed": seed} for seed in (1, 3, 7, 20)],
+    "planar": [{"seed": seed, "planar": True} for seed in (24, 31)],
+    "elastic": [{"seed": seed, "elastic": True} for seed in (32, 35)],
+    "telescope": [{"seed": seed, "telescope": True} for seed in (40, 42, 45)],
     "paper": [{"seed": seed, "telescope": True, "convection": "paper"} for seed in (46, 47)],
-    "twisting": [{"seed": seed, "telescope": True, "twisting": True} for seed in range(100, 104)],
-    "twisting, paper": [
-        {"seed": seed, "telescope": True, "twisting": True, "convection": "paper"} for seed in (104, 105)
-    ],
-    "absolute": [{"seed": seed, "rotor": "absolute", "telescope": seed % 2 == 0} for seed in range(48, 54)],
-    "foreshortening": [{"seed": seed, "foreshortening": True} for seed in (54, 55, 56)],
-    "foreshortening, chord": [{"seed": seed, "foreshortening": True, "chord": True} for seed in (106, 107)],
+    "twisting": [{"seed": seed, "telescope": True, "twisting": True} for seed in (100, 102)],
+    "twisting, paper": [{"seed": 104, "telescope": True, "twisting": True, "convection": "paper"}],
+    "absolute": [{"seed": seed, "rotor": "absolute", "telescope": seed % 2 == 0} for seed in range(48, 52)],
+    "foreshortening": [{"seed": seed, "foreshortening": True} for seed in (54, 55)],
+    "foreshortening, chord": [{"seed": 106, "foreshortening": True, "chord": True}],
     "chord": [{"seed": seed, "chord": True, "telescope": seed == 57} for seed in (57, 58)],
     "tapered": [{"seed": 59, "tapered": True, "links": 2}],
-    "pinned": [{"seed": seed, "families": ["pinned-pinned", "pinned-free"]} for seed in (60, 61, 62)],
-    "families": [{"seed": seed, "families": FAMILIES, "foreshortening": True} for seed in (63, 64, 65, 66)],
-    "directions": [{"seed": seed, "families": BY_DIRECTION, "foreshortening": seed == 69} for seed in range(67, 75)],
-    "default": [{"seed": seed, "families": [DEFAULTS], "tapered": seed == 81} for seed in (79, 80, 81, 82)],
-    "default, telescope": [{"seed": seed, "families": [DEFAULTS], "telescope": True} for seed in (83, 84)],
-    "directions, tapered": [{"seed": seed, "families": BY_DIRECTION, "tapered": True} for seed in (75, 76)],
-    "directions, telescope": [
-        {"seed": seed, "families": [{"y": "polynomial", "z": "clamped-mass"}], "telescope": True} for seed in (77, 78)
-    ],
+    "pinned": [{"seed": seed, "families": ["pinned-pinned", "pinned-free"]} for seed in (60, 62)],
+    "families": [{"seed": seed, "families": FAMILIES, "foreshortening": True} for seed in (63, 65, 66)],
+    "directions": [{"seed": seed, "families": BY_DIRECTION, "foreshortening": seed == 69} for seed in (69, 70, 71, 73)],
+    "default": [{"seed": seed, "families": [DEFAULTS], "tapered": seed == 81} for seed in (79, 81)],
+    "default, telescope": [{"seed": 83, "families": [DEFAULTS], "telescope": True}],
+    "directions, tapered": [{"seed": 75, "families": BY_DIRECTION, "tapered": True}],
+    "directions, telescope": [{"seed": 77, "families": [{"y": "polynomial", "z": "clamped-mass"}], "telescope": True}],
 }
+"""Seeds are chosen so that every kind of joint, drive, body and family of shapes is drawn, after each kind of link."""
 CASES = [pytest.param(options, id=f"{name}-{options['seed']}") for name, group in ARMS.items() for options in group]
 
 

@@ -9,6 +9,7 @@ from random_arms import random_arm, random_state
 from rubbing import random_drives, random_signals, rubbing
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
+from varied_arms import quantity
 
 import flexarm as fa
 from flexarm.analysis.equilibrium import equilibrium
@@ -263,7 +264,7 @@ def test_lugre_against_an_integration_of_its_own_equations():
     assert result.attrs["energy_drift"] < 1e-7
 
 
-ARMS = [(seed, {}) for seed in range(8)] + [(8, {"telescope": True}), (9, {"telescope": True, "elastic": True})]
+ARMS = [*((seed, {}) for seed in range(4)), (8, {"telescope": True}), (9, {"telescope": True, "elastic": True})]
 ARMS += [(10, {"elastic": True}), (11, {"rotor": "absolute"}), (12, {"rigid": True})]
 
 
@@ -278,12 +279,12 @@ def test_arms_with_friction_in_all_joints_against_the_oracle(seed, options):
     acting, rates, lost = rubbing(exact, arm, q, qd, s, u, w)
     M = exact.mass_matrix(q)
     qdd = np.linalg.solve(M, exact.B @ u + acting - exact.inverse_dynamics(q, qd, 0 * q))
-    given = {name: x for name, x in (("s", s), ("w", w)) if len(x)}
+    state = {"q": q, "qd": qd, "s": s, "u": u, "w": w}
     n, count = len(q), len(model.states)
-    rate = model.evaluate("state_rate", q, qd, u, **given)
+    rate = quantity(model, "state_rate", state).ravel()
     scale = np.abs(qdd).max()
     np.testing.assert_allclose(rate[n : 2 * n], qdd, atol=1e-9 * scale)
-    np.testing.assert_allclose(model.forward_dynamics_dense(q, qd, u, **given), qdd, atol=1e-9 * scale)
+    np.testing.assert_allclose(quantity(model, "forward_dynamics_dense", state).ravel(), qdd, atol=1e-9 * scale)
     np.testing.assert_allclose(rate[2 * n : 2 * n + count], rates, rtol=1e-9, atol=1e-9)
     supplied, gone = rate[-2:]
     assert supplied == pytest.approx(float((exact.B.T @ qd) @ u), rel=1e-9)
@@ -379,12 +380,10 @@ def test_passive_is_what_barabanov_and_ortega_ask():
     assert fa.Friction(coulomb=1.0, static=2.0).passive
     for friction in (paper, paper.replace(bristle_damping=0.8)):
         model = slider(friction=friction)
-        lost = [
-            model.evaluate("state_rate", [0.0], [v], [0.0], s=[b])[-1]
-            for v in np.logspace(-4, 1, 30)
-            for b in np.linspace(-1.5, 1.5, 31)
-        ]
-        assert (min(lost) >= 0) == friction.passive
+        v, b = np.meshgrid(np.logspace(-4, 1, 30), np.linspace(-1.5, 1.5, 31))
+        v, b = v.reshape(-1, 1), b.reshape(-1, 1)
+        lost = model.evaluate("state_rate", 0 * v, v, 0 * v, s=b)[:, -1]
+        assert (lost.min() >= 0) == friction.passive
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,6 @@ def values(model, name, *arguments):
 
 TREES = [
     {"seed": 1},
-    {"seed": 6, "rigid": True},
-    {"seed": 8, "elastic": True},
-    {"seed": 10, "telescope": True},
     {"seed": 12, "telescope": True, "twisting": True, "elastic": True},
     {"seed": 13, "rotor": "absolute"},
     {"seed": 15, "foreshortening": True, "chord": True},

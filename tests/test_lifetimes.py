@@ -209,13 +209,13 @@ def growth(made, models, keep):
 
 for made in (known, new):
     growth(made, range(1000, 1020), False)  # what is needed once
-    print(growth(made, range(300), False), growth(made, range(300, 360), True))
+    print(growth(made, range(200), False), growth(made, range(300, 360), True))
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is counted as Linux tells it")
 def test_the_code_of_models_that_are_gone_is_freed(tmp_path):
-    """300 models, found in the cache or compiled, take less than a third of what 300 take whose code is kept."""
+    """200 models, found in the cache or compiled, take less than a third of what 200 take whose code is kept."""
     environment = {**os.environ, "FLEXARM_CACHE": str(tmp_path)}
     ended = subprocess.run([sys.executable, "-c", MEMORY], env=environment, capture_output=True, text=True, check=True)
     for line in ended.stdout.splitlines():

@@ -54,7 +54,7 @@ OPTIONS = (
     {"telescope": True, "twisting": True},
     {"telescope": True, "twisting": True, "convection": "paper"},
 )
-CASES = [(seed, {}) for seed in SEEDS] + [(20 + 2 * i + j, more) for i, more in enumerate(OPTIONS) for j in range(2)]
+CASES = [(seed, {}) for seed in SEEDS[:6]] + [(20 + 2 * i, more) for i, more in enumerate(OPTIONS)]
 general = pytest.mark.parametrize(("seed", "options"), CASES, scope="module")  # all tests of a case in a row
 
 
@@ -856,7 +856,7 @@ def test_unknown_descriptions_are_refused():
 
 
 def test_random_arms_keep_to_their_options():
-    for seed in SEEDS:
+    for seed in SEEDS[:6]:
         assert all(link.body.type == "rigid" for link in random_arm(seed, rigid=True).links)
         assert len(random_arm(seed, links=5).links) == 5
         plane = random_arm(seed, planar=True, elastic=True)

@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
+from compared import vector
 from oracle import Lagrangian
 from random_arms import random_arm, random_state
 from scipy.integrate import simpson
@@ -46,11 +47,12 @@ def test_forces_do_the_virtual_work_of_their_stations_places(seed, options):
     model, other, (q, qd, u) = fa.Model(arm), Lagrangian(arm), random_state(arm, seed)
     w = rng.normal(size=len(model.exogenous))
     expected = other.forward_dynamics(q, qd, u, w)
-    for found in (model.forward_dynamics(q, qd, u, w=w), model.forward_dynamics_dense(q, qd, u, w=w)):
+    for name in ("forward_dynamics", "forward_dynamics_dense"):
+        found = vector(model, name, q, qd, u, w)
         assert np.abs(found - expected).max() <= ROUNDING * max(1.0, np.abs(expected).max())
     x, v = ca.SX.sym("q", len(q)), ca.SX.sym("qd", len(q))
     total = ca.sum1(model.function("energy")(x, v))
-    rate = model.evaluate("state_rate", q, qd, u, w=w)
+    rate = vector(model, "state_rate", q, qd, u, w)
     gained = float(ca.Function("E", [x, v], [ca.jtimes(total, ca.vertcat(x, v), ca.DM(rate[: 2 * len(q)]))])(q, qd))
     assert rate[-2] - rate[-1] == pytest.approx(gained, rel=1e-9, abs=1e-9)
 

@@ -75,19 +75,13 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_varied_arm_is_the_rebuilt_one(kind):
-    """All numbers at once, far from nominal, those that are zero among them; every quantity."""
+    """All numbers at once, far from nominal, those that are zero among them; every quantity. No shapes follow them."""
     seed, options = KINDS[kind]
     arm = random_arm(seed, **options)
     model = fa.Model(arm, vary=free_of(arm))
     assert len(model.p) > 30
+    assert not any(x.shapes for x in model.parameters)
     assert_same_as_rebuilt(model, far(arm, model.varied, seed), ALL)
-
-
-@pytest.mark.parametrize("kind", ["telescope that twists", "foreshortening", "slopes at the hub"])
-def test_plain_shapes_follow_nothing(kind):
-    seed, options = KINDS[kind]
-    arm = random_arm(seed, **options)
-    assert not any(x.shapes for x in fa.Model(arm, vary=free_of(arm)).parameters)
 
 
 def test_shapes_of_arms_that_share_links_are_those_of_each_arm_alone():
@@ -105,11 +99,11 @@ def test_shapes_of_arms_that_share_links_are_those_of_each_arm_alone():
     assert len(links) < len(weighed) < 2 * len(varied.nominal)  # some were used again
 
 
-@pytest.mark.parametrize("options", [{}, {"foreshortening": True}, {"hub": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"foreshortening": True, "hub": True}], ids=str)
 def test_more_modes_than_tip_functions(options):
     """Combinations of modes that leave the tip where it is follow the numbers, too."""
     hub = {"hub_mass": 0.4, "hub_inertia": 0.02} if options.pop("hub", False) else {}
-    beam = fa.Beam(length=0.8, mass=0.5, EI={"y": 20.0, "z": 30.0}, modes={"y": 4, "z": 3}, damping=0.01, shapes=PLAIN,
+    beam = fa.Beam(length=0.8, mass=0.5, EI={"y": 20.0, "z": 30.0}, modes={"y": 4, "z": 1}, damping=0.01, shapes=PLAIN,
                    **options)  # fmt: skip
     axes = ((0.0, 1.0, 0.0), (0.6, 0.0, 0.8))
     links = [fa.Link(name=f"l{i}", joint=fa.Revolute(axis=axis), body=beam, **hub) for i, axis in enumerate(axes)]
@@ -119,7 +113,11 @@ def test_more_modes_than_tip_functions(options):
     close(quantity(model, "forward_dynamics", state, p), quantity(model, "forward_dynamics_dense", state, p), 1e-11)
 
 
-@pytest.mark.parametrize("name", fa.bundled())
+BUNDLED = ("theodore-ghosal", "dual-arm", "canadarm-free", "subudhi-morris-elastic", "lin-lewis-rfr")
+"""A telescope, a tree, a free base, elastic joints, and a beam between rigid links."""
+
+
+@pytest.mark.parametrize("name", BUNDLED)
 def test_a_varied_bundled_arm_is_the_rebuilt_one(name):
     """All numbers that are not zero and that no mode shapes follow."""
     arm = fa.load(name)
@@ -671,7 +669,7 @@ def slides():
     return fa.Arm(name="slides", links=links, payload=fa.Payload(mass=0.5), gravity=(1.0, 0.0, -9.8))
 
 
-@pytest.mark.parametrize("arm", [skew(4), wrist(5), slides()], ids=lambda arm: arm.name)
+@pytest.mark.parametrize("arm", [skew(4), slides()], ids=lambda arm: arm.name)
 def test_lengths_and_places_between_rigid_links(arm):
     """Frames are chosen where lengths are symbols; each of these moves two joints' axes apart."""
     patterns = ["*.length", "*.placement.xyz.*", "*.com.*", "*.mass"]
@@ -683,9 +681,8 @@ def test_lengths_and_places_between_rigid_links(arm):
         close(model.evaluate(name, *given, p=p), rebuilt.evaluate(name, *given))
 
 
-ARMS = {name: lambda name=name: fa.load(name) for name in fa.bundled()}
-ARMS |= {"6R": lambda: wrist(6), "7R": lambda: wrist(7), "eight links": lambda: long_arm(8).arm}
-ARMS |= {"skew 6R": lambda: skew(6), "skew 7R": lambda: skew(7), "slides": slides}
+ARMS = {name: lambda name=name: fa.load(name) for name in BUNDLED}
+ARMS |= {"6R": lambda: wrist(6), "skew 7R": lambda: skew(7), "slides": slides, "five links": lambda: long_arm(5).arm}
 
 
 @pytest.mark.parametrize("name", ARMS)

@@ -10,11 +10,10 @@ import flexarm as fa
 from flexarm.errors import DescriptionError
 
 KINDS = {
-    "fixed": (10, {}),  # a station and the tip of one link carry others
-    "free": (10, {"free": True}),
-    "free, elastic": (32, {"free": True, "elastic": True, "links": 2}),
+    "fixed": (10, {"links": 3}),
+    "free": (10, {"free": True, "links": 3}),
     "free, telescope": (24, {"free": True, "telescope": True, "links": 2}),
-    "free, foreshortening": (36, {"free": True, "foreshortening": True, "links": 2}),
+    "free, elastic, foreshortening": (36, {"free": True, "elastic": True, "foreshortening": True, "links": 2}),
     "free, rigid": (42, {"free": True, "rigid": True}),
 }
 

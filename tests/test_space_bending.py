@@ -31,8 +31,9 @@ ENOUGH = {"y": 6, "z": 6, "torsion": 5, "axial": 3}  # polynomials that have the
 NO_LOADS = dict.fromkeys(("y", "z", "torsion", "axial"), NO_LOAD)
 
 
+@cache
 def exact(F, GJ=GJ, EA=EA):
-    """Place and turn of the exact rod's tip."""
+    """Place and turn of the exact rod's tip under the force F, a tuple."""
 
     def tip(P):
         def rate(_, state):
@@ -87,7 +88,7 @@ def errors(model, loads, **stiff):
     """Of the tip's place [m] and turn [rad] under each load, (loads, 2)."""
     found = []
     for F in loads:
-        (p, Q), (r, R) = tip_of(model, F), exact(F, **stiff)
+        (p, Q), (r, R) = tip_of(model, F), exact(tuple(F), **stiff)
         found.append([np.linalg.norm(p - r), Rotation.from_matrix(Q.T @ R).magnitude()])
     return np.array(found)
 
@@ -97,7 +98,7 @@ def orders(errors):
     return np.log2(errors[:-1] / errors[1:])
 
 
-LOADS = [LOAD / 2**i for i in range(1, 4)]
+LOADS = [LOAD / 2**i for i in (2, 3)]
 
 
 def test_a_loaded_cantilever_is_the_exact_rod_but_for_third_order():

@@ -65,26 +65,26 @@ def spatial(**options):
 
 
 ARMS = {
-    "one link": (spatial(links=1), [0, 2, 5]),
-    "slanted": (lambda seed: random_arm(seed, links=1), [3, 6]),
-    "slanted, rigid": (lambda seed: random_arm(seed, links=1, rigid=True), [0, 2]),
+    "one link": (spatial(links=1), [2]),
+    "slanted": (lambda seed: random_arm(seed, links=1), [6]),
+    "slanted, rigid": (lambda seed: random_arm(seed, links=1, rigid=True), [0]),
     "two links": (spatial(links=2), [7, 8]),
-    "planar": (flat(links=2), [0, 1]),
+    "planar": (flat(links=2), [0]),
     "planar, three links": (flat(links=3), [3]),
     "rigid": (spatial(links=3, rigid=True), [0, 1]),
     "elastic": (spatial(links=2, elastic=True), [0]),
-    "elastic, chord": (flat(links=2, elastic=True, chord=True), [1, 2]),
-    "absolute": (flat(links=2, elastic=True, rotor="absolute"), [0, 1]),
+    "elastic, chord": (flat(links=2, elastic=True, chord=True), [2]),
+    "absolute": (flat(links=2, elastic=True, rotor="absolute"), [0]),
     "absolute, spatial": (spatial(links=1, elastic=True, rotor="absolute"), [3]),
     "absolute, rigid joints": (flat(links=2, elastic=False, rotor="absolute"), [1]),
     "chord": (spatial(links=2, chord=True), [2]),
-    "foreshortening": (spatial(links=1, foreshortening=True), [0, 1]),
+    "foreshortening": (spatial(links=1, foreshortening=True), [1]),
     "foreshortening, planar": (flat(links=2, foreshortening=True), [0]),
     "tapered": (spatial(links=1, tapered=True), [0]),
-    "families": (flat(links=2, families=FAMILIES), [0, 3, 4, 7]),
-    "families, spatial": (spatial(links=1, families=FAMILIES), [0, 1, 3]),
+    "families": (flat(links=2, families=FAMILIES), [0, 4, 7]),
+    "families, spatial": (spatial(links=1, families=FAMILIES), [1, 3]),
     "directions": (spatial(links=1, families=BY_DIRECTION), [0, 1, 2]),
-    "telescope": (spatial(links=1, telescope=True), [0, 1]),
+    "telescope": (spatial(links=1, telescope=True), [1]),
     "telescope that twists": (spatial(links=1, telescope=True, twisting=True), [2]),
     "telescope, planar": (flat(links=2, telescope=True), [2]),
     "telescope, elastic": (flat(links=2, telescope=True, elastic=True, rotor="absolute"), [1]),
@@ -102,8 +102,8 @@ def numeric(eq, expressions, q, qd):
     return evaluated(expressions, {**dict(state), **eq.values})
 
 
-def expected(model, q, qd):
-    """All matrices from the model: slopes by CasADi's exact derivatives."""
+def expected(model, q, qd, names=NAMES):
+    """Matrices from the model: slopes by CasADi's exact derivatives."""
 
     def value(name, *arguments):
         return np.array(model.function(name)(*arguments))
@@ -112,24 +112,26 @@ def expected(model, q, qd):
         x = ca.SX.sym("x", len(q))
         return np.array(ca.Function("slope", [x], [ca.densify(ca.jacobian(f(x), x))])(at))
 
-    tip = model.function("tip")
-    columns = slope(lambda x: ca.vec(tip(x)), q).T.reshape(-1, 4, 4).swapaxes(1, 2)
-    turning = columns[:, :3, :3] @ value("tip", q)[:3, :3].T
-    jacobian = np.vstack([columns[:, :3, 3].T, turning[:, 2, 1], turning[:, 0, 2], turning[:, 1, 0]])
-    return {
-        "M": value("mass_matrix", q),
-        "D": slope(lambda x: model.function("bias")(q, x), qd) / 2,
-        "damping": slope(lambda x: model.function("damping_force")(q, x), qd),
-        "U": slope(model.function("stiffness_force"), q),
-        "G": value("gravity_force", q),
-        "B": value("input_matrix", q),
-        "bias": value("bias", q, qd),
-        "stiffness_force": value("stiffness_force", q),
-        "kinetic": value("energy", q, qd)[0],
-        "potential": value("energy", q, qd)[1],
-        "tip": value("tip", q),
+    def jacobian():
+        columns = slope(lambda x: ca.vec(model.function("tip")(x)), q).T.reshape(-1, 4, 4).swapaxes(1, 2)
+        turning = columns[:, :3, :3] @ value("tip", q)[:3, :3].T
+        return np.vstack([columns[:, :3, 3].T, turning[:, 2, 1], turning[:, 0, 2], turning[:, 1, 0]])
+
+    by_name = {
+        "M": lambda: value("mass_matrix", q),
+        "D": lambda: slope(lambda x: model.function("bias")(q, x), qd) / 2,
+        "damping": lambda: slope(lambda x: model.function("damping_force")(q, x), qd),
+        "U": lambda: slope(model.function("stiffness_force"), q),
+        "G": lambda: value("gravity_force", q),
+        "B": lambda: value("input_matrix", q),
+        "bias": lambda: value("bias", q, qd),
+        "stiffness_force": lambda: value("stiffness_force", q),
+        "kinetic": lambda: value("energy", q, qd)[0],
+        "potential": lambda: value("energy", q, qd)[1],
+        "tip": lambda: value("tip", q),
         "jacobian": jacobian,
     }
+    return {name: by_name[name]() for name in names}
 
 
 def assert_close(found, wanted, scale=0.0, message=""):
@@ -157,16 +159,15 @@ def test_numbers(make, seed):
 
 
 SKEW = {
-    "one link": (spatial(links=1), [0, 5]),
+    "one link": (spatial(links=1), [5]),
     "slanted": (lambda seed: random_arm(seed, links=1), [3]),
     "two links": (spatial(links=2), [7]),
     "elastic, absolute": (flat(links=2, elastic=True, rotor="absolute"), [0]),
-    "foreshortening": (spatial(links=1, foreshortening=True), [0]),
+    "foreshortening": (spatial(links=1, foreshortening=True), [1]),
     "pinned hub": (spatial(links=1, families=[PLAIN | {"y": "pinned-pinned", "z": "pinned-pinned"}]), [0]),
     "telescope": (spatial(links=1, telescope=True), [1]),
-    "telescope, paper": (spatial(links=1, telescope=True, convection="paper"), [1, 2]),
+    "telescope, paper": (spatial(links=1, telescope=True, convection="paper"), [1]),
     "telescope, paper, planar": (flat(links=2, telescope=True, convection="paper"), [0]),
-    "azimuth-elevation": (lambda seed: catalogue("lin-lewis-azimuth-elevation"), [0]),
 }
 SKEW_CASES = [pytest.param(make, seed, id=f"{name}-{seed}") for name, (make, seeds) in SKEW.items() for seed in seeds]
 
@@ -217,10 +218,9 @@ SMALL = {
     "one mode": arm(link(1)),
     "two modes": arm(link(1, beam(y=2))),
     "pinned-pinned": arm(link(1, beam("pinned-pinned", y=2)).replace(hub_inertia=0.02)),
-    "two links": arm(link(1), link(2)),
     "elastic joint": arm(link(1), link(2, rotor_inertia=0.02, gear_ratio=3.0, stiffness=50.0, rotor="absolute")),
-    "two links, damped": arm(link(1, damping=0.1), link(2, beam(y=2).replace(damping=0.02), damping=0.2)),
-    "spatial": arm(link(1, beam(y=1, z=1)), link(2, beam(y=1, z=1), axis=(0.0, 1.0, 0.0))).replace(payload=None),
+    "two links, damped": arm(link(1, damping=0.1), link(2, beam(y=1).replace(damping=0.02), damping=0.2)),
+    "spatial": arm(link(1, beam(y=1, z=1)), link(2, beam(y=1), axis=(0.0, 1.0, 0.0))).replace(payload=None),
     "telescope": arm(link(1), fa.Link(name="tube", joint=fa.Telescope(), body=beam(y=1))),
 }
 
@@ -353,7 +353,7 @@ def test_rigid_two_link_arm_is_spongs():
 
 # -- Lin & Lewis: one flexible link ------------------------------------------------------------------------------------
 
-ORDERS = (2, 5, 10, 15)
+ORDERS = (2, 5, 9)
 
 
 def one_link(shapes, count, payload=True):
@@ -408,7 +408,7 @@ def test_numbers_of_one_flexible_link(orders):
         q, qd, _ = random_state(eq.arm, n)
         names = ("M", "U", "D", "B", "bias")
         found = numeric(eq, [eq.explicit(getattr(eq, name)) for name in names], q, qd)
-        wanted = expected(model, q, qd)
+        wanted = expected(model, q, qd, names)
         for name, value in zip(names, found, strict=True):
             assert_close(value, wanted[name], message=name)
         j = np.arange(1, n + 1)
@@ -590,9 +590,7 @@ def two_links():
 
 
 NUMBERS = {
-    "a symbol": (["m_1"], {"m_1"}),
     "a field": (["link1.mass"], {"m_1"}),
-    "an angle": (["yaw_2"], {"yaw_2"}),
     "a pattern of symbols": (["phi_*"], {"phi_1_1", "phi_2_1"}),
     "a pattern of fields": (["payload.*", "gravity"], {"mP", "IP", "g"}),
     "a link": (["link2.placement.*"], {"px_2", "yaw_2"}),
@@ -817,8 +815,10 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("form", ["text", "latex", "markdown"])
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [*((x, "latex") for x in LARGE), ("five links in a plane", "text"), ("five links in a plane", "markdown")],
+)
 def test_a_document_that_is_too_large_is_refused_early(name, form, work):
     """After a number of products that does not depend on the arm, and before anything is collected or printed."""
     eq = fa.equations(LARGE[name])
@@ -831,14 +831,14 @@ def test_a_document_that_is_too_large_is_refused_early(name, form, work):
     assert work["collected"] == 0
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", [x for x in LARGE if x != "ten links in a plane"])
 def test_small_parts_of_a_large_arm_can_be_had(name):
     """And they are the native model's."""
     described = LARGE[name]
     eq = fa.equations(described)
     names = ["U", "B", "damping", "stiffness_force", *(["G"] if name != "six joints in space" else [])]
     q, qd, _ = random_state(described, 1)
-    wanted = expected(fa.Model(described), q, qd)
+    wanted = expected(fa.Model(described), q, qd, names)
     for part in names:
         (found,) = numeric(eq, [eq.explicit(getattr(eq, part))], q, qd)
         assert_close(found, wanted[part], message=part)
@@ -911,11 +911,10 @@ def following(request):
     return fa.equations(described), fa.Model(described)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_numbers_of_shapes_that_follow_their_load(following, seed):
-    """Every closed form at random states: integrals are functions of the length that SymPy evaluates."""
+def test_numbers_of_shapes_that_follow_their_load(following):
+    """Every closed form at a random state: integrals are functions of the length that SymPy evaluates."""
     eq, model = following
-    q, qd, _ = random_state(eq.arm, seed)
+    q, qd, _ = random_state(eq.arm, 1)
     wanted = expected(model, q, qd)
     forms = {name: eq.explicit(getattr(eq, name)) for name in NAMES}
     force = np.max(np.abs(wanted["M"])) * np.max(np.abs(qd))

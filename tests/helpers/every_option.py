@@ -584,13 +584,18 @@ def choices() -> list[Choice]:
     return [{name: OPTIONS[name][i] for name, i in zip(OPTIONS, row, strict=True)} for row in stored["rows"]]
 
 
-def sample(*names: str) -> list[int]:
-    """Numbers of few stored choices that have every value of these options."""
-    rows = [{(name, row[name]) for name in names} for row in choices()]
-    missing, found = set().union(*rows), []
+def sample(*names: str, largest: int) -> list[int]:
+    """Numbers of few stored choices that have every value of these options, in arms of at most so many coordinates."""
+    rows = {i: {(name, row[name]) for name in names} for i, row in enumerate(choices())}
+    missing, found = set().union(*rows.values()), []
     while missing:
-        found.append(max(range(len(rows)), key=lambda i: len(missing & rows[i])))
-        missing -= rows[found[-1]]
+        best = max(rows, key=lambda i: len(missing & rows[i]))
+        if not missing & rows[best]:
+            raise ValueError(f"no arm of {largest} coordinates has {sorted(missing)}")
+        if len(arm_of(choice_of(best), best).layout) <= largest:
+            found.append(best)
+            missing -= rows[best]
+        del rows[best]
     return found
 
 

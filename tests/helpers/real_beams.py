@@ -44,7 +44,7 @@ def agrees(arm, seed=5):
         "energy": (oracle.energy(q, qd), q, qd),
     }
     pairs = [(quantity(model, name, *arguments), expected) for name, (expected, *arguments) in known.items()]
-    pairs.append((model.forward_dynamics(q, qd, u), oracle.forward_dynamics(q, qd, u)))
+    pairs.append((quantity(model, "forward_dynamics", q, qd, u), oracle.forward_dynamics(q, qd, u)))
     for found, expected in pairs:
         found, expected = np.array(found), np.array(expected).squeeze()
         scale = max(1.0, np.abs(expected).max())

@@ -138,6 +138,8 @@ class Equations:
         self._however_large = however_large
         self._elements: dict[str, list[Element]] = {}
         self._forms: dict[str, list[Form]] = {}
+        self._sums: dict[str, Form] = {}
+        self._expressions: dict[Any, Any] = {}
         self._refused: dict[str, str] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -229,10 +231,15 @@ class Equations:
         for name in ("M", "D", "G"):  # a sum within a sine gets its name where it first appears
             with suppress(DescriptionError):
                 self.elements(name)
-        return self._definitions()
+        return dict(self._definitions())
 
     def _definitions(self) -> dict[Any, Any]:
-        return {self._writer.symbol(name): self._writer.expression(form) for name, form in self.stand_ins().items()}
+        """Return `definitions` of the symbols that have appeared so far. Each is written once."""
+        for name, form in self.stand_ins().items():
+            symbol = self._writer.symbol(name)
+            if symbol not in self._expressions:
+                self._expressions[symbol] = self._writer.expression(form)
+        return self._expressions
 
     # -- evaluation
 
@@ -253,9 +260,14 @@ class Equations:
 
         explicit = self.explicit(expression)
         rates = self.kinematics.xreplace(self._definitions()) * sp.Matrix(sp.symbols(self.rates))
-        moves = zip(map(sp.Symbol, self.coordinates), rates, strict=True)
-        zero = 0 * explicit
-        return sum((sp.diff(explicit, q) * qd for q, qd in moves), zero)
+        moves = dict(zip(map(sp.Symbol, self.coordinates), rates, strict=True))
+
+        def of_entry(entry: Any) -> Any:
+            """Return the sum over the coordinates on which the entry depends."""
+            there = entry.free_symbols
+            return sp.Add(*(sp.diff(entry, q) * qd for q, qd in moves.items() if q in there))
+
+        return explicit.applyfunc(of_entry) if isinstance(explicit, sp.MatrixBase) else of_entry(explicit)
 
     @property
     def values(self) -> dict[Any, float]:
@@ -431,13 +443,13 @@ class Equations:
         """Sums that symbols stand for: tip deflections, angles, their rates, and sums within sines that have appeared
         so far.
         """
-        names = [*self._traced.stand_ins, *self._traced.stand_in_rates]
-        found = [self._collected(x) for x in (*self.elements("tips"), *self.elements("tip_rates"))]
-        named = {
-            name: self._collected(self._ring.with_values(dict(rest), self.numbers))
-            for rest, name in self._ring.named.items()
-        }
-        return dict(zip(names, found, strict=True)) | named
+        meant: dict[str, Element] = dict(zip(self._traced.stand_ins, self.elements("tips"), strict=True))
+        meant |= zip(self._traced.stand_in_rates, self.elements("tip_rates"), strict=True)
+        for rest, name in self._ring.named.items():
+            if name not in self._sums:
+                meant[name] = self._ring.with_values(dict(rest), self.numbers)
+        self._sums |= {name: self._collected(x) for name, x in meant.items() if name not in self._sums}
+        return dict(self._sums)
 
     def elements(self, name: str) -> list[Element]:
         """Return the entries of a matrix, columns first, as exact sums over `ring`."""

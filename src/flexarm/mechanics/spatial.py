@@ -58,9 +58,17 @@ def transposed(M: Matrix) -> Matrix:
     return [list(column) for column in zip(*M, strict=True)]
 
 
+# The functions of CasADi behind `SX.binary` and `SX.is_zero`, without a Python call between. Tracing calls them most.
+_binary, _is_zero = ca.casadi._casadi.SX_binary, ca.casadi._casadi.SX_is_zero  # noqa: SLF001
+_NUMBERS = (int, float)
+
+
 def is_zero(x: Scalar) -> bool:
     """Return True if x is the constant zero."""
-    return x == 0.0 if isinstance(x, int | float) else x.is_zero()
+    if x.__class__ is Quick:
+        found: bool = _is_zero(x)
+        return found
+    return x == 0.0 if isinstance(x, _NUMBERS) else x.is_zero()
 
 
 @lru_cache(maxsize=4096)
@@ -77,11 +85,14 @@ def _operator(name: str, code: int) -> Callable[[ca.SX, Any], ca.SX]:
     general, turned = getattr(ca.SX, name), name.startswith("__r")
 
     def operator(x: ca.SX, y: Any) -> ca.SX:
-        if isinstance(y, int | float):
-            y = _number(float(y))
-        elif not isinstance(y, ca.SX):
-            return general(x, y)
-        return _quick(ca.SX.binary(code, y, x) if turned else ca.SX.binary(code, x, y))
+        if y.__class__ is not Quick:
+            if isinstance(y, _NUMBERS):
+                y = _number(float(y))
+            elif not isinstance(y, ca.SX):
+                return general(x, y)
+        result = _binary(code, y, x) if turned else _binary(code, x, y)
+        result.__class__ = Quick
+        return result
 
     return operator
 
