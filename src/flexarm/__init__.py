@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from flexarm.optimal import OptimalMotion, optimal_motion
     from flexarm.pictures.animate import animate
     from flexarm.pictures.play import play
+    from flexarm.pictures.recording import export_rerun
     from flexarm.pictures.view import view
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
@@ -204,6 +205,7 @@ __all__ = [
     "export_law_fmu",
     "export_mjcf",
     "export_modelica",
+    "export_rerun",
     "export_simulink",
     "export_ssp",
     "frequency_response",
@@ -255,6 +257,7 @@ LATE = {
     "optimal": "OptimalMotion optimal_motion",
     "pictures.animate": "animate",
     "pictures.play": "play",
+    "pictures.recording": "export_rerun",
     "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque StarTracker "

@@ -7,7 +7,7 @@ from importlib import metadata
 
 from flexarm.version import __version__
 
-OPTIONAL = ("mujoco-core", "cuda-core", "cuda-bindings", "gymnasium", "dask", "distributed")
+OPTIONAL = ("mujoco-core", "cuda-core", "cuda-bindings", "gymnasium", "dask", "distributed", "rerun-sdk")
 """Packages of the optional extras."""
 
 

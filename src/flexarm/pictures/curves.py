@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.plots.run import base_motion, thrusters
+from flexarm.plots.run import base_motion, input_units
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -22,8 +22,8 @@ PREFIXES = ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\N{MICRO SIG
 
 ENERGIES = {"kinetic": "kinetic", "potential": "change of potential", "work": "work", "dissipated": "dissipated"}
 
-EFFORTS = ("forces", "N"), ("torques", "N m")
-"""Titles and units of inputs along a direction, and about one."""
+EFFORTS = {"N": "forces", "N m": "torques", "V": "voltages"}
+"""Titles of the plots of inputs by their unit."""
 
 Curves = dict[tuple[str, str], list[dict[str, Any]]]
 """Curves by title and unit of their plot, in the order of the plots: `name`, `values`, and sometimes a `reference`."""
@@ -34,10 +34,10 @@ def panels(results: Sequence["Dataset"], rows: Sequence[Array]) -> list[dict[str
 
     Each plot has a `title`, a `unit` that suits the largest value, and `runs`, the curves of every result (float32).
     """
-    each = [_curves(result, i) for result, i in zip(results, rows, strict=True)]
+    each = [curves(result, i) for result, i in zip(results, rows, strict=True)]
     found = []
-    for title, unit in dict.fromkeys(kind for curves in each for kind in curves):
-        runs = [curves.get((title, unit), []) for curves in each]
+    for title, unit in dict.fromkeys(kind for own in each for kind in own):
+        runs = [own.get((title, unit), []) for own in each]
         largest = max(_largest(x["values"]) for items in runs for x in items)
         factor, prefix = 1.0, ""
         if unit.partition("/")[0] != "rad":
@@ -50,7 +50,8 @@ def panels(results: Sequence["Dataset"], rows: Sequence[Array]) -> list[dict[str
     return found
 
 
-def _curves(result: "Dataset", rows: Array) -> Curves:
+def curves(result: "Dataset", rows: Array) -> Curves:
+    """Return the curves of a result at these indices of its samples, in SI units."""
     found: Curves = {}
 
     def values(name: str) -> Array:
@@ -62,8 +63,9 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
 
     has = {*result.variables}
     names, units, owners = (x.values.tolist() for x in (result.coordinate, result.unit, result.owner))
-    driven = {name: (EFFORTS[unit == "rad"], owner) for name, unit, owner in zip(names, units, owners, strict=True)}
-    driven |= {name: (EFFORTS[kind == "torque"], name) for name, kind in thrusters(result).items()}
+    efforts = {name: "N m" if unit == "rad" else "N" for name, unit in zip(names, units, strict=True)}
+    efforts |= {name: unit for name, unit in input_units(result).items() if unit in EFFORTS}
+    owner = dict(zip(names, owners, strict=True))
     joints = np.flatnonzero(result.role.values == "joint").tolist()
     behind = result.sizes["coordinate"] - result.sizes.get("velocity", result.sizes["coordinate"])
     q = values("q")
@@ -73,8 +75,7 @@ def _curves(result: "Dataset", rows: Array) -> Curves:
     u = values("u") if "u" in has else np.zeros((len(rows), 0))
     if _largest(u):
         for k, name in enumerate(result.input.values.tolist()):
-            (title, unit), owner = driven[name]
-            add(title, unit, owner, u[:, k])
+            add(EFFORTS[efforts[name]], efforts[name], owner.get(name, name), u[:, k])
     elif "qd" in has:
         qd = values("qd")
         for i in joints:
