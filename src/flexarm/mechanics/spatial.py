@@ -59,7 +59,7 @@ def transposed(M: Matrix) -> Matrix:
 
 
 # The functions of CasADi behind `SX.binary` and `SX.is_zero`, without a Python call between. Tracing calls them most.
-_binary, _is_zero = ca.casadi._casadi.SX_binary, ca.casadi._casadi.SX_is_zero  # noqa: SLF001
+_binary, _is_zero = ca.casadi._casadi.SX_binary, ca.casadi._casadi.SX_is_zero  # type: ignore[attr-defined]  # noqa: SLF001
 _NUMBERS = (int, float)
 
 

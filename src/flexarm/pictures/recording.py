@@ -87,7 +87,7 @@ def _recorded(motion: Motion, result: "Dataset") -> bytes:
     import rerun
 
     stream = rerun.RecordingStream(APPLICATION)
-    content = stream.binary_stream()
+    content = stream.binary_stream()  # type: ignore[misc]
     stream.send_recording_name(motion.name)
     look = solids(motion.model)
     scene = Scene(stream, look)
@@ -150,7 +150,9 @@ class Scene:
         for k, link in enumerate(self.look["links"]):
             self._send_strips(("arm", "reference", link["name"]), t, stations[:, k], _rgb(style.SOFT), self._thin)
 
-    def _send_strips(self, entity: tuple[str, ...], t: Array, points: Array, colour: Array, radius: float) -> None:
+    def _send_strips(
+        self, entity: tuple[str, ...], t: Array, points: Array, colour: tuple[int, ...], radius: float
+    ) -> None:
         """Send one line strip (S, 3) for each time from points (N, S, 3)."""
         import rerun
 
