@@ -161,8 +161,8 @@ def test_modes_are_the_models(call, files):
 
 def test_of_what_does_not_swing_it_is_said(call):
     _, out, _ = call("modes", "rigid-two-link")
-    assert out.splitlines()[-1] == "no modes: nothing moves with actuators locked"
-    falls = "negative: what does not swing there but falls away, as e^(|omega| t)"
+    assert out.splitlines()[-1] == "no modes: with actuators locked the arm has nothing that moves"
+    falls = "negative: the arm is unstable in this direction and falls away as e^(|omega| t)"
     model = fa.Model(fa.load("rigid-two-link"))
     for at in ("1.5707963", "-1.5707963"):
         q = [float(at), 0.0]
@@ -289,7 +289,7 @@ def test_a_run_that_fails_keeps_the_part_before(call, files):
     status, out, err = call("simulate", "push.toml", "--method", "rk4", "--step", "0.1")
     assert status == 1
     assert err.startswith("flexarm: diverged by t = ") and err.count("\n") == 1
-    assert "fore." in err and "the part before is in push.nc" in err
+    assert "fore." in err and "the result up to that time is in push.nc" in err
     result = fa.load_result("push.nc")
     assert 1 <= result.sizes["time"] < 21
     assert result.attrs["status"].startswith("diverged")
@@ -712,7 +712,7 @@ def test_ctrl_c_writes_what_there_is(files):
     assert pressed, "a bar was seen"
     assert "Traceback" not in seen
     assert "long: interrupted" in seen
-    assert re.search(r"flexarm: interrupted at t = \S+ s of 100000 s; the part before is in long\.nc", seen)
+    assert re.search(r"flexarm: interrupted at t = \S+ s of 100000 s; the result up to that time is in long\.nc", seen)
     result = fa.load_result(files / "long.nc")
     assert result.attrs["status"] == "interrupted"
     assert 2 < result.sizes["time"] < 1_000_001

@@ -227,7 +227,9 @@ def test_a_run_that_failed_is_a_document_too(call):
     said = call(
         "simulate", "push.toml", "--until", "20", "--method", "rk4", "--step", "0.05", "--samples", 11, "--json"
     )
-    assert said.status == 1 and re.fullmatch(r"flexarm: diverged by [^\n]*; the part before is in push.nc\n", said.err)
+    assert said.status == 1 and re.fullmatch(
+        r"flexarm: diverged by [^\n]*; the result up to that time is in push.nc\n", said.err
+    )
     found = checked("simulate", said.out)
     assert found["status"].startswith("diverged") and found["next"] == []
     assert found["end_time"] == fa.load_result("push.nc").time.values[-1] < 20

@@ -82,7 +82,7 @@ def test_the_table_says_the_same(call):
     rows = {line[:12].strip(): line[12:].strip() for line in lines}
     assert rows["arm"] == "cart" and rows["cart.joint"].startswith("0 to 1 m")
     assert rows["duration"] == f"{found['duration']:.6g} s"
-    assert rows["rigid arm"].endswith(f"this is {found['ratio']:.5g} times that")
+    assert rows["rigid arm"].endswith(f"the flexible arm takes {found['ratio']:.5g} times as long")
     share = {each["limit"]: f"{100 * each['share']:.3g} %" for each in found["limits"]}
     assert rows["at torque"] == f"cart.joint {share['torque']} of the time"
     assert f"at joint_rate cart.joint {share['joint_rate']} of the time" in " ".join(said.out.split())
@@ -150,7 +150,7 @@ def test_keys_of_the_reference_can_be_set(call):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("x", "--set is 'x'; it must be KEY=VALUE, as limits.torque=0.5"),
+        ("x", "--set is 'x'; it must be KEY=VALUE, such as limits.torque=0.5"),
         ("=1", "--set is '=1'; it must be KEY=VALUE"),
         ("limits.=1", "--set is 'limits.=1'; it must be KEY=VALUE"),
         ("end=", "--set is 'end='; it must be KEY=VALUE"),
@@ -209,7 +209,7 @@ def test_view_of_a_run_that_fails(call, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it is unstable
         said = call("optimize", "slide.toml", "--view")
-    assert said.status == 1 and "the part before is in slide.html" in said.err.splitlines()[-1]
+    assert said.status == 1 and "the result up to that time is in slide.html" in said.err.splitlines()[-1]
     assert said.out.startswith("slide: ") and (tmp_path / "slide.html").exists()
 
 

@@ -188,11 +188,11 @@ def test_what_new_says_to_do_next_can_be_done(call, kind, tmp_path):
 def test_new_replaces_nothing(call, tmp_path):
     for name in ("first.toml", "first-slew.toml"):
         (tmp_path / name).write_text("mine")
-        refused(call("new", "first"), f"{name}: is there already, and is not replaced")
+        refused(call("new", "first"), f"{name}: the file exists already and is not replaced")
         assert (tmp_path / name).read_text() == "mine" and os.listdir() == [name]
         os.remove(name)
     os.symlink("nowhere", "first.toml")
-    refused(call("new", "first"), "first.toml: is there already")
+    refused(call("new", "first"), "first.toml: the file exists already")
     assert os.listdir() == ["first.toml"]
 
 

@@ -215,7 +215,7 @@ def test_1_where_a_run_failed(name, files):
     line = said(pressed(files, 0, name, *given), 1)
     assert "diverged" in line
     if "--out" in options(name):
-        (kept,) = re.findall(r"the part before is in (\S+)\n", line)
+        (kept,) = re.findall(r"the result up to that time is in (\S+)\n", line)
         assert 0 <= fa.load_result(files / kept).time[-1] < 20
     else:
         ended = pressed(files, 0, name, "push.toml", *given)
@@ -242,7 +242,7 @@ def test_130_wherever_ctrl_c_comes(name, undisturbed, files, monkeypatch):
         line = said(ended, 130)
         for file in files.glob("*.nc"):
             assert fa.load_result(file).attrs["status"] in ("completed", "interrupted"), moment
-        if kept := re.findall(r"the part before is in (\S+)\n", line):
+        if kept := re.findall(r"the result up to that time is in (\S+)\n", line):
             assert fa.load_result(files / kept[0]).attrs["status"] == "interrupted"
         assert not list(files.glob(".flexarm-*"))
 

@@ -336,7 +336,7 @@ def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert "flexarm: export rigid-two-link: into what? give --c" in capsys.readouterr().err
+    assert "flexarm: export rigid-two-link: no format is given; give at least one of --c" in capsys.readouterr().err
 
 
 def test_no_file_that_is_read_is_written_over(tmp_path, monkeypatch, capsys):
@@ -363,7 +363,7 @@ def test_no_file_that_is_read_is_written_over(tmp_path, monkeypatch, capsys):
     ):
         ended = call(*words, option, path)
         assert ended.status == 2 and ended.err.endswith(
-            f"flexarm: {option} {path}: this is the file that is read; give another\n"
+            f"flexarm: {option} {path}: the command reads this file, so it is not overwritten; give another path\n"
         )
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
@@ -375,17 +375,27 @@ def test_options_that_nothing_hears_and_files_written_twice_are_refused(tmp_path
     (tmp_path / "arm.toml").write_text('name = "x"\n')
     law = ("canadarm-slew-pd", "--period", "0.01")
     refusals = {
-        ("canadarm", "--fmu", "a.fmu", "--float"): "--float is given without --c or --law; no other format",
-        ("canadarm", "--c", "out", "--fmi", "3.0"): "--fmi is given without --fmu or --law-fmu; no other",
-        ("canadarm", "--c", "out", "--segments", "8"): "--segments is given without --mjcf or --exudyn; no other",
-        ("canadarm", "--c", "out", "--period", "0.1"): "--period is given without --law, --law-fmu or --ssp; no other",
-        ("canadarm", "--mjcf", "a.xml", "--vary", "payload.mass"): "--vary is given without --c, --fmu, --simulink, ",
+        ("canadarm", "--fmu", "a.fmu", "--float"): "--float applies only to --c or --law; add one of them",
+        ("canadarm", "--c", "out", "--fmi", "3.0"): "--fmi applies only to --fmu or --law-fmu; add one",
+        ("canadarm", "--c", "out", "--segments", "8"): "--segments applies only to --mjcf or --exudyn; add one",
+        ("canadarm", "--c", "out", "--period", "0.1"): "--period applies only to --law, --law-fmu or --ssp; add one",
+        ("canadarm", "--mjcf", "a.xml", "--vary", "payload.mass"): "--vary applies only to --c, --fmu, --simulink, ",
         ("canadarm", "--c", "out", "--mjcf", "a.xml", "--segments", "0"): "export canadarm: --segments is 0; it must",
         ("canadarm", "--c", "out", "--modelica", "model.mo"): "export_modelica: path is 'model.mo'; it must be NAME.mo",
-        ("arm.toml", "--mjcf", "./arm.toml"): "--mjcf arm.toml: this is the file that is read; give another",
-        (*law, "--fmu", "a.fmu", "--law-fmu", "./x/../a.fmu"): "--law-fmu x/../a.fmu: the same file as that of --fmu;",
-        (*law, "--c", "out", "--law", "x/../out"): "--law x/../out: the same folder as that of --c; both write a CMake",
-        ("canadarm", "--simulink", "a", "--fmu", "a"): "--simulink a: the same file as that of --fmu; give another",
+        (
+            "arm.toml",
+            "--mjcf",
+            "./arm.toml",
+        ): "--mjcf arm.toml: the command reads this file, so it is not overwritten; give another path",
+        (*law, "--fmu", "a.fmu", "--law-fmu", "./x/../a.fmu"): "--law-fmu x/../a.fmu: --fmu writes to this file too;",
+        (
+            *law,
+            "--c",
+            "out",
+            "--law",
+            "x/../out",
+        ): "--law x/../out: --c writes to this folder too, both with a CMake",
+        ("canadarm", "--simulink", "a", "--fmu", "a"): "--simulink a: --fmu writes to this file too; give another file",
     }
     for words, message in refusals.items():
         ended = call("export", *words)

@@ -168,11 +168,31 @@ def test_the_law_of_a_scenario_from_the_command_line(tmp_path, monkeypatch, caps
     assert "start = 0.1," in text.partition("q_upper_joint(")[2].partition(";")[0]
     assert "sample * 0.004" in (tmp_path / "d" / "subudhi_morris_law.c").read_text()
     refusals = {
-        ("held.toml", "--law", "e"): "scenario 'held': controller is continuous; give a period, as --period 0.001",
-        ("free.toml", "--law", "e"): "scenario 'held': controller is missing; --law, --law-fmu, --ssp write one",
-        ("sampled.toml", "--law", "e", "--period", "1"): "--period: scenario 'held' has one, 0.002 s; change it there",
+        (
+            "held.toml",
+            "--law",
+            "e",
+        ): "scenario 'held': the controller is continuous; give a sampling period, such as --period 0.001",
+        (
+            "free.toml",
+            "--law",
+            "e",
+        ): "scenario 'held': the scenario has no controller, which --law, --law-fmu or --ssp would export",
+        (
+            "sampled.toml",
+            "--law",
+            "e",
+            "--period",
+            "1",
+        ): "--period: scenario 'held' has a period already, 0.002 s; change it there",
         ("held.toml", "--law", "e", "--period", "0"): "Sampled: period is 0.0 s; it must be positive",
-        ("held.toml", "--law", "e", "--c", "e"): "--law e: the same folder as that of --c; both write a CMakeLists.txt",
+        (
+            "held.toml",
+            "--law",
+            "e",
+            "--c",
+            "e",
+        ): "--law e: --c writes to this folder too, both with a CMakeLists.txt; give another",
         ("subudhi-morris", "--modelica", "an-arm.mo"): "export_modelica: path is 'an-arm.mo'; it must be NAME.mo",
     }
     for words, message in refusals.items():

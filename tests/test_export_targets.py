@@ -52,12 +52,14 @@ def test_no_file_that_a_robots_file_names_is_written_over(robot, folder, monkeyp
         for option in ("--mjcf", "--fmu"):
             ended = call("export", robot, option, name)
             assert ended.status == 2, name
-            said = f"flexarm: {option} {name}: {robot} names this file; give another\n"
+            said = (
+                f"flexarm: {option} {name}: {robot} refers to this file, so it is not overwritten; give another path\n"
+            )
             assert ended.err.endswith(said)
     assert call("derive", robot, "--latex", name).err.endswith(
-        f"--latex {name}: {robot} names this file; give another\n"
+        f"--latex {name}: {robot} refers to this file, so it is not overwritten; give another path\n"
     )
-    said = f"--latex {name}: {robot} names this file; give another\n"
+    said = f"--latex {name}: {robot} refers to this file, so it is not overwritten; give another path\n"
     assert call("derive", robot, "--latex", name).err.endswith(said)
     assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
 
@@ -75,7 +77,7 @@ def test_what_a_scenarios_robot_names_is_not_written_over(folder, monkeypatch, c
     text = 'name = "run"\narm = "robot.urdf"\nuntil = 1.0\n[reference]\ntype = "quintic"\nstart = [0.0]\nend = [0.1]\nduration = 1.0\n[controller]\ntype = "joint-pd"\nKp = 1.0\nKd = 1.0\n'
     (folder / "run.toml").write_text(text)
     ended = call("export", "run.toml", "--law", "law", "--period", "0.01", "--mjcf", "local.xml")
-    assert ended.status == 2 and "names this file; give another" in ended.err
+    assert ended.status == 2 and "refers to this file, so it is not overwritten; give another path" in ended.err
     assert (folder / "local.xml").read_text() == "precious"
 
 

@@ -92,7 +92,7 @@ def test_along_a_motion_the_loop_is_frozen_where_it_is():
     assert np.allclose(found.end.loop.A, analysis.loop(model, law).A, atol=1e-6)
     assert np.allclose(np.sort_complex(found.end.closed_loop.poles()), np.sort_complex(found.end.poles))
     table = str(found)
-    assert table.startswith("rigid-two-link: JointPD, continuous\nstable, standing at t = 1.5 s")
+    assert table.startswith("rigid-two-link: JointPD, continuous\nstable, at rest at t = 1.5 s")
     assert "upper.joint" in table and "t = 0.5 " in table
 
 
@@ -474,7 +474,7 @@ def test_the_command_shows_what_python_finds(call):
     said = call(*words)
     assert (said.status, said.err) == (0, "")
     lines = said.out.splitlines()
-    assert lines[0] == "slew: JointPD, sampled every 0.002 s" and lines[1] == "stable, standing at t = 1 s"
+    assert lines[0] == "slew: JointPD, sampled every 0.002 s" and lines[1] == "stable, at rest at t = 1 s"
     assert f"{np.degrees(found.end.loops[0].phase):.4g}" in said.out and "payload.mass = 2" in said.out
     told = json.loads(call(*words, "--json").out)
     assert told["stable"] is True and told["period"] == 0.002 and told["units"]["phase"] == "rad"
@@ -500,7 +500,7 @@ def test_the_command_tells_of_what_is_unstable(call, tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["rigid-two-link"], "it has no controller, so no loop is closed"),
+        (["rigid-two-link"], "the scenario has no controller, so no closed loop"),
         (["slew.toml", "--vary", "payload.mass"], "--vary is 'payload.mass'; it must be NAME=LOW:HIGH"),
         (["slew.toml", "--vary", "payload.mass=2:1"], "it must be NAME=LOW:HIGH"),
         (["slew.toml", "--vary", "payload.mas=1:2"], "payload.mas"),

@@ -1115,7 +1115,7 @@ def test_the_command(tmp_path):
     result = load(tmp_path / "results" / "slews.nc")
     assert result.sizes["run"] == 6
     again = command("study.toml", "--workers", 1, "--out", "results", "--no-plot", folder=tmp_path)
-    assert "6 were there already" in again.stdout
+    assert "6 were found in the folder" in again.stdout
     given = ("study.toml", "--runs", 3, "--workers", 1, "--folder", "results/slews.study")
     sensitivity = command(*given, folder=tmp_path)
     assert sensitivity.returncode == 0 and load(tmp_path / "slews.nc").sizes["run"] == 3

@@ -443,7 +443,7 @@ def test_view_of_a_run_that_fails_shows_the_part_before(call, files):
     (files / "fails.toml").write_text(fails)
     status, said, told = call("view", "fails.toml")
     assert status == 1 and said == "written: push.html\n"
-    assert re.fullmatch(r"flexarm: fails\.toml: .*; the part before is in push\.html\n", told)
+    assert re.fullmatch(r"flexarm: fails\.toml: .*; the result up to that time is in push\.html\n", told)
     data = data_of(Page("", (files / "push.html").read_text(encoding="utf-8")))
     assert data["results"][0]["notes"][0].startswith("ends at")
 
@@ -454,7 +454,7 @@ def test_view_of_a_run_that_fails_shows_the_part_before(call, files):
         (("view", "nothing.nc"), "nothing.nc: there is no such file"),
         (("view", "push.toml", "--out", "a.gif"), "--out a.gif: it must end with .html or .htm"),
         (("view", "push.toml", "--out", "/dev/null/a.html"), "--out /dev/null/a.html: cannot be written: "),
-        (("modes", "two.toml", "--out", "a.html"), "--out is given without --view, whose page it names"),
+        (("modes", "two.toml", "--out", "a.html"), "--out names the page of --view; give --view too"),
         (("modes", "two.toml", "--view", "--out", "a.gif"), "--out a.gif: it must end with .html or .htm"),
     ],
 )

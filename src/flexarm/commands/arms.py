@@ -15,11 +15,11 @@ from flexarm.errors import DescriptionError
 def show(
     arm: ArmName,
     converge: Annotated[
-        bool, typer.Option("--converge", help="Tell what one more mode in every direction that has some changes.")
+        bool, typer.Option("--converge", help="Show the effect of one more mode in each direction that has modes.")
     ] = False,
     parameters: Annotated[
         bool,
-        typer.Option("--parameters", help="List the numbers that may vary, as for fa.Model(vary=)."),
+        typer.Option("--parameters", help="List the parameters that may vary, for fa.Model(arm, vary=[...])."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -216,7 +216,7 @@ def _show_facts(found: dict[str, Any]) -> None:
     say("\noperations of forward dynamics")
     for label, facts in found["operations"].items():
         a, b = facts["multiplications"], facts["additions"]
-        say(f"  {label + ':':10} {a} multiplications, {b} additions, {a + b} in all")
+        say(f"  {label + ':':10} {a} multiplications, {b} additions, {a + b} in total")
 
 
 def _parameters(arm: Any) -> dict[str, Any]:
@@ -233,15 +233,18 @@ def _parameters(arm: Any) -> dict[str, Any]:
 
 
 def _show_parameters(found: dict[str, Any]) -> None:
-    say("\nnumbers that may vary")
+    say("\nparameters that may vary")
     drawn = table("name", "symbol", "value", "unit", "meaning", "shapes of")
     drawn.columns[2].justify = "right"
     for each in found["parameters"]:
         shapes = ", ".join(each["shapes"]) or "-"
         drawn.add_row(each["name"], each["symbol"], f"{each['value']:g}", each["unit"] or "1", each["meaning"], shapes)
     say(drawn)
-    say(f"\nzero or unseen, by name alone: {', '.join(found['by_name_alone'])}")
-    say("\nMode shapes stay those of this arm, also where an arm rebuilt with another number has others (shapes of).")
+    say(f"\nonly by their full name, not by a pattern (zero, or without effect): {', '.join(found['by_name_alone'])}")
+    say(
+        "\nThe mode shapes stay those of this arm. The column 'shapes of' names the links whose shapes depend on the "
+        "parameter."
+    )
 
 
 def _convergence(found: Any) -> dict[str, Any]:
@@ -261,8 +264,8 @@ def _convergence(found: Any) -> dict[str, Any]:
 
 
 def _show_convergence(found: Any) -> None:
-    say("\nwhat more modes change, at rest")
-    drawn = table("", "now", "with more", "moves by")
+    say("\neffect of one more mode in each direction, at rest")
+    drawn = table("", "now", "with more", "change")
     for column in drawn.columns[1:]:
         column.justify = "right"
     for row in found.rows:
@@ -279,7 +282,9 @@ def modes(
         list[str] | None, typer.Option("--at", metavar="NAME=VALUE", help="A coordinate that is not zero; repeatable.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this .png.")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Show them swinging in the browser: a page .html.")] = False,
+    view: Annotated[
+        bool, typer.Option("--view", help="Show the vibrating modes in the browser, on an .html page.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; default ARM-modes.html.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
     json: Json = False,
@@ -294,7 +299,7 @@ def modes(
     if plot is not None:
         check_file(plot, "--plot")
     if out is not None and not view:
-        raise DescriptionError("--out is given without --view, whose page it names")
+        raise DescriptionError("--out names the page of --view; give --view too")
     model = Model(load(arm))
     place = out or Path(f"{escape.file_name(model.arm.name)}-modes.html")
     if view:
@@ -378,7 +383,7 @@ def _show_modes(found: dict[str, Any]) -> None:
     at = spaced(each["value"] for each in found["coordinates"])
     say(f"{found['arm']}, actuators {found['actuators']}, q = {at}\n", style="bold")
     if not found["modes"]:
-        say(f"no modes: nothing moves with actuators {found['actuators']}")
+        say(f"no modes: with actuators {found['actuators']} the arm has nothing that moves")
         return
     say(drawn)
     _say_falling(mode["omega"] for mode in found["modes"])
@@ -386,7 +391,7 @@ def _show_modes(found: dict[str, Any]) -> None:
 
 def _say_falling(omega: Iterable[float]) -> None:
     if any(w < 0 for w in omega):
-        say("  negative: what does not swing there but falls away, as e^(|omega| t)")
+        say("  negative: the arm is unstable in this direction and falls away as e^(|omega| t)")
 
 
 def check_inertia(model: Any, q: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flexarm.checks import counted
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_folder, say, say_next, table
 from flexarm.errors import DescriptionError
@@ -25,7 +26,7 @@ class Action(StrEnum):
 
 
 TAKES = {
-    Action.LIST: "nothing",
+    Action.LIST: "no argument",
     Action.SHOW: "a PROBLEM",
     Action.EXPORT: "a FOLDER",
     Action.SCORE: "a PROBLEM and a FILE",
@@ -44,8 +45,8 @@ def benchmark_set(
         Action,
         typer.Argument(
             metavar="[ACTION]",
-            help="list; show PROBLEM: in words and numbers; export FOLDER: all of them; score PROBLEM FILE: a tool's "
-            "CSV file against the converged trajectory.",
+            help="list; show PROBLEM; export FOLDER: write all problems; score PROBLEM FILE: compare a CSV file of "
+            "another tool with the converged trajectory.",
         ),
     ] = Action.LIST,
     what: Annotated[
@@ -64,7 +65,9 @@ def benchmark_set(
 
     given = [each for each in (what, file) if each is not None]
     if len(given) != sum(word.isupper() and len(word) > 1 for word in TAKES[action].split()):
-        raise DescriptionError(f"benchmark-set {action}: takes {TAKES[action]}; given are {len(given)}")
+        raise DescriptionError(
+            f"benchmark-set {action}: give {TAKES[action]} after it, not {counted(len(given), 'argument')}"
+        )
     shown: Callable[[dict[str, Any]], None]
     if action == Action.LIST:
         found = _list()
@@ -94,7 +97,7 @@ def _list() -> dict[str, Any]:
 
 
 def _show_list(found: dict[str, Any]) -> None:
-    drawn = table("problem", "what it is", "converged to")
+    drawn = table("problem", "description", "converged to")
     for each in found["problems"]:
         drawn.add_row(each["name"], each["title"], each["solution"])
     say(drawn)
@@ -128,7 +131,7 @@ def _show_problem(asked: "Problem") -> None:
 
 def _show_written(found: dict[str, Any]) -> None:
     folder = found["written"][0].parent
-    say(f"written: {len(found['written'])} files in {folder}; {folder / 'README.md'} says what they are")
+    say(f"written: {len(found['written'])} files in {folder}; {folder / 'README.md'} describes them")
 
 
 def _scored(scored: "Score") -> dict[str, Any]:

@@ -52,7 +52,7 @@ ScenarioArgument = Annotated[
     str,
     typer.Argument(
         metavar="SCENARIO",
-        help="A bundled one, or path of a .toml file.",
+        help="Name of a bundled scenario, or path of a .toml file.",
         autocompletion=bundled_or_file("scenario"),
     ),
 ]

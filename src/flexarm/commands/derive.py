@@ -23,14 +23,14 @@ def derive(
         typer.Option(
             "--set",
             metavar="NAME[=VALUE]",
-            help="A parameter to replace by a number; patterns; repeatable.",
+            help="A parameter to replace by a number; may be a pattern; repeatable.",
         ),
     ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option("--part", help="Only this part: M, D, damping, U, G, B, bias, energy, tip, ...; repeatable."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Go on where the closed forms will be very large.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Continue even if the closed forms will be very large.")] = False,
 ) -> None:
     """Derive the equations of motion in closed form.
 
@@ -49,7 +49,7 @@ def derive(
         if path is not None:
             check_file(path, option)
             if [*asked.values()].count(path) > 1:
-                raise DescriptionError(f"{option} {path}: two documents would be written there")
+                raise DescriptionError(f"{option} {path}: another option writes to this file too; give another path")
     for option, folder in (("--c", c), ("--matlab", matlab)):
         if folder is not None:
             check_folder(folder, option)

@@ -53,7 +53,7 @@ def export(
     simulink: Annotated[
         Path | None, typer.Option(help="Folder for a Simulink S-function in C, a build script and an M function.")
     ] = None,
-    modelica: Annotated[Path | None, typer.Option(help="File for a Modelica class of the same name, .mo.")] = None,
+    modelica: Annotated[Path | None, typer.Option(help="File .mo for a Modelica class of the same name.")] = None,
     law: Annotated[
         Path | None, typer.Option(help="Folder for the scenario's control law in C: header, source, test, CMake file.")
     ] = None,
@@ -61,23 +61,23 @@ def export(
         Path | None, typer.Option(help="File for an FMU of the scenario's control law, beside that of its arm.")
     ] = None,
     ssp: Annotated[
-        Path | None, typer.Option(help="File of SSP: FMUs of the scenario's arm and of its law, connected.")
+        Path | None, typer.Option(help="SSP file with the connected FMUs of the scenario's arm and of its control law.")
     ] = None,
     period: Annotated[
-        float | None, typer.Option(help="Between two samples of the law [s], where its scenario has none.")
+        float | None, typer.Option(help="Sampling period of the control law, if the scenario has none [s].")
     ] = None,
     mjcf: Annotated[Path | None, typer.Option(help="MuJoCo file: links as rigid segments with springs.")] = None,
     exudyn: Annotated[
         Path | None, typer.Option(help="Script for Exudyn: links as rigid segments with springs.")
     ] = None,
-    single: Annotated[bool, typer.Option("--float", help="C that computes with float in place of double.")] = False,
-    fmi: Annotated[str | None, typer.Option(help="Version of the FMU: 2.0, which is usual, or 3.0.")] = None,
+    single: Annotated[bool, typer.Option("--float", help="Write C code with float instead of double.")] = False,
+    fmi: Annotated[str | None, typer.Option(help="FMI version of the FMU: 2.0 (default) or 3.0.")] = None,
     segments: Annotated[
-        int | None, typer.Option(help="Hinges a flexible link, for --mjcf and --exudyn; usual are 8.")
+        int | None, typer.Option(help="Hinges per flexible link, for --mjcf and --exudyn; default 8.")
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option("--vary", metavar="NAME", help="A number that stays an input; patterns; repeatable."),
+        typer.Option("--vary", metavar="NAME", help="A parameter that stays an input; may be a pattern; repeatable."),
     ] = None,
 ) -> None:
     """Write an arm for C, FMI and other simulators.
@@ -134,11 +134,13 @@ def export(
     }
     asked = {option: path for option, (path, _, _) in kinds.items() if path is not None}
     if not asked:
-        raise DescriptionError(f"export {arm}: into what? give {', '.join(kinds)}")
+        raise DescriptionError(f"export {arm}: no format is given; give at least one of {', '.join(kinds)}")
     how = {"--period": period, "--float": single or None, "--fmi": fmi, "--segments": segments, "--vary": vary or None}
     for option, heard in USED_BY.items():
         if how[option] is not None and not {*heard} & {*asked}:
-            raise DescriptionError(f"{option} is given without {choices(*heard)}; no other format has this option")
+            raise DescriptionError(
+                f"{option} applies only to {choices(*heard)}; add one of them, or leave {option} out"
+            )
     _check_apart(asked)
     check_unread([arm], asked)
     for option, path in asked.items():
@@ -171,9 +173,11 @@ def _check_apart(asked: dict[str, Path]) -> None:
     for option, path in asked.items():
         other = taken.setdefault(realpath(path), option)
         if {option, other} == {"--c", "--law"}:
-            raise DescriptionError(f"{option} {path}: the same folder as that of {other}; both write a CMakeLists.txt")
+            raise DescriptionError(
+                f"{option} {path}: {other} writes to this folder too, both with a CMakeLists.txt; give another"
+            )
         if option != other and not {option, other} <= FOLDERS:
-            raise DescriptionError(f"{option} {path}: the same file as that of {other}; give another")
+            raise DescriptionError(f"{option} {path}: {other} writes to this file too; give another file")
 
 
 def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[Sampled, dict[str, Any]]":
@@ -182,14 +186,14 @@ def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[
 
     where = f"scenario {scenario.name!r}"
     if scenario.controller is None:
-        raise DescriptionError(f"{where}: controller is missing; {', '.join(LAWS)} write one")
+        raise DescriptionError(f"{where}: the scenario has no controller, which {choices(*LAWS)} would export")
     given = scenario.arguments(model)
     loop = given["u"]
     if isinstance(loop, Sampled):
         if period is not None:
-            raise DescriptionError(f"--period: {where} has one, {loop.period:g} s; change it there")
+            raise DescriptionError(f"--period: {where} has a period already, {loop.period:g} s; change it there")
     elif period is None:
-        raise DescriptionError(f"{where}: controller is continuous; give a period, as --period 0.001")
+        raise DescriptionError(f"{where}: the controller is continuous; give a sampling period, such as --period 0.001")
     else:
         loop = Sampled(loop, period)
     q0, qd0 = loop.feedback(model).initial(model)

@@ -26,7 +26,7 @@ def optimize(
     scenario: ScenarioArgument,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Another value of the scenario's reference; repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the scenario's reference; repeatable."),
     ] = None,
     view: Annotated[bool, typer.Option("--view", help="Run the scenario and show it in the browser.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page of --view; default: NAME.html.")] = None,
@@ -57,7 +57,7 @@ def optimize(
     place = Path(f"{escape.file_name(chosen.name)}.html") if out is None else out
     if view:
         check_suffix(place, f"--out {place}")
-        check_file(place, "--out" if out is not None else "the page's place")
+        check_file(place, "--out" if out is not None else "page")
     model = Model(chosen.loaded_arm())
     pressed: list[str] = []
     with warnings.catch_warnings():
@@ -81,7 +81,7 @@ def optimize(
     if pressed:
         raise InterruptedRun(pressed[0])
     if failure:
-        raise SimulationError(f"{failure}; the part before is in {place}", failure.result)
+        raise SimulationError(f"{failure}; the result up to that time is in {place}", failure.result)
     if view and browser:
         opened(place)
 
@@ -99,7 +99,7 @@ def _changed(scenario: "Scenario", reference: "OptimalReference", given: list[st
             place[name] = place.get(name) or {}
             place = place[name]
         if not value or not all((*path, last)) or not isinstance(place, dict):
-            raise DescriptionError(f"is {text!r}; it must be KEY=VALUE, as limits.torque=0.5", field="--set")
+            raise DescriptionError(f"is {text!r}; it must be KEY=VALUE, such as limits.torque=0.5", field="--set")
         place[last] = _value(value)
     try:
         changed = scenario.replace(reference=type(reference)(**whole))
@@ -170,9 +170,11 @@ def _show(found: dict[str, Any]) -> None:
         drawn.add_row(joint["name"], f"{joint['start'] + 0.0:.4g} to {joint['end'] + 0.0:.4g} {joint['unit']}")
     drawn.add_row("duration", f"{found['duration']:.6g} s")
     if found["rigid_duration"]:
-        drawn.add_row("rigid arm", f"{found['rigid_duration']:.6g} s; this is {found['ratio']:.5g} times that")
-    left = f"then swings {1e3 * found['residual']:.3g} mm; the fastest rate is {found['end_rate']:.3g}"
-    drawn.add_row("end", f"the tip {1e3 * found['end_error']:.3g} mm off, {left}")
+        drawn.add_row(
+            "rigid arm", f"{found['rigid_duration']:.6g} s; the flexible arm takes {found['ratio']:.5g} times as long"
+        )
+    left = f"residual vibration {1e3 * found['residual']:.3g} mm, largest rate {found['end_rate']:.3g} rad/s or m/s"
+    drawn.add_row("end", f"tip error {1e3 * found['end_error']:.3g} mm, {left}")
     for limit in dict.fromkeys(each["limit"] for each in found["limits"]):
         own = [f"{each['name']} {100 * each['share']:.3g} %" for each in found["limits"] if each["limit"] == limit]
         drawn.add_row(f"at {limit}", f"{', '.join(own)} of the time")

@@ -30,13 +30,13 @@ def simulate(
     step: Annotated[float | None, typer.Option(help="Step of a method with fixed steps, such as rk4 [s].")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,
-    samples: Annotated[int | None, typer.Option(help="Times in the result, both ends included.")] = None,
+    samples: Annotated[int | None, typer.Option(help="Number of times in the result, including both ends.")] = None,
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
     view: Annotated[bool, typer.Option(help="Write a page .html in which the arm moves.")] = True,
     figure: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KIND", help="Draw also a stroboscope, or the tip's path, into NAME-KIND.png; repeatable."
+            metavar="KIND", help="Also draw NAME-KIND.png, KIND being stroboscope or path (of the tip); repeatable."
         ),
     ] = None,
     verbose: Annotated[
@@ -91,7 +91,7 @@ def simulate(
     else:
         _show_summary(found, verbose)
     whole = result.attrs["status"] == "completed"
-    kept = f"the {'result' if whole else 'part before'} is in {written[0]}"
+    kept = f"the result{'' if whole else ' up to that time'} is in {written[0]}"
     if pressed:
         raise InterruptedRun("; ".join(filter(None, (stopped, fault, kept))))
     if stopped or fault:
@@ -103,11 +103,14 @@ def compare(
         list[str],
         typer.Argument(
             metavar="SCENARIO...",
-            help="Bundled, or paths of .toml files.",
+            help="Names of bundled scenarios, or paths of .toml files.",
             autocompletion=bundled_or_file("scenario"),
         ),
     ],
-    after: Annotated[float, typer.Option(help="Time from the arrival to where vibration is measured [s].")] = 0.0,
+    after: Annotated[
+        float,
+        typer.Option(help="Time between the end of the reference and the start of the vibration measurement [s]."),
+    ] = 0.0,
     within: Annotated[float, typer.Option(help="Distance within which the tip counts as settled [m].")] = WITHIN,
     json: Json = False,
 ) -> None:
@@ -165,9 +168,9 @@ def _kinds(asked: list[str], scenario: Any) -> list[str]:
             raise DescriptionError(unknown_name("--figure is", kind, FIGURES, "it must be", choices(*FIGURES)))
         kept = ("q", "q_ref") if scenario.keep is None else scenario.keep
         if "q" not in kept:
-            raise DescriptionError(f"--figure {kind}: the scenario's keep has no 'q', which is drawn")
+            raise DescriptionError(f"--figure {kind}: the figure needs 'q', which the scenario's keep leaves out")
         if kind == "path" and (scenario.reference is None or "q_ref" not in kept):
-            raise DescriptionError("--figure path: the scenario has no reference, or does not keep it, to compare with")
+            raise DescriptionError("--figure path: the figure needs a reference, and 'q_ref' in the scenario's keep")
     return list(dict.fromkeys(asked))
 
 
@@ -187,7 +190,9 @@ def _written(result: Any, stem: Path, plot: bool, view: bool, kinds: list[str]) 
                 stem = Path(tempfile.mkdtemp(prefix="flexarm-")) / stem.name
                 written = [save_result(result, stem.with_name(stem.name + ".nc"))]
             except (DescriptionError, OSError) as again:
-                raise SimulationError(f"{fault}; nor can it be kept elsewhere: {again}", result) from None
+                raise SimulationError(
+                    f"{fault}; the result cannot be written to a temporary folder either: {again}", result
+                ) from None
     if plot and {*VARIABLES} <= {*result.variables}:  # a scenario may keep fewer variables than a figure needs
         try:
             written.append(save_figure(draw(result), stem.with_name(stem.name + ".png")))

@@ -21,12 +21,14 @@ FAST = 12
 
 def stability(
     scenario: ScenarioArgument,
-    along: Annotated[int, typer.Option(help="Times of its motion that are looked at beside the end; 0: none.")] = 5,
+    along: Annotated[
+        int, typer.Option(help="Number of times along the motion that are analysed in addition to the end.")
+    ] = 5,
     vary: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=LOW:HIGH", help="Range of a number of the arm, for the worst case; repeatable."),
+        typer.Option(metavar="NAME=LOW:HIGH", help="Range of a parameter of the arm, for the worst case; repeatable."),
     ] = None,
-    samples: Annotated[int, typer.Option(help="Random samples in the ranges, beside their corners.")] = 50,
+    samples: Annotated[int, typer.Option(help="Random samples in the ranges, in addition to the corners.")] = 50,
     json: Json = False,
 ) -> None:
     """Print poles and margins of a scenario's closed loop.
@@ -43,7 +45,7 @@ def stability(
     chosen = load_scenario(scenario)
     if chosen.controller is None:
         raise DescriptionError(
-            f"{scenario}: it has no controller, so no loop is closed; flexarm modes tells of the arm"
+            f"{scenario}: the scenario has no controller, so no closed loop; flexarm modes analyses the arm alone"
         )
     model = Model(chosen.loaded_arm())
     motion = _motion(chosen, model)
@@ -83,7 +85,7 @@ def _ranges(given: list[str]) -> dict[str, tuple[float, float]]:
         except ValueError:
             pair = np.nan, np.nan
         if not name or not pair[0] <= pair[1] or name in found:
-            must = "it must be NAME=LOW:HIGH, as payload.mass=0.5:1.5, each name once"
+            must = "it must be NAME=LOW:HIGH, such as payload.mass=0.5:1.5, with each name once"
             raise DescriptionError(f"is {each!r}; {must}", field="--vary")
         found[name] = pair
     return found
@@ -141,11 +143,11 @@ def _point(point: "Point") -> dict[str, Any]:
 
 def _show(found: "Stability") -> None:
     say(f"{found.name}: {found.controller}", style="bold")
-    _show_point(found.end, "standing" if found.end.standing else "in motion, for it stands still nowhere near,")
+    _show_point(found.end, "at rest" if found.end.standing else "in motion (no equilibrium is near)")
     if found.along:
         from flexarm.analysis.stability import shown_pole
 
-        say("\nAlong the motion, time standing still:")
+        say("\nAlong the motion, with frozen time:")
         drawn = table("t [s]", "rightmost pole [1/s]", "disk margin", "|S|", "|T|")
         for point in found.along:
             all_ = point.together
@@ -155,8 +157,8 @@ def _show(found: "Stability") -> None:
     if found.worst:
         values = ", ".join(f"{name} = {value:.5g}" for name, value in found.worst.parameters.items())
         bad = f", {found.worst.unstable} of them unstable" if found.worst.unstable else ""
-        say(f"\nWorst of {found.worst.tried} tried{bad}: {values}", style="bold")
-        _show_point(found.worst.point, "standing")
+        say(f"\nWorst of {found.worst.tried} cases{bad}: {values}", style="bold")
+        _show_point(found.worst.point, "at rest")
 
 
 def _show_point(point: "Point", how: str) -> None:
@@ -176,5 +178,5 @@ def _show_point(point: "Point", how: str) -> None:
     all_ = point.together
     low, high = disk_gain(all_.disk)
     sizes = (all_.disk, all_.sensitivity, all_.complementary)
-    drawn.add_row("all at once", f"{low:.4g}", f"{high:.4g}", "", "", "", *(f"{x:.4g}" for x in sizes))
+    drawn.add_row("all loops at once", f"{low:.4g}", f"{high:.4g}", "", "", "", *(f"{x:.4g}" for x in sizes))
     say(drawn)

@@ -23,7 +23,7 @@ def list_(
     search: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SEARCH]...", help="Words that name or description must have; or arms, scenarios, studies."
+            metavar="[SEARCH]...", help="Words that the name or the description contains; or arms, scenarios, studies."
         ),
     ] = None,
     json: Json = False,
@@ -83,7 +83,7 @@ def _show(kind: str, entries: list[dict[str, str]], sought: list[str]) -> None:
     from rich.text import Text
 
     say(kind, style="bold")
-    drawn = table("name", "what it is", header=False)
+    drawn = table("name", "description", header=False)
     for entry in entries:
         cells = Text(entry["name"], style="bold"), Text(entry["description"])
         for cell in cells:
@@ -106,7 +106,7 @@ class Kind(StrEnum):
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the arm, and of its files.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the arm and of its files.")],
     kind: Annotated[
         Kind,
         typer.Option(
@@ -126,11 +126,13 @@ def new(
     arm, scenario = out / f"{name}.toml", out / f"{name}-slew.toml"
     for path in (arm, scenario):
         if os.path.lexists(path):
-            raise DescriptionError(f"{path}: is there already, and is not replaced; give another name, or --out")
+            raise DescriptionError(
+                f"{path}: the file exists already and is not replaced; give another name, or a folder with --out"
+            )
         check_file(path, "--out")
     for path, what in ((arm, "arm"), (scenario, "scenario")):
         write_whole(path, template(kind, what, name).encode())
-    say(f"written: {arm}, {scenario}; open them in an editor, every number is explained\n")
+    say(f"written: {arm}, {scenario}; open them in an editor; comments explain every number\n")
     commands = {"show": arm, "modes": arm, "simulate": scenario}
     say_next(shlex.join(["flexarm", command, str(path)]) for command, path in commands.items())
 
@@ -142,7 +144,7 @@ def _unfit(name: str) -> str:
     if not name.strip() or name != name.strip():
         return f"{shown(name)} must not be empty, nor begin or end with a space"
     if any(c in name for c in '/\\:*?"<>|') or escape.line(name) != name:
-        return f'{shown(name)} must be one line without / \\ : * ? " < > |; --out says in which folder'
+        return f'{shown(name)} must be one line without / \\ : * ? " < > |; use --out for the folder'
     if name.startswith(("-", ".")):
         return f"{shown(name)} must not begin with a dash or a dot"
     if len(f"{name}-slew") > LONGEST:

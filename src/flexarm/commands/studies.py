@@ -20,19 +20,23 @@ def study(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help="A bundled one, or path of a .toml file.", autocompletion=bundled_or_file("study")
+            metavar="STUDY",
+            help="Name of a bundled study, or path of a .toml file.",
+            autocompletion=bundled_or_file("study"),
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
     folder: Annotated[
-        Path | None, typer.Option(help="Folder where finished chunks are kept; default NAME.study beside the results.")
+        Path | None, typer.Option(help="Folder for finished chunks; default NAME.study beside the results.")
     ] = None,
     runs: Annotated[
         int | None, typer.Option(help="Number of runs; of a sensitivity study, at most this number.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes on this machine; default one a core.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes on this machine; default one per core.")
+    ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, or the word local for a cluster of this machine.")
+        str | None, typer.Option(help="Address of a Dask scheduler, or local for a Dask cluster on this machine.")
     ] = None,
     plot: Annotated[bool, typer.Option(help="Draw a .png beside the .nc file.")] = True,
     json: Json = False,
@@ -46,7 +50,7 @@ def study(
 
     began = time.perf_counter()
     if workers is not None and scheduler is not None:
-        raise DescriptionError("--workers is given beside --scheduler; give one of them")
+        raise DescriptionError("--workers and --scheduler exclude each other; give one of them")
     chosen = load_study(name)
     try:
         plan = chosen.plan(runs)
@@ -191,10 +195,10 @@ def _show_summary(found: dict[str, Any]) -> None:
     facts = table("", "", header=False)
     facts.columns[0].style = "bold"
     count, there = found["runs"], found["runs_found"]
-    facts.add_row("runs", f"{count}, {found['design']}" + (f"; {there} were there already" if there else ""))
+    facts.add_row("runs", f"{count}, {found['design']}" + (f"; {there} were found in the folder" if there else ""))
     if failed := found["runs_failed"]:
         facts.add_row("without result", f"{failed}, the first: {found['first_failure']}")
-    each_run = f", {1e3 * found['seconds'] / (count - there):.3g} ms a run" if there < count else ""
+    each_run = f", {1e3 * found['seconds'] / (count - there):.3g} ms per run" if there < count else ""
     facts.add_row("took", f"{found['seconds']:.4g} s{each_run}")
     facts.add_row("written", ", ".join(str(path) for path in found["written"]))
     say(facts)

@@ -54,11 +54,11 @@ def check_unread(files: Iterable[str | None], asked: Mapping[str, Path | None]) 
         if file is None:
             continue
         near, named = read_with(file) if is_robots(file) else ([], [])
-        places = {os.path.realpath(each): f"{file} names this file" for each in named}
-        places |= {os.path.realpath(each): "this is the file that is read" for each in (Path(file), *near)}
+        places = {os.path.realpath(each): f"{file} refers to this file" for each in named}
+        places |= {os.path.realpath(each): "the command reads this file" for each in (Path(file), *near)}
         for option, path in asked.items():
             if path is not None and (why := places.get(os.path.realpath(path))):
-                raise DescriptionError(f"{option} {path}: {why}; give another")
+                raise DescriptionError(f"{option} {path}: {why}, so it is not overwritten; give another path")
 
 
 @contextmanager

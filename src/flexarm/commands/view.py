@@ -19,12 +19,12 @@ def view(
         list[str],
         typer.Argument(
             metavar="RESULT...",
-            help="Files of results (.nc), or scenarios, which are run first.",
+            help="Result files (.nc), or scenarios, which are run first.",
             autocompletion=bundled_or_file("scenario", files=("nc", "toml")),
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page, .html; default: named after what it shows.")
+        Path | None, typer.Option(metavar="FILE", help="File .html of the page; default: named after its content.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page, where there is a browser.")] = True,
 ) -> None:
@@ -38,13 +38,13 @@ def view(
         check_suffix(out, f"--out {out}")
     given = [_Given(name) for name in results]
     place = _place(given) if out is None else out
-    check_file(place, "--out" if out is not None else "the page's place")
+    check_file(place, "--out" if out is not None else "page")
     failures: list[SimulationError] = []
     found = [each.result(failures) for each in given]
     written = viewed(found).save(place)
     say(f"written: {written}")
     if failures:
-        raise SimulationError(f"{failures[0]}; the part before is in {written}", failures[0].result)
+        raise SimulationError(f"{failures[0]}; the result up to that time is in {written}", failures[0].result)
     if browser:
         opened(written)
 
