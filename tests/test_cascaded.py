@@ -249,7 +249,7 @@ limit = 50.0
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"Kp": 0.0}, "Cascaded: Kp is 0.0; it must be positive: one number, or 1, one a joint"),
+        ({"Kp": 0.0}, "Cascaded: Kp is 0.0; it must be one positive number, or 1, one a joint"),
         ({"Kv": [1.0, 2.0]}, r"Cascaded: Kv is \[1.0, 2.0\]; it must be positive"),
         ({"Kp": np.inf}, "Cascaded: Kp"),
         ({"Ti": -1.0}, "Cascaded: Ti is -1.0; it must be positive"),
@@ -267,7 +267,7 @@ def test_what_is_refused(given, said):
 
 
 def test_a_current_must_be_sampled():
-    with pytest.raises(DescriptionError, match=r"Cascaded: a motor has inductance; .* put Sampled around it"):
+    with pytest.raises(DescriptionError, match=r"Cascaded: a motor has inductance; .* use Sampled"):
         fa.simulate(fa.Model(arm(WINDING)), 0.1, u=control.Cascaded(0.0, 1.0, 1.0))
 
     class Measuring:

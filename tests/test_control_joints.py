@@ -343,7 +343,7 @@ def test_decoupling_leaves_the_modes_of_locked_joints(planar):
 def test_decoupling_needs_drives_that_move_one_coordinate():
     arm = fa.load("subudhi-morris")
     pinned = fa.Model(arm.replace(links=[x.replace(body=x.body.replace(shapes="pinned-pinned")) for x in arm.links]))
-    text = "moves its joint and the slopes of its link's shapes at the hub; it must move a joint alone"
+    text = "moves its joint and the slopes of its link's shapes at the hub; each actuator must move exactly one joint"
     for u in (Decoupling(MOVE, 1.0, 1.0), Sampled(Decoupling(MOVE, 1.0, 1.0), 0.01)):
         with refused(f"Decoupling: input 'upper.joint' {text}"):
             run(pinned, 0.1, u)
@@ -698,13 +698,13 @@ def test_strain_rate_is_the_rate_of_the_gauge_s_reading(planar):
 
 def test_strain_rate_needs_a_joint_that_bends_its_link(sliding):
     three = fa.Quintic((0.0, 0.0, 0.5), (0.0, 0.0, 0.5), 1.0)
-    with refused("StrainRate: the telescope joint of link 'slide' does not move it along y"):
+    with refused("StrainRate: the telescope joint of link 'slide' does not move the link along y"):
         StrainRate(JointPD(three, 1.0, 1.0), 0.1, "slide").law(sliding)
-    with refused("StrainRate: the revolute joint of link 'arm' does not move it along z"):
+    with refused("StrainRate: the revolute joint of link 'arm' does not move the link along z"):
         StrainRate(JointPD(STEP, 1.0, 1.0), 0.1, "arm", plane="z").law(bent((0, 0, 1), "z"))
     arm = fa.load("subudhi-morris")
     pinned = fa.Model(arm.replace(links=[x.replace(body=x.body.replace(shapes="pinned-pinned")) for x in arm.links]))
-    with refused("StrainRate: the shapes of link 'fore' carry no moment at 0"):
+    with refused("StrainRate: the mode shapes of link 'fore' have no bending moment at 0"):
         StrainRate(JointPD(MOVE, 1.0, 1.0), 0.1, "fore").law(pinned)
 
 
@@ -869,8 +869,14 @@ def test_the_filter_begins_where_the_arm_stands():
         ({"filter": 0.0}, "JointPD: filter is 0.0 rad/s; it must be positive"),
         ({"filter": "fast"}, "JointPD: filter is 'fast'; it must be a number in rad/s"),
         ({"resolution": -1.0}, "JointPD: resolution is -1.0 rad or m; it must be zero or positive"),
-        ({"resolution": 0.1}, "JointPD: resolution is 0.1; it needs a filter, without which the rate is measured"),
-        ({"noise": 0.1, "filter": 10.0}, "JointPD: noise is 0.1; it needs Sampled around it"),
+        (
+            {"resolution": 0.1},
+            "JointPD: resolution is 0.1; an encoder with it needs a filter, because without one the rate is measured",
+        ),
+        (
+            {"noise": 0.1, "filter": 10.0},
+            "JointPD: noise is 0.1; an encoder with it needs Sampled(JointPD(...), period)",
+        ),
     ],
 )
 def test_an_encoder_without_filter_or_samples_is_refused(given, line):

@@ -171,8 +171,8 @@ class NoLaw:
 
 CONTROLLER = r"it must be a controller, an object with a method law\(model, period\)"
 WRONG = {
-    "class": (JointPD, r"u is the class JointPD; it must be an object, as JointPD\(\.\.\.\) makes it"),
-    "input class": (fa.Piecewise, r"u is the class Piecewise; it must be an object, as Piecewise\(\.\.\.\) makes it"),
+    "class": (JointPD, r"u is the class JointPD; it must be an object: JointPD\(\.\.\.\)"),
+    "input class": (fa.Piecewise, r"u is the class Piecewise; it must be an object: Piecewise\(\.\.\.\)"),
     "attribute": (NoMethod(), rf"u is a NoMethod; {CONTROLLER}"),
     "arguments": (NoArguments(), rf"u is a NoArguments; {CONTROLLER}"),
     "no law": (NoLaw(), rf"u is a NoLaw, whose law is a function, not a Law; {CONTROLLER}"),

@@ -366,7 +366,7 @@ WRONG = {
     ),
     "derivative": (
         {"system": control.tf([1.0, 0.0, 1.0], [1.0, 2.0])},
-        r"Linear: a transfer function of the system is a derivative, its numerator has degree 2, its denominator 1; .*",
+        r"Linear: a transfer function of the system is improper, with numerator degree 2, its denominator 1; .*",
     ),
     "inputs": (
         {"system": control.ss([], [], [], [[1.0, 2.0]])},
@@ -382,7 +382,7 @@ WRONG = {
     ),
     "labels": (
         {"system": control.tf([1.0], [1.0, 2.0], inputs="e")},
-        r"Linear: the system's input is called 'e'; the sensors' signals: a_drive; give it one of these names, or .*",
+        r"Linear: the system's input is called 'e'; the sensors' signals: a_drive; use these names, or .*",
     ),
     "label of an output": (
         {"system": control.tf([1.0], [1.0, 2.0], outputs="f")},
@@ -390,15 +390,15 @@ WRONG = {
     ),
     "discrete": (
         {"system": control.tf([1.0], [1.0, 2.0], T)},
-        r"Linear: the system is discrete, of period 0\.02 s; put Sampled around it",
+        r"Linear: the system is discrete, of period 0\.02 s; use Sampled(Observed(...), period)",
     ),
     "discrete of any": (
         {"system": control.tf([1.0], [1.0, 2.0], True)},
-        r"Linear: the system is discrete; put Sampled around it",
+        r"Linear: the system is discrete; use Sampled(Observed(...), period)",
     ),
     "other period": (
         {"system": control.tf([1.0], [1.0, 2.0], 0.03), "sampled": True},
-        r"Linear: the system's period is 0\.03 s and the loop's 0\.02 s; Sampled must have the same",
+        r"Linear: the system's period is 0\.03 s and the loop's 0\.02 s; they must be equal",
     ),
     "method": (
         {"method": "guess"},
@@ -411,13 +411,13 @@ WRONG = {
     ),
     "prewarp of another": (
         {"prewarp": 20.0, "method": "zoh", "sampled": True},
-        r"Linear: prewarp goes with method 'tustin'; it is 'zoh'",
+        r"Linear: prewarp applies only to method 'tustin'; the method is 'zoh'",
     ),
     "singular": (
         {"system": control.tf([1.0], [1.0, -100.0]), "sampled": True},
         r"Linear: no design: .*",
     ),
-    "initial": ({"initial": [1.0]}, r"Linear: initial is given; it must be left out where the system is no StateSpace"),
+    "initial": ({"initial": [1.0]}, r"Linear: initial applies only to a StateSpace; leave it out"),
     "initial of another": (
         {"system": control.ss(ONE), "initial": [1.0, 2.0]},
         r"Linear: initial has shape \(2,\); the system has 1 states: it must be \(1,\)",
@@ -434,7 +434,7 @@ WRONG = {
     "motors": ({"sensors": [MotorTorque(link="a")]}, r"MotorTorque: link 'a': it is a function of u .*"),
     "loop": (
         {"sensors": [FELT], "system": 3.0},
-        r"Linear: u depends on tip_acceleration_x, which depends on u, at once; make the system strictly proper .*",
+        r"Linear: algebraic loop: u depends on tip_acceleration_x without delay, and .*",
     ),
     "actuator": (
         {"actuators": ["b.joint"]},
@@ -442,7 +442,7 @@ WRONG = {
     ),
     "actuators twice": (
         {"system": [[1.0], [2.0]], "actuators": ["a.joint", "a.joint"]},
-        r"Linear: actuators has 'a\.joint' twice; each must stand there once",
+        r"Linear: actuators has 'a\.joint' twice; give each actuator once",
     ),
     "no name": (
         {"actuators": np.zeros((1, 2))},
@@ -457,7 +457,7 @@ WRONG = {
     "wanted number": ({"wanted": {"a_drive": "0"}}, r"Linear: wanted\['a_drive'\] is '0'; it must be a number"),
     "wanted of some": (
         {"sensors": [DRIVE, RATE], "wanted": {"a_drive": 0.0}},
-        r"Linear: wanted says nothing of signal a_drive_rate; give its number too, or a reference",
+        r"Linear: wanted has no value for signal a_drive_rate; give its value too, or a reference",
     ),
     "reference": ({"reference": "there"}, r"Linear: reference is 'there'; it must be a reference, one number, .*"),
 }
@@ -483,7 +483,9 @@ def test_accelerations_beside_what_acts_from_outside():
             felt = (0.3 + last - D * v - K * x) / M
             np.testing.assert_allclose(result.measured.values[1:-1, 0], felt, rtol=0, atol=1e-12)
             np.testing.assert_allclose(result.u.values[1:-1, 0], 0.5 * felt, rtol=0, atol=1e-12)
-    with refused(r"Linear: arm 'slide': tip_acceleration_x sees accelerations, which depend on exogenous inputs; .*"):
+    with refused(
+        r"Linear: arm 'slide': tip_acceleration_x measures acceleration, which depends on exogenous inputs; .*"
+    ):
         run(pushed, Linear([[1.0]], [FELT]))
 
 
@@ -496,7 +498,5 @@ def test_a_method_for_what_is_not_linear(single):
 
 @pytest.mark.parametrize("given", [ONE, control.ss(ONE)])
 def test_a_system_alone_is_told_what_makes_it_a_controller(given, single):
-    with refused(
-        r"u is a .* of python-control, .*; control\.Linear\(system, sensors=\[\.\.\.\]\) makes it a controller"
-    ):
+    with refused(r"u is a .* of python-control, .*; use control\.Linear\(system, sensors=\[\.\.\.\]\)"):
         run(single, given)

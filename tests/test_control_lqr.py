@@ -319,13 +319,13 @@ def test_the_schedule_tracks_better_than_one_gain():
 def test_points_up_to_a_time():
     model = elastic()
     turning = fa.Cycloidal([0.1, 0.1], [2.0, 1.0])
-    with refused("ScheduledLQR: the reference never comes to rest; give until"):
+    with refused("ScheduledLQR: the reference never comes to rest; give its end as until [s]"):
         ScheduledLQR(turning).law(model)
     facts = ScheduledLQR(turning, points=3, until=4.0).law(model).facts
     np.testing.assert_allclose(facts["times"], [0.0, 2.0, 4.0])
     with refused(r"ScheduledLQR: until is -1\.0 s; it must be positive"):
         ScheduledLQR(turning, until=-1.0).law(model)
-    with refused("ScheduledLQR: the reference does not move; use LQR"):
+    with refused("ScheduledLQR: the reference does not move; use LQR to hold the arm"):
         ScheduledLQR(Quintic([0.1, 0.1], [0.1, 0.1], 1.0)).law(model)
     for points in (1, 2.5, True):
         with refused(rf"ScheduledLQR: points is {points}; it must be a whole number, at least 2"):
@@ -346,10 +346,10 @@ def test_what_no_actuator_reaches():
     """The joint's axis is z: bending along z is never excited, and with no damping it never ends."""
     model = with_sideways(0.0)
     at = model.frequencies(np.zeros(3))[0]
-    message = rf"a mode at {at:.4g} rad/s, most of it a\.z1, is neither stable nor reached by any actuator"
-    with refused(rf"LQR: {message}; damp it or leave it out"):
+    message = rf"a mode at {at:.4g} rad/s, mainly of a\.z1, is neither stable nor controllable"
+    with refused(rf"LQR: {message}; add damping or leave the mode out"):
         LQR([0.0]).law(model)
-    with refused(rf"ScheduledLQR at t = 0 s: {message}; damp it or leave it out"):
+    with refused(rf"ScheduledLQR at t = 0 s: {message}; add damping or leave the mode out"):
         ScheduledLQR(Quintic([0.0], [1.0], 1.0)).law(model)
     facts = LQR([0.0]).law(with_sideways(0.01)).facts
     assert (facts["poles"].real < 0).all()
@@ -362,7 +362,7 @@ def test_what_falls_or_drifts_unreached(stiffness, at):
     """Two masses; only the first is pushed."""
     zero, one = np.zeros((2, 2)), np.eye(2)
     A = np.block([[zero, one], [-np.diag([1.0, stiffness]), zero]])
-    with refused(rf"two: a mode {at}, most of it b, is neither stable nor reached by any actuator; .*"):
+    with refused(rf"two: a mode {at}, mainly of b, is neither stable nor controllable; .*"):
         optimal("two", A, np.eye(4)[:, 2:3], one, np.eye(4), np.eye(1), ("a", "b"), None)
 
 
@@ -445,8 +445,8 @@ def test_a_pencil_that_scipy_does_not_reorder(joints, period):
 def test_a_cost_that_does_not_see_what_drifts():
     """Without a weight on the angle, nothing brings it back."""
     model = one_link(fa.Rigid(length=0.4, mass=0.3, inertia=0.01), gravity=(0, 0, 0))
-    unsolved = "no solution of Riccati's equation was found:"
-    with refused(rf"LQR: {unsolved} its solution does not stabilise; weigh what is not damped in Q"):
+    unsolved = "the Riccati equation has no solution:"
+    with refused(rf"LQR: {unsolved} its solution does not stabilize the arm; give undamped states a weight in Q"):
         LQR([0.0], Q=[0.0, 1.0], R=1.0).law(model)
     A, B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]])
     with refused(rf"one: {unsolved} Failed to find a finite solution\."):
@@ -464,7 +464,7 @@ def test_what_must_be_given():
     with refused("LQR: the reference moves 1 joints; the arm has 2: upper.joint, fore.joint"):
         LQR(reference=Quintic([0.0], [1.0], 1.0)).law(model)
     rigid = fa.Model(fa.load("rigid-two-link"))
-    with refused(r"LQR: arm '.*' has no stiffness, so nothing sets the pace; give bandwidth, or Q and R"):
+    with refused(r"LQR: arm '.*' has no stiffness, so there is no default bandwidth; give bandwidth, or Q and R"):
         LQR([0.1, 0.1]).law(rigid)
     assert (LQR([0.1, 0.1], bandwidth=4.0).law(rigid).facts["poles"].real < 0).all()
     assert (LQR([0.1, 0.1], Q=1.0, R=1.0).law(rigid).facts["poles"].real < 0).all()

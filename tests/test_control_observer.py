@@ -153,7 +153,8 @@ def test_an_arm_whose_drives_have_states_is_refused():
     observed = Observed(JointPD(0.0, 5.0, 1.0), [Encoder(coordinate="l.drive", noise=1e-3)])
     for given in (observed, Sampled(observed, PERIOD)):
         with pytest.raises(
-            fa.DescriptionError, match=r"\AObserved: arm 'rubs': its drives have states, l.friction.br.*"
+            fa.DescriptionError,
+            match=r"\AObserved: arm 'rubs': the filter does not estimate states of drives, such as l.friction.br.*",
         ):
             fa.simulate(model, 0.1, u=given, progress=False)
 
@@ -162,9 +163,12 @@ def test_an_arm_whose_drives_have_states_is_refused():
     ("given", "line"),
     [
         ([Encoder(coordinate="upper.motor")], "Encoder has neither noise nor resolution"),
-        ([Accelerometer(noise=1e-3)], "no steady filter"),  # it cannot tell where the arm stands
-        ([StrainGauge(link="upper", noise=1e-3)], "no steady filter"),
-        ([Encoder(coordinate="upper.motor", noise=1e-3, sample_time=0.1)], "samples every 0.1 s, the controller every"),
+        ([Accelerometer(noise=1e-3)], "no stationary Kalman filter"),  # it cannot tell where the arm stands
+        ([StrainGauge(link="upper", noise=1e-3)], "no stationary Kalman filter"),
+        (
+            [Encoder(coordinate="upper.motor", noise=1e-3, sample_time=0.1)],
+            "samples every 0.1 s and the controller every",
+        ),
         ([], "must be a list of sensors"),
     ],
 )

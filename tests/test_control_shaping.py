@@ -182,20 +182,17 @@ def test_what_cannot_be_shaped(single):
     gauges = [fa.Encoder(coordinate="a.joint", resolution=1e-4), fa.StrainGauge(link="a", noise=1e-3)]
     rounded = Sampled(Observed(pd(SLEW), gauges), period=1e-3)
     for line, arguments in {
-        "shaper: q is missing; give a configuration, the joints, or a controller": {},
-        "shaper: q is missing; the controller has no reference that comes to rest": {
+        "shaper: q is missing; give a configuration, joint coordinates, or a controller": {},
+        "shaper: q is missing; give it, because the controller has no reference that comes to rest": {
             "controller": LQR([0.8], bandwidth=9.0)
         },
-        "shaper: the controller is a Python function, whose poles are not known": {
+        "shaper: the controller is a Python function, whose poles are unknown; give q instead": {
             "controller": Sampled(lambda t, q, qd: q[:1], period=1e-3)
         },
         r"shaper: controller is a float; it must be a controller, .*": {"controller": 3.0},
-        r"shaper: the controller rounds what it reads, so it has no poles; give its sensors no resolution": {
-            "controller": rounded
-        },
-        r"shaper: under the controller the arm is unstable, a pole at .* 1/s": {
-            "controller": JointPD(SLEW, 10.0, -0.5)
-        },
+        r"shaper: the controller rounds its measurements, so its poles are not defined; leave out the sensors' "
+        r"resolution": {"controller": rounded},
+        r"shaper: the closed loop is unstable, with a pole at .* 1/s": {"controller": JointPD(SLEW, 10.0, -0.5)},
         r"shaper: modes is 9; it must be an integer from 1 to 3": {"controller": pd(SLEW), "modes": 9},
     }.items():
         with refused(line):

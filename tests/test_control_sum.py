@@ -275,13 +275,19 @@ class Steps:
 
 
 WRONG = {
-    "sampled": (Sampled(PD, T), r"Sum: a term is a Sampled; it must not yet be sampled: put Sampled around the Sum"),
-    "python": (Steps(), r"Sum: a term is a Steps, which is Python; the terms of a Sum are compiled: .*"),
-    "class": (JointPD, r"Sum: a term is the class JointPD; it must be an object, as JointPD\(\.\.\.\) makes it"),
+    "sampled": (
+        Sampled(PD, T),
+        r"Sum: a term is a Sampled; give the controller itself, and put Sampled around the Sum",
+    ),
+    "python": (Steps(), r"Sum: a term is a Steps, which runs in Python; the terms of a Sum are compiled: .*"),
+    "class": (JointPD, r"Sum: a term is the class JointPD; it must be an object: JointPD\(\.\.\.\)"),
     "text": ("PD", r"Sum: a term is a str; it must be a controller, numbers, .*"),
     "numbers": ([1.0, 2.0, 3.0], r"values: 3 columns for 2 actuators: upper\.joint, fore\.joint"),
     "rows": ([[[1.0]]], r"times has shape .*"),
-    "motion": (fa.PrescribedMotion(MOVE), r"Sum: a term is whatever moves the joints along .*; it must be an input .*"),
+    "motion": (
+        fa.PrescribedMotion(MOVE),
+        r"Sum: a term is whatever moves the joints along .*; it must depend on time alone.*",
+    ),
     "state": (
         lambda t, q, qd: [0.0, 0.0],
         r"Sum: <lambda> does not take t alone; it must be a function of the time, .*",
@@ -314,17 +320,17 @@ def test_other_faults_of_sums_and_rates(model):
         Sum()
     with refused(r"Sum: reference is 'there'; it must be a reference, one number, or 2, one a joint"):
         run(model, Sum(PD, reference="there"))
-    with refused(r"Sampled: method is for a control\.Linear, and the Sum has none; leave it out"):
+    with refused(r"Sampled: method applies only to a control\.Linear, and the Sum contains none; leave method out"):
         run(model, Sampled(Sum(PD, 0.0), T, method="zoh"))
-    with refused(r"Sampled: method is for a control\.Linear, and Every has none; leave it out"):
+    with refused(r"Sampled: method applies only to a control\.Linear, and Every contains none; leave method out"):
         run(model, Sampled(Every(PD, 2), T, method="zoh"))
-    with refused(r"Every: its samples are those of a sampled loop; put Sampled around it"):
+    with refused(r"Every: the controller must be sampled: use Sampled(Every(...), period)"):
         run(model, Every(PD, 4))
     for periods, says in ((0, "at least 1"), (2.5, "a whole number")):
         with refused(rf"Every: periods is {periods}; it must be .*{says}.*"):
             run(model, Sampled(Every(PD, periods), T))
     several = Sampled(Integral(Sum(Every(PD, 2), 0.0), 1.0), T)
-    with refused(r"shaper: the controller has several rates, so it has no poles of one sample; .*"):
+    with refused(r"shaper: the controller has several sampling periods, so its poles .*"):
         fa.control.shaper(model, controller=several)
     with refused(r"Every: controller is a Sampled; it must be a controller, not yet sampled"):
         run(model, Sampled(Every(Sampled(PD, T), 2), T))

@@ -155,7 +155,7 @@ def test_a_sampled_gain_is_the_minimum_of_all_inputs_at_once():
 
 
 def test_what_changes_too_fast_is_refused():
-    with refused(r"test: Riccati's equation along the motion takes more than 100000 steps; .* changes too fast"):
+    with refused(r"test: the Riccati equation along the motion needs more than 100000 steps; .* changes too fast"):
         horizon.continuous(
             "test", constant(1e9 * np.eye(1), np.eye(1), np.eye(1), np.eye(1)), np.array([0.0, 1.0]), np.eye(1)
         )
@@ -163,7 +163,9 @@ def test_what_changes_too_fast_is_refused():
 
 def test_no_solution_is_told():
     one = np.eye(1)
-    with refused(r"test: no solution of Riccati's equation along the motion was found"):
+    with refused(
+        r"test: the Riccati equation along the motion has no bounded solution; use other weights or a slower motion"
+    ):
         horizon.continuous("test", constant(one, one, one, one), np.array([0.0, 1.0]), np.nan * one)
 
 
@@ -565,7 +567,7 @@ def test_a_motion_that_the_arm_does_not_make_is_told(period):
     model = fa.Model(fa.load("subudhi-morris"))
     slew = fa.Quintic((0.0, 0.0), (0.15, 0.15), 0.8)
     beside = r"about 0\.052 rad beside it in upper\.joint at 0\.\d+ s"
-    with pytest.warns(UserWarning, match=rf"\ATracking: the arm does not make this motion, it goes {beside}; give "):
+    with pytest.warns(UserWarning, match=rf"\ATracking: the arm cannot follow this motion, {beside}; give "):
         Tracking(slew).law(model, period)
     u = Tracking(slew) if period is None else Sampled(Tracking(slew), period)
     with pytest.warns(UserWarning, match="does not make this motion"):
@@ -594,7 +596,7 @@ def test_a_motion_that_runs_away_is_told_too(rigid, motion):
     """Gains that push away from it: deviations beyond what a float holds."""
     t, x, u = motion
     law = Tracking(t, x, u, K=np.hstack([-1e6 * np.eye(2), np.zeros((2, 2))]))
-    with pytest.warns(UserWarning, match=r"\ATracking: the arm does not make this motion, it goes about "):
+    with pytest.warns(UserWarning, match=r"\ATracking: the arm cannot follow this motion, about "):
         law.law(rigid)
 
 
@@ -635,8 +637,8 @@ T, X, U = [0.0, 1.0], np.zeros((2, 4)), np.zeros((2, 2))
 WRONG = {
     r"Tracking: reference is 'up'; it must be a motion with times, q, qd and u, a reference, or times with x_ref and "
     r"u_ref": {"reference": "up"},
-    r"Tracking: u_ref is missing; times need both x_ref and u_ref": {"x_ref": X},
-    r"Tracking: x_ref is missing; times need both x_ref and u_ref": {"u_ref": U},
+    r"Tracking: u_ref is missing; a reference of times needs both x_ref and u_ref": {"x_ref": X},
+    r"Tracking: x_ref is missing; a reference of times needs both x_ref and u_ref": {"u_ref": U},
     r"Tracking: x_ref has shape \(2, 3\); it must be \(times, 4\): 2 coordinates, then their rates": {
         "x_ref": np.zeros((2, 3)),
         "u_ref": U,
@@ -650,8 +652,16 @@ WRONG = {
         "x_ref": X,
         "u_ref": U,
     },
-    r"Tracking: times go from 1\.0 s; they must begin at 0 and increase": {"reference": [1, 2], "x_ref": X, "u_ref": U},
-    r"Tracking: times go from 0\.0 s; they must begin at 0 and increase": {"reference": [0, 0], "x_ref": X, "u_ref": U},
+    r"Tracking: times begin at 1\.0 s; they must begin at 0 s and increase": {
+        "reference": [1, 2],
+        "x_ref": X,
+        "u_ref": U,
+    },
+    r"Tracking: times begin at 0\.0 s; they must begin at 0 s and increase": {
+        "reference": [0, 0],
+        "x_ref": X,
+        "u_ref": U,
+    },
     r"Tracking: x_ref contains NaN or infinity": {"x_ref": X + np.nan, "u_ref": U},
     r"Tracking: hold is 1; it must be true or false": {"x_ref": X, "u_ref": U, "hold": 1},
     r"Tracking: K is 'lqg'; it must be 'lqr' or numbers": {"x_ref": X, "u_ref": U, "K": "lqg"},
@@ -660,7 +670,12 @@ WRONG = {
         "u_ref": U,
         "K": np.zeros((2, 3)),
     },
-    r"Tracking: Q is given, and K too; Q is for K = 'lqr'": {"x_ref": X, "u_ref": U, "K": np.zeros((2, 4)), "Q": 1.0},
+    r"Tracking: Q applies only with K = 'lqr'; leave out Q or K": {
+        "x_ref": X,
+        "u_ref": U,
+        "K": np.zeros((2, 4)),
+        "Q": 1.0,
+    },
     r"Tracking: integral_rate is -1\.0; it must be one positive number, or 2, one a joint": {
         "x_ref": X,
         "u_ref": U,
@@ -673,15 +688,15 @@ WRONG = {
         "bandwidth": 1.0,
         "integral_rate": "fast",
     },
-    r"Tracking: integral_limit is given, and no integral; give both": {
+    r"Tracking: integral_limit applies only with an integral; give integral_rate too": {
         "x_ref": X,
         "u_ref": U,
         "bandwidth": 1.0,
         "integral_limit": 1.0,
     },
     r"Tracking: arm 'rigid-two-link' has no stiffness, .* give bandwidth, or Q and R": {"x_ref": X, "u_ref": U},
-    r"Tracking: the reference does not move; use LQR": {"reference": fa.Quintic((0, 0), (0, 0), 1.0)},
-    r"Tracking: the reference never comes to rest; give a motion that ends": {
+    r"Tracking: the reference does not move; use LQR to hold the arm": {"reference": fa.Quintic((0, 0), (0, 0), 1.0)},
+    r"Tracking: the reference never comes to rest; give a reference that ends": {
         "reference": fa.Cycloidal([0.1, 0.2], [1.0, 1.0])
     },
 }
@@ -706,6 +721,7 @@ def test_arms_it_does_not_know():
         Tracking(T, X, U).law(free)
     driven = fa.Model(fa.load("industrial-arm"))
     with refused(
-        r"Tracking: arm 'industrial-arm': the input '.*' is a voltage; the law gives torques: put VoltageDrive.*"
+        r"Tracking: arm 'industrial-arm': the input '.*' is a voltage; the controller returns torques: use "
+        r"VoltageDrive.*"
     ):
         Tracking(T, X, U).law(driven)

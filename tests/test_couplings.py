@@ -154,7 +154,7 @@ def test_laws_that_follow_joints_refuse_what_several_actuators_move():
         fa.simulate(fa.Model(wrist()), 0.1, u=fa.control.JointPD(Kp=1.0, Kd=0.1, reference=[0.1, 0.2]), progress=False)
     assert (
         str(caught.value)
-        == "JointPD: arm 'wrist' has coupled joints; no law here follows a reference through a coupling yet"
+        == "JointPD: arm 'wrist' has coupled joints; controllers that follow a reference do not support couplings"
     )
 
 

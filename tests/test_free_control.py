@@ -421,7 +421,7 @@ TAKES = "the base of arm 'sat' is free, and the law takes it to stand"
         (control.ScheduledLQR(SLEW), f"ScheduledLQR: {TAKES}; use LQR with a reference"),
         (
             control.Observed(control.JointPD(SLEW, 1.0, 1.0), [fa.Encoder(coordinate="upper.joint", noise=1e-3)]),
-            f"Observed: {TAKES}; its place and its turn would have to be seen too; give the controller the state",
+            f"Observed: {TAKES}; give the controller the state, without Observed",
         ),
         (
             control.LQR(joints=(0, 0), wheels=["tail"]),
@@ -431,14 +431,14 @@ TAKES = "the base of arm 'sat' is free, and the law takes it to stand"
         (control.LQR(joints=(0, 0), wheels=[["upper"]]), "LQR: wheels has"),
         (
             control.AttitudePD(1, 1),
-            "AttitudePD: actuators is missing, and there is no thruster; name the wheels' inputs",
+            "AttitudePD: actuators is missing, and the arm has no thruster; give the inputs of its wheels",
         ),
         (
             control.AttitudePD(1, 1, ["fore"]),
             "AttitudePD: actuators has the unknown name 'fore'; the inputs of the arm are upper.joint, fore.joint",
         ),
         (control.AttitudePD(1, 1, ["fore.joint"]), "'fore.joint', which is no wheel"),
-        (control.AttitudePD(1, 1, ["upper.joint"] * 2), "actuators has 'upper.joint' twice; each must be there once"),
+        (control.AttitudePD(1, 1, ["upper.joint"] * 2), "actuators has 'upper.joint' twice; give each actuator once"),
         (
             control.AttitudePD(1, 1, ["upper.joint"], attitude=(1, 1, 0, 0)),
             "attitude is .* it must be a unit quaternion",
@@ -465,7 +465,7 @@ def test_lqr_takes_no_wheel_behind_a_spring():
     spring = fa.Revolute(stiffness=50.0, rotor_inertia=1e-3, gear_ratio=10.0)
     links = [x.replace(joint=spring) if x.name == WHEELS[0] else x for x in model.arm.links]
     with pytest.raises(
-        DescriptionError, match=f"LQR: wheels has '{WHEELS[0]}', whose joint is elastic; a wheel's must"
+        DescriptionError, match=f"LQR: wheels has '{WHEELS[0]}', whose joint is elastic; the joint of a wheel must"
     ):
         control.LQR(joints=np.zeros(len(model.arm.joints)), wheels=WHEELS).law(fa.Model(model.arm.replace(links=links)))
 
@@ -474,7 +474,7 @@ def test_a_base_that_is_not_free_has_no_attitude_and_no_wheels():
     fixed = satellite(mass=None)
     with pytest.raises(DescriptionError, match="AttitudePD: the base of arm 'sat' is not free, so it does not turn"):
         control.AttitudePD(1.0, 1.0, ["upper.joint"]).law(fixed)
-    with pytest.raises(DescriptionError, match="LQR: wheels is given; the base of arm 'sat' is not free"):
+    with pytest.raises(DescriptionError, match="LQR: wheels does not apply to arm 'sat' is not free"):
         control.LQR(joints=(0, 0), wheels=["upper"]).law(fixed)
     lone = bus((fa.Thruster(name="main", direction=(1, 0, 0)),))
     with pytest.raises(DescriptionError, match="none of the actuators turns the base"):

@@ -350,7 +350,9 @@ def test_what_is_refused(given, said):
 )
 def test_laws_that_give_torques_refuse_voltages(controller, name):
     model = fa.Model(arm(VOLTS, gravity=(0.0, -9.81, 0.0)))
-    with pytest.raises(DescriptionError, match=rf"{name}: .* is a voltage; the law gives torques: put VoltageDrive"):
+    with pytest.raises(
+        DescriptionError, match=rf"{name}: .* is a voltage; the controller returns torques: use VoltageDrive"
+    ):
         fa.simulate(model, 0.1, u=controller)
 
 

@@ -421,7 +421,10 @@ def test_without_a_solution_the_last_plan_goes_on(rotor):
     steps = Predictive(0.0, **HARD, **WEIGHTS).stepper(rotor, T)
     steps(0.0, np.array([0.19, 0.0]))
     planned = steps.plan.u.copy()
-    match = r"Predictive at t = 0.1 s: no solution; rod_drive passes its limit most, 0.3 s ahead: the last plan goes on"
+    match = (
+        r"Predictive at t = 0.1 s: no solution within the limits; rod_drive exceeds its limit most, 0.3 s ahead: the "
+        r"last plan continues"
+    )
     with pytest.warns(UserWarning, match=rf"\A{match}\Z"):
         second = steps(T, np.array([0.3, 2.0]))
     third = steps(2 * T, np.array([0.3, 2.0]))  # warns no more
@@ -441,7 +444,10 @@ def test_without_a_plan_lqr_is_cut_off(rotor, otherwise):
 
 def test_without_a_solution_a_run_may_end(rotor):
     given = Sampled(Predictive(0.0, otherwise="raise", **HARD, **WEIGHTS), T)
-    with refused(r"Predictive at t = 0 s: no solution; rod_drive passes its limit most, 0.3 s ahead", FlexarmError):
+    with refused(
+        r"Predictive at t = 0 s: no solution within the limits; rod_drive exceeds its limit most, 0.3 s ahead",
+        FlexarmError,
+    ):
         fa.simulate(rotor, 1.0, q0=[0.3], qd0=[2.0], u=given, progress=False)
 
 
@@ -526,20 +532,20 @@ def test_wrong_numbers_are_refused_at_once(given, message):
             r"Predictive: rate_limit is \[1, 2\]; it must be one positive .*",
         ),
         ({"outputs": 3}, "Predictive: outputs is 3; it must be a list of sensors"),
-        ({"outputs": TIPS}, "Predictive: outputs are given, and no bounds; give both"),
+        ({"outputs": TIPS}, "Predictive: outputs need bounds; give both"),
         (
             {"outputs": TIPS, "bounds": [1, 2, 3]},
             r"Predictive: bounds has shape \(3,\); it must be one .*",
         ),
-        ({"outputs": TIPS, "bounds": -1.0}, "Predictive: bounds is -1.0; each must leave room between, .*"),
+        ({"outputs": TIPS, "bounds": -1.0}, "Predictive: bounds is -1.0; each lower bound must be below .*"),
         ({"bounds": [1.0]}, r"Predictive: bounds has shape \(1,\); it must be one number, 0, or \(0, 2\), .*"),
         (
             {"outputs": [fa.Accelerometer()], "bounds": 1.0},
-            "Predictive: outputs: one of them feels u, as an Accelerometer does; leave it out",
+            "Predictive: outputs: a sensor depends directly on u, as an Accelerometer does; leave it out",
         ),
         (
             {"sensors": [fa.Accelerometer(noise=1.0)]},
-            "Predictive: sensors: one of them feels u, as an Accelerometer does; leave it out",
+            "Predictive: sensors: a sensor depends directly on u, as an Accelerometer does; leave it out",
         ),
         (
             {"sensors": [fa.Encoder(coordinate="beam.drive")]},
@@ -547,9 +553,12 @@ def test_wrong_numbers_are_refused_at_once(given, message):
         ),
         (
             {"sensors": [fa.Encoder(coordinate="beam.drive", noise=1.0, sample_time=0.04)]},
-            "Predictive: Encoder samples every 0.04 s, the controller every 0.02 s",
+            "Predictive: Encoder samples every 0.04 s and the controller every 0.02 s",
         ),
-        ({"sensors": [fa.StrainGauge(link="beam", noise=1e-3)]}, "Predictive: no steady filter: .*"),
+        (
+            {"sensors": [fa.StrainGauge(link="beam", noise=1e-3)]},
+            "Predictive: there is no stationary Kalman filter.*",
+        ),
         ({"delay": 0.03}, "Predictive: delay is 0.03 s; it must be a whole number of periods of 0.02 s, 10000 at most"),
         (
             {"reference": (0.0, 1.0)},
@@ -565,11 +574,13 @@ def test_what_does_not_fit_the_arm_is_refused(beam, given, message):
 
 def test_arms_it_does_not_know(rotor, beam):
     given = Predictive(0.0, deflection=0.1, **FREE)
-    with refused("Predictive: deflection is given; no link of arm 'rotor' bends"):
+    with refused("Predictive: deflection does not apply to arm 'rotor' bends"):
         given.stepper(rotor, T)
-    with refused("Predictive: arm 'beam' has no coordinate 'rod.joint'; the controller was designed for one"):
+    with refused(
+        "Predictive: arm 'beam' has no coordinate 'rod.joint'; the controller was designed for an arm that has it"
+    ):
         Predictive(0.0, nominal=rotor, **FREE).stepper(beam, 0.02)
-    with refused(r"u is a Predictive, which is called once a period; put Sampled around it"):
+    with refused(r"u is a Predictive, which is called once a period; use Sampled(Observed(...), period)"):
         fa.simulate(rotor, 1.0, u=Predictive(0.0, **FREE), progress=False)
 
 
@@ -630,5 +641,7 @@ def test_a_free_base_and_drives_with_states():
     bristles = fa.Friction(coulomb=0.1, model="lugre", bristle_stiffness=1e3, bristle_damping=1.0)
     joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.02, drive=fa.Drive(friction=bristles))
     link = fa.Link(name="l", joint=joint, body=fa.Rigid(length=0.5, mass=1.0))
-    with refused("Predictive: arm 'rubs': its drives have states, l.friction.bristle for one, .*"):
+    with refused(
+        "Predictive: arm 'rubs': the filter does not estimate states of drives, such as l.friction.bristle; .*"
+    ):
         Predictive(0.0, **FREE).stepper(fa.Model(fa.Arm(name="rubs", links=[link])), T)

@@ -760,7 +760,10 @@ NO_DESIGN = {
 def test_a_design_whose_numbers_overflow_is_refused(made, soft):
     with pytest.raises(fa.DescriptionError) as caught:
         made(soft)
-    line = r"(Composite|LQR|\w+LQR|Tracking|Observed|shaper): no design: a gain, a weight, a place or a time is too "
+    line = (
+        r"(Composite|LQR|\w+LQR|Tracking|Observed|shaper): the design failed, probably because a gain, a weight, a "
+        r"coordinate or a time is too "
+    )
     assert re.match(line, one_line(caught.value))
     assert np.geterr()["over"] == "warn"  # of the caller, as it was
 

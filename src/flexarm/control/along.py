@@ -95,14 +95,14 @@ def motion_of(what: str, model: Model, times: Any, q: Any, qd: Any, u: Any, held
         t, q, qd, u = (checked_array(x, name) for x, name in ((times, "times"), (q, "q"), (qd, "qd"), (u, "u_ref")))
         held = checked_flag(held, "hold")
         if t.ndim != 1 or len(t) < 2:
-            raise Fault("times", f"has shape {t.shape}; it must be two or more numbers in a row")
+            raise Fault("times", f"has shape {t.shape}; it must be a list of at least two numbers")
         u = u[:, None] if u.ndim == 1 and m == 1 else u
         for x, name, columns in ((q, "q", n), (qd, "qd", n), (u, "u_ref", m)):
             if x.shape != (len(t), columns):
                 arm = f"arm {model.arm.name!r} has {columns} {'inputs' if name == 'u_ref' else 'coordinates'}"
                 raise Fault(name, f"has shape {x.shape}; it must be {(len(t), columns)}: {len(t)} times, {arm}")
         if t[0] != 0.0 or not (np.diff(t) > 0).all():
-            raise Fault("times", f"go from {shown(float(t[0]))} s; they must begin at 0 and increase")
+            raise Fault("times", f"begin at {shown(float(t[0]))} s; they must begin at 0 s and increase")
     return Motion(t, q, qd, u, held)
 
 
@@ -118,9 +118,9 @@ def slow_motion(what: str, model: Model, given: Any) -> Motion:
     reference = followed(what, given, model)
     found = rest(reference)
     if found is None:
-        raise DescriptionError(f"{what}: the reference never comes to rest; give a motion that ends")
+        raise DescriptionError(f"{what}: the reference never comes to rest; give a reference that ends")
     if found[0] == 0.0:
-        raise DescriptionError(f"{what}: the reference does not move; use LQR")
+        raise DescriptionError(f"{what}: the reference does not move; use LQR to hold the arm")
     scales, n, m = time_scales(model), model.nv, len(model.inputs)
     t = ca.SX.sym("t")
     along = ca.Function("along", [t], list(scales.along(reference, t)))

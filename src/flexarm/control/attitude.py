@@ -67,7 +67,10 @@ class AttitudePD:
         Kp, Kd = gain("AttitudePD: Kp", self.Kp, 3), gain("AttitudePD: Kd", self.Kd, 3)
         wanted = checked_attitude(self.attitude)
         if not model.arm.free:
-            raise DescriptionError(f"AttitudePD: the base of arm {model.arm.name!r} is not free, so it does not turn")
+            raise DescriptionError(
+                f"AttitudePD: the base of arm {model.arm.name!r} is fixed; AttitudePD needs an arm with base = "
+                "FreeBase(...)"
+            )
         share = allocation(model, self.actuators)
         inner = Law(_nothing(model))
         if self.controller is not None:
@@ -122,9 +125,9 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
                     "actuators", unknown_name("has the unknown name", name, model.inputs, "the inputs of the arm are")
                 )
             if given.count(name) > 1:
-                raise Fault("actuators", f"has {name!r} twice; each must be there once")
+                raise Fault("actuators", f"has {name!r} twice; give each actuator once")
         if not given:
-            raise Fault("actuators", "is missing, and there is no thruster; name the wheels' inputs")
+            raise Fault("actuators", "is missing, and the arm has no thruster; give the inputs of its wheels")
     torques("AttitudePD", model)
     wrenches = np.zeros((6, m))
     wrenches[:, len(arm.joints) :] = model.input_matrix(np.array(arm.rest))[:6, len(arm.joints) :]
@@ -134,8 +137,8 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
         if model.inputs[i] not in given:
             continue
         if arm.parents[number] >= 0 or not link.joint.turns:
-            must = "a wheel turns about an axis that the base carries"
-            raise DescriptionError(f"AttitudePD: actuators has {model.inputs[i]!r}, which is no wheel: {must}")
+            must = "a reaction wheel is on a joint that turns about an axis of the base"
+            raise DescriptionError(f"AttitudePD: actuators has {model.inputs[i]!r}, which is not a wheel; {must}")
         wrenches[3:, i] = -axis_on_base(model, number)
     own = [model.inputs.index(name) for name in given]
     share = np.zeros((m, 3))
@@ -144,6 +147,6 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
     if np.abs(wrenches[:, own] @ together - wanted).max() > CANNOT:  # not all axes, or not without a force
         together = np.linalg.pinv(wrenches[3:, own], rcond=CANNOT)
     if not np.abs(together).max(initial=0.0) > CANNOT:
-        raise DescriptionError(f"AttitudePD: {', '.join(given)}: none of the actuators turns the base")
+        raise DescriptionError(f"AttitudePD: none of the actuators {', '.join(given)} turns the base")
     share[own] = together
     return share

@@ -145,7 +145,7 @@ def _current_loops(motors: Motors, period: float | None, bandwidth: Array) -> tu
     leaves the pole 1 - Kc (1 - a) / R. A motor without inductance has no such dynamics, and V = R i.
     """
     if period is None:
-        must = "the law of its current must be sampled; put Sampled around it"
+        must = "its current controller must be sampled: use Sampled(Cascaded(...), period)"
         raise DescriptionError(f"Cascaded: a motor has inductance; {must}")
     slow, gain, decay = motors.inductance > 0.0, motors.resistance.copy(), np.ones(len(bandwidth))
     decay[slow] = np.exp(-period * motors.resistance[slow] / motors.inductance[slow])
@@ -158,6 +158,6 @@ def _each(name: str, value: Any, m: int) -> Array:
     with refused():
         given = checked_array(value, f"Cascaded: {name}", finite=name != "Ti")
     if given.shape not in ((), (m,)) or not (given > 0).all():
-        must = f"it must be positive: one number, or {m}, one a joint"
+        must = f"it must be one positive number, or {m} of them, one per joint"
         raise DescriptionError(f"Cascaded: {name} is {shown(value)}; {must}")
     return np.broadcast_to(given, (m,)).copy()

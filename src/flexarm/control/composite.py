@@ -131,7 +131,9 @@ class Composite:
             checked_flag(self.corrected, "corrected")
         scales = time_scales(model)
         if not scales.names:
-            raise DescriptionError(f"Composite: arm {model.arm.name!r} is rigid and has no fast motion")
+            raise DescriptionError(
+                f"Composite: arm {model.arm.name!r} is rigid, so it has no fast motion; use ComputedTorque"
+            )
         reference = followed("Composite", self.reference, model)
         end, middle, nodes = self._places(model, reference)
         places = reference_values(reference, nodes) if len(nodes) > 1 else end[None, :]
@@ -170,7 +172,7 @@ class Composite:
                 law, found, bent = aware, other, True
                 facts = self._facts(scales, Kp, Kd, fast, end, middle, period, bent)
         if found.growth > GROWTH:
-            raise DescriptionError(f"Composite: unstable along the reference: {found.described()}")
+            raise DescriptionError(f"Composite: the closed loop is unstable along the reference: {found.described()}")
         return replace(law, facts={**facts, "growth": found.growth, "bent": bent})
 
     def _places(self, model: Model, reference: Reference) -> tuple[Array, Array, Array]:
@@ -191,7 +193,7 @@ class Composite:
         m, k = len(scales.model.inputs), len(scales.names)
         if self.gains is not None:
             if not isinstance(self.gains, list | tuple) or len(self.gains) != 2:
-                raise DescriptionError("Composite: gains must be two matrices, K_p and K_d")
+                raise DescriptionError("Composite: gains must be a pair of matrices, (K_p, K_d)")
             both = zip(("K_p", "K_d"), self.gains, strict=True)
             K = np.hstack([gain(f"Composite: gains, {name}", value, m, k) for name, value in both])
             return [K] * len(places)
@@ -240,12 +242,14 @@ class Composite:
         if not is_stable(here, period):
             message = f"a pole at {_shown(poles)} where the reference ends"
             if not is_stable(alone := _fast_poles(scales, end, fast[-1], period), period):
-                why = "the fast law alone does not damp that vibration there"
-                why = f"{why}; it was designed elsewhere (configuration)" if self.configuration is not None else why
+                why = "the fast controller alone does not damp this vibration there"
+                why = f"{why}; it was designed for another configuration" if self.configuration is not None else why
             else:
-                slowest = f"the slowest vibration, {frequencies[0]:.4g} rad/s"
-                why = f"{slowest}, is {frequencies[0] / bandwidth:.3g} times as fast as the slow motion"
-            raise DescriptionError(f"Composite: unstable, {message}; {why}")
+                slowest = (
+                    f"the slowest vibration ({frequencies[0]:.4g} rad/s) is only {frequencies[0] / bandwidth:.3g} times"
+                )
+                why = f"{slowest} as fast as the slow motion; reduce Kp and Kd"
+            raise DescriptionError(f"Composite: the closed loop is unstable, with {message}; {why}")
         alone = _fast_poles(scales, middle, half, period)
         return {
             "coordinates": scales.names,
@@ -315,9 +319,10 @@ class _Along:
         poles = [loop.poles(t, x) for t, x in zip(*(each[i:j] for each in self._states), strict=True)]
         k = int(np.argmax([each.real.max() for each in poles]))
         return (
-            f"deviations grow {found:.2g} times from {self._times[i]:.3g} s to {self._times[j]:.3g} s, a pole being at "
-            f"{_shown(poles[k])} at {self._states[0][i + k]:.3g} s; the theory knows the arm standing and straight, "
-            "and it is neither: move slower"
+            f"deviations grow by a factor of {found:.2g} from {self._times[i]:.3g} s to {self._times[j]:.3g} s, "
+            "with a pole "
+            f"at {_shown(poles[k])} at {self._states[0][i + k]:.3g} s; the design assumes a straight arm at rest: "
+            "move more slowly"
         )
 
 

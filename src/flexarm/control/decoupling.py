@@ -43,7 +43,7 @@ class Decoupling:
         torques("Decoupling", model)
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
         reference, B_T = followed("Decoupling", self.reference, model), actuated(model)
-        check_drives(model, "Decoupling: ", "it must move a joint alone")
+        check_drives(model, "Decoupling: ", "each actuator must move exactly one joint")
         force = model.fixed("prescribed_force")
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:

@@ -41,8 +41,8 @@ class DesignedFor:
         seen = places_of("DesignedFor", nominal, model)
         inner = inner_law("DesignedFor", self.controller, nominal, period)
         if inner.drives and model.states != nominal.states:
-            where = f"arm {model.arm.name!r} has drives with other states"
-            raise DescriptionError(f"DesignedFor: {where}; the law measures {', '.join(nominal.states)}")
+            where = f"arm {model.arm.name!r} has drives with states that the nominal arm lacks"
+            raise DescriptionError(f"DesignedFor: {where}; the controller needs {', '.join(nominal.states) or 'none'}")
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
             if inner.accelerates:

@@ -40,7 +40,9 @@ class Every:
     def discretised(self, method: str) -> "Every":
         """Return the same controller with another method of discretisation for its systems."""
         if not hasattr(self.controller, "discretised"):
-            raise DescriptionError("Sampled: method is for a control.Linear, and Every has none; leave it out")
+            raise DescriptionError(
+                "Sampled: method applies only to a control.Linear, and Every contains none; leave method out"
+            )
         return replace(self, controller=self.controller.discretised(method))
 
     def law(self, model: Model, period: float | None = None) -> Law:
@@ -51,7 +53,7 @@ class Every:
         with refused("Every"):
             periods = checked_whole(self.periods, 1, "periods")
         if period is None:
-            raise DescriptionError("Every: its samples are those of a sampled loop; put Sampled around it")
+            raise DescriptionError("Every: the controller must be sampled: use Sampled(Every(...), period)")
         inner = inner_law("Every", self.controller, model, periods * period)
         m, own = len(model.inputs), len(inner.memory)
 

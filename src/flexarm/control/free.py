@@ -24,7 +24,9 @@ def fixed_base(what: str, model: Model, instead: str) -> None:
     """Raise `DescriptionError` for an arm on a free base."""
     if model.arm.free:
         name = model.arm.name
-        raise DescriptionError(f"{what}: the base of arm {name!r} is free, and the law takes it to stand; {instead}")
+        raise DescriptionError(
+            f"{what}: the base of arm {name!r} is free, and the controller needs a fixed base; {instead}"
+        )
 
 
 @final
@@ -106,7 +108,7 @@ def loose_joints(what: str, model: Model, links: Sequence[str], field: str = "wh
         elastic = {arm.links[arm.layout[joint].link].name for joint, _ in arm.springs}
         for name in given:
             if name in elastic:
-                raise Fault(field, f"has {shown(name)}, whose joint is elastic; a wheel's must be without a spring")
+                raise Fault(field, f"has {shown(name)}, whose joint is elastic; the joint of a wheel must be rigid")
         if given and not arm.free:
-            raise Fault(field, f"is given; the base of arm {arm.name!r} is not free")
+            raise Fault(field, f"does not apply to arm {arm.name!r}, whose base is fixed; leave it out")
     return [place[name] for name in given]

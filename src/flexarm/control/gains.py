@@ -26,8 +26,8 @@ def designing(what: str) -> Iterator[None]:
             yield
     except (FloatingPointError, np.linalg.LinAlgError) as error:
         reason = " ".join(str(error).split())
-        message = "a gain, a weight, a place or a time is too large or too small"
-        raise DescriptionError(f"{what}: no design: {message} ({reason})") from None
+        message = "a gain, a weight, a coordinate or a time is too large or too small"
+        raise DescriptionError(f"{what}: the design failed, probably because {message} ({reason})") from None
 
 
 def actuators(what: str, model: Model, period: float | None) -> int:
@@ -46,11 +46,11 @@ def places_of(what: str, nominal: Model, model: Model) -> list[int]:
     """
     if missing := next((name for name in nominal.velocities if name not in model.velocities), None):
         where = f"arm {model.arm.name!r} has no coordinate {missing!r}"
-        raise DescriptionError(f"{what}: {where}; the controller was designed for one")
+        raise DescriptionError(f"{what}: {where}; the controller was designed for an arm that has it")
     if nominal.inputs != model.inputs:
         those, others = (", ".join(names) or "none" for names in (model.inputs, nominal.inputs))
         where = f"arm {model.arm.name!r} has the actuators {those}"
-        raise DescriptionError(f"{what}: {where}; the controller was designed for {others}")
+        raise DescriptionError(f"{what}: {where}; the controller was designed for the actuators {others}")
     return [model.velocities.index(name) for name in nominal.velocities]
 
 
@@ -64,7 +64,7 @@ def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> 
     if rows == columns and given.shape == (rows,):
         return np.diag(given)
     if given.shape != (rows, columns):
-        one = f"one number, {rows} numbers or " if rows == columns else ""
+        one = f"one number, a list of {rows} numbers, or " if rows == columns else ""
         raise DescriptionError(f"{what} has shape {given.shape}; it must be {one}a matrix ({rows}, {columns})")
     return given
 
@@ -78,7 +78,7 @@ def followed(what: str, given: Any, model: Model) -> Reference:
     import casadi as ca
 
     if model.arm.couplings:
-        must = "no law here follows a reference through a coupling yet"
+        must = "controllers that follow a reference do not support couplings"
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has coupled joints; {must}")
     m = len(model.arm.joints)
     if not m:
@@ -99,7 +99,9 @@ def _places(what: str, given: Any, m: int) -> tuple[float, ...]:
     except (TypeError, ValueError):
         values = np.asarray(None)
     if values.dtype.kind not in "iuf" or values.shape not in ((), (m,)) or not np.isfinite(values).all():
-        raise DescriptionError(f"{what} is {shown(given)}; it must be a reference, one number, or {m}, one a joint")
+        raise DescriptionError(
+            f"{what} is {shown(given)}; it must be a reference, one number, or {m} numbers, one per joint"
+        )
     return tuple(np.broadcast_to(values.astype(float), (m,)).tolist())
 
 
@@ -133,7 +135,7 @@ def torques(what: str, model: Model) -> None:
     """Raise `DescriptionError` for an arm with a voltage input, because the control law returns torques."""
     for name, unit in zip(model.inputs, model.arm.input_units, strict=True):
         if unit == "V":
-            must = f"the law gives torques: put VoltageDrive around it, VoltageDrive({what}(...))"
+            must = f"the controller returns torques: use VoltageDrive({what}(...))"
             raise DescriptionError(f"{what}: arm {model.arm.name!r}: the input {name!r} is a voltage; {must}")
 
 
@@ -141,7 +143,7 @@ def rigid_arm(model: Model) -> Model:
     """Return the model of the same arm without flexibility, which must have a coordinate for each actuator."""
     rigid = Model(model.arm_at().rigid())
     if rigid.nv != len(model.arm.joints) + 6 * model.arm.free:
-        raise DescriptionError(f"arm {model.arm.name!r}: it must have one actuator a joint")
+        raise DescriptionError(f"arm {model.arm.name!r}: the controller needs exactly one actuator per joint")
     return rigid
 
 
@@ -154,7 +156,9 @@ def demanded(reference: Reference, t: Any, y: Column, yd: Column, Kp: Array, Kd:
 def inner_law(outer: str, controller: Any, model: Model, period: float | None) -> Law:
     """Return the control law of the controller that another one contains."""
     if isinstance(controller, Sampled):
-        raise DescriptionError(f"{outer}: controller is a Sampled; it must be a controller, not yet sampled")
+        raise DescriptionError(
+            f"{outer}: controller is a Sampled; give the controller itself, and put Sampled around {outer}(...)"
+        )
     return law_of(f"{outer}: controller", controller, model, period)
 
 

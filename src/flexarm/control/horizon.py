@@ -86,13 +86,18 @@ def continuous(what: str, problem: Problem, corners: Array, P_end: Array) -> Sol
         times = np.append(np.concatenate(pieces), corners[-1])
         P = _backwards(hamiltonian, times, P_end)
         if not np.isfinite(P).all():
-            raise DescriptionError(f"{what}: no solution of Riccati's equation along the motion was found")
+            raise DescriptionError(
+                f"{what}: the Riccati equation along the motion has no bounded solution; use other weights or a "
+                "slower motion"
+            )
         if coarse is not None and np.abs(P[::2] - coarse).max() <= ACCURACY * np.abs(P).max():
             B, R = problem.models(times)[1], problem.weights(times)[1]
             return Solution(times, P, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ P))
         coarse, counts = P, 2 * counts
-    why = "the motion, or what is weighed along it, changes too fast"
-    raise DescriptionError(f"{what}: Riccati's equation along the motion takes more than {MOST_STEPS} steps; {why}")
+    why = "the motion or its weights change too fast; use a slower motion"
+    raise DescriptionError(
+        f"{what}: the Riccati equation along the motion needs more than {MOST_STEPS} steps, because {why}"
+    )
 
 
 def _backwards(hamiltonian: Any, times: Array, P_end: Array) -> Array:

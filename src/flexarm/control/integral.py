@@ -44,7 +44,10 @@ class Integral:
         inner = inner_law("Integral", self.controller, model, period)
         reference, B_T = inner.reference, actuated(model)
         if reference is None:
-            raise DescriptionError(f"Integral: controller {type(self.controller).__name__} has no reference")
+            raise DescriptionError(
+                f"Integral: controller {type(self.controller).__name__} has no reference; give it one, or leave "
+                "Integral out"
+            )
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
             import casadi as ca

@@ -100,8 +100,10 @@ class Linear:
         straight = system.D[:, np.tile(readings.late, system.D.shape[1] // len(readings.late))]
         if late and period is None and straight.any():
             name = readings.names[int(np.argmax(readings.late))]
-            must = "make the system strictly proper in it, or sample the loop"
-            raise DescriptionError(f"{where}: u depends on {name}, which depends on u, at once; {must}")
+            must = "make the system strictly proper for this signal, or use Sampled(...)"
+            raise DescriptionError(
+                f"{where}: algebraic loop: u depends on {name} without delay, and {name} on u; {must}"
+            )
         felt = late and period is not None
 
         def errors(t: Any, y: Column) -> Column:
@@ -132,12 +134,12 @@ class Linear:
         if self.initial is None:
             return (0.0,) * n
         if not hasattr(self.system, "A"):
-            raise DescriptionError("Linear: initial is given; it must be left out where the system is no StateSpace")
+            raise DescriptionError("Linear: initial applies only to a StateSpace; leave it out")
         with refused("Linear"):
             start = checked_array(self.initial, "initial")
         if start.shape != (n,):
             raise DescriptionError(
-                f"Linear: initial has shape {start.shape}; the system has {n} states: it must be ({n},)"
+                f"Linear: initial has shape {start.shape}; the system has {n} states, so it must be ({n},)"
             )
         return tuple(start.tolist())
 
@@ -160,7 +162,7 @@ class Linear:
                     problem = f"{where}: actuators has"
                     raise DescriptionError(unknown_name(problem, name, model.inputs, "the inputs of the arm are"))
             if twice := next((name for name in driven if driven.count(name) > 1), None):
-                raise DescriptionError(f"{where}: actuators has {twice!r} twice; each must stand there once")
+                raise DescriptionError(f"{where}: actuators has {twice!r} twice; give each actuator once")
         known_as = dict(zip(model.inputs, input_signals(model), strict=True))
         names = [known_as[name] for name in driven]
         rows = order(where, system.outputs, names, "output", "the actuators")

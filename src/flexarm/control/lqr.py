@@ -117,7 +117,7 @@ def where(what: str, field: str, joints: Any, reference: Reference | None, model
         raise DescriptionError(f"{what}: give {field}, a reference, or both")
     found = rest(reference)
     if found is None:
-        raise DescriptionError(f"{what}: the reference never comes to rest; give {field} too")
+        raise DescriptionError(f"{what}: the reference never comes to rest; give {field} for the equilibrium too")
     return checked_joints(f"{what}: the reference's end", found[1], model)
 
 
@@ -156,6 +156,6 @@ def pace(what: str, given: float | None, model: Model, q: Array) -> float:
             return checked_number(given, "rad/s", POSITIVE, "bandwidth")
     stiff = [omega for omega in model.frequencies(q) if omega > 0]
     if not stiff:
-        message = f"arm {model.arm.name!r} has no stiffness, so nothing sets the pace"
+        message = f"arm {model.arm.name!r} has no stiffness, so there is no default bandwidth"
         raise DescriptionError(f"{what}: {message}; give bandwidth, or Q and R")
     return float(stiff[0])

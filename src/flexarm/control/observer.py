@@ -84,12 +84,12 @@ class Observed:
         with refused("Observed"):
             unmodelled = checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")
             sampled_at = checked_number(self.sampled_at, "s", POSITIVE, "sampled_at")
-        instead = "its place and its turn would have to be seen too; give the controller the state"
+        instead = "give the controller the state, without Observed"
         fixed_base("Observed", model, instead)
         if model.states:
-            why = f"its drives have states, {model.states[0]} for one, which the filter does not estimate"
+            why = f"the filter does not estimate states of drives, such as {model.states[0]}"
             raise DescriptionError(
-                f"Observed: arm {model.arm.name!r}: {why}; design it for an arm without (DesignedFor)"
+                f"Observed: arm {model.arm.name!r}: {why}; use DesignedFor with a nominal arm without them"
             )
         names = model.output_names(self.sensors)
         sensors = tuple(self.sensors)
@@ -103,8 +103,8 @@ class Observed:
         x = function.sx_in()
         felt = ca.depends_on(function(*x), x[function.index_in("qdd")])
         if felt and period is None:
-            what = f"{names[0]} or another of the sensors sees an acceleration, which jumps with u"
-            raise DescriptionError(f"Observed: {what}; put Sampled around it")
+            what = f"{names[0]} or another signal measures acceleration, which depends on u without delay"
+            raise DescriptionError(f"Observed: {what}; use Sampled(Observed(...), period)")
         L, fastest, poles, deviation = _gain(model, sensors, q0, W, unmodelled, sigma, period, sampled_at, felt)
         steps = 0 if period is None else _steps(period, fastest)
         output, motion = model.with_numbers(function), model.fixed("forward_dynamics")
@@ -158,10 +158,15 @@ class Observed:
             kind = type(each).__name__
             if each.sample_time is not None and each.sample_time != period:
                 when = "continuously" if period is None else f"every {float(period):g} s"
-                raise DescriptionError(f"Observed: {kind} samples every {each.sample_time:g} s, the controller {when}")
+                raise DescriptionError(
+                    f"Observed: {kind} samples every {each.sample_time:g} s and the controller {when}; give both "
+                    "the same period"
+                )
             sigma = float(np.hypot(each.noise, each.resolution / np.sqrt(12)))
             if not sigma:
-                raise DescriptionError(f"Observed: {kind} has neither noise nor resolution; the filter needs one")
+                raise DescriptionError(
+                    f"Observed: {kind} has neither noise nor resolution; the filter needs one of them"
+                )
             count = len(each.names(model.arm))
             noise += [each.noise] * count
             all_ += [sigma] * count
@@ -223,7 +228,7 @@ def _gain(
         raise _no_filter(" ".join(str(error).split())) from None
     decay = np.abs(poles) - 1 if period is not None else poles.real / np.abs(poles).max()
     if not (decay < -1e-8).all():
-        raise _no_filter("an estimate would not settle")
+        raise _no_filter("its estimate does not converge")
     deviation = np.sqrt(np.maximum(np.diag(P), 0.0)).tolist()
     fastest = float(np.abs(np.linalg.eigvals(A)).max())
     return L, fastest, sorted(poles.tolist(), key=lambda s: (abs(s), s.imag)), deviation
@@ -234,9 +239,9 @@ def _steps(period: float, fastest: float) -> int:
     steps = max(1, int(np.ceil(period * fastest)))
     if steps > MOST_STEPS:
         raise DescriptionError(
-            f"Observed: {steps} steps of the filter in a period of {float(period):g} s, for the mode at "
-            f"{fastest:.3g} rad/s; "
-            f"at most {MOST_STEPS} are possible: sample faster, or design for an arm with fewer modes (DesignedFor)"
+            f"Observed: the filter needs {steps} steps in a period of {float(period):g} s for the mode at "
+            f"{fastest:.3g} rad/s, "
+            f"and at most {MOST_STEPS} are allowed; sample faster, or use DesignedFor with an arm with fewer modes"
         )
     return steps
 
@@ -250,5 +255,6 @@ def _runge_kutta(rate: Callable[[Column], Column], x: Column, h: float) -> Colum
 
 def _no_filter(why: str) -> DescriptionError:
     return DescriptionError(
-        f"Observed: no steady filter: {why}; the sensors must see every motion that does not die out"
+        f"Observed: there is no stationary Kalman filter ({why}); the sensors must observe every motion that does "
+        "not decay"
     )

@@ -53,7 +53,7 @@ class OnLinks:
             if not names:
                 raise Fault("links", f"is empty; links whose joints move are {', '.join(moving)}")
         if arm.couplings:
-            raise DescriptionError(f"OnLinks: arm {arm.name!r} has coupled joints, which no law here parts")
+            raise DescriptionError(f"OnLinks: arm {arm.name!r} has coupled joints, which OnLinks does not support")
         part = Model(_held(model.arm_at(), names))
         inner = inner_law("OnLinks", self.controller, part, period)
         seen = [model.velocities.index(name) for name in part.velocities]

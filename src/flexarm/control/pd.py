@@ -65,8 +65,12 @@ class JointPD:
             }
         given = next((name for name, value in encoder.items() if value), None)
         if given and (omega is None or period is None):
-            needs = "a filter, without which the rate is measured" if omega is None else "Sampled around it"
-            raise DescriptionError(f"JointPD: {given} is {encoder[given]:g}; it needs {needs}")
+            needs = (
+                "a filter, because without one the rate is measured"
+                if omega is None
+                else "Sampled(JointPD(...), period)"
+            )
+            raise DescriptionError(f"JointPD: {given} is {encoder[given]:g}; an encoder with it needs {needs}")
         weighs = self.gravity and any(model.gravity) and not model.arm.free
         if weighs:
             torques("JointPD", model)

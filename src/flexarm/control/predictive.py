@@ -177,8 +177,8 @@ class Predictive:
         fixed_base("Predictive", nominal, "use LQR")
         torques("Predictive", nominal)
         if nominal.states:
-            why = f"its drives have states, {nominal.states[0]} for one, which are not predicted"
-            raise DescriptionError(f"Predictive: arm {nominal.arm.name!r}: {why}; give a nominal arm without")
+            why = f"the prediction does not include states of drives, such as {nominal.states[0]}"
+            raise DescriptionError(f"Predictive: arm {nominal.arm.name!r}: {why}; give a nominal arm without them")
         limited, seen = self._limits(nominal, period)
         way = self._course(nominal, period)
         estimate = None if self.sensors is None else self._estimate(way)
@@ -191,9 +191,9 @@ class Predictive:
         n, m = model.nv, len(model.inputs)
         motion, joints = self._motion(model)
         if motion is not None and motion.end > MOST_SAMPLES * period:
-            message = f"the motion of {motion.end:g} s has {motion.end / period:.3g} of them"
+            message = f"the motion of {motion.end:g} s has {motion.end / period:.3g} periods"
             raise DescriptionError(
-                f"Predictive: period is {period:g} s; {message}; at most {MOST_SAMPLES} are possible"
+                f"Predictive: period is {period:g} s; {message}, and at most {MOST_SAMPLES} are allowed"
             )
         q_e, u_e = equilibrium(model, joints)
         both = (np.eye(2 * n) if self.Q is None else self.Q, np.eye(m) if self.R is None else self.R)
@@ -234,7 +234,9 @@ class Predictive:
             sensors = [*tips, *sensors]
         found = outputs(model, sensors) if sensors else None
         if found is not None and found.driven:
-            raise DescriptionError("Predictive: outputs: one of them feels u, as an Accelerometer does; leave it out")
+            raise DescriptionError(
+                "Predictive: outputs: a sensor depends directly on u, as an Accelerometer does; leave it out"
+            )
         names = (*model.inputs, *(found.names if found else ()))
         soft = self.penalty is not None
         return Limits(self._lengths, u, rate, bounds[:, 0], bounds[:, 1], soft, names), found
@@ -249,15 +251,18 @@ class Predictive:
                 given = checked_list(self.horizon, "a number of periods, or a list of them", "horizon")
                 found = [checked_whole(each, 1, f"horizon[{i}]") for i, each in enumerate(given)]
             if not 0 < len(found) <= MOST_STEPS or sum(found) > MOST_PERIODS:
-                size = f"{len(found)} steps of {sum(found)} periods"
-                raise Fault("horizon", f"has {size}; it must have 1 to {MOST_STEPS}, of {MOST_PERIODS} at most")
+                size = f"{len(found)} steps with {sum(found)} periods in total"
+                raise Fault(
+                    "horizon",
+                    f"has {size}; it must have 1 to {MOST_STEPS} steps with at most {MOST_PERIODS} periods in total",
+                )
         return np.array(found)
 
     def _late(self, period: float) -> int:
         """Number of periods until u reaches the arm."""
         steps = (self.delay or 0.0) / period
         if not (abs(steps - round(steps)) <= 1e-9 and steps <= MOST_UNDER_WAY):
-            must = f"it must be a whole number of periods of {period} s, {MOST_UNDER_WAY} at most"
+            must = f"it must be a whole number of periods of {period} s, at most {MOST_UNDER_WAY}"
             raise DescriptionError(f"Predictive: delay is {self.delay} s; {must}")
         return round(steps)
 
@@ -265,16 +270,21 @@ class Predictive:
         model = way.model
         seen, variances = outputs(model, self.sensors or ()), []
         if seen.driven:
-            raise DescriptionError("Predictive: sensors: one of them feels u, as an Accelerometer does; leave it out")
+            raise DescriptionError(
+                "Predictive: sensors: a sensor depends directly on u, as an Accelerometer does; leave it out"
+            )
         for each in seen.sensors:
             kind, time = type(each).__name__, each.sample_time
             if time is not None and time != way.period:
                 raise DescriptionError(
-                    f"Predictive: {kind} samples every {time:g} s, the controller every {way.period:g} s"
+                    f"Predictive: {kind} samples every {time:g} s and the controller every {way.period:g} s; they "
+                    "must be equal"
                 )
             variance = each.noise**2 + each.resolution**2 / 12
             if not variance:
-                raise DescriptionError(f"Predictive: {kind} has neither noise nor resolution; the filter needs one")
+                raise DescriptionError(
+                    f"Predictive: {kind} has neither noise nor resolution; the filter needs one of them"
+                )
             variances += [variance] * len(each.names(model.arm))
         n, T = model.nv, way.period
         pushed = way.Gamma[0] @ gain("Predictive: process", self.process, len(model.inputs))
@@ -290,7 +300,9 @@ def _tips(model: Model) -> list[TipDeflection]:
         TipDeflection(link=link.name, axis=axis) for link in bending for axis in ("y", "z") if link.body.counts[axis]
     ]
     if not found:
-        raise DescriptionError(f"Predictive: deflection is given; no link of arm {model.arm.name!r} bends")
+        raise DescriptionError(
+            f"Predictive: deflection does not apply to arm {model.arm.name!r}, which has no flexible link; leave it out"
+        )
     return found
 
 
@@ -298,18 +310,18 @@ def _bounds(name: str, value: ArrayLike | None, count: int) -> Array:
     """Lowest and highest value of each of `count` outputs, (count, 2)."""
     if value is None:
         if count:
-            raise DescriptionError(f"Predictive: outputs are given, and no {name}; give both")
+            raise DescriptionError(f"Predictive: outputs need {name} too; give both")
         return np.empty((0, 2))
     with refused("Predictive"):
         given = checked_array(value, name, finite=False)
     if given.shape in ((), (count,)):
         sizes = np.broadcast_to(given, (count,))
         given = np.stack([-sizes, sizes], axis=1)
-    must = f"it must be one number, {count}, or ({count}, 2), the lowest and the highest of each"
+    must = f"it must be one number, {count} numbers, or ({count}, 2), the lower and the upper bound of each"
     if given.shape != (count, 2):
         raise DescriptionError(f"Predictive: {name} has shape {given.shape}; {must}")
     low, high = given.T
     if not ((low < high) & (np.isfinite(low) | np.isfinite(high))).all():
-        must = "each must leave room between, and have a finite end"
+        must = "each lower bound must be below the upper one, and one of them finite"
         raise DescriptionError(f"Predictive: {name} is {shown(value)}; {must}")
     return given

@@ -53,8 +53,8 @@ class Estimate:
             P = from_sample_to_sample(F.T, (H / root[:, None]).T, (W + W.T) / 2, np.eye(len(root)))
         except (np.linalg.LinAlgError, ValueError) as error:
             why = " ".join(str(error).split())
-            must = "the sensors must see every motion that does not die out"
-            raise DescriptionError(f"Predictive: no steady filter: {why}; {must}") from None
+            must = "the sensors must observe every motion that does not decay"
+            raise DescriptionError(f"Predictive: there is no stationary Kalman filter ({why}); {must}") from None
         self.P = P / np.outer(S, S)
 
     def corrected(self, y: Array) -> Array:

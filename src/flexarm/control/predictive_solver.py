@@ -49,7 +49,9 @@ class Solver:
         n, k = self.columns, self.rows
         structure = {"h": ca.Sparsity.diag(n), "a": ca.Sparsity.dense(k, n)}
         if not ca.has_conic(self.name):
-            raise DescriptionError(f"Predictive: solver is {self.name!r}, which this CasADi does not have")
+            raise DescriptionError(
+                f"Predictive: solver is {self.name!r}, which the installed CasADi does not contain; use another solver"
+            )
         self._solver = ca.conic("predictive", self.name, structure, OPTIONS[self.name])
         self._given = {
             "h": np.ones(n),

@@ -277,10 +277,12 @@ class Steps:
             worst, step = program.where(int(np.argmax(passed)))
             when = f"t = {(first - self.late) * self.course.period:.6g} s"
             ahead = (self.edges[step] + (worst in self.limits.names)) * self.course.period
-            self.first_failure = f"{when}: no solution; {worst} passes its limit most, {ahead:.3g} s ahead"
+            self.first_failure = (
+                f"{when}: no solution within the limits; {worst} exceeds its limit most, {ahead:.3g} s ahead"
+            )
             if self.otherwise == "raise":
                 raise FlexarmError(f"Predictive at {self.first_failure}")
-            does = "the last plan goes on" if self.otherwise == "plan" else "LQR is cut off"
+            does = "the last plan continues" if self.otherwise == "plan" else "saturated LQR takes over"
             warnings.warn(f"Predictive at {self.first_failure}: {does}", stacklevel=2)
         if self.otherwise == "plan" and self.plan is not None and first - self.plan.first < len(self.plan.u):
             return self._within(self.plan.u[first - self.plan.first])

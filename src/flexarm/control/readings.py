@@ -51,7 +51,11 @@ class Readings:
         for each in sensors:
             time = getattr(each, "sample_time", None)  # a user's sensor may lack a sample time
             if time is not None and (period is None or not abs(time - period) <= 1e-9 * period):
-                must = f"it must be the controller's period{'' if period is None else f' of {period:g} s'}"
+                must = (
+                    "use Sampled(...) with this period"
+                    if period is None
+                    else f"it must be the controller's period of {period:g} s"
+                )
                 raise DescriptionError(f"{where}: {type(each).__name__} samples every {time:g} s; {must}")
             for name, values in said.items():
                 values += [float(getattr(each, name, 0.0))] * len(each.names(model.arm))
@@ -61,8 +65,10 @@ class Readings:
         if period is None and late.any() and (model.states or model.exogenous):
             signal = names[int(np.argmax(late))]
             why = "states of the drives" if model.states else "exogenous inputs"
-            message = f"{signal} sees accelerations, which depend on {why}"
-            raise DescriptionError(f"{where}: arm {model.arm.name!r}: {message}; the law does not know them")
+            message = f"{signal} measures acceleration, which depends on {why}"
+            raise DescriptionError(
+                f"{where}: arm {model.arm.name!r}: {message} that the controller does not know; use Sampled(...)"
+            )
         return cls(model, tuple(sensors), names, tuple(noise[noise > 0].tolist()), noisy, resolution, late)
 
     def of_motion(self, q: Column, qd: Column, qdd: Column) -> Column:
@@ -106,7 +112,7 @@ def wanted_readings(
     with refused(where):
         if wanted is not None:
             if not isinstance(wanted, Mapping):
-                raise Fault("wanted", f"is {shown(wanted)}; it must be numbers by the names of signals")
+                raise Fault("wanted", f"is {shown(wanted)}; it must be a dict of numbers by signal name")
             for name, value in wanted.items():
                 if name not in names:
                     raise Fault(
@@ -117,8 +123,8 @@ def wanted_readings(
         return None
     missing = [name for name in names if name not in own]
     if reference is None and missing:
-        must = "give its number too, or a reference"
-        raise DescriptionError(f"{where}: wanted says nothing of signal {missing[0]}; {must}")
+        must = "give its value too, or a reference"
+        raise DescriptionError(f"{where}: wanted has no value for signal {missing[0]}; {must}")
     T, rest = moved_by_joints(arm), local(arm, np.array(arm.rest))
     rest[T.any(axis=1)] = 0.0
 

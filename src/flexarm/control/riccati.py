@@ -113,7 +113,7 @@ def stationary(what: str, F: Array, G: Array, Q: Array, R: Array, period: float 
     K = np.linalg.solve(R, G.T @ P) if period is None else np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F)
     poles = np.linalg.eigvals(F - G @ K)
     if not np.isfinite(poles).all() or not is_stable(poles, period):
-        raise _unsolved(what, "its solution does not stabilise; weigh what is not damped in Q")
+        raise _unsolved(what, "its solution does not stabilize the arm; give undamped states a weight in Q")
     return P, K, poles if period is None else continuous(poles, period)
 
 
@@ -167,7 +167,7 @@ def _even(X: Array) -> Array:
 
 
 def _unsolved(what: str, why: str) -> DescriptionError:
-    return DescriptionError(f"{what}: no solution of Riccati's equation was found: {why}")
+    return DescriptionError(f"{what}: the Riccati equation has no solution: {why}")
 
 
 def is_stable(poles: Array, period: float | None = None) -> bool:
@@ -196,10 +196,11 @@ def check_modes(what: str, A: Array, B: Array, M: Array, names: tuple[str, ...],
             name = names[int(np.argmax(np.abs(np.linalg.solve(M, momentum))))]
             at = f"at {abs(np.imag(s)):.4g} rad/s" if abs(np.imag(s)) > 0 else f"that grows with {np.real(s):.4g} 1/s"
             at = at if s else "without stiffness"
-            message = f"a mode {at}, most of it {name}, is neither stable nor reached by any actuator"
-            raise DescriptionError(f"{what}: {message}; damp it or leave it out")
+            message = f"a mode {at}, mainly of {name}, is neither stable nor controllable"
+            raise DescriptionError(f"{what}: {message}; add damping or leave the mode out")
     if period is not None and period * fastest > np.pi:
         half = f"half the fastest controlled mode's, {np.pi / fastest:.4g} s ({fastest:.4g} rad/s)"
         warnings.warn(
-            f"{what}: period is {float(period):g} s, longer than {half}; that mode is seen as another", stacklevel=2
+            f"{what}: period is {float(period):g} s, longer than {half}; this mode is aliased: sample faster",
+            stacklevel=2,
         )

@@ -91,14 +91,14 @@ class ScheduledLQR:
                 f"ScheduledLQR: points is {shown(self.points)}; it must be a whole number, at least 2"
             )
         if self.points > MOST_POINTS:
-            raise DescriptionError(f"ScheduledLQR: points is {shown(self.points)}; at most {MOST_POINTS} are possible")
+            raise DescriptionError(f"ScheduledLQR: points is {shown(self.points)}; at most {MOST_POINTS} are allowed")
         if self.until is not None:
             with refused("ScheduledLQR"):
                 end = checked_number(self.until, "s", POSITIVE, "until")
             return np.linspace(0.0, end, self.points)
         found = rest(reference)
         if found is None:
-            raise DescriptionError("ScheduledLQR: the reference never comes to rest; give until")
+            raise DescriptionError("ScheduledLQR: the reference never comes to rest; give its end as until [s]")
         if found[0] == 0.0:
-            raise DescriptionError("ScheduledLQR: the reference does not move; use LQR")
+            raise DescriptionError("ScheduledLQR: the reference does not move; use LQR to hold the arm")
         return np.linspace(0.0, found[0], self.points)

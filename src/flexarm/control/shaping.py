@@ -62,11 +62,11 @@ def shaper(
     if controller is not None:
         omega, zeta = controlled_vibrations(model, controller, q)
     elif q is None:
-        raise DescriptionError("shaper: q is missing; give a configuration, the joints, or a controller")
+        raise DescriptionError("shaper: q is missing; give a configuration, joint coordinates, or a controller")
     else:
         omega, zeta = vibrations(model, _standing(model, q), locked)
     if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 1 <= modes <= len(omega):
-        there = f"it must be an integer from 1 to {len(omega)}" if len(omega) else "none oscillates"
+        there = f"it must be an integer from 1 to {len(omega)}" if len(omega) else "the arm has no vibration"
         raise DescriptionError(f"shaper: modes is {shown(modes)}; {there}")
     product = Shaper((0.0,), (1.0,))
     for pair in zip(omega[:modes].tolist(), zeta[:modes].tolist(), strict=True):
@@ -105,25 +105,31 @@ def controlled_vibrations(
     if isinstance(controller, Sampled):
         given = controller.feedback(model)
         if given.function is not None:
-            raise DescriptionError("shaper: the controller is a Python function, whose poles are not known")
+            raise DescriptionError(
+                "shaper: the controller is a Python function, whose poles are unknown; give q instead"
+            )
         law, period = given.law, float(given.period)
     else:
         law, period = law_of("shaper: controller", controller, model), None
     if law.drives or Motors.of(model).currents:
-        why = "the currents of its motors' windings are states, whose part under a controller is not known"
-        raise DescriptionError(f"shaper: arm {model.arm.name!r}: {why}; leave their inductance out")
+        why = "its motors have inductance, which shaper does not support"
+        raise DescriptionError(f"shaper: arm {model.arm.name!r}: {why}; set the inductance to zero")
     if law.cycle > 1:
-        message = "the controller has several rates, so it has no poles of one sample; give it one (leave Every out)"
+        message = "the controller has several sampling periods, so its poles are not defined; leave Every out"
         raise DescriptionError(f"shaper: {message}")
     end = rest(law.reference) if law.reference is not None else None
     if q is None:
         if end is None:
-            raise DescriptionError("shaper: q is missing; the controller has no reference that comes to rest")
+            raise DescriptionError(
+                "shaper: q is missing; give it, because the controller has no reference that comes to rest"
+            )
         q = end[1]
     at = _standing(model, q)
     loop, t = ClosedLoop(model, law, period), end[0] if end is not None else 0.0
     if loop.rounds:
-        message = "the controller rounds what it reads, so it has no poles; give its sensors no resolution"
+        message = (
+            "the controller rounds its measurements, so its poles are not defined; leave out the sensors' resolution"
+        )
         raise DescriptionError(f"shaper: {message}")
     with designing("shaper"):
         x = loop.standing(t, loop.start(at))
@@ -131,7 +137,7 @@ def controlled_vibrations(
     if poles.real.max() > 1e-9 * np.abs(poles).max():
         worst = poles[np.argmax(poles.real)]
         pole = f"a pole at {worst.real:.4g} +- {abs(worst.imag):.4g}j 1/s"
-        raise DescriptionError(f"shaper: under the controller the arm is unstable, {pole}")
+        raise DescriptionError(f"shaper: the closed loop is unstable, with {pole}; change the gains")
     return _oscillating(poles)
 
 

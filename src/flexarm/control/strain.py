@@ -81,7 +81,10 @@ class StrainRate:
         rate = ca.Function("rate", [q, qd], [ca.densify(ca.jtimes(M, q, qd))])
         slope = ca.Function("slope", [q], [ca.densify(ca.jacobian(M, q))])
         if not np.array(slope(local(model.arm, np.array(model.arm.rest)))).any():
-            raise DescriptionError(f"StrainRate: the shapes of link {self.link!r} carry no moment at {self.at:g}")
+            raise DescriptionError(
+                f"StrainRate: the mode shapes of link {self.link!r} have no bending moment at {self.at:g}; choose "
+                "another place"
+            )
         return rate
 
     def _sense(self, link: Link) -> float:
@@ -91,5 +94,7 @@ class StrainRate:
         along = ({"y": z, "z": -y} if joint.turns else {"y": y, "z": z})[self.plane]
         if along == 0.0:
             where = f"the {joint.type} joint of link {link.name!r}"
-            raise DescriptionError(f"StrainRate: {where} does not move it along {self.plane}")
+            raise DescriptionError(
+                f"StrainRate: {where} does not move the link along {self.plane}; choose the other plane"
+            )
         return float(np.sign(along))

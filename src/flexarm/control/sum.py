@@ -67,7 +67,9 @@ class Sum:
     def discretised(self, method: str) -> "Sum":
         """Return the same sum with another method of discretisation for its systems."""
         if not any(hasattr(term, "discretised") for term in self.terms):
-            raise DescriptionError("Sampled: method is for a control.Linear, and the Sum has none; leave it out")
+            raise DescriptionError(
+                "Sampled: method applies only to a control.Linear, and the Sum contains none; leave method out"
+            )
         terms = (term.discretised(method) if hasattr(term, "discretised") else term for term in self.terms)
         return Sum(*terms, reference=self.reference)
 
@@ -111,7 +113,7 @@ class Sum:
         found = {law.reference.described(): law.reference for law in laws if law.reference is not None}
         if len(found) > 1:
             one, other, *_ = found
-            must = "give them the same, or reference= to the Sum"
+            must = "give all the same reference, or give the Sum a reference="
             raise DescriptionError(f"Sum: its terms follow different references, {one} and {other}; {must}")
         return next(iter(found.values()), None)
 
@@ -120,13 +122,15 @@ def _law(term: Any, model: Model, period: float | None) -> Law:
     """Return the control law of a controller, or of an input that is known in advance."""
     where = f"Sum: a term is {what_it_is(term)}"
     if isinstance(term, Sampled):
-        raise DescriptionError(f"{where}; it must not yet be sampled: put Sampled around the Sum")
+        raise DescriptionError(f"{where}; give the controller itself, and put Sampled around the Sum")
     if hasattr(term, "stepper"):
-        raise DescriptionError(f"{where}, which is Python; the terms of a Sum are compiled: add it up in its stepper")
+        raise DescriptionError(
+            f"{where}, which runs in Python; the terms of a Sum are compiled: add the others in its stepper"
+        )
     if isinstance(term, type):
-        raise DescriptionError(f"{where}; it must be an object, as {term.__name__}(...) makes it")
+        raise DescriptionError(f"{where}; it must be an object: {term.__name__}(...)")
     if is_linear_system(term):
-        raise DescriptionError(f"{where}; control.Linear(system, sensors=[...]) makes it a controller")
+        raise DescriptionError(f"{where}; use control.Linear(system, sensors=[...])")
     if hasattr(term, "law"):
         return inner_law("Sum", term, model, period)
     given = getattr(term, "torques", term)
@@ -143,7 +147,7 @@ def _law(term: Any, model: Model, period: float | None) -> Law:
         given = constant(np.full(len(model.inputs), float(values)) if values.ndim == 0 else values)
     found = given.expressed(model, late)
     if found is None:
-        must = "it must be an input that depends on time alone, and be written as an expression"
+        must = "it must depend on time alone, and be available as an expression"
         raise DescriptionError(f"Sum: a term is {given.described()}; {must}")
     return Law(_alone(found), jumps=given.jumps())
 

@@ -49,9 +49,9 @@ class System:
         if self.dt:
             if period is None:
                 said = f"{where}: the system is discrete" + ("" if self.dt is True else f", of period {self.dt:g} s")
-                raise DescriptionError(f"{said}; put Sampled around it")
+                raise DescriptionError(f"{said}; use Sampled(...) with this period")
             if self.dt is not True and not abs(self.dt - period) <= 1e-9 * period:
-                same = "Sampled must have the same"
+                same = "they must be equal"
                 raise DescriptionError(
                     f"{where}: the system's period is {self.dt:g} s and the loop's {period:g} s; {same}"
                 )
@@ -63,7 +63,7 @@ class System:
         step = period
         if prewarp is not None:
             if method != "tustin":
-                raise DescriptionError(f"{where}: prewarp goes with method 'tustin'; it is {method!r}")
+                raise DescriptionError(f"{where}: prewarp applies only to method 'tustin'; the method is {method!r}")
             if not prewarp * period < np.pi:
                 most = f"it must be less than pi / period, {np.pi / period:.4g} rad/s"
                 raise DescriptionError(f"{where}: prewarp is {prewarp:g} rad/s; {most}")
@@ -129,9 +129,9 @@ def _of_fraction(where: str, num: Array, den: Array) -> tuple[Array, Array, Arra
 
     num, den = (np.trim_zeros(np.asarray(each, dtype=float), "f") for each in (num, den))
     if len(num) > len(den):
-        message = f"its numerator has degree {len(num) - 1}, its denominator {len(den) - 1}"
-        must = "it must be proper: put a filter behind what it differentiates"
-        raise DescriptionError(f"{where}: a transfer function of the system is a derivative, {message}; {must}")
+        message = f"with numerator degree {len(num) - 1} and denominator degree {len(den) - 1}"
+        must = "it must be proper: filter the derivative"
+        raise DescriptionError(f"{where}: a transfer function of the system is improper, {message}; {must}")
     n = len(den) - 1
     with designing(where):
         num, den = np.concatenate([np.zeros(n + 1 - len(num)), num]) / den[0], den / den[0]
@@ -157,7 +157,7 @@ def order(where: str, labels: Sequence[str], names: Sequence[str], kind: str, wh
         return list(range(len(names)))
     for each in labels:
         if each not in names:
-            must = f"give it one of these names, or leave python-control's own ({'uy'[kind == 'output']}[0], ...)"
+            must = f"use these names, or python-control's default names ({'uy'[kind == 'output']}[0], ...)"
             raise DescriptionError(
                 f"{where}: the system's {kind} is called {each!r}; {what}: {', '.join(names)}; {must}"
             )

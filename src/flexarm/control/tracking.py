@@ -139,7 +139,7 @@ class Tracking:
             else limits("Tracking: integral_limit", self.integral_limit, len(model.inputs))
         )
         if limit is not None and not integrals:
-            raise DescriptionError("Tracking: integral_limit is given, and no integral; give both")
+            raise DescriptionError("Tracking: integral_limit applies only with an integral; give integral_rate too")
         C, reference, begun = actuated(model), self.reference, None
         if self.knows_torques:
             reference = _reference(model, motion)
@@ -178,7 +178,9 @@ class Tracking:
         if self.x_ref is not None or self.u_ref is not None:
             if self.x_ref is None or self.u_ref is None:
                 missing = "x_ref" if self.x_ref is None else "u_ref"
-                raise DescriptionError(f"Tracking: {missing} is missing; times need both x_ref and u_ref")
+                raise DescriptionError(
+                    f"Tracking: {missing} is missing; a reference of times needs both x_ref and u_ref"
+                )
             with refused("Tracking"):
                 x = checked_array(self.x_ref, "x_ref")
             if x.ndim != 2 or x.shape[1] != 2 * model.nv:
@@ -200,12 +202,12 @@ class Tracking:
             return gains_along(model, motion, q, u, weighed, period)
         for name in ("Q", "R", "bandwidth", "integral_rate"):
             if getattr(self, name) is not None:
-                raise DescriptionError(f"Tracking: {name} is given, and K too; {name} is for K = 'lqr'")
+                raise DescriptionError(f"Tracking: {name} applies only with K = 'lqr'; leave out {name} or K")
         with refused("Tracking"):
             K = checked_array(self.K, "K")
         m, n, k = len(model.inputs), model.nv, len(motion.times)
         if K.shape[-2:] not in ((m, 2 * n), (m, 2 * n + m)) or K.shape[:-2] not in ((), (k,)):
-            allowed = f"({m}, {2 * n}) or ({k}, {m}, {2 * n}), with {m} columns more for integrals"
+            allowed = f"({m}, {2 * n}) or ({k}, {m}, {2 * n}), with {m} more columns for integrals"
             raise DescriptionError(f"Tracking: K has shape {K.shape}; it must be {allowed}")
         if K.ndim == 2:
             return Gains(motion.times[:1], K[None], motion.end, K)

@@ -64,7 +64,7 @@ class Weights:
         if integral is not None:
             found = np.diag(gain("Tracking: integral_rate", integral, m)).copy()
             if np.ndim(integral) > 1 or not (found > 0).all():
-                must = f"it must be one positive number, or {m}, one a joint"
+                must = f"it must be one positive number, or {m} of them, one per joint"
                 raise DescriptionError(f"Tracking: integral_rate is {shown(integral)}; {must}")
             rates = found
         return cls(None if Q is None else given[0], None if R is None else given[1], omega, rates)
@@ -211,6 +211,6 @@ def samples(end: float, period: float) -> int:
     """Number of periods until a motion has ended; raises `DescriptionError` if there are too many."""
     count = np.ceil(end / period - 1e-9)
     if count > MOST_SAMPLES:
-        most = f"at most {MOST_SAMPLES} are possible"
-        raise DescriptionError(f"Tracking: a motion of {end:g} s has {count:.3g} periods of {period:g} s; {most}")
+        most = f"at most {MOST_SAMPLES} are allowed"
+        raise DescriptionError(f"Tracking: a motion of {end:g} s has {count:.3g} periods of {period:g} s, and {most}")
     return max(1, int(count))

@@ -506,7 +506,7 @@ def as_input(u: Any, model: Model) -> Input:
     if u is None:
         return constant(np.zeros(len(model.inputs)))
     if isinstance(u, type):
-        raise DescriptionError(f"u is {what_it_is(u)}; it must be an object, as {u.__name__}(...) makes it")
+        raise DescriptionError(f"u is {what_it_is(u)}; it must be an object: {u.__name__}(...)")
     if isinstance(u, RigidInverseDynamics) and u.arm is None and model.varied:
         return replace(u, arm=model.arm_at())
     if isinstance(u, Input):
