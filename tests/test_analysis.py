@@ -379,11 +379,11 @@ def test_with_its_drives_held_an_arm_vibrates_at_its_locked_frequencies():
 
 def test_zero_dynamics_of_as_many_outputs_as_inputs():
     system = at_rest(lin_lewis.beam("clamped-free", 2), [JOINT, TIP])
-    with refused("zero dynamics: 2 outputs for 1 inputs; there must be as many"):
+    with refused("zero dynamics: 2 outputs for 1 inputs; the numbers must be equal"):
         analysis.zero_dynamics(system)
     A, B = np.diag([-1.0, -2.0, -3.0]), np.ones((3, 2))
     twice = control.StateSpace(A, B, np.eye(2, 3), np.zeros((2, 2)))
-    with refused("zero dynamics: the outputs depend on each other, or the inputs do; u is not unique"):
+    with refused("zero dynamics: outputs or inputs are linearly dependent, so u is not unique"):
         analysis.zero_dynamics(twice)
 
 
@@ -659,7 +659,7 @@ def test_a_trajectory_at_the_door():
     model = fa.Model(cantilever(fa.Revolute(axis=(0, 0, 1))))
     q, u = np.zeros((4, 3)), np.zeros((4, 1))
     for given in ({}, {"u": u, "qdd": q}):
-        with refused("along a trajectory: give u, or qdd, and not both"):
+        with refused("along a trajectory: give either u or qdd"):
             analysis.frozen_eigenvalues(model, q, q, **given)
     with refused(r"along a trajectory: q has shape \(4, 3\) and qd \(3, 3\); both must be \(times, n\)"):
         analysis.lyapunov_rate(model, q, q[:3], qdd=q)

@@ -317,8 +317,8 @@ WRONG = [
     ({"ghost": "no"}, "ghost is 'no'; it must be auto, reference, rigid or None"),
     ({"ghost": []}, r"ghost is \[\]; it must be auto"),
     ({"trace": 1}, "trace is 1; it must be true or false"),
-    ({"fps": 0}, "fps is 0.0 pictures a second; it must be positive"),
-    ({"fps": 60}, "fps is 60 pictures a second; it must be at most 50 in a .gif"),
+    ({"fps": 0}, "fps is 0.0 pictures per second; it must be positive"),
+    ({"fps": 60}, "fps is 60 pictures per second; it must be at most 50 in a .gif"),
     ({"fps": 1e-3}, r"results need a film of 1\d{3} s; it may last 600 s: raise speed or fps"),
     ({"fps": 50, "speed": 1e-4}, "results need 100001 pictures; there may be at most 3000: raise speed or lower fps"),
     ({"speed": 0}, "speed is 0.0; it must be positive"),
@@ -370,7 +370,7 @@ def test_results_that_cannot_be_drawn_are_one_line(planar, spatial, tmp_path):
     for results, message in cases:
         with pytest.raises(fa.DescriptionError, match=rf"\Aanimate: {message}[^\n]*\Z"):
             fa.animate(results, tmp_path / "a.gif")
-    with pytest.raises(fa.DescriptionError, match=r"\Aanimate: names is given beside a dict"):
+    with pytest.raises(fa.DescriptionError, match=r"\Aanimate: names does not apply to a dict"):
         fa.animate({"a": planar}, tmp_path / "a.gif", names=["b"])
     with pytest.raises(fa.DescriptionError, match=r"\Aanimate: ghost is 'reference', but no result has one\Z"):
         fa.animate(spatial, tmp_path / "a.gif", ghost="reference")

@@ -249,14 +249,14 @@ limit = 50.0
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"Kp": 0.0}, "Cascaded: Kp is 0.0; it must be one positive number, or 1, one a joint"),
-        ({"Kv": [1.0, 2.0]}, r"Cascaded: Kv is \[1.0, 2.0\]; it must be positive"),
+        ({"Kp": 0.0}, "Cascaded: Kp is 0.0; it must be one positive number, or 1 of them, one per joint"),
+        ({"Kv": [1.0, 2.0]}, r"Cascaded: Kv is \[1.0, 2.0\]; it must be one positive number"),
         ({"Kp": np.inf}, "Cascaded: Kp"),
-        ({"Ti": -1.0}, "Cascaded: Ti is -1.0; it must be positive"),
+        ({"Ti": -1.0}, "Cascaded: Ti is -1.0; it must be one positive number"),
         ({"rate": 1}, "Cascaded: rate is 1"),
         ({"torque_limit": 0.0}, "Cascaded: torque_limit is 0.0; it must be one positive number"),
         ({"feedforward": "all"}, "feedforward is 'all'; it must be 'none', 'gravity' or 'dynamics'"),
-        ({"current_bandwidth": 0.0}, "Cascaded: current_bandwidth is 0.0; it must be positive"),
+        ({"current_bandwidth": 0.0}, "Cascaded: current_bandwidth is 0.0; it must be one positive number"),
     ],
 )
 def test_what_is_refused(given, said):

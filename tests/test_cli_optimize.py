@@ -224,7 +224,7 @@ def test_ctrl_c_gives_the_best_so_far(call, monkeypatch, tmp_path):
 
     def interrupted(*_, **__):
         calls.append(0)
-        warnings.warn("optimal_motion: interrupted; the tip ends 1 m off", InterruptedRun, stacklevel=2)
+        warnings.warn("optimal_motion: interrupted; the tip error is 1 m off", InterruptedRun, stacklevel=2)
         return found
 
     monkeypatch.setattr(kept, "_known", {})
@@ -232,7 +232,7 @@ def test_ctrl_c_gives_the_best_so_far(call, monkeypatch, tmp_path):
     monkeypatch.setattr(search, "optimal_motion", interrupted)
     for words in ((), ("--view",)):
         said = call("optimize", "slide.toml", *words)
-        assert (said.status, said.err) == (130, "flexarm: optimal_motion: interrupted; the tip ends 1 m off\n")
+        assert (said.status, said.err) == (130, "flexarm: optimal_motion: interrupted; the tip error is 1 m off\n")
         assert said.out.startswith("slide: ") and "written" not in said.out
     assert not (tmp_path / "slide.html").exists() and len(calls) == 2
     said = call("optimize", "slide.toml", "--json")

@@ -154,7 +154,9 @@ def test_what_surrounds_a_controller_names_itself(planar):
     pd = JointPD(MOVE, 5.0, 2.0)
     cases = {
         r"Integral: Ki has shape \(3,\); .*": Integral(pd, [1.0, 2.0, 3.0]),
-        r"Integral: limit is -1\.0; it must be one positive number, or 2, one an actuator": Integral(pd, 1.0, -1.0),
+        r"Integral: limit is -1\.0; it must be one positive number, or 2 of them, one per actuator": Integral(
+            pd, 1.0, -1.0
+        ),
         r"Integral: limit is not an array of numbers": Integral(pd, 1.0, "low"),
         r"Integral: controller Constant has no reference": Integral(Constant((0.0, 0.0)), 1.0),
         r"Integral: controller is a function; it must be a controller, .*": Integral(lambda t, q, qd: q, 1.0),
@@ -430,9 +432,9 @@ def test_actuators_that_cannot_be_are_refused(single):
     wave = Wave()
     with refused(r"delay is 0\.015 s; it must be a whole number of periods of 0\.01 s"):
         run(single, 0.1, Sampled(wave, 0.01, delay=0.015))
-    with refused(r"limit is -1\.0; it must be one positive number, or 1, one an actuator"):
+    with refused(r"limit is -1\.0; it must be one positive number, or 1 of them, one per actuator"):
         run(single, 0.1, Sampled(wave, 0.01, limit=-1.0))
-    with refused(r"rate_limit is \[1\.0, 2\.0\]; it must be one positive number, or 1, one an actuator"):
+    with refused(r"rate_limit is \[1\.0, 2\.0\]; it must be one positive number, or 1 of them, one per actuator"):
         run(single, 0.1, Sampled(wave, 0.01, rate_limit=[1.0, 2.0]))
     with refused(r"limit is not an array of numbers"):
         run(single, 0.1, Sampled(wave, 0.01, limit="low"))
@@ -529,7 +531,7 @@ def test_a_law_of_the_wrong_width_is_refused_before_the_start(sampled, planar):
 
     with refused(r"controller Broken gives 3 inputs; the arm has 2: upper\.joint, fore\.joint"):
         run(planar, 0.1, given("wide"))
-    with refused("controller Broken: its memory has size 1; it gives 0 for the next"):
+    with refused("controller Broken: its memory has 1 numbers, but it returns 0 for the next period"):
         run(planar, 0.1, given("forgets"))
 
 
@@ -698,9 +700,11 @@ def test_strain_rate_is_the_rate_of_the_gauge_s_reading(planar):
 
 def test_strain_rate_needs_a_joint_that_bends_its_link(sliding):
     three = fa.Quintic((0.0, 0.0, 0.5), (0.0, 0.0, 0.5), 1.0)
-    with refused("StrainRate: the telescope joint of link 'slide' does not move the link along y"):
+    with refused(
+        "StrainRate: the telescope joint of link 'slide' does not move the link along y; choose the other plane"
+    ):
         StrainRate(JointPD(three, 1.0, 1.0), 0.1, "slide").law(sliding)
-    with refused("StrainRate: the revolute joint of link 'arm' does not move the link along z"):
+    with refused("StrainRate: the revolute joint of link 'arm' does not move the link along z; choose the other plane"):
         StrainRate(JointPD(STEP, 1.0, 1.0), 0.1, "arm", plane="z").law(bent((0, 0, 1), "z"))
     arm = fa.load("subudhi-morris")
     pinned = fa.Model(arm.replace(links=[x.replace(body=x.body.replace(shapes="pinned-pinned")) for x in arm.links]))

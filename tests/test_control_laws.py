@@ -141,7 +141,7 @@ def test_an_arm_goes_where_a_number_says(single):
 
 @pytest.mark.parametrize("given", [[0.1, 0.2, 0.3], "0.5", None, np.nan, fa.Quintic, [[0.1, 0.2]], True])
 def test_what_is_no_reference(given, planar):
-    says = r"JointPD: reference is .*; it must be a reference, one number, or 2, one a joint"
+    says = r"JointPD: reference is .*; it must be a reference, one number, or 2 numbers, one per joint"
     with refused(says):
         fa.simulate(planar, 0.1, u=JointPD(given, 1.0, 1.0))
 
@@ -190,7 +190,7 @@ def test_what_is_no_input(name, single):
 
 
 SAMPLED = "it must be a controller or a function of t, q, qd"
-LINEAR = r"control\.Linear\(system, sensors=\[\.\.\.\]\) makes it a controller"
+LINEAR = r"use control\.Linear\(system, sensors=\[\.\.\.\]\)"
 
 
 @pytest.mark.parametrize(

@@ -366,7 +366,7 @@ WRONG = {
     ),
     "derivative": (
         {"system": control.tf([1.0, 0.0, 1.0], [1.0, 2.0])},
-        r"Linear: a transfer function of the system is improper, with numerator degree 2, its denominator 1; .*",
+        r"Linear: a transfer function of the system is improper, with numerator degree 2 and denominator degree 1; .*",
     ),
     "inputs": (
         {"system": control.ss([], [], [], [[1.0, 2.0]])},
@@ -386,15 +386,15 @@ WRONG = {
     ),
     "label of an output": (
         {"system": control.tf([1.0], [1.0, 2.0], outputs="f")},
-        r"Linear: the system's output is called 'f'; the actuators: u_a_joint; give it one .* own \(y\[0\], .*\)",
+        r"Linear: the system's output is called 'f'; the actuators: u_a_joint; use these names, .* \(y\[0\], .*\)",
     ),
     "discrete": (
         {"system": control.tf([1.0], [1.0, 2.0], T)},
-        r"Linear: the system is discrete, of period 0\.02 s; use Sampled(Observed(...), period)",
+        r"Linear: the system is discrete, of period 0\.02 s; use Sampled\(\.\.\.\) with this period",
     ),
     "discrete of any": (
         {"system": control.tf([1.0], [1.0, 2.0], True)},
-        r"Linear: the system is discrete; use Sampled(Observed(...), period)",
+        r"Linear: the system is discrete; use Sampled\(\.\.\.\) with this period",
     ),
     "other period": (
         {"system": control.tf([1.0], [1.0, 2.0], 0.03), "sampled": True},
@@ -415,12 +415,12 @@ WRONG = {
     ),
     "singular": (
         {"system": control.tf([1.0], [1.0, -100.0]), "sampled": True},
-        r"Linear: no design: .*",
+        r"Linear: the design failed, .*",
     ),
     "initial": ({"initial": [1.0]}, r"Linear: initial applies only to a StateSpace; leave it out"),
     "initial of another": (
         {"system": control.ss(ONE), "initial": [1.0, 2.0]},
-        r"Linear: initial has shape \(2,\); the system has 1 states: it must be \(1,\)",
+        r"Linear: initial has shape \(2,\); the system has 1 states, so it must be \(1,\)",
     ),
     "sensors": ({"sensors": []}, r"outputs is \[\]; it must be a list of sensors"),
     "sample time": (
@@ -429,9 +429,9 @@ WRONG = {
     ),
     "sample time of none": (
         {"sensors": [DRIVE.replace(sample_time=0.03)]},
-        r"Linear: Encoder samples every 0\.03 s; it must be the controller's period",
+        r"Linear: Encoder samples every 0\.03 s; use Sampled\(\.\.\.\) with this period",
     ),
-    "motors": ({"sensors": [MotorTorque(link="a")]}, r"MotorTorque: link 'a': it is a function of u .*"),
+    "motors": ({"sensors": [MotorTorque(link="a")]}, r"MotorTorque: link 'a': its value depends on u .*"),
     "loop": (
         {"sensors": [FELT], "system": 3.0},
         r"Linear: algebraic loop: u depends on tip_acceleration_x without delay, and .*",
@@ -449,7 +449,7 @@ WRONG = {
         r"Linear: actuators has array\(\[0\., 0\.\]\); the inputs of the arm are .*",
     ),
     "actuators": ({"actuators": "a.joint"}, r"Linear: actuators is 'a\.joint'; it must be names of inputs"),
-    "wanted": ({"wanted": 3.0}, r"Linear: wanted is 3\.0; it must be numbers by the names of signals"),
+    "wanted": ({"wanted": 3.0}, r"Linear: wanted is 3\.0; it must be a dict of numbers by signal name"),
     "wanted of none": (
         {"wanted": {"b": 0.0}},
         r"Linear: wanted has the unknown name 'b'; signals of the sensors are a_drive",
@@ -484,13 +484,13 @@ def test_accelerations_beside_what_acts_from_outside():
             np.testing.assert_allclose(result.measured.values[1:-1, 0], felt, rtol=0, atol=1e-12)
             np.testing.assert_allclose(result.u.values[1:-1, 0], 0.5 * felt, rtol=0, atol=1e-12)
     with refused(
-        r"Linear: arm 'slide': tip_acceleration_x measures acceleration, which depends on exogenous inputs; .*"
+        r"Linear: arm 'slide': tip_acceleration_x measures acceleration, which depends on exogenous inputs .*"
     ):
         run(pushed, Linear([[1.0]], [FELT]))
 
 
 def test_a_method_for_what_is_not_linear(single):
-    with refused(r"Sampled: controller is a JointPD; method is for a control\.Linear, or a control\.Sum with one .*"):
+    with refused(r"Sampled: controller is a JointPD; method applies only to a control\.Linear, .*"):
         Sampled(JointPD(0.0, 1.0, 1.0), T, method="zoh")
     with refused(r"Linear: method is 'guess'; .*"):
         Sampled(Linear(ONE, [DRIVE]), T, method="guess")

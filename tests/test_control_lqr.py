@@ -319,7 +319,7 @@ def test_the_schedule_tracks_better_than_one_gain():
 def test_points_up_to_a_time():
     model = elastic()
     turning = fa.Cycloidal([0.1, 0.1], [2.0, 1.0])
-    with refused("ScheduledLQR: the reference never comes to rest; give its end as until [s]"):
+    with refused("ScheduledLQR: the reference never comes to rest; give its end as until \[s\]"):
         ScheduledLQR(turning).law(model)
     facts = ScheduledLQR(turning, points=3, until=4.0).law(model).facts
     np.testing.assert_allclose(facts["times"], [0.0, 2.0, 4.0])
@@ -457,7 +457,7 @@ def test_what_must_be_given():
     model = elastic()
     with refused("LQR: give joints, a reference, or both"):
         LQR().law(model)
-    with refused("LQR: the reference never comes to rest; give joints too"):
+    with refused("LQR: the reference never comes to rest; give joints for the equilibrium too"):
         LQR(reference=fa.Cycloidal([0.1, 0.1], [2.0, 1.0])).law(model)
     with refused(r"LQR: joints has 1 numbers; it must have 2: upper\.joint, fore\.joint"):
         LQR([0.0]).law(model)

@@ -296,7 +296,9 @@ def test_an_accelerometer_needs_a_sampled_loop():
         def law(self, model, period=None):
             return Law(lambda t, q, qd, z, qdd: (qdd[:1], []), accelerates=True)
 
-    with pytest.raises(fa.DescriptionError, match="Felt: it measures accelerations and must be sampled; put Sampled"):
+    with pytest.raises(
+        fa.DescriptionError, match="Felt: the controller measures accelerations and must be sampled: use Sampled"
+    ):
         fa.simulate(one_link(), 0.1, u=Felt(), progress=False)
     many = fa.simulate_many(one_link(), 0.05, u=Sampled(Felt(), 0.01), disturbance=[[0.5], [0.7]], samples=6)
     alone = fa.simulate(one_link(), 0.05, u=Sampled(Felt(), 0.01), disturbance=0.7, samples=6, progress=False)

@@ -321,7 +321,7 @@ def test_what_a_function_of_readings_gives_must_fit(single):
 
         with refused(line, fa.FlexarmError):
             run(single, Sampled(zero, T, sensors=[DRIVE]))
-    with refused(r"u is a Summing, which is called once a period; use Sampled(Observed(...), period)"):
+    with refused(r"u is a Summing, which is called once per period; use Sampled\(\.\.\.\)"):
         run(single, Summing())
 
 

@@ -192,7 +192,9 @@ def test_what_cannot_be_shaped(single):
         r"shaper: controller is a float; it must be a controller, .*": {"controller": 3.0},
         r"shaper: the controller rounds its measurements, so its poles are not defined; leave out the sensors' "
         r"resolution": {"controller": rounded},
-        r"shaper: the closed loop is unstable, with a pole at .* 1/s": {"controller": JointPD(SLEW, 10.0, -0.5)},
+        r"shaper: the closed loop is unstable, with a pole at .* 1/s; change the gains": {
+            "controller": JointPD(SLEW, 10.0, -0.5)
+        },
         r"shaper: modes is 9; it must be an integer from 1 to 3": {"controller": pd(SLEW), "modes": 9},
     }.items():
         with refused(line):

@@ -294,15 +294,15 @@ WRONG = {
     ),
     "numpy": (
         lambda t: [float(t), 0.0],
-        r"Sum: <lambda> is no expression of t: .*; write it in CasADi's operations, .*",
+        r"Sum: <lambda> is not an expression of t: .*; use CasADi operations in it, .*",
     ),
-    "not a number": (lambda t: [np.nan, t], r"Sum: <lambda> is no expression of t: it gives nan; write it .*"),
+    "not a number": (lambda t: [np.nan, t], r"Sum: <lambda> is not an expression of t: it returns nan; use CasADi .*"),
     "too few": (lambda t: [t], r"controller <lambda> in a Sum gives 1 inputs; the arm has 2: .*"),
     "table": (fa.Table([0.0, 1.0], [1.0, 2.0]), r"values: 1 columns for 2 actuators: upper\.joint, fore\.joint"),
-    "reference": (JointPD(OTHER, 1.0, 1.0), r"Sum: its terms follow different references, .* and .*; give them .*"),
+    "reference": (JointPD(OTHER, 1.0, 1.0), r"Sum: its terms follow different references, .* and .*; give all .*"),
     "system": (
         control.tf([1.0], [1.0, 2.0]),
-        r"Sum: a term is a TransferFunction; control\.Linear\(system, sensors=.*\) makes it .*",
+        r"Sum: a term is a TransferFunction; use control\.Linear\(system, .*",
     ),
     "a motion": (MOVE, r"Sum: a term is a Quintic; it must be a controller, numbers, .*"),
 }
@@ -318,7 +318,7 @@ def test_what_is_no_term(name, model):
 def test_other_faults_of_sums_and_rates(model):
     with refused(r"Sum: there are no terms; give controllers, or inputs that depend on time"):
         Sum()
-    with refused(r"Sum: reference is 'there'; it must be a reference, one number, or 2, one a joint"):
+    with refused(r"Sum: reference is 'there'; it must be a reference, one number, or 2 numbers, one per joint"):
         run(model, Sum(PD, reference="there"))
     with refused(r"Sampled: method applies only to a control\.Linear, and the Sum contains none; leave method out"):
         run(model, Sampled(Sum(PD, 0.0), T, method="zoh"))

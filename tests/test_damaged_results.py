@@ -64,7 +64,7 @@ def test_any_change_is_noticed(content, tmp_path):
     assert len(changed) > 0.9 * len(copies)
     for copy in changed:
         path.write_bytes(copy + seal)
-        assert refused(path) == "it is damaged: its content does not fit the digest at its end"
+        assert refused(path) == "the file is damaged: its content does not match its checksum"
     for at in range(len(netcdf.SEAL), len(seal) - netcdf.DIGEST):
         path.write_bytes(body + seal[:at] + bytes([seal[at] ^ 1]) + seal[at + 1 :])
         refused(path)
@@ -222,7 +222,7 @@ def test_hostile_files(unsealed, result, tmp_path):
                 said[name] = str(error)
                 assert said[name].startswith(f"{path}: ") and said[name].isprintable()
     for name in ("a variable never written", "a variable without chunks"):
-        assert "it says that it holds" in said[name]
+        assert "the file declares" in said[name]
     assert said["a long attribute"] == ""
     for name in (
         "a link to a device",
@@ -262,10 +262,13 @@ assert resource.getrlimit(resource.RLIMIT_CPU) == (2, 3)
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "it is damaged: reading it does not end"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "it is damaged: reading it ends with status -11"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "the file is damaged: reading it does not end"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+            "the file is damaged: reading it ends with status -11",
+        ),
         ("print('why\x1b[2J\\nnot'); raise SystemExit(3)", r"why\x1b[2J not"),
-        ("import time; time.sleep(60)", "it takes too long"),
+        ("import time; time.sleep(60)", "reading takes too long"),
         ("print('no file')", "is not the signature of a valid netCDF4 file"),
     ],
 )
@@ -309,16 +312,16 @@ CHANGES = {
     "it has no variable qd": lambda r: r.drop_vars("qd"),
     "it has no variable coordinate": lambda r: r.drop_vars("coordinate"),
     "it has no variable joint": lambda r: r.drop_vars("joint"),
-    "q must go over time, coordinate": lambda r: r.assign(q=r.q.T),
-    "u must hold numbers": lambda r: r.assign(u=r.u.astype(str)),
-    "role must hold words": lambda r: r.assign_coords(role=("coordinate", range(6))),
+    "q must have the dimensions time, coordinate": lambda r: r.assign(q=r.q.T),
+    "u must contain numbers": lambda r: r.assign(u=r.u.astype(str)),
+    "role must contain texts": lambda r: r.assign_coords(role=("coordinate", range(6))),
     "it has no attribute arm that is a text": lambda r: r.assign_attrs(arm=1.0),
     "it has no attribute energy_drift that is a number": lambda r: r.assign_attrs(energy_drift="little"),
     "its times must increase": lambda r: r.isel(time=[0, 2, 1]),
     "axis must be x, y, z": lambda r: r.isel(axis=[0, 1]),
     "angle must be slope_y, slope_z, torsion": lambda r: r.isel(angle=[0, 2, 1]),
     "the owner of a coordinate is not among its links": lambda r: r.assign_coords(link=["upper", "four"]),
-    "two coordinates have one name": lambda r: r.isel(coordinate=[0, 0, 1, 2, 3, 4]),
+    "two coordinates have the same name": lambda r: r.isel(coordinate=[0, 0, 1, 2, 3, 4]),
     "the joints of q_ref are not those of q": lambda r: r.isel(joint=[1, 0]),
 }
 CHANGES["its times must increase "] = lambda r: r.isel(time=[])

@@ -332,7 +332,7 @@ def test_a_disturbed_stepper_is_copied_and_goes_on(model):
 
 
 def test_what_a_stepper_refuses_of_a_disturbance(model):
-    with pytest.raises(fa.DescriptionError, match=r"disturbance is for 3 plants; it must be one for all, or for 2"):
+    with pytest.raises(fa.DescriptionError, match=r"disturbance has 3 entries; give one for all plants, or 2"):
         fa.Stepper(model, 1e-3, np.zeros((2, model.nq)), disturbance=[0.1, None, 0.2 * np.ones(2)])
     with pytest.raises(fa.DescriptionError, match=r"disturbance: unknown place 'hand.fx'"):
         fa.Stepper(model, 1e-3, disturbance={"hand.fx": 1.0})
@@ -395,7 +395,7 @@ PLACES = "upper.drive, fore.drive, tip.fx, upper.fx, fore.fx (fx to mz, or f and
         ("much", "disturbance is not an array of numbers"),
         (
             {fa.Force(name="tip", link="upper"): [0, 0, 0], "tip.mz": 1.0},
-            "disturbance: two forces are called 'tip'; each needs a name of its own",
+            "disturbance: two forces have the name 'tip'; give them different names",
         ),
         ({fa.Force(name="push", link="hand"): [0, 0, 0]}, "force 'push': link is 'hand'; the links are upper, fore"),
     ],
@@ -409,7 +409,7 @@ def test_what_has_no_place_is_refused_in_one_line(model, given, line):
 
 def test_what_the_arm_declares_is_given_by_w(model):
     own = fa.Model(model.arm.replace(forces=[fa.Force(name="tip", link="fore")]))
-    with pytest.raises(fa.DescriptionError, match=r"'tip.fy' is an exogenous input of the arm; give it by w"):
+    with pytest.raises(fa.DescriptionError, match=r"'tip.fy' is an exogenous input of the arm; use w for it"):
         fa.simulate(own, 0.1, disturbance={"tip.fy": 1.0}, progress=False)
     fixed = fa.Link(name="pole", joint=fa.Fixed(), body=fa.Beam(length=1.0, mass=1.0, EI=5.0, modes={"y": 1}))
     pole = fa.Model(fa.Arm(name="pole", links=[fixed]))
@@ -417,7 +417,7 @@ def test_what_the_arm_declares_is_given_by_w(model):
         fa.simulate(pole, 0.1, disturbance=1.0, progress=False)
     assert fa.simulate(pole, 0.1, disturbance={"tip.fy": 1.0}, progress=False).energy_drift < 1e-6
     moved = fa.Model(model.arm.replace(base=fa.MovingBase(), forces=[fa.Force(name="push", link="fore")]))
-    with pytest.raises(fa.DescriptionError, match="w: give it by names"):
+    with pytest.raises(fa.DescriptionError, match="w: with a disturbance, give w by names"):
         fa.simulate(moved, 0.1, w=np.zeros(12), disturbance=0.1, progress=False)
     by_name = {"base.ay": 0.5, "push.fy": 0.1}
     found = fa.simulate(moved, 0.1, w=by_name, disturbance=0.1, **RUN)

@@ -442,7 +442,7 @@ def test_progress_is_the_number_of_runs_that_have_ended(planar):
 
 
 REFUSED = [
-    ({}, "give q0, qd0, u or p for each run, or say how many there are: runs=N"),
+    ({}, "the number of runs is unknown; give runs=N, or q0, qd0, u or p for each run"),
     ({"runs": 0}, "runs is 0; it must be a whole number, at least 1"),
     ({"runs": 2, "q0": np.zeros((3, 6))}, "for different numbers of runs: runs 2, q0 3"),
     ({"q0": np.zeros((3, 6)), "u": np.zeros((4, 2))}, "for different numbers of runs: q0 3, u 4"),
@@ -462,7 +462,7 @@ REFUSED = [
     ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the runs ended"),
     ({"runs": 2, "name": 3}, "name"),
     ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joints; the arm has 2"),
-    ({"runs": 10**9}, "a result of 1000000000 runs takes .* GB are free; give folder= to have it written to disk"),
+    ({"runs": 10**9}, "a result of 1000000000 runs takes .* GB are free; use folder= to write it to disk"),
 ]
 
 
@@ -476,7 +476,7 @@ def test_it_refuses_parameters_in_one_line(varied):
     for p, said in (
         (np.ones((2, 2, 2)), r"p has shape \(2, 2, 2\); it must be \(2,\) or \(N, 2\)"),
         (np.full((3, 2), -1.0), "payload.mass is -1.0 kg"),
-        ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0]}, r"for different numbers of runs: \[1, 2\]"),
+        ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0]}, r"have different numbers of runs: \[1, 2\]"),
         ({"payload.mass": [[0.1]]}, r"payload.mass has shape \(1, 1\); it must be one number, or N of them"),
         ({"load": [0.1]}, "the model does not vary 'load'"),
     ):
@@ -612,6 +612,6 @@ def test_a_state_that_leaves_all_bounds_in_a_step_is_not_said_to_have_grown_to_n
     """Fixed steps pass the bound at once; steps that follow the error become too short."""
     u, given = [Sampled(JointPD(SLEW, 1e39, 2.0), 1e-3)] * 2, {"samples": 5, "progress": False}
     (said,) = set(fa.simulate_many(planar, 0.02, u=u, **given).status.values)
-    assert said.startswith("could not meet the tolerance at t = 0.001 s: upper.joint accelerates at ")
+    assert said.startswith("the solver could not meet the tolerance at t = 0.001 s: upper.joint accelerates at ")
     (said,) = set(fa.simulate_many(planar, 0.02, u=u, method="rk4", step=5e-4, **given).status.values)
     assert "t = 0.001" in said and "grown to 0" not in said

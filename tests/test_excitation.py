@@ -265,11 +265,11 @@ def test_a_model_that_varies_keeps_its_numbers():
         ({"flat": 2}, "excitation: flat is 2.0; it must be from 0 to 1"),
         (
             {"fit": ["load.mass", "load.stiffness"]},
-            "excitation: no line tells load.mass from these outputs; leave it out of fit",
+            "excitation: these outputs contain no information on load.mass; leave it out of fit, or add sensors",
         ),
         (
             {"fit": ["load.rotor_inertia", "load.gear_ratio"]},
-            "excitation: no line tells load.* and load.* apart from these outputs; leave one of them out of fit",
+            "excitation: these outputs cannot distinguish load.* and load.*; leave one of them out of fit",
         ),
     ],
 )
@@ -284,14 +284,12 @@ def test_limits_that_nothing_can_keep_are_refused():
     model = fa.Model(arm)
     side, _ = analysis.equilibrium(model, np.array([0.0, 0.0, 0.0]))
     weak = changes | {"limits": {"torque": 1.0}}
-    match = r"excitation: limits: the torque of load.joint may be 1, and holding the arm takes 2\.\d+; nothing can .*"
+    match = r"excitation: limits: holding the arm takes a torque of load.joint of 2\.\d+, and the limit is 1; .*"
     with refused(match):
         excited(arm, q=side, **weak)
     up = np.array([np.pi / 2 - 0.3, 0.0, 0.0])
     up, _ = analysis.equilibrium(model, up)
-    match = (
-        r"excitation: limits: the load.joint goes beyond its limit however small the lines are; nothing can keep them"
-    )
+    match = r"excitation: limits: the load.joint exceeds its limit even for the smallest excitation; increase the limit"
     with refused(match):
         excited(arm, q=up, **changes | {"limits": {"range": 1e-3}, "until": 20.0})
 

@@ -222,7 +222,7 @@ def test_a_law_of_a_free_base_and_of_nothing():
         (
             lambda m: controllers(m)["delayed, limited"],
             [fa.StrainGauge(link="upper")],
-            "sensors: the law depends on more than they tell: on upper.motor [rad]; fore.motor [rad]",
+            "sensors: they do not determine what the controller needs: upper.motor [rad]; fore.motor [rad]",
         ),
         (
             lambda m: controllers(m)["of encoders"],

@@ -704,7 +704,7 @@ def test_sensors_views_and_more_modes(written):
     with pytest.raises(fa.DescriptionError, match="StrainGauge: link 'part' does not bend along y"):
         fa.outputs(model, [fa.StrainGauge(link="part")])
     assert convergence(arm).modes == {"part.mode": (2, 3)}
-    with pytest.raises(fa.DescriptionError, match=r"part\.mode: its file is not known"):
+    with pytest.raises(fa.DescriptionError, match=r"part\.mode: its file is unknown"):
         convergence(fa.Arm.from_json(arm.canonical()))
     few = fa.FiniteElement(file=written(beam(1), "few.npz"), modes=6)
     with pytest.raises(fa.DescriptionError, match=r"nothing to converge; part\.mode: 'few\.npz': the part has only"):

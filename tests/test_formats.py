@@ -558,7 +558,7 @@ def test_what_does_not_fit_is_refused():
     wide = ca.Function("f", [ca.SX.sym("q", 2, 2)], [x * 0], ["q"], ["M"])
     empty = ca.Function("f", [ca.SX.sym("q", 0)], [x * 0], ["q"], ["M"])
     for changes, message in (
-        ({"name": "two links"}, "'two links' is no identifier; it must be a letter, then letters, digits and _"),
+        ({"name": "two links"}, "'two links' is not an identifier; it must be a letter, then letters, digits and _"),
         ({"parameters": good.parameters[:3]}, "input 'p' has 4 numbers and 3 names"),
         ({"parameters": good.parameters[:1] * 4}, "two parameters have the symbol 'm'"),
         ({"entries": {"q": ("a", "b")}}, "input 'q' has 1 numbers and 2 names"),

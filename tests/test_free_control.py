@@ -411,7 +411,7 @@ def test_vibrations_under_wheels_know_the_attitudes_loop():
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
-TAKES = "the base of arm 'sat' is free, and the law takes it to stand"
+TAKES = "the base of arm 'sat' is free, and the controller needs a fixed base"
 
 
 @pytest.mark.parametrize(
@@ -449,7 +449,7 @@ TAKES = "the base of arm 'sat' is free, and the law takes it to stand"
             "OnLinks: links has 'tail'; links whose joints move are",
         ),
         (control.OnLinks(control.JointPD(0.0, 1, 1), []), "OnLinks: links is empty; links whose joints move are"),
-        (control.JointPD((1.0, 2.0, 3.0), 1, 1), "it must be a reference, one number, or 2, one a joint"),
+        (control.JointPD((1.0, 2.0, 3.0), 1, 1), "it must be a reference, one number, or 2 numbers, one per joint"),
         (control.LQR(joints=(1.0, 2.0, 3.0)), "has 3 numbers; it must have 2: upper.joint, fore.joint"),
     ],
 )
@@ -472,7 +472,7 @@ def test_lqr_takes_no_wheel_behind_a_spring():
 
 def test_a_base_that_is_not_free_has_no_attitude_and_no_wheels():
     fixed = satellite(mass=None)
-    with pytest.raises(DescriptionError, match="AttitudePD: the base of arm 'sat' is not free, so it does not turn"):
+    with pytest.raises(DescriptionError, match="AttitudePD: the base of arm 'sat' is fixed; AttitudePD needs"):
         control.AttitudePD(1.0, 1.0, ["upper.joint"]).law(fixed)
     with pytest.raises(DescriptionError, match="LQR: wheels does not apply to arm 'sat' is not free"):
         control.LQR(joints=(0, 0), wheels=["upper"]).law(fixed)

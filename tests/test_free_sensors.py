@@ -240,9 +240,9 @@ def test_an_accelerometer_on_a_falling_spinning_bus(tmp_path):
             fa.Gyroscope(link="bas"),
             "Gyroscope: unknown link 'bas'; did you mean 'base'? The links are boom, slide, base",
         ),
-        (fa.Gyroscope(link="base", at=0.5), "Gyroscope: at is 0.5; the base has no stations"),
-        (fa.Accelerometer(at=0.5), "Accelerometer: at is 0.5; without a link it is the arm's tip"),
-        (fa.TipVelocity(link="slide", at=0.5), "TipVelocity: at is 0.5; on a telescope it must be 1, its tip"),
+        (fa.Gyroscope(link="base", at=0.5), "Gyroscope: at is 0.5; it must be 1 for the base, which has no stations"),
+        (fa.Accelerometer(at=0.5), "Accelerometer: at is 0.5; it must be 1 without a link, for the tip of the arm"),
+        (fa.TipVelocity(link="slide", at=0.5), "TipVelocity: at is 0.5; it must be 1 for a telescope, for its tip"),
         (fa.StrainGauge(link="base"), "StrainGauge: unknown link 'base'; the links are boom, slide"),
         (
             fa.Encoder(coordinate="base.vx"),

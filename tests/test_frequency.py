@@ -214,13 +214,13 @@ GOOD = answered(of_two_inertias(), periods=3)
         ({"sample_rate": 0.0}, r".*sample_rate is 0.0 Hz; it must be positive"),
         (
             {"period": 0.4},
-            r"frequency_response: input 'u' does not repeat with a period of 0.4 s; give its period, and skip "
-            r"what stands before it",
+            r"frequency_response: input 'u' does not repeat with a period of 0.4 s; give the right period, and skip "
+            r"the initial transient",
         ),
         (
             {"inputs": ["u", "y0"], "outputs": "y1"},
-            r"frequency_response: 2 inputs move at 10 Hz in 1 record; there must be as many records as "
-            r"inputs, in which they move differently, or one input a line",
+            r"frequency_response: 2 inputs move at 10 Hz in 1 record; give as many records as inputs, with "
+            r"different combinations, or one input per line",
         ),
     ],
 )
@@ -260,7 +260,7 @@ def test_a_resonance_that_is_not_there_is_refused():
     with refused(r"resonance: response has shape \(3,\); it must be that of frequency, \(99,\)"):
         resonance(f, np.ones(3), (10, 12))
     s = 2j * np.pi * f
-    with refused("resonance: no pair of poles comes out from 10 to 50 Hz"):
+    with refused("resonance: the fit has no pair of poles from 10 to 50 Hz"):
         resonance(f, 1 / ((s + 100) * (s + 300)), (10, 50))
 
 
@@ -325,7 +325,7 @@ def test_derivatives_are_those_of_the_response(case):
 def test_an_arm_that_would_fall_is_refused():
     arm = fa.load("subudhi-morris-elastic").replace(gravity=(0, -9.81, 0))
     with refused(
-        r"q: the arm does not stand still there: \S+ is off balance by \S+; take one from analysis.equilibrium"
+        r"q: the arm is not in equilibrium there: \S+ has a residual of \S+; take one from analysis.equilibrium"
     ):
         identified(arm=arm, sensors=[Encoder(coordinate="upper.drive", name="y0")], fit=["upper.EI"])
 
@@ -428,7 +428,7 @@ def test_residuals_decibels_and_a_figure():
         ({"sample_rate": 1.0}, "identify: sample_rate is for data in time; this is a frequency response"),
         (
             {"data": GOOD, "unmodelled": 0.1},
-            "identify: unmodelled is for frequency responses; these are data in time",
+            "identify: unmodelled applies only to frequency responses, not to data over time; leave it out",
         ),
         (
             {"sensors": [Encoder(coordinate="load.motor")]},
@@ -464,7 +464,7 @@ def test_residuals_decibels_and_a_figure():
         ),
         (
             {"data": response().assign(response=lambda d: np.nan * d.response)},
-            "identify: data have no line at which an input moves",
+            "identify: data have no line with power in an input",
         ),
     ],
 )
@@ -475,6 +475,6 @@ def test_what_cannot_be_fitted_is_refused(options, match):
 
 def test_inputs_must_be_said_where_their_number_differs():
     arm = fa.load("subudhi-morris")
-    match = r'identify: data have the inputs u, the arm .*; say which are which with inputs=\{"upper.joint": ...\}'
+    match = r'identify: data have the inputs u, the arm .*; assign them with inputs=\{"upper.joint": ...\}'
     with refused(match):
         identified(arm=arm, sensors={"motor": Encoder(coordinate="upper.drive")}, fit=["upper.EI"])

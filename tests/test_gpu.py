@@ -289,18 +289,18 @@ def test_too_many_values_of_u_are_refused(host, planar, monkeypatch):
     monkeypatch.setattr(gpu, "LARGEST", 2500)
     tables = [fa.Table([0.0, 0.06], [[0.0, 0.1], [0.2, each]]) for each in (-0.1, -0.2)]
     fa.simulate_many(planar, 0.05, runs=2, u=tables[0], device="gpu", **GIVEN)  # twice the same
-    with told("device is 'gpu'; u of 2 inputs at every half step takes more than"):
+    with told("device is 'gpu', u of 2 runs at every half step needs more than"):
         fa.simulate_many(planar, 0.05, u=tables, device="gpu", **GIVEN)
 
 
 def test_without_the_package_or_a_driver_one_line_says_what_is_missing(planar, monkeypatch):
     given = {**GIVEN, "runs": 2, "u": [0.0, 0.0], "device": "gpu"}
     monkeypatch.setitem(sys.modules, "cuda", None)
-    with told(r"device is 'gpu'; it needs the package cuda-core, which is not there: pip install 'flexarm\[gpu\]'"):
+    with told(r"device is 'gpu', it needs the package cuda-core, which is not installed: pip install 'flexarm\[gpu\]'"):
         fa.simulate_many(planar, 0.05, **given)
     for error in (RuntimeError("no\ndriver"), type("CUDAError", (Exception,), {})("CUDA_ERROR_NO_DEVICE")):
         monkeypatch.setitem(sys.modules, "cuda", FakeCuda(error))
-        with told("device is 'gpu'; no graphics processor of NVIDIA's can be used here: (no driver|CUDA_ERROR_NO_)"):
+        with told("device is 'gpu', no graphics processor of NVIDIA's can be used here: (no driver|CUDA_ERROR_NO_)"):
             fa.simulate_many(planar, 0.05, **given)
 
 
@@ -419,7 +419,7 @@ def test_a_processor_that_is_too_old_is_refused(planar, monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(8, 0)))
     assert cuda.device().name == "a test's"
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(7, 5)))
-    with told("device is 'gpu'; a test's is of generation 7.5, and 8.0 is the oldest"):
+    with told("device is 'gpu', a test's is of generation 7.5, and 8.0 is the oldest"):
         fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], device="gpu", **GIVEN)
 
 
@@ -564,7 +564,7 @@ def test_arrays_of_a_thread_are_its_own_and_those_of_states_lie_side_by_side(pla
 
 
 def test_what_ptxas_refuses_is_one_line():
-    with told("ptxas refuses the program: .*error"):
+    with told("ptxas rejects the program: .*error"):
         ptxas.resources(".version 7.0\n.target sm_80\nnonsense")
 
 

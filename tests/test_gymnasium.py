@@ -440,7 +440,7 @@ MADE = {
     "negative": ({"limit": -1.0}, r"ArmEnv: limit is -1\.0; it must be positive"),
     "weights": (
         {"weights": [1.0]},
-        r"ArmEnv: weights has 1 numbers; it must have 3: of the error, of its velocity, .*",
+        r"ArmEnv: weights has 1 numbers; it must have 3: for the error, its velocity .*",
     ),
     "weight": ({"weights": [1.0, -1.0, 0.0]}, r"ArmEnv: weights\[1\] is -1\.0; it must be zero or positive"),
     "rtol": ({"rtol": 0.0}, r"ArmEnv: rtol is 0\.0; it must be positive"),
@@ -493,7 +493,10 @@ def test_what_no_vector_is_made_of():
     with refused(r"ArmVectorEnv: autoreset_mode is 'never'; it must be one of 'NextStep', 'SameStep', 'Disabled'"):
         doors.ArmVectorEnv(1, autoreset_mode="never")
     model = fa.Model(fa.load("subudhi-morris"), vary=["payload.mass"])
-    with refused(r"ArmEnv: randomise: no parameter 'upper\.EI' varies in this model; payload\.mass do"):
+    with refused(
+        r"ArmEnv: randomise: the model has no variable parameter 'upper\.EI'; the parameters that vary are "
+        r"payload\.mass"
+    ):
         doors.ArmEnv(arm=model, randomise={"upper.EI": [1.0]})
     moved = fa.Scenario(name="x", arm="subudhi-morris", until=1.0)
     assert doors.ArmEnv(scenario=moved).model.arm.name == "subudhi-morris"
@@ -572,7 +575,7 @@ def test_what_a_vector_refuses():
         envs.reset(seed=[1, 2])
     with refused(r"ArmVectorEnv: options is \[0, 1\]; it must be a dict"):
         envs.reset(options=[0, 1])
-    with refused(r"ArmVectorEnv: reset_mask is .*; it must be an array of 3 of true or false"):
+    with refused(r"ArmVectorEnv: reset_mask is .*; it must be an array of 3 booleans"):
         envs.reset(options={"reset_mask": np.ones(2, dtype=bool)})
     envs.reset(seed=1)
     for _ in range(10):

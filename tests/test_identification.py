@@ -455,11 +455,11 @@ def test_what_the_data_hardly_tell_is_named_and_warned_of(model):
     slow = 0.3 * np.sin(np.outer(TIME, [2.0, 5.0])).sum(axis=1, keepdims=True)
     data = measured(shaft(stiffness=400.0), ENCODERS[1:], slow, noise=0.02)
     stiff = fa.Model(shaft(stiffness=400.0), vary=["arm.rotor_inertia", "arm.mass", "arm.stiffness"])
-    with pytest.warns(Indistinct, match=r"the data hardly tell .*arm\.stiffness"):
+    with pytest.warns(Indistinct, match=r"the data hardly determine .*arm\.stiffness"):
         found = fa.identify(stiff, data, ["arm.rotor_inertia", "arm.mass", "arm.stiffness"], outputs=ENCODERS[1:])
     texts = [each.text for each in found.indistinct]
     assert any("arm.mass" in text and "arm.rotor_inertia" in text for text in texts), texts
-    assert "the data cannot tell: " in found.summary()
+    assert "not determined by the data: " in found.summary()
 
 
 @pytest.mark.parametrize("wrong", ["degrees", "swapped"])
@@ -614,7 +614,7 @@ BAD = [
     (None, {"currents": {"arm.motor": np.inf}}, "identify: current of arm.motor is inf N m/A; it must be finite"),
     (None, {"currents": {"arm.motor": 1.0}, "inputs": {}}, "identify: currents: arm.motor has no signal among inputs"),
     (None, {"between": "cubic"}, "identify: between is 'cubic'; it must be linear or held"),
-    (None, {"between": "held", "delay": 0.1}, "identify: delay is given; inputs that are held cannot be late"),
+    (None, {"between": "held", "delay": 0.1}, "identify: delay needs between="),
     (None, {"delay": -0.1}, "identify: delay is -0.1 s; it must be zero or positive"),
     (None, {"segments": 0}, "identify: segments is 0; it must be a whole number, at least 1"),
     (None, {"joined": 1}, "identify: joined is 1; it must be true or false"),
@@ -623,7 +623,11 @@ BAD = [
     (None, {"start": [1.0]}, r"identify: start is \[1.0\]; it must be a dict by name"),
     (None, {"start": {"arm.mass": np.nan}}, "identify: start of arm.mass is nan kg; it must be finite"),
     (None, {"bounds": {"leg": (1.0, 2.0)}}, "identify: bounds: no unknown has the name 'leg'; the unknowns are"),
-    (None, {"bounds": {"arm.mass": (1.0, 2.0)}}, "start of arm.mass is 0.5 kg; it must lie in its bounds, from 1 to 2"),
+    (
+        None,
+        {"bounds": {"arm.mass": (1.0, 2.0)}},
+        "start of arm.mass is 0.5 kg; it must be within its bounds, from 1 to 2",
+    ),
     (None, {"bounds": {"arm.mass": 2.0}}, r"identify: bounds of arm.mass is 2.0; it must be \(lowest, highest\)"),
     (None, {"start": {"arm.mass": 0.0}}, "identify: arm.mass is 0 at the start; give it another start, or bounds"),
     (

@@ -206,7 +206,7 @@ def test_a_combination_reads_as_one_writes_it():
 def test_bounds_hold_and_a_start_outside_is_refused():
     unknowns = (bounded(TWO[0], 1.0, 2.5), TWO[1])
     assert line(0.0, unknowns).values[0] == pytest.approx(2.5, rel=1e-6)
-    with pytest.raises(DescriptionError, match="start of slope is 2 m/s; it must lie in its bounds, from 3 to 4"):
+    with pytest.raises(DescriptionError, match="start of slope is 2 m/s; it must be within its bounds, from 3 to 4"):
         bounded(TWO[0], 3.0, 4.0)
     with pytest.raises(DescriptionError, match="bounds of slope: 4 is not below 3"):
         bounded(TWO[0], 4.0, 3.0)

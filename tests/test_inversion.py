@@ -61,7 +61,7 @@ def test_the_hub_of_a_damped_link_is_minimum_phase_and_nothing_leads():
     assert inverse.minimum_phase
     assert inverse.time[0] == 0.0, "nothing is to come before"
     assert inverse.lead < 0.05, "but for the rounding of the smooth start"
-    assert inverse.described() == "minimum phase: the input begins with the output"
+    assert inverse.described() == "minimum phase: the input starts with the output"
 
 
 def test_the_nonlinear_arm_nearly_follows_a_small_motion():
@@ -92,7 +92,7 @@ def test_what_rings_long_is_cut_and_told():
     told = r"cut at 6 s after t = 0, where 88 % of the slowest zero's motion is left"
     with pytest.warns(UserWarning, match=f"stable_inversion: {told}"):
         inverse = stable_inversion(system, *smooth(0.3))
-    assert inverse.described() == f"minimum phase: the input begins with the output; {told}".replace("\\", "")
+    assert inverse.described() == f"minimum phase: the input starts with the output; {told}".replace("\\", "")
     slowest = np.abs(inverse.zeros.real).min()
     assert inverse.cut == (0.0, pytest.approx(np.exp(-5 * slowest), rel=1e-3))
     assert (inverse.time[0], inverse.time[-1]) == (0.0, pytest.approx(6.0))
@@ -220,7 +220,7 @@ def test_a_rigid_arm_needs_no_compensation():
 
 
 def test_compensation_is_refused_where_it_makes_no_sense():
-    with pytest.raises(fa.DescriptionError, match="axes is 'xyz'; it must name as many as there are joints, 2"):
+    with pytest.raises(fa.DescriptionError, match="axes is 'xyz'; it must have one axis per joint, 2"):
         TipCompensated(fa.Quintic((0, 0), (1, 1), 1.0), fa.Model(fa.load("rigid-two-link")), axes="xyz")
     with pytest.raises(fa.DescriptionError, match="has a telescope"):
         TipCompensated(fa.Quintic((0, 0, 0.3), (1, 1, 1), 1.0), fa.Model(fa.load("theodore-ghosal")), axes="xyz")

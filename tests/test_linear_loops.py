@@ -353,7 +353,7 @@ def test_what_is_refused():
         analysis.loop(model, law, qd=[0.0])
     with refused(r"closed_loop: the controller is a Python function, which cannot be differentiated"):
         analysis.closed_loop(model, Sampled(lambda t, q, qd: [0.0], T))
-    with refused(r"loop: the controller has several rates, so it has no linear system where it is cut open .*"):
+    with refused(r"loop: the controller has several sampling periods, so the open loop is not time-invariant.*"):
         analysis.loop(model, Sampled(Sum(Every(law, 4), law), T))
     with refused(r"loop: input is 'motor'; the inputs of the arm are bar.joint"):
         analysis.loop(model, law, input="motor")
@@ -365,7 +365,7 @@ def test_what_is_refused():
         analysis.pole_migration(model, 3, [1.0])
     with refused(r"pole_migration: values has shape \(1, 1\); it must be numbers in a row"):
         analysis.pole_migration(model, lambda k: law, [[1.0]])
-    with refused(r"pole_migration: 3 poles at 2, and 2 before; there must be as many"):
+    with refused(r"pole_migration: 3 poles at 2, and 2 before; the number must not change"):
         analysis.pole_migration(model, lambda k: law if k < 2 else Integral(law, 1.0), [1.0, 2.0])
     with refused(r"arm 'bar': the controller holds it nowhere near its reference's end", fa.errors.FlexarmError):
         analysis.closed_loop(model, Saturated(law, 1.0), [9.0])

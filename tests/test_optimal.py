@@ -187,7 +187,8 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
     coarse = Grid(masses, 5)
     assert coarse.size == 1 + 5 * (1 + 3 * 6) + 4 + 1
     with pytest.warns(
-        UserWarning, match=r"with 10 intervals the tip ends .* m off and swings .* m; tolerance is 1e-12 m"
+        UserWarning,
+        match=r"with 10 intervals the tip error is .* m and the residual vibration .* m; tolerance is 1e-12 m",
     ):
         found = optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, intervals=5, most_intervals=10, tolerance=1e-12)
     assert found.report["intervals"] == 10
@@ -207,8 +208,8 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
             "objective is 'speed'; it must be time, effort, smoothness, deflection or moment, or weights",
         ),
         ({"objective": {"time": -1.0}}, "objective.time is -1.0"),
-        ({"objective": "effort"}, "duration is missing; the objective does not find one, so give it"),
-        ({"duration": 2.0}, "duration is 2.0 s; leave it out where the time is part of the objective"),
+        ({"objective": "effort"}, "duration is missing; give it, because the objective does not include the time"),
+        ({"duration": 2.0}, "duration is 2.0 s; leave it out, because the objective includes the time"),
         ({"duration": -2.0}, "duration is -2.0 s"),
         ({"intervals": 1}, "intervals is 1"),
         ({"most_intervals": 5}, "most_intervals is 5"),
@@ -235,7 +236,7 @@ def test_what_does_not_fit_is_refused_in_one_line(masses, options, message):
 def test_an_arm_that_cannot_stand_within_its_limits_is_told_so():
     model = fa.Model(fa.load("rigid-two-link"))
     with pytest.raises(
-        fa.DescriptionError, match=r"to stand at the start takes 19.62 N m at 'upper.joint'; limits.torque"
+        fa.DescriptionError, match=r"holding the arm at the start takes 19.62 N m at 'upper.joint'; limits.torque"
     ):
         optimal_motion(model, [0.0, 0.0], [1.0, 0.5], limits={"torque": 10.0})
 

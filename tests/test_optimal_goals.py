@@ -271,9 +271,9 @@ def test_a_scenario_with_a_wrong_goal_is_refused(tmp_path, end, message):
         ({"tip": [1.7, 0.0, 0.0], "direction": [0, 0, 1]}, "than .* m and 1.57. rad"),
         ({"tip": [1.0, 0.0]}, "end.tip has 2 entries; it must have three"),
         ({"tip": [1.0, "a", 0.0]}, r"end.tip\[1\] is 'a'; it must be a number in m"),
-        ({"direction": [1, 0, 0]}, r"end.tip is missing; it must be the tip's place, \[x, y, z\]"),
+        ({"direction": [1, 0, 0]}, r"end.tip is missing; it must be the position of the tip, \[x, y, z\]"),
         ({"tip": [1, 0, 0], "direction": [0, 0]}, "end.direction has 2 entries"),
-        ({"tip": [1, 0, 0], "direction": [0, 0, 0]}, "end.direction has no length; it must be a direction"),
+        ({"tip": [1, 0, 0], "direction": [0, 0, 0]}, "end.direction has length zero; it must be a direction"),
         (
             {"tip": [1, 0, 0], "rotation": [[1, 0, 0], [0, 1, 0]]},
             "end.rotation is .*; it must be the rows of a rotation",

@@ -268,7 +268,10 @@ def test_a_missing_end(file):
 
 def test_what_only_the_search_can_tell_is_one_line_too(scenario):
     for change, message in (
-        ({"limits": {"torque": 1.0}, "duration": 2.0}, "reference: duration is 2.0 s; leave it out where the time is"),
+        (
+            {"limits": {"torque": 1.0}, "duration": 2.0},
+            "reference: duration is 2.0 s; leave it out, because the objective",
+        ),
         ({"limits": None}, "reference: limits.torque is missing; without limits nothing is the fastest"),
         ({"points": 12}, "reference: points must be at most 9"),
     ):

@@ -184,7 +184,9 @@ def test_a_place_is_passed_where_the_arm_could_not_stand():
     asked = {"limits": {"torque": 3.5}, "through": [[0.0]], **SOON}
     found = optimal_motion(pendulum(), [np.pi / 2], [-np.pi / 2], **asked)
     assert rests(found) and np.abs(found.q[:, 0]).min() < 1e-3
-    with pytest.raises(fa.DescriptionError, match=r"to stand at the through\[0\] takes 4.905 N m at 'rod.joint'"):
+    with pytest.raises(
+        fa.DescriptionError, match=r"holding the arm at the through\[0\] takes 4.905 N m at 'rod.joint'"
+    ):
         optimal_motion(pendulum(), [np.pi / 2], [-np.pi / 2], **asked, stops=True)
 
 
@@ -196,7 +198,7 @@ POST = {"center": [0.7, 0.0, 0.0], "radius": 0.1}
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"end": [0.0]}, "end is where the arm stands at the start; no time at all is the least"),
+        ({"end": [0.0]}, "end is equal to start, so no motion is the fastest; give another end"),
         (
             {"through": [[1.5]], "limits": {"torque": 1.0, "joint_range": [[-0.1, 1.1]]}},
             r"through\[0\]: 'cart.joint' is 1.5 m; limits.joint_range allows from -0.1 to 1.1",

@@ -217,7 +217,7 @@ def test_a_stepper_holds_them_for_a_period(model, method):
     one.reset()
     assert not one.step(np.zeros(2)).any()
     for w, line in (
-        ({"push.fy": lambda t: 1.0}, "Stepper: w must be numbers; it is held for a period"),
+        ({"push.fy": lambda t: 1.0}, "Stepper: w must be numbers, which are constant in a period"),
         (np.zeros((3, 15)), "w has shape (3, 15); it must be (15,)"),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
@@ -363,7 +363,7 @@ def test_a_scenario_says_them_by_name(tmp_path):
         ({"push.fx": "much"}, "w['push.fx'] is not an array of numbers"),
         ({"push.fx": fa.Table([0, 1], np.zeros((2, 2)))}, "w['push.fx'] has 2 columns; it must have 1 number: push.fx"),
         ({"push.fx": lambda t, q: 1.0}, "w['push.fx'] is <lambda>, of 2 arguments; it must be w(t) or w(t, q, qd)"),
-        ({"push.fx": Steering()}, "w['push.fx']: its law gives 3 numbers; it must give 1 number: push.fx"),
+        ({"push.fx": Steering()}, "w['push.fx']: its law returns 3 numbers; it must return 1 number: push.fx"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(model, w, line):
@@ -378,7 +378,7 @@ def test_a_law_that_knows_more_than_the_motion_is_refused(model, more):
         def law(self, model, period=None):
             return Law(lambda t, q, qd, z, s: ([0, 0, 0], []), **more)
 
-    with pytest.raises(fa.DescriptionError, match="has no memory and no noise, and does not see the drives' states"):
+    with pytest.raises(fa.DescriptionError, match="must not have memory, noise or states of drives"):
         fa.simulate(model, 0.1, w={"push": Knowing()}, progress=False)
 
 
@@ -402,9 +402,7 @@ def test_what_is_for_another_arm_is_refused(model):
         fa.DescriptionError, match=r"^w is for 15 numbers: .*; the arm has 0 numbers: it has no exogenous"
     ):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, w=as_outside(None, model), progress=False)
-    with pytest.raises(
-        fa.DescriptionError, match="keep has 'w', which an arm that nothing acts on from outside has not"
-    ):
+    with pytest.raises(fa.DescriptionError, match="keep has 'w', which an arm without exogenous inputs has not"):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, keep=["w"], progress=False)
 
 

@@ -134,7 +134,7 @@ def test_what_is_no_ensemble_is_refused(many):
         (many.isel(run=0), "q", "it has none: it is not a result of simulate_many"),
         (many.tip.isel(run=0), None, "result is over time, axis; it must be over run and time"),
         (many.tip, "tip", "variable is given beside one variable"),
-        (many.status.expand_dims(time=[0.0]), None, "result holds no numbers"),
+        (many.status.expand_dims(time=[0.0]), None, "result contains no numbers"),
         (wide, None, r"result has 13 curves over k; choose at most 12 with \.sel"),
     ):
         with pytest.raises(fa.DescriptionError, match=rf"\Adraw_runs: [^\n]*{said}[^\n]*\Z"):

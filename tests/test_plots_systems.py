@@ -253,7 +253,7 @@ TWICE = xr.Dataset(
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
-        ((), {}, "systems is None, and measured too; one of them must be given"),
+        ((), {}, "systems and measured are None; give one of them"),
         ((3,), {}, "systems has 3; it must be a StateSpace or a TransferFunction of python-control, or a Model"),
         (([],), {}, "systems has 0 systems; there must be one to 6"),
         (([TWO_MASSES] * 7,), {}, "systems has 7 systems; there must be one to 6"),

@@ -526,7 +526,7 @@ def test_wrong_numbers_are_refused_at_once(given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"limit": -1.0}, "Predictive: limit is -1.0; it must be one positive number, or 1, one an actuator"),
+        ({"limit": -1.0}, "Predictive: limit is -1.0; it must be one positive number, or 1 of them, one per actuator"),
         (
             {"rate_limit": [1, 2]},
             r"Predictive: rate_limit is \[1, 2\]; it must be one positive .*",
@@ -580,7 +580,7 @@ def test_arms_it_does_not_know(rotor, beam):
         "Predictive: arm 'beam' has no coordinate 'rod.joint'; the controller was designed for an arm that has it"
     ):
         Predictive(0.0, nominal=rotor, **FREE).stepper(beam, 0.02)
-    with refused(r"u is a Predictive, which is called once a period; use Sampled(Observed(...), period)"):
+    with refused(r"u is a Predictive, which is called once per period; use Sampled\(\.\.\.\)"):
         fa.simulate(rotor, 1.0, u=Predictive(0.0, **FREE), progress=False)
 
 
@@ -589,7 +589,7 @@ def test_arms_it_does_not_know(rotor, beam):
     [
         (None, "period is None; it must be a number in s"),
         (0.0, "period is 0.0 s; it must be positive"),
-        (1e-6, r"period is 1e-06 s; the motion of .* s has 1e\+06 of them; at most 100000 are possible"),
+        (1e-6, r"period is 1e-06 s; the motion of .* s has 1e\+06 steps, and at most 100000 are possible"),
     ],
 )
 def test_wrong_periods(rotor, period, message):
@@ -636,7 +636,7 @@ def test_in_a_file(tmp_path):
 
 
 def test_a_free_base_and_drives_with_states():
-    with refused("Predictive: the base of arm 'canadarm-free' is free, and the law takes it to stand; use LQR"):
+    with refused("Predictive: the base of arm 'canadarm-free' is free, and the controller needs a fixed base; use LQR"):
         Predictive(0.0).stepper(fa.Model(fa.load("canadarm-free")), T)
     bristles = fa.Friction(coulomb=0.1, model="lugre", bristle_stiffness=1e3, bristle_damping=1.0)
     joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.02, drive=fa.Drive(friction=bristles))

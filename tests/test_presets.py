@@ -169,7 +169,7 @@ def test_a_motor_without_electrical_numbers_has_a_torque_and_no_current():
     with pytest.raises(DescriptionError, match="outputs: u is missing; a motor is measured"):
         sensor.values([0.0], [0.0])
     with pytest.raises(
-        DescriptionError, match=r"MotorTorque: link 'l': it is a function of u and of the drives' states"
+        DescriptionError, match=r"MotorTorque: link 'l': its value depends on u and on states of drives"
     ):
         model.linearize([0.0], [0.0], [0.0], outputs=[fa.MotorTorque(link="l")])
     fixed = fa.Link(name="f", joint=fa.Fixed(), body=BODY)

@@ -249,7 +249,7 @@ def put(i, k, text):
         (put(5, 0, "0.0801"), "has no row for the time 0.08 s; it must have one every 0.02 s from 0 to 2 s"),
         (lambda rows: rows[:50], "has no row for the time 0.98 s; it ends at 0.96 s"),
         (lambda rows: rows[:1], "has no row for the time 0 s"),
-        (lambda rows: [row[:1] for row in rows], "has a time and nothing else; the problem has tip.x"),
+        (lambda rows: [row[:1] for row in rows], "has only times; the problem has the columns tip.x"),
         (scaled("rod1.joint [rad]", 180 / math.pi), "column 'rod1.joint' has numbers that look like [deg]"),
         (scaled("tip.z [m]", 1000.0), "column 'tip.z' has numbers that look like [mm]; they must be in [m]"),
     ],

@@ -254,7 +254,7 @@ def test_many_laws_show_the_same_names_each_its_own(model):
     with pytest.raises(fa.DescriptionError, match=r"^u\[0\]: record has 'integral'; the controller shows measured"):
         fa.simulate_many(model, 0.05, u=laws, record=["integral"], **RUN)
     others = [Own("seen", signals=["a", "b"]), Own("seen")]
-    line = r"^record: u\[1\] shows seen \(seen_1, seen_2\), u\[0\] seen \(a, b\); they must show the same$"
+    line = r"^record: u\[1\] shows seen \(seen_1, seen_2\), u\[0\] seen \(a, b\); they must be equal$"
     with pytest.raises(fa.DescriptionError, match=line):
         fa.simulate_many(model, 0.05, u=others, record=["seen"], **RUN)
     with pytest.raises(fa.DescriptionError, match="there is nothing of an input that is no controller"):
@@ -317,10 +317,10 @@ def test_many_records_are_written_to_a_folder(model, tmp_path, monkeypatch):
         (Sampled(Own(), 0.1), ["x"], "record has 'x'; the controller shows command, memory"),
         (Sampled(lambda t, q, qd: [0, 0], 0.1), ["memory"], "record has 'memory'; the controller shows command"),
         ([0.0, 0.0], ["command"], "record has 'command'; there is nothing of an input that is no controller"),
-        (None, "command", "record is 'command'; it must be names of what the controller shows"),
-        (None, [3], "record has 3; it must be names of what the controller shows"),
-        (None, 3, "record is 3; it must be names of what the controller shows"),
-        (Own("u"), ["u"], "show: name is 'u'; it must be a word that means nothing else in a result"),
+        (None, "command", "record is 'command'; it must be names of signals of the controller"),
+        (None, [3], "record has 3; it must be names of signals of the controller"),
+        (None, 3, "record is 3; it must be names of signals of the controller"),
+        (Own("u"), ["u"], "show: name is 'u'; it must be a word that a result does not use already"),
         (Own("two words"), ["u"], "show: name is 'two words'; it must be a word"),
         (Own(3), ["u"], "show: name is 3"),
         (Own("a", signals=["one"]), ["a"], "show: a has 2 numbers and 1 signals; it must be as many"),

@@ -84,9 +84,9 @@ def refused(path):
 
 
 def test_no_file(tmp_path):
-    assert refused(tmp_path / "none.nc").endswith("there is no such file")
-    assert refused(tmp_path).endswith("there is no such file")
-    assert refused(tmp_path / ("n" * 300)).endswith("there is no such file")
+    assert refused(tmp_path / "none.nc").endswith("the file does not exist")
+    assert refused(tmp_path).endswith("the file does not exist")
+    assert refused(tmp_path / ("n" * 300)).endswith("the file does not exist")
 
 
 @pytest.mark.parametrize("path", [float("nan"), 3])

@@ -312,7 +312,10 @@ MESSAGES = [
     (lambda m, r: run(m, 1.0, reference=fa.Quintic), "simulate: reference is <class"),
     (lambda m, r: run(m, 1.0, method=np.eye(2)), "unknown method array("),
     (lambda m, r: run(m, 1.0, q0=[10**400, 0, 0]), "q0 is inf; it must be finite"),
-    (lambda m, r: run(m, 1.0, reference=Path("x")), "reference Path gives 'x' for its expression; it must give a list"),
+    (
+        lambda m, r: run(m, 1.0, reference=Path("x")),
+        "reference Path returns 'x' as its expression; it must return a list",
+    ),
     (lambda m, r: run(m, 1.0, u=JointPD(Path([0.0], "x"), 1.0, 1.0)), "the reference's jumps is not an array"),
     (lambda m, r: run(m, 1.0, u=Made(expression=3)), "Law: expression is 3; it must be a function of t, q, qd and z"),
     (lambda m, r: run(m, 1.0, u=Made(memory=[[1.0]])), "Law: memory has shape (1, 1); it must be numbers in a row"),
@@ -369,7 +372,7 @@ MESSAGES = [
     (lambda m, r: trajectory.Still([]), "Still: position is empty; it must have at least one number"),
     (lambda m, r: trajectory.Shaped(SLEW, SLEW), "Shaped: shaper is Quintic("),
     (lambda m, r: fa.ZV(9.0).residual(1.0, 1.0), "residual: damping_ratio is 1.0; it must be at least 0 and less"),
-    (lambda m, r: analysis.zeros(system_of(m), output=[]), "no output is named; the system has tip_y"),
+    (lambda m, r: analysis.zeros(system_of(m), output=[]), "no output is given; the system has tip_y"),
     (lambda m, r: analysis.frequency_response(system_of(m), [[1.0]]), "frequency_response: omega has shape (1, 1)"),
     (lambda m, r: analysis.poles(broken_system(m)), "poles: the system's matrices contain NaN or infinity"),
     (
@@ -408,12 +411,12 @@ REFUSED = [
     ({"until": 1e300}, "until is 1e+300 s; it must be at most 1e+40 s in size"),
     (
         {"method": "rk4", "step": 1e-30},
-        "step is 1e-30 s; a run of 1 s has 1e+30 of them; at most 1e+12 are",
+        "step is 1e-30 s; a run of 1 s has 1e+30 steps, and at most 1e+12 are",
     ),
     ({"u": lambda: Sampled(PD, 1e-300)}, "Sampled: period is 1e-300 s; it must be at least 1e-40 s in size"),
-    ({"u": Sampled(PD, 1e-40)}, "Sampled: period is 1e-40 s; a run of 1 s has 1e+40 of them; at most 1e+09 are"),
+    ({"u": Sampled(PD, 1e-40)}, "Sampled: period is 1e-40 s; a run of 1 s has 1e+40 steps, and at most 1e+09 are"),
     ({"u": Sampled(PD, 1e-40), "until": 1e40}, "Sampled: period is 1e-40 s; a run of 1e+40 s has 1e+80 of them"),
-    ({"u": Sampled(PD, 1e-9), "until": 10.0}, "Sampled: period is 1e-09 s; a run of 10 s has 1e+10 of them; at most"),
+    ({"u": Sampled(PD, 1e-9), "until": 10.0}, "Sampled: period is 1e-09 s; a run of 10 s has 1e+10 steps, and at most"),
     ({"u": Sampled(PD, 0.1, delay=1e30)}, "delay is 1e+30 s, 1e+31 periods of 0.1 s; at most 10000 are possible"),
     ({"u": Sampled(PD, 0.1, delay=2000.0)}, "delay is 2000.0 s, 2e+04 periods of 0.1 s; at most 10000 are possible"),
     ({"samples": 1e30}, "a result of 1"),
@@ -482,7 +485,7 @@ def test_a_table_whose_spline_would_overflow_is_refused():
     times = 5e-151 * np.arange(6.0)
     for kind in ("cubic", "linear"):
         scale = 1.0 if kind == "cubic" else 1e200
-        with pytest.raises(fa.DescriptionError, match="Table: values change too much between two of its times"):
+        with pytest.raises(fa.DescriptionError, match="Table: values change too fast between two times"):
             fa.Table(times, scale * np.array([0.1, 0.7, -0.3, 0.2, 0.9, -2.0]), kind=kind)
 
 
@@ -695,7 +698,10 @@ def test_a_law_made_for_another_arm_is_refused(rotor, soft):
         made = feedback(controller, soft)
         with pytest.raises(fa.DescriptionError) as caught:
             run(rotor, 0.1, u=made)
-        line = "controller JointPD was designed for arm 'soft'; the run is of arm 'rotor', whose coordinates or inputs"
+        line = (
+            "controller JointPD was designed for arm 'soft', but the run has arm 'rotor' with other coordinates or "
+            "inputs"
+        )
         assert one_line(caught.value).startswith(line)
         run(fa.Model(SOFT), 0.1, u=made)
 

@@ -47,7 +47,7 @@ def test_poles_that_are_lost_in_a_state_space_come_with_a_warning():
     model = column(2.49, segments=8, modes={"y": 2})
     q = np.zeros(model.nv)
     system = model.linearize(q, q, np.zeros(0))
-    with pytest.warns(UncertainResult, match=r"^poles: \S+ 1/s is known to \+-0.1\S* 1/s only, as poles reach 3"):
+    with pytest.warns(UncertainResult, match=r"^poles: \S+ 1/s has an error of \+-0.1\S* 1/s, as poles reach 3"):
         found = analysis.poles(system)
     assert abs(abs(found[0].real) - abs(model.frequencies(q)[0])) < 0.1
     few = column(2.49, foreshortening=True, modes={"y": 4})

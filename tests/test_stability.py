@@ -129,7 +129,7 @@ def test_what_is_refused():
         analysis.stability(model, law, vary={"payload.mass": (3.0, 1.0)})
     with refused(r"stability: vary names m_P; give each parameter by its own name: payload.mass|.*m_P.*"):
         analysis.stability(model, law, vary={"m_P": (0.1, 1.0)})
-    with refused(r"motion: it must be a result of simulate with q, qd"):
+    with refused(r"motion: the value must be a result of simulate with q, qd"):
         analysis.stability(model, law, motion=3)
     other = fa.simulate(elastic_bar(), 0.1, samples=3, progress=False)
     with refused(r"motion: its coordinates are bar.joint, bar.motor, which are not the model's"):
@@ -144,7 +144,7 @@ def test_a_loop_of_several_rates_has_poles_and_no_margins():
     one = analysis.stability(model, Sampled(slow, 4 * T))
     assert found.stable and found.end.poles[:2].real == pytest.approx(one.end.poles[:2].real)
     assert all(np.isnan(each.gain).all() for each in found.end.loops) and np.isnan(found.end.together.disk)
-    assert str(found).count("a loop of several rates has no margins") == 2 and found.worst.point.stable
+    assert str(found).count("a loop with several sampling periods has no margins") == 2 and found.worst.point.stable
     late = Sampled(Every(JointPD(0.2, Kp, 8 * Kd), 50), T)
     motion = fa.simulate(bar(), 3.2 * T, late, samples=5, progress=False)
     bad = analysis.stability(bar(), late, motion=motion)
@@ -169,23 +169,32 @@ def said_before(model, controller, until=2.0, **more):
         (
             Sampled(JointPD(0.2, Kp, 8 * Kd), 50 * T),
             "JointPD, sampled every 0.25 s",
-            "called every 0.025 s it would hold",
+            "called every 0.025 s the loop would be stable",
         ),
         (
             Sampled(JointPD(0.2, Kp, Kd), T, delay=50 * T),
             "JointPD, sampled",
-            "without its delay of 0.25 s it would hold",
+            "without its delay of 0.25 s the loop would be stable",
         ),
-        (Integral(JointPD(0.2, Kp, Kd), 40 * Kp), "Integral, continuous", "with gains 10 times as large it would hold"),
-        (JointPD(0.2, Kp, -4.0), "JointPD, continuous", "no factor on all its gains"),
-        (Sampled(JointPD(0.2, 5.0, 300.0), T), "JointPD, sampled", "called every 0.0005 s it would hold"),
-        (Sampled(Every(JointPD(0.2, Kp, 8 * Kd), 50), T), "Every, sampled", "called every 0.0005 s it would hold"),
+        (
+            Integral(JointPD(0.2, Kp, Kd), 40 * Kp),
+            "Integral, continuous",
+            "with gains 10 times as large the loop would be stable",
+        ),
+        (JointPD(0.2, Kp, -4.0), "JointPD, continuous", "no common factor of its gains"),
+        (Sampled(JointPD(0.2, 5.0, 300.0), T), "JointPD, sampled", "called every 0.0005 s the loop would be stable"),
+        (
+            Sampled(Every(JointPD(0.2, Kp, 8 * Kd), 50), T),
+            "Every, sampled",
+            "called every 0.0005 s the loop would be stable",
+        ),
     ],
 )
 def test_a_run_that_starts_unstable_is_told_so_once(controller, what, advice):
     (line,) = said_before(bar(), controller)
     assert re.fullmatch(
-        rf"controller {what}.*: the run starts unstable: a pole at .* 1/s moves bar.joint most; .*", line
+        rf"controller {what}.*: the closed loop is unstable at the start: a pole at .* 1/s moves bar.joint most; .*",
+        line,
     )
     assert advice in line and line.endswith("; see flexarm stability") and "\n" not in line
 
@@ -201,7 +210,7 @@ def test_gains_that_would_do_are_named():
     """Upside down with too weak a spring; gravity is carried where it stands."""
     model = bar(gravity=(0.0, -9.81, 0.0))
     (line,) = said_before(model, JointPD(np.pi / 2, 2.0, Kd, gravity=False), 4.0)
-    assert re.search(r"with gains (2|4|10) times as large it would hold", line)
+    assert re.search(r"with gains (2|4|10) times as large the loop would be stable", line)
     factor = float(re.search(r"gains (\S+) times", line)[1])
     assert said_before(model, JointPD(np.pi / 2, factor * 2.0, factor * Kd, gravity=False), 4.0) == []
 

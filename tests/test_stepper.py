@@ -243,7 +243,7 @@ def test_parameters_by_name_and_of_one_plant(varied):
         ([0.1], r"p has shape \(1,\); its last axis must have 2 numbers: payload\.mass, upper\.EI"),
         ({"payload.mass": -1.0}, r"p: payload\.mass is -1\.0 kg; it must be positive"),
         ({"fore.EI": 1.0}, r"p: the model does not vary 'fore\.EI'; .*"),
-        ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0] * 3}, r"p: its parameters are for different .*"),
+        ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0] * 3}, r"p: the parameters have different .*"),
         ({"payload.mass": []}, r"Stepper: q0 has shape .*, p \(0, 2\); they must be .*"),
         (np.ones((4, 2)), r"Stepper: q0 has shape \(3, 6\) and qd0 \(6,\), p \(4, 2\); they must be .*"),
     ],
@@ -314,7 +314,7 @@ def test_what_is_no_torque(name, count, planar):
 @pytest.mark.parametrize(
     ("where", "line"),
     [
-        (5, r"Stepper\.reset: where is 5; it must be 3 of true or false, or numbers of plants from 0 to 2"),
+        (5, r"Stepper\.reset: where is 5; it must be 3 booleans, or indices of plants from 0 to 2"),
         ([3], r"Stepper\.reset: where is \[3\]; it must be .*"),
         ([-1], r"Stepper\.reset: where is \[-1\]; it must be .*"),
         ([True], r"Stepper\.reset: where is \[True\]; it must be .*"),

@@ -101,14 +101,14 @@ UNIFORM = {"type": "uniform", "low": 0.0, "high": 1.0}
         ({"type": ["uniform"]}, "type is \\['uniform'\\]; it must be 'uniform'"),
         ({"type": "uniform", "low": 1.0}, "high is missing"),
         (UNIFORM | {"sigma": 1}, "unknown key 'sigma'; allowed keys are low, high"),
-        (UNIFORM | {"high": -1.0}, "high is -1 where low is 0; it must be larger"),
+        (UNIFORM | {"high": -1.0}, "high is -1 and low is 0; high must be larger"),
         (UNIFORM | {"high": "wide"}, "high is 'wide'; it must be a number, or a text such as"),
         (UNIFORM | {"high": "1e999"}, "high is inf; it must be finite"),
         (UNIFORM | {"high": True}, "high is True; it must be a number"),
         (UNIFORM | {"high": "2 N"}, "high is 2 N; it must be in kg, or in % of the nominal value"),
         ({"type": "normal", "deviation": 0.0}, "deviation is 0; it must be positive"),
         ({"type": "normal", "deviation": "-3 %"}, "deviation is -3 %; it must be positive"),
-        ({"type": "normal", "deviation": 1.0, "low": 3.0, "high": 3.0}, "high is 3 where low is 3; it must be larger"),
+        ({"type": "normal", "deviation": 1.0, "low": 3.0, "high": 3.0}, "high is 3 and low is 3; high must be larger"),
         ({"type": "normal", "deviation": 0.1, "low": 9.0}, "deviation is 0.1; nothing is left between low and high"),
         ({"type": "lognormal", "deviation": 0.1, "median": -1}, "median is -1; it must be positive"),
         ({"type": "lognormal", "deviation": -0.1}, "deviation is -0.1; it must be positive"),
@@ -133,7 +133,7 @@ def test_a_wrong_distribution_is_one_line(given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"type": "uniform", "low": "-1 %", "high": "1 %"}, "low is in % and the nominal value is not known"),
+        ({"type": "uniform", "low": "-1 %", "high": "1 %"}, "low is in %, but the nominal value is not known"),
         ({"type": "normal", "deviation": 1.0}, "mean is missing; there is no nominal value"),
         ({"type": "lognormal", "deviation": 1.0}, "median is missing; there is no nominal value"),
         ({"type": "uniform", "low": "1 kg", "high": "2 kg"}, "low is 1 kg; it must be without a unit"),
@@ -146,7 +146,7 @@ def test_a_function_has_no_nominal_values(given, message):
 
 def test_a_share_of_zero():
     scenario = SCENARIO.replace(controller=dict(SCENARIO.controller) | {"Kd": 0.0})
-    with pytest.raises(fa.DescriptionError, match="deviation is in % and the nominal value is zero"):
+    with pytest.raises(fa.DescriptionError, match="deviation is in %, but the nominal value is zero"):
         run(scenario, {"controller.Kd": {"type": "normal", "deviation": "10 %"}})
 
 
@@ -241,13 +241,13 @@ def test_a_grid_that_is_too_large():
         ({}, "parameters is {}; it must be a table from names to distributions, not empty"),
         ([1], r"parameters is \[1\]; it must be a table"),
         ({"upper.weight": [1.0]}, r"unknown parameter 'upper.weight'; did you mean .* The parameters are .*upper.mass"),
-        ({"*.mass": [1.0], "fore.mass": [2.0]}, "parameters.fore.mass fits fore.mass, which varies already"),
+        ({"*.mass": [1.0], "fore.mass": [2.0]}, "parameters.fore.mass matches fore.mass, which another entry"),
         ({"controller.gain": [1.0]}, "controller.gain is unknown; allowed keys are Kp, Kd"),
         (
             {"reference.speed": [1.0]},
             "the scenario has no field 'reference.speed'; did you mean",
         ),
-        ({"reference.type": UNIFORM}, "parameters.reference.type is the word 'quintic'; give a list of words"),
+        ({"reference.type": UNIFORM}, "parameters.reference.type is the word 'quintic'; give a list of texts"),
         (
             {"reference.duration": [-1.0]},
             "reference: duration is -1.0 s; it must be positive|reference.duration is -1.0 s",
@@ -262,7 +262,7 @@ def test_what_cannot_vary(parameters, message):
 
 def test_a_name_that_no_parameter_can_have():
     for name in ("status", "run", "a/b", "a\nb"):
-        with pytest.raises(fa.DescriptionError, match="is a name that no parameter can have; give it another"):
+        with pytest.raises(fa.DescriptionError, match="is not a valid name of a parameter; use another name"):
             run(squared, {name: [1.0]})
 
 
@@ -270,7 +270,7 @@ def test_a_task_that_is_none():
     with pytest.raises(fa.DescriptionError, match="study: task is 3; it must be a scenario, its name or file, a Model"):
         run(3, X)
     with pytest.raises(
-        fa.DescriptionError, match="study: until is unknown; only a model takes arguments of simulate_many"
+        fa.DescriptionError, match="study: until is unknown; only a study of a Model has arguments of simulate_many"
     ):
         run(squared, X, until=3.0)
 
@@ -298,7 +298,7 @@ def test_a_model_is_run_for_each_sample():
     [
         ({}, "until is missing; it is the end of each run"),
         ({"until": 1.0, "speed": 3}, "speed is unknown; known arguments are until, u, q0"),
-        ({"until": 1.0, "keep": ["settling"]}, "keep has 'settling', and the run follows no reference"),
+        ({"until": 1.0, "keep": ["settling"]}, "keep has 'settling', but the run has no reference"),
         ({"until": 1.0, "q0": [0.1]}, r"q0 has shape \(1,\); it must have 2 numbers: upper.joint, fore.joint"),
         ({"until": 1.0, "qd0": "fast"}, "qd0 is not an array of numbers"),
     ],
@@ -382,8 +382,12 @@ def test_what_a_chunk_says_is_one_line():
         (SCENARIO, "peak", "keep is 'peak'; it must be a list of names"),
         (SCENARIO, ["grace"], "keep has the unknown name 'grace'; known names are arrival, error, settling"),
         (SCENARIO, [["peak"], {}], r"keep has the unknown name \['peak'\]; known names are arrival, error, settling"),
-        (FREE, ["settling"], "keep has 'settling', and the run follows no reference; there are largest_deflection"),
-        (squared, ["value"], "keep is given, and the task is a function; what it returns is kept"),
+        (
+            FREE,
+            ["settling"],
+            "keep has 'settling', but the run has no reference; without one there are largest_deflection",
+        ),
+        (squared, ["value"], "keep does not apply to a function, whose results are all stored; leave it out"),
     ],
 )
 def test_what_cannot_be_kept(scenario, keep, message):
@@ -397,8 +401,8 @@ def test_what_cannot_be_kept(scenario, keep, message):
         ({}, "has returned an empty table; it must return outcomes"),
         ("much", "has returned 'much' for 'value'; it must be numbers, one a run"),
         (3.0, r"has returned shape \(\) for 'value'; its first axis must have 4 runs"),
-        ({"x": [1.0] * 4}, "has returned an outcome called 'x'; give it a name of its own"),
-        ({"status": [1.0] * 4}, "has returned an outcome called 'status'; give it a name of its own"),
+        ({"x": [1.0] * 4}, "has returned an outcome called 'x'; use another name"),
+        ({"status": [1.0] * 4}, "has returned an outcome called 'status'; use another name"),
     ],
 )
 def test_a_function_that_returns_something_else(returned, message):
@@ -665,7 +669,7 @@ def test_other_code_has_other_chunks(tmp_path, monkeypatch):
     assert run(squared, X, runs=4, folder=tmp_path).attrs["runs_found"] == 0
     monkeypatch.setattr("flexarm.studies.schedule.code_version", lambda: "another")
     lost = run(squared, X, runs=5, folder=tmp_path)
-    assert "flexarm is other there; the study's is another" in lost.status.values[4]
+    assert "flexarm is other and the study another" in lost.status.values[4]
 
 
 def test_a_folder_of_another_study_is_refused(tmp_path):
@@ -685,13 +689,14 @@ def test_a_folder_of_another_study_is_refused(tmp_path):
 def test_folders_that_are_none(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(
-        fa.DescriptionError, match=r"is no study's folder, it holds thesis.tex; give another, or an empty"
+        fa.DescriptionError,
+        match=r"is not the folder of a study, because it contains thesis.tex; give another or an empty",
     ):
         run(squared, X, runs=4, folder=tmp_path)
     with pytest.raises(fa.DescriptionError, match=r"thesis.tex.*: cannot be written|thesis.tex.*: cannot be read"):
         run(squared, X, runs=4, folder=tmp_path / "thesis.tex")
     for content, message in (
-        ("{", "study.json: cannot be read: it is damaged"),
+        ("{", "study.json: cannot be read: the file is damaged"),
         ("[1]", "belongs to another study, or to unknown"),
     ):
         (tmp_path / "other").mkdir(exist_ok=True)
@@ -704,7 +709,7 @@ def test_folders_that_are_none(tmp_path):
 
 def test_two_at_once_in_one_folder(tmp_path):
     def inside(samples):
-        with pytest.raises(fa.DescriptionError, match=f"{tmp_path}: another process computes this study now; wait"):
+        with pytest.raises(fa.DescriptionError, match=f"{tmp_path}: another process is computing this study; wait"):
             run(inside, X, runs=4, folder=tmp_path)
         return samples["x"]
 
@@ -776,11 +781,11 @@ def test_a_chunk_that_kills_processes_is_reported_and_the_others_are_done(tmp_pa
     lost = np.array(x) > 0.9
     assert result.run_lost.values.tolist() == lost.tolist()
     np.testing.assert_array_equal(result["value"].values[~lost], np.array(x)[~lost] ** 2)
-    assert set(result.status.values[lost]) == {"its process was killed, perhaps for want of memory"}
+    assert set(result.status.values[lost]) == {"its process was killed, perhaps because the memory was full"}
 
 
 def test_what_cannot_be_sent_to_processes():
-    with pytest.raises(fa.DescriptionError, match="study: what is to be done cannot be sent to other processes: "):
+    with pytest.raises(fa.DescriptionError, match="study: the task cannot be sent to other processes: "):
         run(lambda samples: samples["x"], X, executor=2)
     lock = threading.Lock()
     with pytest.raises(fa.DescriptionError, match=r"study: .* cannot be pickled"):
@@ -816,7 +821,7 @@ def test_a_script_without_its_guard(tmp_path):
 
 def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(fa.DescriptionError, match=r"study: a cluster needs Dask, the extra flexarm\[cluster\]"):
+    with pytest.raises(fa.DescriptionError, match=r"study: a cluster needs Dask: pip install flexarm\[cluster\]"):
         run(squared, X, executor="local")
 
 
@@ -1084,7 +1089,7 @@ def test_figures():
 
 def test_results_on_disk(tmp_path):
     result = run(squared, X, runs=3)
-    with pytest.raises(fa.DescriptionError, match=r"no-such.nc: there is no such file"):
+    with pytest.raises(fa.DescriptionError, match=r"no-such.nc: the file does not exist"):
         load(tmp_path / "no-such.nc")
     fa.save_result(FREE.run(progress=False), tmp_path / "run.nc")
     with pytest.raises(fa.DescriptionError, match=r"run.nc: result is .*; it must be a Dataset, as study gives it"):
@@ -1154,7 +1159,7 @@ def test_the_command_of_indices_and_of_the_worst_case(tmp_path):
         ),
         (["study.toml", "--scheduler", "nobody"], "study: no Dask scheduler answers at 'nobody'"),
         (["study.toml", "--out", "study.toml"], "--out study.toml: cannot be written"),
-        (["study.toml", "--folder", "."], ". is no study's folder, it holds s"),
+        (["study.toml", "--folder", "."], ". is not the folder of a study, because it contains s"),
     ],
 )
 def test_what_the_command_refuses(tmp_path, arguments, message):

@@ -307,11 +307,14 @@ OFF = [
         "in a singular configuration at 50 % of the line, x = .*, y = 0 m",
     ),
     (lambda a: TaskLine(a, (0.5, 0), (-0.7, 0), 1.0), r"in a singular configuration at 41\.7 % of the line"),
-    (lambda a: TaskLine(a, (0.5, 1e-3), (-0.5, 1e-3), 1.0), "m off the line and tolerance is 1e-09 m; the line passes"),
-    (lambda a: TaskLine(a, (0.7, 0.1), (0.3, 0.6), 1.0, tolerance=1e-15), "or rounding allows no less"),
+    (
+        lambda a: TaskLine(a, (0.5, 1e-3), (-0.5, 1e-3), 1.0),
+        "m from the line, and tolerance is 1e-09 m; the line passes",
+    ),
+    (lambda a: TaskLine(a, (0.7, 0.1), (0.3, 0.6), 1.0, tolerance=1e-15), "or the tolerance is below rounding"),
     (
         lambda a: TaskLine(a, (1, 1, 0), (1, 1, 1), 1.0, axes="xyz"),
-        "axes is 'xyz'; it must name as many as there are jo",
+        "axes is 'xyz'; it must have one axis per jo",
     ),
     (lambda a: TaskLine(a, (1,), (1,), 1.0, axes="x"), "axes is 'x'; .* there are joints, 2: upper.joint, fore.joint"),
     (lambda a: TaskLine(a, (1, 1), (1, 0), 1.0, axes="xx"), "axes is 'xx'; it must be some of x, y, z, such as 'xy'"),
@@ -671,17 +674,20 @@ def test_a_shaper_is_the_product_of_its_modes():
 
 NAN = float("nan")
 WRONG = [
-    (lambda: Quintic([0], [1, 2], 1.0), "Quintic: 1 starts for 2 ends; one of each a joint"),
+    (lambda: Quintic([0], [1, 2], 1.0), "Quintic: 1 starts for 2 ends; give one time for each point a joint"),
     (lambda: Quintic([0], [NAN], 1.0), r"Quintic: end\[0\] is nan; it must be finite"),
     (lambda: Quintic("a", [1], 1.0), "Quintic: start is 'a'; it must be a list of numbers"),
     (lambda: Quintic([0], [1], 0), "Quintic: duration is 0.0 s; it must be positive"),
     (lambda: BangBang([0], [1, 2], 1.0), "BangBang: 1 starts for 2 ends"),
     (lambda: BangBang([0], [1], -1.0), "BangBang: duration is -1.0 s; it must be positive"),
-    (lambda: ParabolicBlends([0], [1, 2], 1.0, 0.1), "ParabolicBlends: 1 starts for 2 ends; one of each a joint"),
+    (
+        lambda: ParabolicBlends([0], [1, 2], 1.0, 0.1),
+        "ParabolicBlends: 1 starts for 2 ends; give one time for each point a joint",
+    ),
     (lambda: MinimumJerk([0, 1], [0]), "MinimumJerk: times has 1 number; it must have at least 2"),
-    (lambda: MinimumJerk([0, 1], [0, 1, 2]), "MinimumJerk: 2 points for 3 times; one of each"),
+    (lambda: MinimumJerk([0, 1], [0, 1, 2]), "MinimumJerk: 2 points for 3 times; give one time for each point"),
     (lambda: MinimumJerk([0, 1], [1, 1]), r"MinimumJerk: times\[1\] is 1.0 s after 1.0 s; times must increase"),
-    (lambda: MinimumJerk([[0, 1], [1]], [0, 1]), r"MinimumJerk: points\[1\] is for 1 joints and points\[0\] for 2"),
+    (lambda: MinimumJerk([[0, 1], [1]], [0, 1]), r"MinimumJerk: points\[1\] is for 1 joints and points\[0\] has 2"),
     (lambda: MinimumJerk([[0, NAN]], [0, 1]), r"MinimumJerk: points\[0\]\[1\] is nan; it must be finite"),
     (lambda: MinimumJerk(3, [0, 1]), "MinimumJerk: points is 3; it must be a list of points"),
     (lambda: Shaper([0, 1], [1]), "Shaper: times has 2 numbers and amplitudes has 1"),

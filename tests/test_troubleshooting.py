@@ -136,7 +136,7 @@ PROVOKED = {
     "diverged by": lambda folder: run(u=[1.0], until=5.0, method="rk4", step=0.05, samples=11),
     "which bends link": lambda folder: run(u=lambda t, q, qd: 1.0 + 50.0 * qd[:1], until=5.0),
     "is discontinuous": lambda folder: run(u=lambda t, q, qd: -3 * np.sign(qd[:1] + 5 * q[:1] - 1), until=1.0),
-    "J that were exchanged": lambda folder: run(u=[1.0], until=1.0, method="generalized-alpha", step=0.2, samples=11),
+    "J exchanged": lambda folder: run(u=[1.0], until=1.0, method="generalized-alpha", step=0.2, samples=11),
     "has not seen all": lambda folder: run(until=10.0, u=spikes, samples=11),
     "looks like degrees": lambda folder: run(q0=[90.0, 0.0, 0.0]),
     "of the energy that moved": lambda folder: stepped(method="rk4", step=0.02),
@@ -147,7 +147,7 @@ PROVOKED = {
     "has no reference": lambda folder: fa.performance(run()),
     "simulate longer": lambda folder: fa.performance(run(u=JointPD(slew(), 20.0, 5.0), until=0.8)),
     "nothing sets the pace": lambda folder: run(fa.Model(fa.load("rigid-two-link")), u=LQR((0.0, 0.0))),
-    "is rigid and has no fast motion": lambda folder: run(fa.Model(arm().rigid()), u=Composite(slew(), 4.0, 4.0)),
+    "is rigid, so it has no fast motion": lambda folder: run(fa.Model(arm().rigid()), u=Composite(slew(), 4.0, 4.0)),
     "a pole at": lambda folder: run(u=Composite(slew(), 4e4, 40.0)),
     "none oscillates": lambda folder: fa.shaper(fa.Model(arm().rigid()), [0.0]),
     "of the line": lambda folder: fa.TaskLine(fa.load("subudhi-morris"), (0.8, 0.1), (1.5, 0.0), 2.0),
@@ -157,7 +157,7 @@ PROVOKED = {
     "is 0 at the start": lambda folder: identified(["boom.damping"], fa.Model(arm(), vary=["boom.damping"])),
     "sample_rate is missing": lambda folder: identified(["boom.EI"], sample_rate=None),
     "do not depend on": lambda folder: identified(["boom.hub_inertia"], given={"boom.drive": "angle"}),
-    "it is damaged": damaged,
+    "the file is damaged": damaged,
     "cannot be written": lambda folder: fa.save_result(run(until=0.01, samples=5), folder),
 }
 """What gives a message, by some of its words."""

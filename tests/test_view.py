@@ -336,8 +336,8 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: ((3,), {}), "view: result is a int; it must be a Dataset from simulate"),
         (lambda r: (([],), {}), "view: results has 0; it must have 1 to 8, which can be told apart"),
         (lambda r: (([r] * 9,), {}), "view: results has 9; it must have 1 to 8, which can be told apart"),
-        (lambda r: (({"a": r},), {"names": ["b"]}), "view: names is given beside a dict of results"),
-        (lambda r: (({"a": {"b": r}},), {"names": ["b"]}), "view: names is given beside a dict of cases"),
+        (lambda r: (({"a": r},), {"names": ["b"]}), "view: names does not apply to a dict of results"),
+        (lambda r: (({"a": {"b": r}},), {"names": ["b"]}), "view: names does not apply to a dict of cases"),
         (lambda r: (({"a": {"b": r}, "c": r},), {}), "view: result is a dict; it must be a Dataset"),
         (lambda r: (({str(k): {"b": r} for k in range(13)},), {}), "view: cases has 13; at most 12 are shown on"),
         (lambda r: (({3: {"b": r}},), {}), "view: cases has the name 3; it must be a text"),
@@ -346,8 +346,8 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: ((r,), {"names": [3]}), "view: names is [3]; it must be a list of texts"),
         (lambda r: ((r,), {"names": "a"}), "view: names is 'a'; it must be names of the results"),
         (lambda r: ((r.drop_vars("q"),), {}), "view: result has no 'q'; it must be a Dataset from simulate"),
-        (lambda r: ((r,), {"modes": True}), "view: modes is given for results; it belongs to an Arm or a Model"),
-        (lambda r: ((r,), {"q": [0.0]}), "view: q is given for results; it belongs to an Arm or a Model"),
+        (lambda r: ((r,), {"modes": True}), "view: modes does not apply to results, only to an Arm or a Model"),
+        (lambda r: ((r,), {"q": [0.0]}), "view: q does not apply to results, only to an Arm or a Model"),
         (lambda r: ((r,), {"modes": 1}), "view: modes is 1; it must be true or false"),
         (lambda r: ((r, "a.gif"), {}), "view: path 'a.gif': it must end with .html or .htm"),
         (lambda r: ((r.drop_vars("unit"),), {}), "view: result has no 'unit'; it must be a Dataset"),
@@ -357,8 +357,8 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: ((r.assign(q=r.q * np.nan),), {}), "view: result has a time or a coordinate that is no finite"),
         (lambda r: ((r.assign(q=r.q * 1e15),), {}), "view: result has q of "),
         (lambda r: ((r.assign_attrs(arm="{"),), {}),
-         "view: result has an arm that cannot be built again (Arm: the text is not"),
-        (lambda r: ((fa.load("canadarm"),), {"names": ["a"]}), "view: names is given for an arm; it belongs to"),
+         "view: result has an arm that cannot be rebuilt (Arm: the text is not"),
+        (lambda r: ((fa.load("canadarm"),), {"names": ["a"]}), "view: names does not apply to an arm"),
         (lambda r: ((fa.load("canadarm"),), {"q": [[0.0]]}), "q has shape (1, 1); "),
         (lambda r: ((fa.load("canadarm"),), {"q": [1e15] * 9}), "view: q has 1e+15; it must be at most 1e+12 in size"),
         (
@@ -451,7 +451,7 @@ def test_view_of_a_run_that_fails_shows_the_part_before(call, files):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("view", "nothing.nc"), "nothing.nc: there is no such file"),
+        (("view", "nothing.nc"), "nothing.nc: the file does not exist"),
         (("view", "push.toml", "--out", "a.gif"), "--out a.gif: it must end with .html or .htm"),
         (("view", "push.toml", "--out", "/dev/null/a.html"), "--out /dev/null/a.html: cannot be written: "),
         (("modes", "two.toml", "--out", "a.html"), "--out names the page of --view; give --view too"),
@@ -509,5 +509,7 @@ def test_results_of_an_arm_that_a_file_cannot_describe(tmp_path):
         fa.view(result, model=arm)
     with pytest.raises(fa.DescriptionError, match="view: result has coordinates one"):
         fa.view(result, model=fa.Model(fa.load("canadarm")))
-    with pytest.raises(fa.DescriptionError, match="view: model is given for an arm; it belongs to results"):
+    with pytest.raises(
+        fa.DescriptionError, match="view: model does not apply to an arm, only to results; leave it out"
+    ):
         fa.view(arm, model=model)

@@ -106,7 +106,11 @@ def equations_along(function: "ca.Function", q: Array, qd: Array, qdd: Array) ->
         q, qd, qdd = (checked_array(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
         for i, (x, name) in enumerate(((q, "q"), (qd, "qd"), (qdd, "qdd"))):
             if x.ndim != 2 or len(x) != len(q) or x.shape[1] != function.size1_in(i):
-                raise Fault(name, f"has shape {x.shape}; it must be (times, {function.size1_in(i)}), as the others")
+                raise Fault(
+                    name,
+                    f"has shape {x.shape}; it must be (times, {function.size1_in(i)}), with as many times as the "
+                    "others",
+                )
     count = len(q)
     k = function.size1_out(0)
     values = np.array(function.map(count)(q.T, qd.T, qdd.T))
@@ -241,9 +245,9 @@ def _trajectory(model: Model, q: Array, qd: Array, u: Array | None, qdd: Array |
     with refused("along a trajectory"):
         checked_instance(model, Model, "model")
     if (u is None) == (qdd is None):
-        raise DescriptionError("along a trajectory: give u, or qdd, and not both")
+        raise DescriptionError("along a trajectory: give either u or qdd")
     if u is not None and (more := (*model.states, *model.exogenous)):
-        why = f"accelerations do not follow from u alone, but from {more[0]} too: give qdd"
+        why = f"the accelerations depend on {more[0]} too: give qdd instead of u"
         raise DescriptionError(f"along a trajectory: arm {model.arm.name!r}: {why}")
     q, qd = model.argument("q", q), model.argument("qd", qd)
     if q.ndim != 2 or qd.ndim != 2 or len(qd) != len(q):

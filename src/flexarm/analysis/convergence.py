@@ -80,10 +80,10 @@ class Convergence:
     def notes(self) -> list[str]:
         """Compared numbers of modes, and directions that are not refined."""
         numbers = ", ".join(f"{where} {few} -> {more}" for where, (few, more) in self.modes.items())
-        return [f"modes: {numbers}", *(f"{where} stays as it is: {why}" for where, why in self.kept.items())]
+        return [f"modes: {numbers}", *(f"{where} is unchanged: {why}" for where, why in self.kept.items())]
 
     def __str__(self) -> str:
-        rows = [("", "now", "with more modes", "moves by"), *self.rows]
+        rows = [("", "now", "with more modes", "change"), *self.rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             row[0].ljust(widths[0]) + "".join(f"  {x:>{w}}" for x, w in zip(row[1:], widths[1:], strict=True))
@@ -160,7 +160,7 @@ def _with_more(arm: Arm) -> tuple[Arm, dict[str, tuple[int, int]], dict[str, str
         links.append(link.replace(body=body))
     if not modes:
         reasons = "; ".join(f"{where}: {why}" for where, why in kept.items()) or "no link has modes"
-        raise DescriptionError(f"arm {arm.name!r}: nothing to converge; {reasons}")
+        raise DescriptionError(f"arm {arm.name!r}: no mode can be added; {reasons}")
     return arm.replace(links=links), modes, kept
 
 
@@ -174,13 +174,13 @@ def _larger(body: Beam, direction: str) -> tuple[int, str]:
     for larger in range(n + 1, min(n + 2, most) + 1):
         if refusal is None or not refusal(larger):
             return larger, ""
-    return n, f"{n} is the most" if n == most or refusal is None else refusal(n + 1)
+    return n, f"{n} is the largest number" if n == most or refusal is None else refusal(n + 1)
 
 
 def _with_another_mode(body: FiniteElement) -> tuple[FiniteElement, str]:
     """The part with one more mode from its file; if there is none, the same part and the reason."""
     if body.file is None:
-        return body, "its file is not known"
+        return body, "its file is unknown"
     try:
         return body.replace(modes=body.modes + 1, damping=0.0), ""
     except DescriptionError as error:
@@ -199,6 +199,6 @@ def _measured(model: Model, q: Array) -> tuple[Array, Array, Array, float]:
     try:
         compliance = float(np.linalg.eigvalsh(J @ np.linalg.solve(K, J.T))[-1])
     except np.linalg.LinAlgError:
-        why = "nothing holds it there against some motion, as in a play: leave the backlash of its drives out"
+        why = "a motion has no stiffness there, as within backlash: leave out the backlash of its drives"
         raise DescriptionError(f"convergence: arm {model.arm.name!r}: {why}") from None
     return model.frequencies(q), model.frequencies(q, locked=False), sagged - straight, compliance

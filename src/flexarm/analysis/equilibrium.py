@@ -84,7 +84,7 @@ def equilibrium(
     if loose and np.abs((B @ np.linalg.lstsq(B[:BASE], acting[:BASE])[0] - acting)[:BASE]).max() > UNHELD * largest:
         raise _unheld(arm)
     where = ", ".join(f"{value:.4g}" for value in np.asarray(q, dtype=float))
-    message = f"no equilibrium found near {where} with the {held} held; it may be too soft for its load"
+    message = f"no equilibrium found near {where} with the {held} held; the arm may be too soft for its load"
     raise FlexarmError(f"arm {model.arm.name!r}: {message}")
 
 
@@ -110,8 +110,8 @@ def equilibrium_slope(model: Model, q: ArrayLike) -> Array:
 
 
 def _unheld(arm: Arm) -> FlexarmError:
-    message = "nothing holds its free base against what acts on it, so it stands still nowhere"
-    return FlexarmError(f"arm {arm.name!r}: {message}; gravity must be zero, or thrusters carry it")
+    message = "nothing balances the load on its free base, so there is no equilibrium"
+    return FlexarmError(f"arm {arm.name!r}: {message}; set gravity to zero, or add thrusters")
 
 
 def _moved(arm: Arm, q: Array, dx: Array) -> Array:

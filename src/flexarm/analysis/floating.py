@@ -38,7 +38,7 @@ def base_rates(model: Model, q: ArrayLike) -> Array:
     """
     x = configuration(model, q)
     if not model.arm.free:
-        raise DescriptionError(f"base_rates: the base of arm {model.arm.name!r} is not free, and does not move")
+        raise DescriptionError(f"base_rates: the base of arm {model.arm.name!r} is fixed; base_rates needs a free base")
     M = model.mass_matrix(x)[:BASE]
     return -np.linalg.solve(M[:, :BASE], M @ moved_by_joints(model.arm))
 

@@ -76,10 +76,10 @@ class Inversion:
     def described(self) -> str:
         """One line about the phase, the lead, and what was cut."""
         if self.minimum_phase:
-            said = "minimum phase: the input begins with the output"
+            said = "minimum phase: the input starts with the output"
         else:
             right = ", ".join(f"{z.real:.4g}" for z in self.zeros[_right(self.zeros)])
-            said = f"non-minimum phase, zeros at {right} 1/s: the input begins {self.lead:.3g} s before the output"
+            said = f"non-minimum phase, zeros at {right} 1/s: the input starts {self.lead:.3g} s before the output"
         return said + self.missing
 
     @property
@@ -132,15 +132,17 @@ def stable_inversion(
     A, B, C, D = (np.asarray(part) for part in (system.A, system.B, system.C, system.D))
     n, m = B.shape
     if C.shape[0] != m:
-        raise DescriptionError(f"stable_inversion: {C.shape[0]} outputs for {m} inputs; there must be as many")
+        raise DescriptionError(f"stable_inversion: {C.shape[0]} outputs for {m} inputs; the numbers must be equal")
     if times.ndim != 1 or y.shape != (len(times), m):
-        raise DescriptionError(f"stable_inversion: y has shape {y.shape}; it must be one row a time, {(times.size, m)}")
+        raise DescriptionError(
+            f"stable_inversion: y has shape {y.shape}; it must have one row per time, {(times.size, m)}"
+        )
     step = np.diff(times)
     if len(times) < 4 or not np.allclose(step, step[0], rtol=1e-6) or step[0] <= 0:
         raise DescriptionError("stable_inversion: times must increase in equal steps")
     size = np.abs(y).max(initial=0.0) or 1.0
     if max(np.abs(y[1] - y[0]).max(), np.abs(y[-1] - y[-2]).max()) > 1e-2 * size:
-        raise DescriptionError("stable_inversion: y does not begin and end at rest")
+        raise DescriptionError("stable_inversion: y must begin and end at rest; extend it")
     found = zeros(system)
     away = np.abs(found.real) > 1e-6 * np.maximum(np.abs(found), 1e-300)
     if not away.all():
@@ -159,7 +161,7 @@ def stable_inversion(
     ]
     if not sum(asked) / h <= MOST:
         added = f"{sum(asked):.3g} s in steps of {h:.3g} s before and after"
-        raise DescriptionError(f"stable_inversion: {added}; at most {MOST:.0e} steps are possible")
+        raise DescriptionError(f"stable_inversion: {added}; at most {MOST:.0e} steps are allowed")
     first, last = (int(np.ceil(time / h)) for time in asked)
     sides = zip(rates, (first, last), strict=True)
     cut = tuple(0.0 if rate == np.inf else float(np.exp(-rate * count * h)) for rate, count in sides)

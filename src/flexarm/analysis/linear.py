@@ -47,8 +47,9 @@ def poles(system: "control.StateSpace") -> Array:
     if (poor := doubtful(s, error)).any():
         i = int(np.flatnonzero(poor)[0])
         warnings.warn(
-            f"poles: {s[i]:.4g} 1/s is known to +-{error[i]:.2g} 1/s only, as poles reach {np.abs(s).max():.2g} 1/s; "
-            "make the stiffest or lightest part rigid; Model.frequencies and frozen_eigenvalues keep more digits",
+            f"poles: the pole {s[i]:.4g} 1/s has an error of +-{error[i]:.2g} 1/s, as poles reach "
+            f"{np.abs(s).max():.2g} 1/s; "
+            "make the stiffest or lightest part rigid; Model.frequencies and frozen_eigenvalues are more accurate",
             UncertainResult,
             stacklevel=2,
         )
@@ -72,7 +73,7 @@ def zeros(system: "control.StateSpace", output: Channels = None, input: Channels
     if (poor := error > DETERMINED * np.abs(s)).any():
         least = np.abs(s[poor]).min()
         warnings.warn(
-            f"zeros: {poor.sum()} of {len(s)} zeros, from {least:.4g} 1/s on, change with the last digits of the "
+            f"zeros: {poor.sum()} of {len(s)} zeros, from {least:.4g} 1/s on, are sensitive to rounding of the "
             "system's numbers, so they are not reliable; use fewer modes, or leave out the fastest poles",
             UncertainResult,
             stacklevel=2,
@@ -248,10 +249,10 @@ def zero_dynamics(system: "control.StateSpace", output: Channels = None, input: 
     a, b, c, d = _channel(system, output, input)
     A, B, C, D, x_scale, u_scale, rate = scaled(a, b, c, d)
     if len(C) != B.shape[1]:
-        raise DescriptionError(f"zero dynamics: {len(C)} outputs for {B.shape[1]} inputs; there must be as many")
+        raise DescriptionError(f"zero dynamics: {len(C)} outputs for {B.shape[1]} inputs; the numbers must be equal")
     A, B, C, D, basis = reduced(A, B, C, D)
     if len(D) < B.shape[1]:
-        raise DescriptionError("zero dynamics: the outputs depend on each other, or the inputs do; u is not unique")
+        raise DescriptionError("zero dynamics: outputs or inputs are linearly dependent, so u is not unique")
     gain = -np.linalg.solve(D, C)
     return ZeroDynamics(rate * (A + B @ gain), x_scale[:, None] * basis, u_scale[:, None] * gain)
 
@@ -302,7 +303,7 @@ def _chosen(what: str, wanted: Any, labels: list[str]) -> list[int]:
         else:
             raise DescriptionError(unknown_name(f"unknown {what}", each, labels, "the system has"))
     if not found:
-        raise DescriptionError(f"no {what} is named; the system has {', '.join(labels)}")
+        raise DescriptionError(f"no {what} is given; the system has {', '.join(labels)}")
     return found
 
 
@@ -312,5 +313,5 @@ def frequency_response(system: "control.StateSpace", omega: Array) -> Array:
     with refused("frequency_response"):
         s = 1j * np.atleast_1d(checked_array(omega, "omega"))
         if s.ndim > 1:
-            raise Fault("omega", f"has shape {s.shape}; it must be one number or a row of them")
+            raise Fault("omega", f"has shape {s.shape}; it must be one number or a list of numbers")
     return np.moveaxis(system(s, squeeze=False, warn_infinite=False), -1, 0)

@@ -220,8 +220,8 @@ class LinearLoop:
         import control
 
         if len(self.phases) > 1:
-            why = "it has no linear system where it is cut open at one of them; give it one (leave Every out)"
-            raise DescriptionError(f"loop: the controller has several rates, so {why}")
+            why = "the open loop is not time-invariant; leave Every out"
+            raise DescriptionError(f"loop: the controller has several sampling periods, so {why}")
         at, period, m = self.at, self.period, len(self.model.inputs)
         chosen = range(m) if input is None else [self._place(input)]
         others = [i for i in range(m) if i not in chosen]
@@ -258,14 +258,16 @@ def linear_loop(
     with refused(where):
         time = (end[0] if end else 0.0) if t is None else checked_number(t, "s", part="t")
     if s is not None and not model.states:
-        raise DescriptionError(f"{where}: s is given; the drives of arm {model.arm.name!r} have no states")
+        raise DescriptionError(
+            f"{where}: s does not apply to arm {model.arm.name!r}, whose drives have no states; leave it out"
+        )
     states = None if s is None else model.single(where, "s", s)
     memory = None if z is None else _memory(where, z, len(loop.memory))
     if qd is None:
         time, x = loop.begins(time), loop.start(_standing(where, model, q, end), None, states, memory)
         return LinearLoop.of(loop, time, loop.standing(time, x))
     if q is None:
-        raise DescriptionError(f"{where}: qd is given without q")
+        raise DescriptionError(f"{where}: qd needs q too; give both")
     x = loop.start(model.single(where, "q", q), model.single(where, "qd", qd), states, memory)
     return LinearLoop.of(loop, time, x)
 
@@ -286,9 +288,7 @@ def designed(where: str, controller: Any, model: Model) -> tuple[Law, float | No
     if not isinstance(controller, Sampled):
         law = law_of(f"{where}: controller", controller, model)
         if law.drives:
-            raise DescriptionError(
-                f"{where}: the controller measures currents and must be sampled; put Sampled around it"
-            )
+            raise DescriptionError(f"{where}: the controller measures currents and must be sampled: use Sampled(...)")
         return law, None
     given = replace(controller, limit=None, rate_limit=None).feedback(model)
     if given.function is not None:
@@ -300,14 +300,16 @@ def _memory(where: str, z: Any, count: int) -> Array:
     with refused(where):
         found = checked_array(z, "z")
     if found.shape != (count,):
-        raise DescriptionError(f"{where}: z has shape {found.shape}; the law's memory has {count} numbers")
+        raise DescriptionError(f"{where}: z has shape {found.shape}; the controller's memory has {count} numbers")
     return found
 
 
 def _standing(where: str, model: Model, q: Any, end: tuple[float, Array] | None) -> Array:
     """Return a configuration as given, or the equilibrium at joint coordinates or at the end of the reference."""
     if q is None and end is None:
-        raise DescriptionError(f"{where}: q is missing; the controller has no reference that comes to rest")
+        raise DescriptionError(
+            f"{where}: q is missing; give it, because the controller has no reference that comes to rest"
+        )
     q = end[1] if q is None and end is not None else q
     x = configuration(model, q)
     return x if np.shape(q) == x.shape else equilibrium(model, q, held="joints")[0]

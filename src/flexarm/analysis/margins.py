@@ -188,7 +188,9 @@ def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
     """Margins of all loops at once, with as many inputs as outputs and a stable closed loop; see `margins`."""
     A, B, C, period = _checked(loop, drift)
     if len(C) != B.shape[1]:
-        raise DescriptionError(f"margins: the loop has {B.shape[1]} inputs and {len(C)} outputs; it must have as many")
+        raise DescriptionError(
+            f"margins: the loop has {B.shape[1]} inputs and {len(C)} outputs; the numbers must be equal"
+        )
     S, T, both = _sensitivities(A, B, C, period, drift)
     omega, values = _resolved(both, _looked_at([*_poles(A, period), *_poles(A - B @ C, period)], period))
     worst, frequency = _structured(both, omega, values)
@@ -207,7 +209,7 @@ def _checked(loop: Any, drift: Any) -> tuple[Array, Array, Array, float | None]:
     with refused("margins"):
         checked_number(drift, "1/s", NOT_NEGATIVE, "drift")
     if np.any(loop.D):
-        raise DescriptionError("margins: the loop has a feedthrough matrix D; it must be zero, as in an arm's loops")
+        raise DescriptionError("margins: the loop has a feedthrough matrix D; it must be zero")
     A, B, C = balanced(*(np.asarray(x, dtype=float) for x in (loop.A, loop.B, loop.C)))
     return A, B, C, loop.dt or None
 

@@ -104,11 +104,11 @@ def pole_migration(
     """
     with refused("pole_migration"):
         if not callable(make):
-            raise Fault("make", f"is {shown(make)}; it must be a function of a value that gives a controller")
+            raise Fault("make", f"is {shown(make)}; it must be a function from a value to a controller")
         checked_instance(name, str, "name")
         given = checked_array(values, "values")
         if given.ndim != 1 or not len(given):
-            raise Fault("values", f"has shape {given.shape}; it must be numbers in a row")
+            raise Fault("values", f"has shape {given.shape}; it must be a list of numbers")
     ways: list[Array] = []
     period = None
     for value in given.tolist():
@@ -119,7 +119,7 @@ def pole_migration(
         z, period = multipliers(found.model, found.phases, found.period), found.span
         if ways and len(z) != len(ways[0]):
             raise DescriptionError(
-                f"pole_migration: {len(z)} poles at {value:g}, and {len(ways[0])} before; there must be as many"
+                f"pole_migration: {len(z)} poles at {value:g}, and {len(ways[0])} before; the number must not change"
             )
         ways.append(_followed(ways, z) if ways else z[np.lexsort((z.imag, z.real))])
     poles = np.array(ways, dtype=complex)

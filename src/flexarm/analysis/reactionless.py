@@ -77,9 +77,13 @@ class ReactionlessLine:
                     raise Fault(name, f"has {len(given)} numbers; it must have {size}")
                 object.__setattr__(self, name, given)
         if not self.model.arm.free:
-            raise DescriptionError(f"ReactionlessLine: the base of arm {self.model.arm.name!r} is not free")
+            raise DescriptionError(
+                f"ReactionlessLine: the base of arm {self.model.arm.name!r} is fixed; it must be free"
+            )
         if not reaction_null(self.model, self.joints, self.links).shape[1]:
-            raise DescriptionError("ReactionlessLine: no motion of the joints leaves the base's attitude alone")
+            raise DescriptionError(
+                "ReactionlessLine: every motion of the joints turns the base; use an arm with more joints"
+            )
         _ = self._motion
 
     @cached_property
@@ -117,8 +121,8 @@ class ReactionlessLine:
         raise self._too_fast()
 
     def _too_fast(self) -> DescriptionError:
-        why = "the line leads through a configuration in which the joints would be too fast"
-        return DescriptionError(f"ReactionlessLine: {why}; begin elsewhere, or go less far")
+        why = "on the line the joints would be too fast near a singular configuration"
+        return DescriptionError(f"ReactionlessLine: {why}; choose another start or a shorter line")
 
     @property
     def missed(self) -> float:

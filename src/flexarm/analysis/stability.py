@@ -186,7 +186,7 @@ def _told(point: Point) -> list[str]:
     if not point.stable:
         return lines
     if not point.one_rate:
-        return [*lines, "a loop of several rates has no margins"]
+        return [*lines, "a loop with several sampling periods has no margins"]
     lines.append("loop   gain   phase [deg]   delay [s]   crossover [rad/s]   disk   |S|   |T|")
     for each in point.loops:
         numbers = (*each.gain, np.degrees(each.phase), each.delay, each.crossover, each.disk)
@@ -195,7 +195,7 @@ def _told(point: Point) -> list[str]:
     all_ = point.together
     low, high = disk_gain(all_.disk)
     lines.append(
-        f"all at once: disk {all_.disk:.4g} (gains {low:.4g} to {high:.4g}), |S| {all_.sensitivity:.4g}, "
+        f"all loops at once: disk {all_.disk:.4g} (gains {low:.4g} to {high:.4g}), |S| {all_.sensitivity:.4g}, "
         f"|T| {all_.complementary:.4g}"
     )
     return lines
@@ -401,7 +401,7 @@ def _corners(count: int, generator: np.random.Generator) -> Array:
 def _ranges(vary: Mapping[str, Sequence[float]]) -> tuple[tuple[str, ...], Array, Array]:
     with refused("stability"):
         if not isinstance(vary, Mapping) or not vary:
-            raise Fault("vary", f"is {shown(vary)}; it must be ranges (low, high) by names of parameters")
+            raise Fault("vary", f"is {shown(vary)}; it must be a dict of ranges (low, high) by parameter name")
         ends = []
         for name, given in vary.items():
             pair = checked_array(given, f"vary: {shown(name)}")
@@ -417,5 +417,5 @@ def _check_names(varied: Model, names: Sequence[str]) -> None:
     if tuple(each.name for each in varied.parameters) != tuple(names):
         there = ", ".join(each.name for each in varied.parameters)
         raise DescriptionError(
-            f"stability: vary names {', '.join(names)}; give each parameter by its own name: {there}"
+            f"stability: vary names {', '.join(names)}; patterns are not allowed; give names of parameters: {there}"
         )

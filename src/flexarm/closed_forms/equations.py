@@ -77,15 +77,15 @@ def equations(
             names = checked_names(numbers, "a list of names of parameters, or a dict", "numbers")
             given = [(name, None) for name in names]
     if not arm.coordinates:
-        raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
+        raise DescriptionError(f"arm {arm.name!r}: nothing moves; give it a joint or a link with modes")
     if driven := [link.name for link in arm.links if link.joint != link.joint.without_drive()]:
         named = f"link {driven[0]!r} has a drive (friction, a brake, ...)"
-        message = f"{named}, for which there is no closed form: give arm.without_drives() for all the rest"
+        message = f"{named} have no closed form; use arm.without_drives() for the other equations"
         raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
     if arm.outside:
         instead = {"base": "base=None", "orbit": "base=arm.base.replace(orbit=None)"}
         without = ", ".join(instead.get(field, f"{field}=()") for field in arm.outside)
-        message = f"{', '.join(arm.outside)}; there is no closed form for them: give arm.replace({without})"
+        message = f"{', '.join(arm.outside)}; which have no closed form; use arm.replace({without})"
         raise DescriptionError(f"equations: arm {arm.name!r} has {message}")
     traced = trace(arm)
     return Equations(arm, traced, _chosen(traced.parameters, given), large)

@@ -151,7 +151,9 @@ def written(equivalent: Lumped) -> str:
     """Return a lumped equivalent as a script."""
     arm = equivalent.arm
     if arm.free:
-        raise DescriptionError(f"arm {equivalent.source.name!r}: the base is free; for Exudyn's tree it must be held")
+        raise DescriptionError(
+            f"arm {equivalent.source.name!r}: the base is free, and the export to Exudyn needs a fixed base"
+        )
     joints = equivalent.joints
     turned = [_to_z(joint.axis) for joint in joints]
     before = [np.eye(3) if joint.parent < 0 else turned[joint.parent] for joint in joints]
@@ -164,7 +166,7 @@ def written(equivalent: Lumped) -> str:
     rest = dict(zip(arm.coordinates, arm.rest, strict=True))
     place, tip = equivalent.tip
     if place < 0:
-        raise DescriptionError(f"arm {equivalent.source.name!r}: nothing moves its tip")
+        raise DescriptionError(f"arm {equivalent.source.name!r}: no joint moves its tip")
     values: dict[str, Any] = {
         "JOINTS": [joint.name for joint in joints],
         "TURNS": [joint.turns for joint in joints],

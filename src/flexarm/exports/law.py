@@ -135,7 +135,9 @@ def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Seq
     sensors = checked_sensors("export_law", sensors)
     feedback = controller.feedback(model)
     if feedback.function is not None:
-        raise DescriptionError(f"export_law: controller {feedback.name} is Python; a law in C must be an expression")
+        raise DescriptionError(
+            f"export_law: controller {feedback.name} runs in Python; C code needs a controller that is an expression"
+        )
     name, measured = f"{identifier(model.arm)}_law", seen(feedback, model, sensors)
     title = f"{model.arm.name}: the law {named(controller.controller)}, sampled every {controller.period:g} s"
     update = program(measured.function, "update", f"{title}: without what it keeps", measured.names, model.inputs)
@@ -181,7 +183,10 @@ def _by_sensors(
     y = ca.SX(model.with_numbers(model.output_function(sensors))(q, qd, qdd))
     of = ca.Function("y", everything, [y])
     if ca.depends_on(y, qdd) and not ca.depends_on(state, qdd):
-        raise DescriptionError("export_law: sensors: a signal depends on accelerations, on which the law does not")
+        raise DescriptionError(
+            "export_law: sensors: a signal depends on accelerations, which the controller does not measure; leave "
+            "it out"
+        )
     read = ca.Function("y", [state], [y])
     slope = ca.Function("C", [state], [ca.jacobian(y, state)])
     x0 = np.concatenate([np.array(model.arm.rest), np.zeros(state.numel() - model.nq)])
@@ -198,7 +203,7 @@ def _by_sensors(
             np.concatenate([np.array(v).ravel() for v in function(at, x0 + d, memory)]) for d in (dx, P @ C @ dx)
         )
         if not np.abs(there - told).max() <= LINEAR * np.abs(there).max():
-            message = f"the law depends on more than they tell: on {'; '.join(needs)}"
+            message = f"they do not determine what the controller needs: {'; '.join(needs)}"
             raise DescriptionError(f"export_law: sensors: {message}")
     given = ca.SX.sym("y", len(y0))
     x = x0 + ca.mtimes(ca.sparsify(ca.DM(np.where(np.abs(P) > 1e-14 * np.abs(P).max(), P, 0.0))), given - y0)

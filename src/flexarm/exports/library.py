@@ -154,7 +154,7 @@ def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Pa
         old = PROJECT.findall(there.read_text(encoding="utf-8", errors="replace"))
         if old != PROJECT.findall(texts[there.name]):
             whose = shown(old[0]) if old else "something else"
-            raise DescriptionError(f"{where}: {there} is that of {whose}; give another folder")
+            raise DescriptionError(f"{where}: {there} belongs to {whose}; give another folder")
     return [write_whole(folder / name, text.encode()) for name, text in texts.items()]
 
 

@@ -213,7 +213,7 @@ class Lumped:
                 shares[k] = math.copysign(joint.share, along)
             axis, k = carrier.R @ axis, carrier.parent
         if turned:
-            must = "in a lumped equivalent what carries it must turn about its axis alone"
+            must = "a lumped equivalent needs a carrier that turns about the axis of this joint only"
             raise DescriptionError(f"is 'absolute'; {must}", f"link {joint.name!r}", "joint.rotor")
         return shares
 
@@ -273,7 +273,7 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
     for link in arm.links:
         _check(link)
     if arm.couplings:
-        raise DescriptionError("couplings are given; a lumped equivalent has joints with actuators of their own")
+        raise DescriptionError("couplings are not supported by a lumped equivalent; use couplings=()")
     left = list(_left_out(arm))
     pieces: dict[str, list[Link]] = {}
     stacked: set[str] = set()
@@ -420,7 +420,7 @@ def _check(link: Link) -> None:
     spring = None if drive is None else drive.spring
     if spring is not None and not _slope(spring) + (joint.stiffness or 0.0) > 0.0:
         must = "it must be positive: a lumped equivalent has linear springs"
-        raise DescriptionError(f"is {_slope(spring)} where it is not wound; {must}", where, "joint.drive.spring")
+        raise DescriptionError(f"is {_slope(spring)} at rest; {must}", where, "joint.drive.spring")
 
 
 def _left_out(arm: Arm) -> list[str]:

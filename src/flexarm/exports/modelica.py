@@ -157,7 +157,7 @@ def checked_file(path: str | PathLike[str]) -> Path:
     with refused("export_modelica"):
         file = Path(checked_path(path))
         if not NAMED.fullmatch(file.name) or file.stem in MODELICA.reserved:
-            legal = "it must be NAME.mo; NAME is a letter, then letters, digits and _, and no word of Modelica"
+            legal = "it must be NAME.mo; NAME is a letter, then letters, digits and _, and not a keyword of Modelica"
             raise Fault("path", f"is {shown(file.name)}; {legal}")
     return file
 

@@ -201,7 +201,7 @@ def state(model: Model, rng: np.random.Generator) -> dict[str, Array]:
         more = {a: found[a] for a in ("s", "w") if a in model.arguments("state_rate")}
         if np.isfinite(model.evaluate("state_rate", *few, **more)).all():
             return found
-    raise DescriptionError(f"arm {arm.name!r}: its equations are not finite near rest; there is nothing to test C with")
+    raise DescriptionError(f"arm {arm.name!r}: its equations are not finite near rest, so the C code cannot be tested")
 
 
 assert set(RESULTS) <= set(QUANTITIES)

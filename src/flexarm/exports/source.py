@@ -124,7 +124,9 @@ def c_sources(
     check_real("C", real)
     with refused("C"):
         if not isinstance(name, str) or not IDENTIFIER.fullmatch(name) or name in C.reserved:
-            raise Fault("name", f"is {shown(name)}; it must be a letter, then letters, digits and _, and no word of C")
+            raise Fault(
+                "name", f"is {shown(name)}; it must be a letter, then letters, digits and _, and not a keyword of C"
+            )
     names = [program.name for program in programs]
     if twice := next((x for x in names if names.count(x) > 1), None):
         raise FlexarmError(f"C: two programs have the name {twice!r}")
@@ -281,5 +283,5 @@ def _in_float(found: re.Match[str]) -> str:
         return token
     value = float(token)
     if value > LARGEST:
-        raise FlexarmError(f"C: the equations contain {token}, which is too large for float; write them in double")
+        raise FlexarmError(f"C: the equations contain {token}, which is too large for float; use double")
     return "0.0f" if value < SMALLEST else f"{token}f"

@@ -77,7 +77,7 @@ def export_ssp(
         sources = {name: read[name].names(model.arm)[0] if name in read else name for name in law.inputs}
         if odd := next((name for name, source in sources.items() if source not in known), None):
             with refused("export_ssp"):
-                raise Fault("loop", f"depends on {odd}, the state of a drive, which no sensor reads")
+                raise Fault("loop", f"depends on {odd}, the state of a drive, which no sensor measures")
         begins = {"q0": q0, "qd0": qd0, "s0": s0}
         arm = export_fmu(model, Path(folder, "arm.fmu"), sensors=seen, **begins, step=step, tolerance=tolerance)
         parts = {f"resources/{each.path.name}": each.path.read_bytes() for each in (arm, law)}

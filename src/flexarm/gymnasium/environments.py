@@ -252,7 +252,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         if options is not None and "reset_mask" in options:
             where = options["reset_mask"]
             if not isinstance(where, np.ndarray) or where.shape != (self.num_envs,) or where.dtype != bool:
-                must = f"it must be an array of {self.num_envs} of true or false"
+                must = f"it must be an array of {self.num_envs} booleans"
                 raise DescriptionError(f"ArmVectorEnv: reset_mask is {shown(where)}; {must}")
         self._seed(seed, where)
         self._ended[where] = False
@@ -285,7 +285,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         again = self._ended if self._mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
             many = int(self._ended.sum())
-            raise DescriptionError(f"ArmVectorEnv: {many} episodes have ended; reset them by options reset_mask")
+            raise DescriptionError(f"ArmVectorEnv: {many} episodes have ended; reset them with the option reset_mask")
         _check_begun(self._generators, "ArmVectorEnv", "step")
         given = np.where(again[:, None], 0.0, given)
         seen, reward, terminated, truncated, told = self._episodes.step(given, self._generators, ~again)
@@ -340,7 +340,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
 
 def _check_begun(begun: object, who: str, what: str) -> None:
     if not begun:
-        raise gymnasium.error.ResetNeeded(f"{who}: reset comes before {what}")
+        raise gymnasium.error.ResetNeeded(f"{who}: call reset before {what}")
 
 
 def _spaces(episodes: Episodes) -> tuple[Box, Box]:

@@ -73,13 +73,13 @@ class Episodes:
             self.task: Task = TASKS[task](self.ground, **options)
         except TypeError:
             known = "amplitude" if task == "Suppress" else "spread"
-            message = f"ArmEnv: {task} takes no {', '.join(options)}; of its own it has {known}"
+            message = f"ArmEnv: {task} has no options {', '.join(options)}; it has {known}"
             raise DescriptionError(message) from None
         model = self.ground.model
         with refused("ArmEnv"):
             self.weights = checked_numbers(WEIGHTS if weights is None else weights, "", NOT_NEGATIVE, "weights")
             if len(self.weights) != len(WEIGHTS):
-                must = "of the error, of its velocity, of the effort"
+                must = "for the error, its velocity and the effort"
                 raise Fault("weights", f"has {len(self.weights)} numbers; it must have 3: {must}")
             checked_number(rtol, "", POSITIVE, "rtol")
         self.count = count

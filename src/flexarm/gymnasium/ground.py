@@ -137,7 +137,7 @@ def ground(
     """Return the ground from the given values, and defaults for the others. Raises `DescriptionError`."""
     told = _scenario(scenario)
     if told is not None and arm is not None:
-        raise DescriptionError(f"{asked}: arm is given beside a scenario, which has one; give one of them")
+        raise DescriptionError(f"{asked}: arm and scenario exclude each other; give one of them")
     given = told.loaded_arm() if told is not None else ARM if arm is None else arm
     model, quantiles = _model(given, randomise, asked)
     arguments = {} if told is None else _arguments(told, model, asked)
@@ -205,7 +205,10 @@ def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantil
         places = [i for i, _ in chosen]
         if not places:
             there = ", ".join(x.name for x in given.varied)
-            raise DescriptionError(f"{asked}: randomise: no parameter {shown(key)} varies in this model; {there} do")
+            raise DescriptionError(
+                f"{asked}: randomise: the model has no variable parameter {shown(key)}; the parameters that vary "
+                f"are {there}"
+            )
         for i in places:
             with refused(f"{asked}: randomise"):
                 try:
@@ -228,13 +231,13 @@ def _check_drawn(model: Model, i: int, quantile: Any, asked: str) -> None:
         model.parameter_values(p)
     except DescriptionError as error:
         said = str(error).partition(": ")[2]
-        raise DescriptionError(f"{asked}: randomise: it would draw what no arm has: {said}") from None
+        raise DescriptionError(f"{asked}: randomise: some values are not possible: {said}") from None
 
 
 def _arguments(scenario: Scenario, model: Model, asked: str) -> dict[str, Any]:
     """Return the initial state, the reference and the disturbance of a scenario."""
     if scenario.outside is not None:
-        message = f"scenario {scenario.name!r} has exogenous inputs, which no environment has; give them as disturbance"
+        message = f"scenario {scenario.name!r} has exogenous inputs, which environments do not support; use disturbance"
         raise DescriptionError(f"{asked}: {message}")
     plain = scenario.replace(controller=None, input=None, record=None, keep=None)
     found = plain.arguments(model)
@@ -251,7 +254,7 @@ def _clock(period: Any, duration: Any, frequency: float) -> tuple[float, int]:
         duration = max(SHORTEST_EPISODE, SWINGS * slowest, 2 * period)
     steps = round(checked_number(duration, "s", POSITIVE, "duration") / period)
     if steps < 2:
-        raise Fault("duration", f"is {duration:g} s; an episode must have two periods of {period:g} s at least")
+        raise Fault("duration", f"is {duration:g} s; an episode must have at least two periods of {period:g} s")
     return period, steps
 
 
@@ -267,7 +270,7 @@ def _limit(given: Any, otherwise: Array) -> Array:
         return otherwise
     found = checked_array(given, "limit")
     if found.shape not in ((), otherwise.shape):
-        raise Fault("limit", f"has shape {found.shape}; it must be one number, or {len(otherwise)}, one of each input")
+        raise Fault("limit", f"has shape {found.shape}; it must be one number, or {len(otherwise)}, one per input")
     if not (found > 0).all():
         raise Fault("limit", f"is {shown(given)}; it must be positive")
     return np.array(np.broadcast_to(found, otherwise.shape), dtype=float)

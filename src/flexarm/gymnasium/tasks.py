@@ -184,7 +184,10 @@ class Suppress:
                 raise Fault("amplitude", f"is {self.amplitude} m; {must}")
         if not self.ground.frequency:
             arm = self.ground.model.arm.name
-            raise DescriptionError(f"Suppress: arm {arm!r} does not vibrate with its drives held; nothing in it bends")
+            raise DescriptionError(
+                f"Suppress: arm {arm!r} has no vibration with its drives locked; use an arm with flexible links "
+                "or joints"
+            )
         object.__setattr__(self, "modes", self.ground.modes(SWUNG))
 
     @property

@@ -206,7 +206,7 @@ def excitation(
         if flat is not None:
             flat = checked_number(flat, "", SHARE, "flat")
         if until < 2 * period * (1 - 1e-9):
-            raise Fault("until", f"is {until:g} s; it must be two periods of {period:g} s at least")
+            raise Fault("until", f"is {until:g} s; it must be at least two periods of {period:g} s")
     model = _varying(model, fit)
     at = model.single("excitation", "q", model.arm.rest if q is None else q)
     check_rest(model, at)
@@ -281,7 +281,7 @@ def _noise(sensors: Sequence[Any], model: Model) -> Array:
         own = np.hypot(getattr(each, "noise", 0.0), getattr(each, "resolution", 0.0) / np.sqrt(12))
         if not own > 0:
             said = f"{type(each).__name__} has neither noise nor resolution"
-            raise DescriptionError(f"excitation: {said}; say how well it reads")
+            raise DescriptionError(f"excitation: {said}; give its accuracy")
         found += [own] * len(each.names(model.arm))
     return np.array(found)
 
@@ -308,7 +308,7 @@ def _lines(model: Model, q: Array, period: float, band: Any, sample_rate: float)
         )
     if len(lines) > MOST_LINES:
         raise DescriptionError(
-            f"excitation: {len(lines)} lines; there may be {MOST_LINES}: give a band, or a shorter period"
+            f"excitation: {len(lines)} lines, and at most {MOST_LINES} are allowed: give a band, or a shorter period"
         )
     return lines, np.arange(len(lines)) % m
 
@@ -386,9 +386,10 @@ def _room(signals: list[_Signal], hold: Array) -> Array:
     if (room <= 0).any():
         bad = int(room.argmin())
         said = (
-            f"limits: the {signals[bad].name} may be {signals[bad].limit:g}, and holding the arm takes {taken[bad]:g}"
+            f"limits: holding the arm takes a {signals[bad].name} of {taken[bad]:g}, and the limit is "
+            f"{signals[bad].limit:g}"
         )
-        raise DescriptionError(f"excitation: {said}; nothing can keep them")
+        raise DescriptionError(f"excitation: {said}; increase the limit")
     return room
 
 
@@ -403,13 +404,15 @@ def _check_seen(model: Model, M: Array) -> None:
     names = [each.name for each in model.varied]
     if not (size > 0).all():
         unseen = names[int(size.argmin())]
-        raise DescriptionError(f"excitation: no line tells {unseen} from these outputs; leave it out of fit")
+        raise DescriptionError(
+            f"excitation: these outputs contain no information on {unseen}; leave it out of fit, or add sensors"
+        )
     values, vectors = np.linalg.eigh(M / np.outer(size, size))
     if values[0] < BLIND * values[-1]:
         share = vectors[:, 0] / size
         worst = np.argsort(-np.abs(share))
         mixed = [names[i] for i in worst if abs(share[i]) > 0.1 * abs(share[worst[0]])]
-        said = f"no line tells {' and '.join(mixed)} apart from these outputs"
+        said = f"these outputs cannot distinguish {' and '.join(mixed)}"
         raise DescriptionError(f"excitation: {said}; leave one of them out of fit")
 
 
@@ -499,5 +502,5 @@ def _scaled(
         scale = grown if kept < grown < beyond else float(np.sqrt(kept * beyond)) if kept else scale / 10
     if kept:
         return kept * a, {name: (float(x), float(limit)) for name, (x, limit) in found.items()}
-    said = f"the {worst} goes beyond its limit however small the lines are"
-    raise DescriptionError(f"excitation: limits: {said}; nothing can keep them")
+    said = f"the {worst} exceeds its limit even for the smallest excitation"
+    raise DescriptionError(f"excitation: limits: {said}; increase the limit")

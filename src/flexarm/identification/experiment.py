@@ -57,7 +57,7 @@ class Experiment:
         found = records(data, self.sample_rate)
         for name, x in (("q0", self.q0), ("qd0", self.qd0)):
             if x.ndim == 2 and len(x) != len(found):
-                raise DescriptionError(f"{name} has {len(x)} rows for {len(found)} records")
+                raise DescriptionError(f"{name} has {len(x)} rows for {len(found)} records; the numbers must be equal")
         return tuple(self._measured(i, each) for i, each in enumerate(found))
 
     def _measured(self, i: int, record: Record) -> Measured:
@@ -85,8 +85,8 @@ class Experiment:
             return np.zeros((len(record.t), 0))
         asked = ", ".join(names[i] for i in plant.driven)
         if "u" not in record.signals:
-            must = f"inputs={{...}} must say which signals drive {asked}"
-            raise DescriptionError(f"{record.name} has no 'u', it has {', '.join(record.signals)}; {must}")
+            must = f"give the signals of {asked} as inputs={{...}}"
+            raise DescriptionError(f"{record.name} has no signal 'u' but {', '.join(record.signals)}; {must}")
         u = record.signals["u"].reshape(len(record.t), -1)
         if u.shape[1] != len(plant.driven):
             raise DescriptionError(f"{record.name}: u has {u.shape[1]} columns for {len(plant.driven)} inputs: {asked}")
@@ -171,16 +171,19 @@ def experiment(
     for i, names in moving.items():
         if len(names) > 2:
             raise DescriptionError(
-                f"identify: given: {model.inputs[i]} has {len(names)} signals; an angle, and its rate"
+                f"identify: given: {model.inputs[i]} has {len(names)} signals; it must be an angle, or an angle "
+                "and its rate"
             )
         if i in (driving or {}) or i in constants:
-            raise DescriptionError(f"identify: {model.inputs[i]} is given, and driven too; it must be one of both")
+            raise DescriptionError(
+                f"identify: {model.inputs[i]} has both a given motion and an input signal; it must have one of them"
+            )
     with refused("identify"):
         for i, value in constants.items():
             constants[i] = checked_number(value, "N m/A", part=f"current of {model.inputs[i]}")
     for i in constants:
         if driving is not None and i not in driving:
-            raise DescriptionError(f"identify: currents: {model.inputs[i]} has no signal among inputs")
+            raise DescriptionError(f"identify: currents: {model.inputs[i]} has no signal in inputs; give one")
     if not outputs:
         raise DescriptionError(
             f"identify: outputs is {shown(outputs)}; it must be a list of sensors, or a dict of them"
@@ -191,7 +194,9 @@ def experiment(
     if isinstance(outputs, Mapping):
         for name, sensor in outputs.items():
             if len(sensor.names(model.arm)) != 1:
-                raise DescriptionError(f"identify: outputs: {shown(name)} stands for a sensor of several signals")
+                raise DescriptionError(
+                    f"identify: outputs: {shown(name)} is a sensor with several signals; give a list of sensors instead"
+                )
         named = tuple(map(str, outputs))
     free = [model.coordinates[i] for i in plant.free]
     n = len(model.coordinates)
@@ -241,5 +246,7 @@ def _start(model: Model, name: str, value: Any, otherwise: Array) -> Array:
     with refused("identify"):
         x = checked_array(value, name)
         if x.ndim not in (1, 2) or x.shape[-1] != len(model.coordinates):
-            raise Fault(name, f"has shape {x.shape}; it must be ({len(model.coordinates)},), or a row a record")
+            raise Fault(
+                name, f"has shape {x.shape}; it must be ({len(model.coordinates)},), or have one row per record"
+            )
     return x

@@ -194,7 +194,7 @@ def _names(value: Any, part: str) -> tuple[str, ...]:
         if not isinstance(names, list | tuple) or not names or not all(isinstance(each, str) for each in names):
             raise Fault(part, f"is {shown(value)}; it must be the name of a signal, or a list of names")
         if len(set(names)) < len(names):
-            raise Fault(part, f"is {shown(value)}; each signal may stand there once")
+            raise Fault(part, f"is {shown(value)}; give each signal once")
     return tuple(names)
 
 
@@ -269,13 +269,13 @@ def _spectra(
     samples = len(record.signals[inputs[0]])
     if n < 2 or abs(exact - n) > UNEVEN:
         said = f"a period of {period:g} s has {exact:.6g} samples at {record.rate:.6g} Hz"
-        raise DescriptionError(f"frequency_response: {said}; it must have a whole number")
+        raise DescriptionError(f"frequency_response: {said}; it must have a whole number of samples")
     count = samples // n - skip
     if count < 2:
         said = f"a record has {samples / n:.3g} periods of {period:g} s" + f" and the first {skip} are skipped" * (
             skip > 0
         )
-        raise DescriptionError(f"frequency_response: {said}; two must be left")
+        raise DescriptionError(f"frequency_response: {said}; at least two periods must remain")
     rows = slice(skip * n, (skip + count) * n)
     U, Y = (
         np.stack([_transformed(record.signals[name][rows].reshape(count, n), drift) for name in names], axis=-1)
@@ -286,7 +286,7 @@ def _spectra(
         apart = np.linalg.norm(U[:, 1:, j] - mean, axis=1).max()
         if apart > REPEATS * np.linalg.norm(mean):
             said = f"input {name!r} does not repeat with a period of {period:g} s"
-            raise DescriptionError(f"frequency_response: {said}; give its period, and skip what stands before it")
+            raise DescriptionError(f"frequency_response: {said}; give the right period, and skip the initial transient")
     return _Spectra(np.arange(U.shape[1]) / period, U, Y)
 
 
@@ -312,7 +312,7 @@ def _solved(records: list[tuple[Array, Array]], frequency: float) -> tuple[Array
     s = np.linalg.svd(U, compute_uv=False)
     if U.shape[1] < len(U) or s[-1] < ALIKE * s[0]:
         said = f"{len(U)} inputs move at {frequency:g} Hz in {counted(U.shape[1], 'record')}"
-        must = "there must be as many records as inputs, in which they move differently, or one input a line"
+        must = "give as many records as inputs, with different combinations, or one input per line"
         raise DescriptionError(f"frequency_response: {said}; {must}")
     back = np.linalg.pinv(U)  # (records, m)
     G = Y @ back
@@ -383,7 +383,7 @@ def resonance(frequency: Array, response: Array, band: tuple[float, float]) -> R
     inside = (f >= low) & (f <= high) & np.isfinite(G)
     if inside.sum() < LINES:
         said = f"{int(inside.sum())} lines from {low:g} to {high:g} Hz"
-        raise DescriptionError(f"resonance: there are {said}; there must be at least {LINES}")
+        raise DescriptionError(f"resonance: the band has {said}; it must have at least {LINES}")
     middle = 2 * math.pi * (low + high) / 2
     s, y = 2j * math.pi * f[inside] / middle, G[inside] / np.abs(G[inside]).max()
     a = np.array([1.0, 0.0])
@@ -397,6 +397,8 @@ def resonance(frequency: Array, response: Array, band: tuple[float, float]) -> R
             break
         weight = 1 / np.abs(a[0] + a[1] * s + s**2)
     if not (a[0] > 0 and abs(a[1]) < 2 * math.sqrt(a[0])):
-        raise DescriptionError(f"resonance: no pair of poles comes out from {low:g} to {high:g} Hz")
+        raise DescriptionError(
+            f"resonance: the fit has no pair of poles from {low:g} to {high:g} Hz; choose a band around one resonance"
+        )
     omega = math.sqrt(a[0])
     return Resonance(middle * omega / (2 * math.pi), float(a[1]) / (2 * omega))

@@ -79,7 +79,7 @@ def of_data(
         Share of the response that counts as model error in addition to its variance.
     """
     if not is_response(data):
-        raise DescriptionError(f"identify: data is a {type(data).__name__}; it must be what frequency_response gives")
+        raise DescriptionError(f"identify: data is a {type(data).__name__}; it must be a result of frequency_response")
     there_y, there_u = ([str(x) for x in data[axis].values] for axis in ("output", "input"))
     for name in signals:
         if name not in there_y:
@@ -91,11 +91,11 @@ def of_data(
     frequency, G, variance = (np.asarray(picked[x].values) for x in ("frequency", "response", "variance"))
     known = np.isfinite(G)
     if not known.any():
-        raise DescriptionError("identify: data have no line at which an input moves")
+        raise DescriptionError("identify: data have no line with power in an input")
     spread = np.sqrt((variance + np.abs(unmodelled * G) ** 2) / 2)
     if not (spread[known] > 0).all():
         said = "identify: data have a variance of zero or NaN"
-        raise DescriptionError(f"{said}; say with unmodelled=0.01 by which share the model may be wrong")
+        raise DescriptionError(f"{said}; give the share of the model's error, such as unmodelled=0.01")
     return Measured(frequency, G, np.where(known, spread, 1.0), tuple(signals), own, columns)
 
 
@@ -104,7 +104,7 @@ def _columns(model: Model, inputs: Any, there: Sequence[str]) -> tuple[tuple[str
     if inputs is None:
         if len(there) != len(model.inputs):
             said = f"data have the inputs {', '.join(there)}, the arm {', '.join(model.inputs)}"
-            raise DescriptionError(f'identify: {said}; say which are which with inputs={{"{model.inputs[0]}": ...}}')
+            raise DescriptionError(f'identify: {said}; assign them with inputs={{"{model.inputs[0]}": ...}}')
         inputs = dict(zip(model.inputs, there, strict=True))
     if not isinstance(inputs, Mapping) or not inputs:
         raise DescriptionError(f"identify: inputs is {shown(inputs)}; it must be a dict of signals by actuators")

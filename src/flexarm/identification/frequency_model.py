@@ -100,8 +100,8 @@ def check_rest(model: Model, q: Array) -> None:
     left = np.abs(forces[0] + forces[1] - B @ holding(model, q))
     if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces):
         name = model.coordinates[int(left.argmax())]
-        said = f"the arm does not stand still there: {name} is off balance by {left.max():.3g}"
-        raise DescriptionError(f"q: {said}; take one from analysis.equilibrium")
+        said = f"the arm is not in equilibrium there: {name} has a residual of {left.max():.3g}"
+        raise DescriptionError(f"q: {said}; use q from analysis.equilibrium")
 
 
 def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
@@ -111,10 +111,10 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
     """
     arm = model.arm
     if arm.free:
-        raise DescriptionError(f"the base of arm {arm.name!r} is free, which a frequency response here does not follow")
+        raise DescriptionError(f"the base of arm {arm.name!r} is free, which identification does not support")
     if arm.states or not arm.plain:
-        said = "has motors, states of drives or exogenous inputs, which a frequency response here does not follow"
-        raise DescriptionError(f"arm {arm.name!r} {said}; give arm.without_drives()")
+        said = "has motors, states of drives or exogenous inputs, which this identification does not support"
+        raise DescriptionError(f"arm {arm.name!r} {said}; use arm.without_drives()")
     u = holding(model, q)
     n, m, p, k = len(q), len(u), len(model.output_names(sensors)), len(model.p)
     found = [np.array(x) for x in _matrices(model, sensors)(q, u, model.p)]

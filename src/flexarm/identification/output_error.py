@@ -195,11 +195,15 @@ def identify(
         }
         for name, value in in_time.items():
             if value is not None and value is not False:
-                raise DescriptionError(f"identify: {name} is for data in time; this is a frequency response")
+                raise DescriptionError(
+                    f"identify: {name} applies only to data over time, not to a frequency response; leave it out"
+                )
         options = {"currents": currents, "delay": delay, "start": start, "bounds": bounds, "q0": q0}
         return identify_response(model, data, fit, inputs, outputs, unmodelled=unmodelled or 0.0, **options)
     if unmodelled is not None:
-        raise DescriptionError("identify: unmodelled is for frequency responses; these are data in time")
+        raise DescriptionError(
+            "identify: unmodelled applies only to frequency responses, not to data over time; leave it out"
+        )
     with refused("identify"):
         checked_instance(model, Model, "model")
         if between not in ("linear", "held"):
@@ -211,7 +215,7 @@ def identify(
         if delay is not None:
             checked_number(delay, "s", NOT_NEGATIVE, "delay")
             if between == "held":
-                raise Fault("delay", "is given; inputs that are held cannot be late by an unknown time: take 'linear'")
+                raise Fault("delay", "needs between='linear'; a delay of piecewise constant inputs cannot be estimated")
     model, chosen = varied(model, fit)
     held = between == "held"
     asked, constants = experiment(
@@ -286,7 +290,7 @@ def _steps(measured: Sequence[Measured], fastest: float, step: float | None) -> 
     total = steps * sum(len(each.t) for each in measured)
     if total > MOST_STEPS:
         said = f"samples are {dt:.4g} s apart and the fastest mode is {fastest:.4g} rad/s: {total:.3g} steps"
-        better = "if time is in s, leave out modes that the data do not show, or give a longer step"
+        better = "check that time is in s, leave out fast modes, or give a longer step"
         raise DescriptionError(f"identify: {said}; {better}")
     return steps
 
@@ -410,14 +414,16 @@ def _check_distinct(shots: Shots, unknowns: tuple[Unknown, ...], values: Array, 
     """Raise `DescriptionError` for unknowns on which the data do not depend."""
     _, J = weighted(values, shots, sigma, np.ones(len(shots.records[0].x)))
     if not np.isfinite(J).all():
-        better = "begin nearer to the arm, take more segments, or shorter steps"
+        better = "use a start closer to the true values, more segments, or shorter steps"
         raise DescriptionError(f"identify: the motion at the start is not finite: {better}")
     _, s, V = np.linalg.svd(J * slopes(unknowns, values), full_matrices=False)
     bad = [combination(unknowns, v) for v in V[s <= SINGULAR * s[0]]]
     if bad:
         alone = bad[0] in [each.name for each in unknowns]
-        said = "do not depend on" if alone else "cannot tell"
-        raise DescriptionError(f"identify: the data {said} {'; '.join(bad)}; measure more, or fit less")
+        said = "do not depend on" if alone else "cannot distinguish"
+        raise DescriptionError(
+            f"identify: the data {said} {'; '.join(bad)}; measure more signals, or fit fewer parameters"
+        )
 
 
 # -- the result --------------------------------------------------------------------------------------------------------
@@ -433,7 +439,7 @@ def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, faste
     )
     if told.indistinct:
         worst = "; ".join(each.text for each in told.indistinct)
-        warnings.warn(f"the data hardly tell {worst}: see `indistinct` of the result", Indistinct, stacklevel=3)
+        warnings.warn(f"the data hardly determine {worst}; see `indistinct` of the result", Indistinct, stacklevel=3)
     layout = shots.layout
     values = {each.name: float(x) for each, x in zip(unknowns, found.values, strict=True) if each.of_arm}
     known = replace(
@@ -442,7 +448,7 @@ def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, faste
         delay=float(found.values[layout.delay]) if layout.delay >= 0 else 0.0,
     )
     spread = zip(asked.outputs, fit.sigma, asked.units, strict=True)
-    steps = f"{shots.steps} Runge-Kutta steps of {shots.records[0].dt / shots.steps:.3g} s a sample"
+    steps = f"{shots.steps} Runge-Kutta steps of {shots.records[0].dt / shots.steps:.3g} s per sample"
     ended = "converged" if found.converged else found.message
     facts = {
         "residuals": ", ".join(f"{name} {x:.3g} {unit}" for name, x, unit in spread),

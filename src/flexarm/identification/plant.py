@@ -44,11 +44,11 @@ class Plant:
         arm = self.model.arm
         if arm.free:
             raise DescriptionError(
-                f"identify: the base of arm {arm.name!r} is free, which identification does not follow"
+                f"identify: the base of arm {arm.name!r} is free, which identification does not support"
             )
         if more := (*arm.states, *arm.exogenous):
-            how = "give smooth friction, and motors without inductance"
-            said = f"has {more[0]}, which identification does not follow; {how}"
+            how = "use smooth friction, and motors without inductance"
+            said = f"has {more[0]}, which identification does not support; {how}"
             raise DescriptionError(f"identify: arm {arm.name!r} {said}")
 
     @cached_property

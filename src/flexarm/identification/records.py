@@ -109,10 +109,10 @@ def _record(data: Any, name: str, sample_rate: float | None) -> Record:
         raise DescriptionError(f"{name} has no signals")
     for key, x in signals.items():
         if len(x) != len(t):
-            raise DescriptionError(f"{name}: {key} has {len(x)} samples and others {len(t)}; they must be as many")
+            raise DescriptionError(f"{name}: {key} has {len(x)} samples and others {len(t)}; the numbers must be equal")
         _check_whole(name, key, x, t)
     if len(t) < LEAST:
-        raise DescriptionError(f"{name} has {len(t)} samples; too few, it must have at least {LEAST}")
+        raise DescriptionError(f"{name} has {len(t)} samples; it must have at least {LEAST}")
     return Record(name, t, signals)
 
 
@@ -165,7 +165,7 @@ def _check_even(name: str, t: Array, sample_rate: float | None) -> None:
         )
     if sample_rate is not None and abs(dt * sample_rate - 1) > 0.01:
         said = f"time steps by {dt:.4g} s, and sample_rate is {sample_rate:g} per s"
-        raise DescriptionError(f"{name}: {said}: one of them is in another unit")
+        raise DescriptionError(f"{name}: {said}: one of them has another unit")
 
 
 def _check_whole(record: str, name: str, x: Array, t: Array) -> None:

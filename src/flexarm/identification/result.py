@@ -185,7 +185,7 @@ class Identification:
     def _said(self) -> list[str]:
         """Lines below the table."""
         lines = [
-            f"the data cannot tell: {each.text}"
+            f"not determined by the data: {each.text}"
             + (" (no effect)" if np.isinf(each.error) else f" (standard error {100 * each.error:.2g} % of its size)")
             for each in self.indistinct
         ]
@@ -199,7 +199,10 @@ class Identification:
         coloured = [f"{output} of {record}" for (record, output), each in self.whiteness.items() if not each.white]
         if coloured:
             most = self.statistics.inflation.max()
-            lines.append(f"residuals not white: {', '.join(coloured)}; errors account for it, up to {most:.1f} times")
+            lines.append(
+                f"residuals not white: {', '.join(coloured)}; the standard errors include this effect, up to "
+                f"{most:.1f} times"
+            )
         lines += [f"{name}: {value}" for name, value in self.facts.items()]
         return lines
 

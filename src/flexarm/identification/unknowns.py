@@ -91,7 +91,7 @@ def bounded(unknown: Unknown, low: float, high: float) -> Unknown:
         raise DescriptionError(f"bounds of {unknown.name}: {low:g} is not below {high:g}")
     if not low <= unknown.start <= high:
         said = f"start of {unknown.name} is {unknown.start:g} {unknown.unit}".rstrip()
-        raise DescriptionError(f"{said}; it must lie in its bounds, from {low:g} to {high:g}")
+        raise DescriptionError(f"{said}; it must be within its bounds, from {low:g} to {high:g}")
     logarithmic = unknown.logarithmic and low >= 0
     least = max(low, unknown.start / WIDE) if logarithmic else low
     return Unknown(unknown.name, unknown.unit, unknown.start, least, high, unknown.size, logarithmic, unknown.of_arm)
@@ -167,7 +167,9 @@ def search(unknowns: Sequence[Unknown], residuals: Residuals, values: Array | No
     inside = np.minimum(INSIDE, (high - low) / 10)
     z0 = np.clip([each.searched(x) for each, x in zip(unknowns, begin, strict=True)], low + inside, high - inside)
     if not np.isfinite(at(z0)[1]).all():
-        raise DescriptionError("the motion at the start is not finite; begin nearer to the arm, or with shorter steps")
+        raise DescriptionError(
+            "the motion at the start is not finite; use a start closer to the true values, or shorter steps"
+        )
 
     def jacobian(z: Array) -> Array:
         there, _, J = at(z)

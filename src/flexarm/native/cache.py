@@ -109,7 +109,7 @@ def _is_private(folder: Path) -> bool:
         _refused.add(folder)
         why = f"the cache folder {str(folder)!r} belongs to another user or can be written by others"
         mend = "make it yours alone (chmod 700), or name another in FLEXARM_CACHE"
-        warnings.warn(f"{why}; compiled code is neither taken from there nor kept: {mend}", stacklevel=2)
+        warnings.warn(f"{why}; compiled code is not cached: {mend}", stacklevel=2)
     return False
 
 

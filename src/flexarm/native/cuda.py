@@ -127,8 +127,8 @@ class Cuda:
         try:
             from cuda import core
         except ImportError as error:
-            why = "needs the package cuda-core, which is not there"
-            raise DescriptionError(f"device is 'gpu'; it {why}: pip install 'flexarm[gpu]'") from error
+            why = "needs the package cuda-core, which is not installed"
+            raise DescriptionError(f"device is 'gpu', which {why}: pip install 'flexarm[gpu]'") from error
         self._core = core
         with _told("no graphics processor of NVIDIA's can be used here"):
             self._device = core.Device()
@@ -138,7 +138,9 @@ class Cuda:
             self._stream = self._device.create_stream()
         if generation < GENERATION:
             has, must = (".".join(map(str, each)) for each in (generation, GENERATION))
-            raise DescriptionError(f"device is 'gpu'; {self.name} is of generation {has}, and {must} is the oldest")
+            raise DescriptionError(
+                f"device is 'gpu'; {self.name} has compute capability {has}; at least {must} is needed"
+            )
 
     def kernel(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> Launch:
         """See `Device`."""

@@ -81,7 +81,7 @@ def resources(ptx: str, arch: str = "sm_90") -> list[Resources]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         why = " ".join((done.stderr or done.stdout).split())
-        raise DescriptionError(f"ptxas refuses the program: {why.replace(folder, '')[:300]}")
+        raise DescriptionError(f"ptxas rejects the program: {why.replace(folder, '')[:300]}")
     found = [match.groupdict() for match in REPORT.finditer(done.stdout + done.stderr)]
     return [
         Resources(x["name"], x["arch"], *(int(x[key]) for key in ("registers", "stack", "stores", "loads")))
@@ -99,4 +99,4 @@ def _assembler() -> Path:
         for file in files:
             if file.name in ("ptxas", "ptxas.exe"):
                 return Path(str(file.locate()))
-    raise DescriptionError(f"ptxas is not there; it comes with the package {PACKAGES[0]}: pip install {PACKAGES[0]}")
+    raise DescriptionError(f"ptxas is not installed: pip install {PACKAGES[0]}")

@@ -58,10 +58,10 @@ def goal(value: Mapping[str, Any], name: str) -> Goal:
     try:
         checked_keys(value, KEYS)
         if "tip" not in value:
-            raise Fault("tip", "is missing; it must be the tip's place, [x, y, z]")
+            raise Fault("tip", "is missing; it must be the position of the tip, [x, y, z]")
         place = _part("tip", lambda: np.array(checked_vector(value["tip"], "m")))
         if value.get("direction") is not None and value.get("rotation") is not None:
-            raise Fault("rotation", "is given beside direction; give one of them")
+            raise Fault("rotation", "and direction exclude each other; give one of them")
         axes, wanted = _axes(value)
         frame = value.get("frame", "world")
         if frame not in ("world", "base"):
@@ -83,7 +83,7 @@ def _axes(value: Mapping[str, Any]) -> tuple[list[int], Array]:
     if value.get("direction") is not None:
         x = _part("direction", lambda: np.array(checked_vector(value["direction"], "")))
         if not np.linalg.norm(x) > 0:
-            raise Fault("direction", "has no length; it must be a direction")
+            raise Fault("direction", "has length zero; it must be a direction")
         return [0], (x / np.linalg.norm(x))[:, None]
     if value.get("rotation") is None:
         return [], np.zeros((3, 0))
@@ -122,12 +122,12 @@ def joints_at(model: Model, given: Goal, near: Array, ranges: Array, name: str) 
 def _check_base(model: Model, given: Goal, name: str) -> None:
     if not model.arm.free:
         return
-    where = f"optimal_motion: {name}: arm {model.arm.name!r} has a free base, which ends where the motion brings it"
+    where = f"optimal_motion: {name}: arm {model.arm.name!r} has a free base, whose final pose depends on the motion"
     if not given.in_base:
-        raise DescriptionError(f'{where}; a tip goal must be as the base sees it, frame = "base", or give joints')
+        raise DescriptionError(f'{where}; give the tip goal with frame = "base", or give joints')
     held = np.array(model.slope("stiffness_force", "q")(np.array(model.arm.rest)))[:, :BASE].any()
     if held or any(model.gravity):
-        raise DescriptionError(f"{where}, so how gravity or springs bend the arm there is not known; give joints")
+        raise DescriptionError(f"{where}, so the static deflection there is unknown; give joints")
 
 
 def _within(model: Model, ranges: Array) -> Array:

@@ -30,7 +30,7 @@ def _sizes(value: object) -> tuple[float, ...] | float | None:
         return None
     given = checked_array(value, finite=False)
     if given.ndim > 1 or np.isnan(given).any() or not (given > 0).all():
-        raise Fault("", f"is {shown(value)}; it must be one positive number, or one each")
+        raise Fault("", f"is {shown(value)}; it must be one positive number, or a list of them")
     return float(given) if given.ndim == 0 else tuple(given.tolist())
 
 
@@ -40,7 +40,7 @@ def _ranges(value: object) -> tuple[tuple[float, float], ...] | None:
         return None
     given = checked_array(value, finite=False)
     if given.ndim != 2 or given.shape[1] != 2 or np.isnan(given).any() or not (given[:, 0] < given[:, 1]).all():
-        raise Fault("", f"is {shown(value)}; it must be pairs [lowest, highest], one a joint")
+        raise Fault("", f"is {shown(value)}; it must be pairs [lowest, highest], one per joint")
     return tuple((float(a), float(b)) for a, b in given)
 
 
@@ -48,7 +48,7 @@ def _radii(value: object) -> tuple[float, ...] | float:
     """Check one non-negative number for all, or one for each."""
     given = checked_array(value)
     if given.ndim > 1 or not (given >= 0).all():
-        raise Fault("", f"is {shown(value)}; it must be one number in m, zero or positive, or one each")
+        raise Fault("", f"is {shown(value)}; it must be one number in m, zero or positive, or a list of them")
     return float(given) if given.ndim == 0 else tuple(given.tolist())
 
 
@@ -124,11 +124,13 @@ class Limits(Described):
                 raise DescriptionError(f"limits.{name} has {len(given)} entries; it must have {count}, or one")
         bending = [isinstance(x.body, Beam) and bool(x.body.counts["y"] or x.body.counts["z"]) for x in model.arm.links]
         if self.moment is not None and not any(bending):
-            raise DescriptionError(f"limits.moment is given, but no link of arm {model.arm.name!r} bends")
+            raise DescriptionError(
+                f"limits.moment does not apply to arm {model.arm.name!r}, which has no flexible link; leave it out"
+            )
         names = [link.name for link in model.arm.links]
         for i, size in enumerate(self.moment if isinstance(self.moment, tuple) else ()):
             if size < np.inf and not bending[i]:
-                must = f"link {names[i]!r} does not bend, so it must be inf"
+                must = f"link {names[i]!r} is rigid, so it must be inf"
                 raise DescriptionError(f"limits.moment[{i}] is {size:g} N m; {must}")
         for i, obstacle in enumerate(self.obstacles):
             for name in obstacle.links or ():

@@ -115,7 +115,7 @@ def peaks(model: Model, names: Sequence[str], at: Sequence[float] = (0.0,)) -> l
     for name in names:
         own = _deflections(model, q) if name == "deflection" else _moments(model, q, at)
         if not own:
-            raise DescriptionError(f"objective.{name}: no link of arm {model.arm.name!r} bends")
+            raise DescriptionError(f"objective.{name}: arm {model.arm.name!r} has no flexible link; leave it out")
         unit = "m" if name == "deflection" else "N m"
         found.append(_measure(name, unit, q, [(label, y, -np.inf, np.inf) for _, label, y in own]))
     return found
@@ -168,6 +168,6 @@ def _tip_box(model: Model, q: "ca.SX", limits: Limits) -> list[Row]:
     for (name, _, low, high), value, moving in zip(rows, place, moves, strict=True):
         if not moving and not low - SLACK <= value <= high + SLACK:
             allowed = f"it must be from {low:g} to {high:g}"
-            raise DescriptionError(f"limits.tip_box: {name} is {value:.4g} m and nothing moves it; {allowed}")
+            raise DescriptionError(f"limits.tip_box: {name} is {value:.4g} m for all motions; {allowed}")
     bounded = [row for row, moving in zip(rows, moves, strict=True) if moving]
     return [row for row in bounded if np.isfinite(row[2:]).any()]

@@ -160,7 +160,7 @@ def optimal_motion(
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
         one_by_one = checked_flag(stops, "stops") and bool(task.through)
         if one_by_one and not task.weights["time"]:
-            raise Fault("stops", "are for objectives with the time in them; else ask for each stretch by itself")
+            raise Fault("stops", "need an objective with time; otherwise compute each part separately")
         if one_by_one and task.others:
             raise Fault(
                 "stops", "are for one arm: where the other plants stand there is not known; leave one of both out"
@@ -174,7 +174,7 @@ def optimal_motion(
         whole = joined(task, [_refined(each, grids, int(steps), fine) for each in own])
         if not _rests(task, whole):
             left = f"{_left(whole)}; tolerance is {task.tolerance:g} m"
-            warnings.warn(f"optimal_motion: after all stops {left}", stacklevel=2)
+            warnings.warn(f"optimal_motion: at the last stop {left}", stacklevel=2)
         return whole
     return _refined(task, grids, int(steps), fine * stretches)
 
@@ -216,7 +216,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
     if stopped.came:
         warnings.warn(f"optimal_motion: interrupted; {_left(best)}", InterruptedRun, stacklevel=3)
     else:
-        why = "" if solved.found else f"; on {grid.intervals} the solver says {solved.said}"
+        why = "" if solved.found else f"; with {grid.intervals} the solver reports {solved.said}"
         grid_said = f"with {best.report['intervals']} intervals {_left(best)}; tolerance is {task.tolerance:g} m"
         warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
     return best
@@ -289,7 +289,10 @@ def _found(
 
 def _left(found: OptimalMotion) -> str:
     """Text with the tip's error and swing at the end of a motion."""
-    return f"the tip ends {found.report['end_error']:.2g} m off and swings {found.report['residual']:.2g} m"
+    return (
+        f"the tip error is {found.report['end_error']:.2g} m and the residual vibration "
+        f"{found.report['residual']:.2g} m"
+    )
 
 
 def _rests(task: Task, found: OptimalMotion) -> bool:
@@ -348,5 +351,5 @@ def _why_not(task: Task, grid: Grid, solved: Solved) -> str:
     """Text for the error that no motion is found, with the input whose limit presses most in the last try."""
     pressed = np.abs(solved.on_bounds[grid.inputs]).max(axis=0)
     at = task.model.inputs[int(np.argmax(pressed))]
-    limited = f"; the limit on {at!r} presses most" if pressed.max(initial=0.0) > 0 else ""
+    limited = f"; the most restrictive limit is that on {at!r}" if pressed.max(initial=0.0) > 0 else ""
     return f"no motion found with {grid.intervals} intervals in {solved.steps} steps ({solved.said}){limited}"

@@ -124,16 +124,16 @@ def asked(
         checked_instance(model, Model, "model")
         checked_number(tolerance, "m", POSITIVE, "tolerance")
         if not model.inputs:
-            raise Fault("model", f"has no input: nothing moves arm {model.arm.name!r}")
+            raise Fault("model", f"has no input: arm {model.arm.name!r} needs an actuator")
         if limits is not None and not isinstance(limits, Limits | Mapping):
             raise Fault("limits", f"is {shown(limits)}; it must be Limits, or a dict of them")
         weights = checked_weights(objective)
         if duration is not None:
             checked_number(duration, "s", POSITIVE, "duration")
         if duration is not None and weights["time"]:
-            raise Fault("duration", f"is {duration} s; leave it out where the time is part of the objective")
+            raise Fault("duration", f"is {duration} s; leave it out, because the objective includes the time")
         if duration is None and not weights["time"]:
-            raise Fault("duration", "is missing; the objective does not find one, so give it")
+            raise Fault("duration", "is missing; give it, because the objective does not include the time")
     given = (
         limits
         if isinstance(limits, Limits)
@@ -141,7 +141,7 @@ def asked(
     )
     given.check(model)
     if weights["time"] and not np.isfinite(given.sizes("torque", len(model.inputs))).all():
-        raise DescriptionError("optimal_motion: limits.torque is missing; without limits nothing is the fastest")
+        raise DescriptionError("optimal_motion: limits.torque is missing; a fastest motion needs limits")
     first, u_first = standing(model, start, _rest(model), given, "start")
     last, u_last = standing(model, end, first[task_joints(model)], given, "end")
     found = measures(model, given)
@@ -153,12 +153,12 @@ def asked(
     on_the_way, near = [], first
     for i, place in enumerate(_listed(through, "through")):
         if model.arm.free:
-            raise DescriptionError("optimal_motion: through: is for arms that stand; this one's base is free")
+            raise DescriptionError("optimal_motion: through: the arm has a free base, which through does not support")
         near = standing(model, place, near[task_joints(model)], given, f"through[{i}]")[0]
         _check_range(f"through[{i}]", model, near, given)
         on_the_way.append(near)
     if weights["time"] and not on_the_way and np.array_equal(first, last):
-        raise DescriptionError("optimal_motion: end is where the arm stands at the start; no time at all is the least")
+        raise DescriptionError("optimal_motion: end is equal to start, so no motion is the fastest; give another end")
     task = Task(
         *(model, first, last, (u_first, u_last), given, found, weights, duration, float(tolerance)),
         through=tuple(on_the_way),
@@ -191,12 +191,14 @@ def _other(task: Task, i: int, given: Any) -> Task:
         if (given.coordinates, given.inputs, given.states) != (own.coordinates, own.inputs, own.states):
             raise Fault(name, f"has other coordinates or inputs than arm {own.arm.name!r}")
         if own.arm.free:
-            raise Fault(name, "is for arms that stand; this one's base is free")
+            raise Fault(name, "does not support an arm with a free base")
     start, *through, end = task.places
     found = asked(given, start, end, task.limits, task.weights_given, task.duration, task.tolerance, through)
     for at, u, other in zip(("start", "end"), task.held, found.held, strict=True):
         if np.abs(u - other).max() > HELD * (1.0 + np.abs(u).max()):
-            raise DescriptionError(f"optimal_motion: {name}: at the {at} other torques hold it than the first arm")
+            raise DescriptionError(
+                f"optimal_motion: {name}: at the {at} its holding torques differ from those of the first arm"
+            )
     return replace(found, placed=False)
 
 
@@ -215,7 +217,11 @@ def standing(model: Model, given: Any, near: Array, limits: Limits, name: str) -
     except DescriptionError as error:
         raise DescriptionError(f"optimal_motion: {name}: {error}") from None
     except FlexarmError as error:
-        loose = "; in a play, where nothing holds its joints, no motion can begin or end" if model.arm.touches else ""
+        loose = (
+            "; a motion cannot begin or end within backlash, where joints have no stiffness"
+            if model.arm.touches
+            else ""
+        )
         raise FlexarmError(f"optimal_motion: {name}: {error}{loose}") from None
 
 
@@ -238,7 +244,7 @@ def _check_held(name: str, model: Model, u: Array, limits: Limits) -> None:
     most = limits.sizes("torque", len(u))
     for i in np.flatnonzero(np.abs(u) > most):
         unit = model.arm.input_units[i]
-        needs = f"to stand at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
+        needs = f"holding the arm at the {name} takes {abs(u[i]):.4g} {unit} at {model.inputs[i]!r}"
         raise DescriptionError(f"optimal_motion: {needs}; limits.torque allows {most[i]:.4g} {unit}")
 
 

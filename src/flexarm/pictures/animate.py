@@ -173,7 +173,7 @@ def _checked(
         raise Fault("ghost", f"is {shown(ghost)}; it must be {choices(*GHOSTS, 'None')}")
     most = MOVING.get(suffix, max(MOVING.values()))
     if checked_number(fps, "pictures a second", POSITIVE, "fps") > most:
-        raise Fault("fps", f"is {fps:g} pictures a second; it must be at most {most:g} in a {suffix}")
+        raise Fault("fps", f"is {fps:g} pictures per second; it must be at most {most:g} in a {suffix}")
     checked_number(speed, "", POSITIVE, "speed")
     if checked_whole(poses, 1, "poses") > 60:
         raise Fault("poses", f"is {poses}; it must be at most 60")
@@ -182,7 +182,7 @@ def _checked(
             raise Fault("size", f"is {shown(size)}; it must be a width and a height in pixels")
         size = tuple(checked_whole(x, 100, f"size[{i}]") for i, x in enumerate(size))
         if max(size) > 4000:
-            raise Fault("size", f"is {shown(size)}; it must be at most 4000 pixels either way")
+            raise Fault("size", f"is {shown(size)}; it must be at most 4000 x 4000 pixels")
     return Options(float(magnified), ghost, checked_flag(trace, "trace"), size, checked_flag(dark, "dark"))
 
 
@@ -194,7 +194,7 @@ def _times(runs: list[Motion], suffix: str, fps: float, speed: float, poses: int
     count = (end - begin) / speed * fps
     if not count < MOST_PICTURES:
         slower = "raise speed or lower fps"
-        raise Fault("results", f"need {count + 1:.0f} pictures; there may be at most {MOST_PICTURES}: {slower}")
+        raise Fault("results", f"need {count + 1:.0f} pictures, and at most {MOST_PICTURES} are allowed: {slower}")
     if not (count + 1) / fps <= LONGEST:
         lasts = (count + 1) / fps
         raise Fault("results", f"need a film of {lasts:.0f} s; it may last {LONGEST:g} s: raise speed or fps")

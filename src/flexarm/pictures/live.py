@@ -117,7 +117,7 @@ class Live:
 
     def __init__(self, arm: Arm, q: ArrayLike, target: ArrayLike, gains: tuple[Array, Array] | None = None):
         if not arm.joints:
-            raise DescriptionError(f"play: arm {arm.name!r} has no actuated joint")
+            raise DescriptionError(f"play: arm {arm.name!r} has no actuated joint, which the live page needs")
         if why := unplayable(arm):
             raise DescriptionError(f"play: arm {arm.name!r}{why}")
         self.described = arm

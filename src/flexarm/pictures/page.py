@@ -115,7 +115,7 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     allowed = "texts, numbers, booleans, None, lists, dicts and arrays"
-    raise DescriptionError(f"page: {where} is {shown(value)}; a page holds {allowed}")
+    raise DescriptionError(f"page: {where} is {shown(value)}; it must be one of {allowed}")
 
 
 def _key(key: str) -> str:

@@ -174,11 +174,13 @@ def viewed(
         checked_flag(locked, "locked")
         if isinstance(what, Arm | Model):
             if names is not None or model is not None:
-                raise Fault("names" if model is None else "model", "is given for an arm; it belongs to results")
+                raise Fault(
+                    "names" if model is None else "model", "does not apply to an arm, only to results; leave it out"
+                )
             model = Model(what) if isinstance(what, Arm) else what
             return _modes(model, q, locked) if modes else _still(model, q)
         if modes or q is not None:
-            raise Fault("modes" if modes else "q", "is given for results; it belongs to an Arm or a Model")
+            raise Fault("modes" if modes else "q", "does not apply to results, only to an Arm or a Model; leave it out")
         return _results(what, names, model)
 
 
@@ -207,7 +209,7 @@ def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
     """Return results, with each run of an ensemble separately, and their unique names. Raises `Fault`."""
     if _is_dict(what):
         if names is not None:
-            raise Fault("names", "is given beside a dict of results, which has the names")
+            raise Fault("names", "does not apply to a dict of results, which has names; leave it out")
         what, names = list(what.values()), list(what)
     given = list(what) if isinstance(what, list | tuple) else [what]
     if names is not None and len(checked_names(names, "names of the results", "names")) != len(given):
@@ -224,7 +226,9 @@ def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
                 free = f"{name} ({count})"
             found[free] = result.assign_attrs(name=free)
     if not 1 <= len(found) <= MOST_RESULTS:
-        raise Fault("results", f"has {len(found)}; it must have 1 to {MOST_RESULTS}, which can be told apart")
+        raise Fault(
+            "results", f"has {len(found)}; it must have 1 to {MOST_RESULTS} results, so that they can be distinguished"
+        )
     return list(found.values()), list(found)
 
 
@@ -265,9 +269,9 @@ def _cases(what: Any, names: Any) -> dict[str, tuple[list["Dataset"], list[str]]
     if not (isinstance(what, Mapping) and what and all(_is_dict(each) for each in what.values())):
         return {"": _named(what, names)}
     if names is not None:
-        raise Fault("names", "is given beside a dict of cases, which has the names")
+        raise Fault("names", "does not apply to a dict of cases, which has names; leave it out")
     if len(what) > MOST_CASES:
-        raise Fault("cases", f"has {len(what)}; at most {MOST_CASES} are shown on one page")
+        raise Fault("cases", f"has {len(what)}; at most {MOST_CASES} fit on one page")
     if wrong := [case for case in what if not isinstance(case, str)]:
         raise Fault("cases", f"has the name {shown(wrong[0])}; it must be a text")
     return {case: _named(results, None) for case, results in what.items()}
@@ -397,7 +401,7 @@ def _modes(model: Model, q: Any, locked: bool) -> Page:
     data = {
         "kind": "modes",
         "title": f"{model.arm.name}: modes, drives {'held' if locked else 'free'}",
-        "about": "Swings are drawn as large, and as slow or fast, as they can be seen.",
+        "about": "Amplitudes and speeds are scaled so that the motion is visible.",
         "arms": arms.described,
         "arm": arms.number(model),
         "q": q,

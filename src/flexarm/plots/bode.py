@@ -81,7 +81,7 @@ def draw_bode(
     """
     with refused("draw_bode"):
         if systems is None and measured is None:
-            raise Fault("systems", "is None, and measured too; one of them must be given")
+            raise Fault("systems", "and measured are None; give one of them")
         data = None if measured is None else _measured(measured, output, input)
         found = {} if systems is None else named_systems(systems, sensors, q)
         channels = {name: _single(name, each, output, input) for name, each in found.items()}
@@ -144,14 +144,14 @@ def _measured(data: Any, output: Any, input: Any) -> _Measured:
 
     if not isinstance(data, Dataset) or "response" not in data or "frequency" not in data.response.dims:
         kind = "has no response over frequency" if isinstance(data, Dataset) else f"is a {type(data).__name__}"
-        raise Fault("measured", f"{kind}; it must be a Dataset, as frequency_response gives it")
+        raise Fault("measured", f"{kind}; it must be a result of frequency_response")
     for part, wanted in (("output", output), ("input", input)):
         if part in data.dims:
             labels = [str(each) for each in data[part].values]
             data = data.isel({part: channel(labels, wanted, part, "the measurement")})
     f, G = np.asarray(data.frequency.values, dtype=float), np.asarray(data.response.values, dtype=complex)
     if G.ndim != 1 or not len(G) or not (np.isfinite(f) & (f > 0)).all() or not (np.diff(f) > 0).all():
-        raise Fault("measured", "has frequencies that are not positive and ascending, or dimensions of its own")
+        raise Fault("measured", "has frequencies that are not positive and ascending, or unknown dimensions")
     known = np.isfinite(G)
     if not known.any():
         raise Fault("measured", "has no response of this channel that is a number")
@@ -167,7 +167,7 @@ def _single(name: str, system: "LTI", output: Any, input: Any) -> "LTI":
     i = channel(list(system.output_labels), output, "output", whose)
     j = channel(list(system.input_labels), input, "input", whose)
     if system.dt is True:
-        raise Fault("systems", f"has {shown(name)}, discrete without a sample time; give it one, dt=...")
+        raise Fault("systems", f"has {shown(name)}, a discrete system without a sample time; give it one, dt=...")
     return system[i, j]  # type: ignore[no-any-return, index]
 
 

@@ -95,10 +95,10 @@ def _wanted(run: Motion, wanted: Any) -> Array:
     """Return the desired positions (N, 3) of the tip at the run's samples [m]. Raises `Fault`."""
     if wanted is None:
         if run.wanted is None:
-            raise Fault("results", f"has {run.name!r}, which has no reference; give wanted, the tip's places")
+            raise Fault("results", f"has {run.name!r}, which has no reference; give wanted, the positions of the tip")
         return drawn(run.model, run.wanted, 0.0)[1][:, -1, :, 3]
     places = [wanted(float(t)) for t in run.t] if callable(wanted) else wanted
     found = checked_array(places, "wanted")
     if found.shape != (len(run.t), 3):
-        raise Fault("wanted", f"has shape {found.shape}; it must be {(len(run.t), 3)}, a place at each sample")
+        raise Fault("wanted", f"has shape {found.shape}; it must be {(len(run.t), 3)}, a position at each sample")
     return found

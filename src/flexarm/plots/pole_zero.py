@@ -60,7 +60,7 @@ def draw_poles(
         found = named_systems(systems, sensors, q)
         kinds = {bool(each.dt) for each in found.values()}
         if len(kinds) > 1:
-            raise Fault("systems", "has continuous and discrete ones; their poles lie in different planes")
+            raise Fault("systems", "has continuous and discrete systems; draw them separately")
         axes = checked_axes(ax)
         places = {name: (each.poles(), _zeros(name, each)) for name, each in found.items()}
     discrete = kinds.pop()

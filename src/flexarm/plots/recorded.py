@@ -75,7 +75,7 @@ def motions(results: Any, names: Any = None, model: Any = None) -> list[Motion]:
         results = [results]
     if isinstance(results, Mapping):
         if names is not None:
-            raise Fault("names", "is given beside a dict of results, which has the names")
+            raise Fault("names", "does not apply to a dict of results, which has names; leave it out")
         names, results = list(results), list(results.values())
     if not isinstance(results, list | tuple) or not results:
         raise Fault("results", f"is {shown(results)}; it must be a result, or a list or dict of them")
@@ -106,12 +106,12 @@ def model_of(result: "Dataset") -> Model:
             raise DescriptionError(f"its parameters are {shown(values)}")
         return Model(arm, vary=list(values)).at(values)
     except (DescriptionError, ValueError) as error:
-        raise Fault("result", f"has an arm that cannot be built again ({error}); give its model, model=...") from None
+        raise Fault("result", f"has an arm that cannot be rebuilt ({error}); give its model, model=...") from None
 
 
 def _motion(result: "Dataset", name: str, model: Model | None) -> Motion:
     if result.q.dims != ("time", "coordinate") or not result.sizes["time"]:
-        must = "it must be one run's, at least one time long; of several runs choose one: result.isel(run=0)"
+        must = "it must be one run; of several runs choose one: result.isel(run=0)"
         raise Fault("result", f"has q over {', '.join(map(str, result.q.dims))}; {must}")
     model = model_of(result) if model is None else model
     t, q = (np.asarray(result[part].values, dtype=float) for part in ("time", "q"))
@@ -119,7 +119,7 @@ def _motion(result: "Dataset", name: str, model: Model | None) -> Motion:
     if known != list(model.coordinates):
         raise Fault("result", f"has coordinates {', '.join(known)}; its arm has {', '.join(model.coordinates)}")
     if not (np.isfinite(t).all() and np.isfinite(q).all() and (np.diff(t) >= 0).all()):
-        raise Fault("result", "has a time or a coordinate that is no finite number, or times that do not ascend")
+        raise Fault("result", "has a time or a coordinate that is not finite, or times that do not increase")
     if np.abs(q).max(initial=0.0) > LARGEST:
         raise Fault("result", f"has q of {np.abs(q).max():g}; it must be at most {LARGEST:g} in size to be drawn")
     if model.arm.free:
@@ -148,7 +148,7 @@ def _continuous(q: Array) -> Array:
     """
     e = q[:, QUATERNION]
     if not (shortest := float(np.linalg.norm(e, axis=1).min())) > SHORTEST:
-        raise Fault("result", f"has a quaternion of length {shortest:.3g}; those of a base must be of length 1")
+        raise Fault("result", f"has a quaternion of length {shortest:.3g}; a base needs unit quaternions")
     sign = np.cumprod(np.append(1.0, np.where(np.sum(e[1:] * e[:-1], axis=1) < 0.0, -1.0, 1.0)))
     q = q.copy()
     q[:, QUATERNION] = e * sign[:, None]

@@ -103,14 +103,14 @@ def _chosen(result: Any, variable: Any) -> "DataArray":
         values = _with_units(result, result[variable])
     elif isinstance(result, DataArray):
         if variable is not None:
-            raise Fault("variable", "is given beside one variable, which it cannot choose from")
+            raise Fault("variable", "does not apply to a single variable; leave it out")
         values = result
     else:
-        raise Fault("result", f"is a {type(result).__name__}; it must be a Dataset, as simulate_many gives it")
+        raise Fault("result", f"is a {type(result).__name__}; it must be a result of simulate_many")
     if not {"run", "time"} <= {*values.dims} or "time" not in values.coords or not values.size:
         raise Fault("result", f"is over {', '.join(map(str, values.dims)) or 'nothing'}; it must be over run and time")
     if values.dtype.kind not in "iuf":
-        raise Fault("result", "holds no numbers")
+        raise Fault("result", "contains no numbers")
     return values
 
 
@@ -174,7 +174,7 @@ def _band(pair: Any, part: str) -> tuple[float, float]:
 
 def _two(pair: Any, part: str) -> list:
     if len(found := checked_list(pair, "two shares, a low and a high one", part)) != 2:
-        raise Fault(part, f"is {shown(pair)}; it must be two shares, a low and a high one")
+        raise Fault(part, f"is {shown(pair)}; it must be two shares from 0 to 1, the lower first")
     return found
 
 

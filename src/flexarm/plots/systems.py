@@ -39,7 +39,7 @@ def named_systems(systems: Any, sensors: Any = None, q: Any = None) -> dict[str,
     else:
         given = {_name(systems, "model"): systems}
     if not 0 < len(given) <= MOST:
-        raise Fault("systems", f"has {len(given)} systems; there must be one to {MOST}")
+        raise Fault("systems", f"has {len(given)} systems; it must have 1 to {MOST}")
     return {name: _linear(each, sensors, q) for name, each in given.items()}
 
 

@@ -33,7 +33,7 @@ def export(path: str | PathLike[str]) -> list[Path]:
     if not (first.is_file() and first.read_bytes().startswith(TITLE.encode())):
         for file in (place / name for name in contents if "/" not in name):
             if file.is_file():
-                raise DescriptionError(f"export: {file} is that of something else; give another folder")
+                raise DescriptionError(f"export: {file} exists and is from something else; give another folder")
     return [write_whole(place / name, content) for name, content in contents.items()]
 
 

@@ -101,7 +101,7 @@ def read(path: str | PathLike[str]) -> Table:
         with open(path, "rb") as file:
             raw = file.read(MOST_BYTES + 1)  # limits also files without a known size
         if len(raw) > MOST_BYTES:
-            raise Wrong(f"is larger than {MOST_BYTES // 1024**2} MiB; one row for each time of the problem is enough")
+            raise Wrong(f"is larger than {MOST_BYTES // 1024**2} MiB; give one row for each time of the problem")
         return _table(csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline="")))
     except (OSError, csv.Error) as error:
         raise Wrong(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
@@ -114,7 +114,7 @@ def _table(lines: Iterator[list[str]]) -> Table:
     if not any(heads):
         raise Wrong(f"is empty; its first line must name the columns, beginning with {TIME!r} or not")
     if len(heads) == 1 and any(mark in heads[0] for mark in ";\t"):
-        raise Wrong(f"has the one column {_short(heads[0])}; what separates columns is a comma")
+        raise Wrong(f"has the one column {_short(heads[0])}; columns must be separated by commas")
     named = [_head(head) for head in heads]
     names = [name for name, _ in named]
     for name, count in Counter(names).items():
@@ -145,7 +145,7 @@ def _head(head: str) -> tuple[str, str]:
     """Return the name and the unit of a column."""
     name, bracket, unit = head.rpartition(" [")
     if not bracket or not unit.endswith("]") or not name.strip():
-        raise Wrong(f"has the column {_short(head)} without a unit; columns are called as {TIME!r}, 'tip.x [m]'")
+        raise Wrong(f"has the column {_short(head)} without a unit; write columns like {TIME!r}, 'tip.x [m]'")
     return name.strip(), unit[:-1].strip()
 
 
@@ -186,7 +186,7 @@ def score(converged: Table, uncertainty: dict[str, float], path: str | PathLike[
 def compare(converged: Table, uncertainty: dict[str, float], given: Table) -> list[Column]:
     """Return the errors of columns that have been read."""
     if not given.names:
-        raise Wrong(f"has a time and nothing else; the problem has {_listed(converged.names)}")
+        raise Wrong(f"has only times; the problem has the columns {_listed(converged.names)}")
     for name, unit in zip(given.names, given.units, strict=True):
         if name not in converged.names:
             raise Wrong(f"has the column {_short(name)}; the problem has {_listed(converged.names)}")

@@ -87,7 +87,7 @@ class OfMotor(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Raise `DescriptionError`, because the reading is no function of q, qd and qdd."""
-        must = "it is a function of u and of the drives' states: read it by outputs(...).values or sampled"
+        must = "its value depends on u and on states of drives: use outputs(...).values or sampled"
         raise DescriptionError(f"{type(self).__name__}: link {self.link!r}: {must}")
 
     def input(self, arm: Arm) -> int:

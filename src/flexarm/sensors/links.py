@@ -41,7 +41,9 @@ class StrainGauge(Sampling):
         at = place(self, self.link, arm)
         link = arm.links[at]
         if not (isinstance(link.body, Beam) and link.body.counts[self.plane]):
-            raise DescriptionError(f"StrainGauge: link {link.name!r} does not bend along {self.plane}")
+            raise DescriptionError(
+                f"StrainGauge: link {link.name!r} does not bend along {self.plane}; choose another plane or link"
+            )
         kind = "moment" if self.distance is None else "strain"
         return (self.name or signal(f"{self.link}_{kind}_{self.plane}_{self.at:g}"),)
 
@@ -79,7 +81,7 @@ class TipDeflection(Sampling):
         at = place(self, self.link, arm)
         link = arm.links[at]
         if not any(link.body.counts.values()):
-            raise DescriptionError(f"TipDeflection: link {link.name!r} does not deform")
+            raise DescriptionError(f"TipDeflection: link {link.name!r} is rigid; choose a flexible link")
         return (self.name or signal(f"{self.link}_deflection_{self.axis}"),)
 
     def units(self, arm: Arm) -> tuple[str, ...]:

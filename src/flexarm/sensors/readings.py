@@ -84,12 +84,12 @@ def _rows(sensor: Any, t: Array) -> Array:
     dt = sensor.sample_time
     if (t[-1] - t[0]) / dt > len(t) - 0.5:
         where = f"{type(sensor).__name__}: sample_time is {dt:g} s"
-        raise DescriptionError(f"{where}, shorter than the steps of the result; choose more `samples` of the run")
+        raise DescriptionError(f"{where}, shorter than the sampling of the result; simulate with more samples")
     wanted = t[0] + dt * np.arange(int((t[-1] - t[0]) / dt + 1e-6) + 1)
     rows = np.clip(np.searchsorted(t, wanted - 1e-6 * dt), 0, len(t) - 1)
     off = np.abs(t[rows] - wanted)
     if (off > 1e-6 * dt).any():
         missing = f"{wanted[np.argmax(off > 1e-6 * dt)]:g} s is not among the times of the result"
         where = f"{type(sensor).__name__}: sample_time is {dt:g} s"
-        raise DescriptionError(f"{where}, but {missing}; choose `samples` of the run so that it is")
+        raise DescriptionError(f"{where}, but {missing}; simulate with samples at all these times")
     return rows

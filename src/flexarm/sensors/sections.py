@@ -19,7 +19,7 @@ from flexarm.sensors.sampling import Sampling
 
 def _axes(value: object) -> str:
     if not isinstance(value, str) or not value or set(value) - set("xyz") or len(set(value)) < len(value):
-        raise Fault("", f"is {shown(value)}; it must be some of x, y, z, each once, as in 'xy'")
+        raise Fault("", f"is {shown(value)}; it must be some of x, y, z, each once, such as 'xy'")
     return value
 
 
@@ -48,14 +48,14 @@ class _OfSection(Sampling):
         with refused(type(self).__name__):
             checked_instance(arm, Arm, "arm")
         if self.link is None:
-            self._at_tip_where(self.at == 1.0, "without a link it is the arm's tip")
+            self._at_tip_where(self.at == 1.0, "it must be 1 without a link, for the tip of the arm")
             return "tip", arm.tip_link
         if self.link == BASE and arm.free:
-            self._at_tip_where(self.at == 1.0, "the base has no stations")
+            self._at_tip_where(self.at == 1.0, "it must be 1 for the base, which has no stations")
             return BASE, -1
         i = place(self, self.link, arm, based=True)
         telescope = isinstance(arm.links[i].joint, Telescope)
-        self._at_tip_where(self.at == 1.0 or not telescope, "on a telescope it must be 1, its tip")
+        self._at_tip_where(self.at == 1.0 or not telescope, "it must be 1 for a telescope, for its tip")
         return self.link, i
 
     def _at_tip_where(self, fits: bool, why: str) -> None:

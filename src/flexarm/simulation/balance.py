@@ -67,8 +67,8 @@ def unbalanced(result: "Dataset", qd: Array, advice: str) -> str:
     if "energy_error" in kept:
         first = int(np.argmax(np.abs(kept["energy_error"].values) > limit(rtol) * scale))
         when = f" from t = {float(result.time[first]):.4g} s on"
-    said = f"the energy balance is off by {drift:.2g} of the {scale:.3g} J that were exchanged{when}"
-    return f"{said}; at most {limit(rtol):.2g} is accurate: {advice}"
+    said = f"the energy balance has an error of {drift:.2g} of the {scale:.3g} J exchanged{when}"
+    return f"{said}, more than the allowed {limit(rtol):.2g}: {advice}"
 
 
 def advice(step: float, rtol: float, computed: bool) -> str:
@@ -109,5 +109,5 @@ class Tally:
         """Return one line about all counted runs, or "" if there is none."""
         if not self.count:
             return ""
-        said = f"the energy balance of {self.count} of {total} runs is off by more than {limit(rtol):.2g}"
-        return f"{said} of the energy exchanged, of run {self.run} by {self.worst:.2g}: {self.advice}"
+        said = f"the energy balance of {self.count} of {total} runs has an error of more than {limit(rtol):.2g}"
+        return f"{said} of the exchanged energy; the largest is {self.worst:.2g} in run {self.run}: {self.advice}"

@@ -158,7 +158,9 @@ class ClosedLoop:
                 if model.arm.touches and np.abs(left).max() > 1e-10 * (1 + np.abs(J).max()):
                     break  # without support the arm falls
                 return x
-        raise FlexarmError(f"arm {model.arm.name!r}: the controller holds it nowhere near its reference's end")
+        raise FlexarmError(
+            f"arm {model.arm.name!r}: no equilibrium of the closed loop is near the end of the reference"
+        )
 
     @property
     def rounds(self) -> bool:

@@ -61,11 +61,11 @@ def kept_of(
     if keep is None:
         return (*VARIABLES, *(name for name in there if there[name]))
     lacking = {"q_ref": "a run without a reference", "drive_state": "an arm whose drives have no states"}
-    lacking |= {"w": "an arm that nothing acts on from outside"}
+    lacking |= {"w": "an arm without exogenous inputs"}
     lacking |= dict.fromkeys((*MOMENTA, *TURN), "an arm whose base is not free")
     for name in lacking:
         if name in keep and not there[name]:
-            raise Fault("keep", f"has {name!r}, which {lacking[name]} has not")
+            raise Fault("keep", f"has {name!r}, which {lacking[name]} does not have; leave it out")
     return keep
 
 
@@ -73,10 +73,10 @@ def checked_record(record: Any) -> tuple[str, ...]:
     """Return the names of recorded controller signals without duplicates. None gives an empty tuple. Raises `Fault`."""
     if record is None:
         return ()
-    names = tuple(checked_names(record, "names of what the controller shows", "record"))
+    names = tuple(checked_names(record, "names of signals of the controller", "record"))
     for name in names:
         if not isinstance(name, str):
-            raise Fault("record", f"has {shown(name)}; it must be names of what the controller shows")
+            raise Fault("record", f"has {shown(name)}; it must be names of signals of the controller")
     return tuple(dict.fromkeys(names))
 
 
@@ -310,9 +310,16 @@ def bent_far(model: Model, result: "Dataset", x: Array) -> str:
         far = away > FAR * length
         if far.any():
             first = int(np.argmax(far))
-            where = f"link {link.name!r} is bent by {away[first]:.3g} m at t = {float(result.time[first]):.4g} s"
-            advice = "; segments of a beam follow such a bend" if isinstance(link.body, Beam) and not outside else ""
-            return f"{where}, being {length[first]:.3g} m long: its shapes are those of small deflections{advice}"
+            where = (
+                f"link {link.name!r} bends by {away[first] / length[first]:.0%} of its length at t = "
+                f"{float(result.time[first]):.4g} s"
+            )
+            advice = (
+                "; use segments, such as segments=4, or check the units"
+                if isinstance(link.body, Beam) and not outside
+                else ""
+            )
+            return f"{where}; the small-deflection model is not valid there{advice}"
     return ""
 
 

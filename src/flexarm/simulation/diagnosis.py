@@ -60,14 +60,14 @@ def diagnosis(
     if grown or np.abs(x[layout.motion]).max() > GROWN:
         names = motion_names(model)
         largest = int(np.argmax(np.abs(x[layout.motion])))
-        return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {x[largest]:.3g}{reason}"
+        return f"diverged by t = {t:.6g} s: {names[largest]} reached {x[largest]:.3g}{reason}"
     q, qd = x[layout.q], x[layout.qd]
     lengths = local(model.arm, q)
     for i, (low, total) in telescope_ranges(model).items():
         length = lengths[i] + qd[i] * max(end - t, 0.0)
         if min(length - low, total - length) < 1e-4 * total:
             allowed = f"its range from {low:g} to {total:g} m"
-            return f"stopped at t = {end:.6g} s: {model.velocities[i]}, a free length, would leave {allowed}"
+            return f"stopped at t = {end:.6g} s: {model.velocities[i]}, a free length, leaves {allowed}"
     if fault := drive.fault(plan, model, t, x):
         return f"stopped at t = {end:.6g} s: {fault}"
     parts = {"q": q, "qd": qd, "s": x[layout.s], "u": plan.u[: len(model.inputs)], "w": plan.w}
@@ -80,7 +80,10 @@ def diagnosis(
         return f"stopped at t = {end:.6g} s: {why}{reason}"
     fastest = int(np.argmax(np.abs(rate)))
     name = model.velocities[fastest]
-    return f"could not meet the tolerance at t = {end:.6g} s: {name} accelerates at {rate[fastest]:.3g}{reason}"
+    return (
+        f"the solver could not meet the tolerance at t = {end:.6g} s, where the acceleration of {name} is "
+        f"{rate[fastest]:.3g}{reason}"
+    )
 
 
 def motion_names(model: Model) -> list[str]:
@@ -120,4 +123,4 @@ def bent_too_far(model: Model, q: Array) -> str:
             turn = max(abs(float(angle)) for x in (0.25, 0.5, 0.75, 1.0) for angle in body.section(x, eta)[3:])
             if worst < turn < ROLLED:
                 worst, where = turn, f"segment {segment} of link {link.name!r} bends by {turn:.2g} rad"
-    return where and f"{where}, beyond what one describes; more segments bend less each"
+    return where and f"{where}, too much for one segment; use more segments"

@@ -111,7 +111,7 @@ def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
     """
     disturbances, which = listed(disturbance)
     if which is not None and len(which) != count:
-        raise DescriptionError(f"disturbance is for {len(which)} plants; it must be one for all, or for {count}")
+        raise DescriptionError(f"disturbance has {len(which)} entries; give one for all plants, or {count}")
     moved, outsides = disturbed_many(model, [as_outside(None, model)] * len(disturbances), disturbances)
     own = [moved.exogenous.index(name) for name in model.exogenous]
     return Disturbed(moved, tuple(outsides[i] for i in ([0] * count if which is None else which)), own)
@@ -144,7 +144,7 @@ def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
     for each in forces:
         known = found.setdefault((each.name, each.kind == "drive"), each)
         if known.replace(kind=each.kind) != each:
-            raise DescriptionError(f"disturbance: two forces are called {each.name!r}; each needs a name of its own")
+            raise DescriptionError(f"disturbance: two forces have the name {each.name!r}; give them different names")
         if known.kind != each.kind:
             found[each.name, False] = known.replace(kind="wrench")
     return tuple(found.values())
@@ -157,7 +157,7 @@ def _together(model: Model, whole: Model, own: Outside, asked: Found) -> Outside
     for first, count, part in own.parts:
         moved = [names.index(name) for name in own.names[first : first + count]]
         if moved != [*range(moved[0], moved[0] + count)]:
-            raise DescriptionError("w: give it by names, {'base': ...}, where there is a disturbance too")
+            raise DescriptionError("w: with a disturbance, give w by names, such as {'base': ...}")
         parts.append((moved[0], count, part))
     parts += [
         (names.index(mine[0]), len(mine), given_by(f"disturbance{called}", value, whole, mine))
@@ -173,7 +173,9 @@ def _asked(disturbance: Any, arm: Arm, forces: list[Force]) -> Found:
     links = [arm.links[arm.layout[i].link].name for i in arm.joints]
     if not isinstance(disturbance, Mapping):
         if not links:
-            raise DescriptionError(f"disturbance: arm {arm.name!r} has no drive; give it by names, {{'tip.fy': ...}}")
+            raise DescriptionError(
+                f"disturbance: arm {arm.name!r} has no drive; give the disturbance by names, such as {{'tip.fy': ...}}"
+            )
         forces += map(_drive, links)
         return [(tuple(f"{link}.drive" for link in links), "", _for_all(disturbance, len(links)))]
     found: Found = []
@@ -181,7 +183,7 @@ def _asked(disturbance: Any, arm: Arm, forces: list[Force]) -> Found:
     for key, value in disturbance.items():
         force, names = _at(key, arm, links)
         if taken := next((name for name in names if name in arm.exogenous), None):
-            message = f"{taken!r} is an exogenous input of the arm; give it by w"
+            message = f"{taken!r} is an exogenous input of the arm; use w for it"
             raise DescriptionError(f"disturbance: {message}")
         for name in names:
             if name in given:

@@ -109,7 +109,7 @@ def beyond(model: Model, q: Array, share: float = 1.0) -> str:
         return ""
     link = model.of_arm(Bends).links[worst]
     bent = f"which bends link {link!r} by {LENGTHS * sizes[worst]:.2g} times its length"
-    return f"{model.coordinates[worst]} had grown to {q[worst]:.3g}, {bent}"
+    return f"{model.coordinates[worst]} reached {q[worst]:.3g}, {bent}"
 
 
 @final
@@ -145,7 +145,10 @@ class Judge:
         if not said and not jump:
             self._hopeless = self._hopeless + 1 if rest > MOST else 0
             if self._hopeless > 1:
-                said = f"stopped at t = {t:.6g} s: the rest would take {rest:.1g} evaluations; what is so fast there?"
+                said = (
+                    f"stopped at t = {t:.6g} s: the rest would need {rest:.1g} evaluations; look for a very fast "
+                    "motion or a discontinuous input there"
+                )
         self._t, self._n = t, n
         return following, said or jump
 
@@ -157,7 +160,7 @@ class Judge:
         if worst is None or not rates[worst] > FAST:
             return ""
         name = self._model.velocities[worst]
-        return f"diverged by t = {t:.6g} s: the rate of {name} had grown to {rates[worst]:.3g} in {n} evaluations"
+        return f"diverged by t = {t:.6g} s: the rate of {name} reached {rates[worst]:.3g} in {n} evaluations"
 
     def _jump(self, t: float, x: Array) -> str:
         """Return a message about a law that jumps near a state, or "" if it does not jump or depends only on time."""
@@ -177,7 +180,8 @@ class Judge:
 
             if said := _jump_of(law, model.inputs):
                 return (
-                    f"stopped at t = {t:.6g} s: {drive.described()} is discontinuous, and the motion stays there:"
+                    f"stopped at t = {t:.6g} s: {drive.described()} is discontinuous, and the motion stays at the "
+                    "discontinuity:"
                     f" {said} where {name} is {state[i]:.3g}; sample the law (Sampled), or smooth the jump:"
                     " tanh(s / width) for sign(s)"
                 )

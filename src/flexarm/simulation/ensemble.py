@@ -130,7 +130,9 @@ def simulate_many(
         checked_instance(name, str, "name")
         keep, recorded = checked_keep(keep), checked_record(record)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
-            raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the runs ended")
+            raise Fault(
+                "progress", f"is {shown(progress)}; it must be true, false or a function of the number of finished runs"
+            )
         if runs is not None:
             runs = checked_whole(runs, 1, "runs")
         for where, given_, allowed in (("device", device, ("cpu", "gpu")), ("real", real, ("double", "float"))):
@@ -209,7 +211,7 @@ def simulate_many(
         warnings.warn(said, MissedInput, stacklevel=2)
     if interrupted:
         ended = int((result.status.values != "interrupted").sum())
-        warnings.warn(f"interrupted: {ended} of {count} runs have ended", InterruptedRun, stacklevel=2)
+        warnings.warn(f"interrupted: {ended} of {count} runs are finished", InterruptedRun, stacklevel=2)
     return result
 
 
@@ -286,7 +288,9 @@ def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Input],
             places[id(each)] = len(found) - 1
         which[i] = places[id(each)]
         if found[-1].records != found[0].records:
-            must = f"record: u[{i}] shows {_signals(found[-1])}, u[0] {_signals(found[0])}; they must show the same"
+            must = (
+                f"record: u[{i}] has the signals {_signals(found[-1])}, u[0] {_signals(found[0])}; they must be equal"
+            )
             raise DescriptionError(must)
     return found, which
 
@@ -363,12 +367,14 @@ def _count(runs: int | None, given: dict[str, Array | None]) -> int:
         key: len(x) for key, x in given.items() if x is not None and (x.ndim == 2 or key in ("u", "w", "disturbance"))
     }
     if not said:
-        raise DescriptionError("simulate_many: give q0, qd0, u or p for each run, or say how many there are: runs=N")
+        raise DescriptionError(
+            "simulate_many: the number of runs is unknown; give runs=N, or q0, qd0, u or p for each run"
+        )
     if len(set(said.values())) > 1:
         counts = ", ".join(f"{key} {count}" for key, count in said.items())
         raise DescriptionError(f"simulate_many: the arguments are for different numbers of runs: {counts}")
     if not (count := next(iter(said.values()))):
-        raise DescriptionError("simulate_many: there is no run")
+        raise DescriptionError("simulate_many: the number of runs is 0; it must be at least 1")
     return count
 
 
@@ -396,5 +402,5 @@ def _check_size(count: int, each: float) -> None:
     needed, there = count * each, max(memory.room(), SMALL)
     if needed > there:
         size = f"a result of {count} runs takes {needed / 1e9:.3g} GB and {there / 1e9:.3g} GB are free"
-        advice = "give folder= to have it written to disk, or ask for fewer samples or variables (keep=)"
+        advice = "use folder= to write it to disk, or reduce samples or keep"
         raise DescriptionError(f"{size}; {advice}")

@@ -314,4 +314,4 @@ def _judge(group: Group, found: dict[str, Array]) -> None:
             bad = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1) & ended[i : i + size]
             for r in i + np.flatnonzero(bad):
                 if group.status[r] == "completed" and name != "q_ref":
-                    group.status[r] = f"the motion is known to its end, but {name} is not finite"
+                    group.status[r] = f"the motion is complete, but {name} is not finite"

@@ -35,7 +35,7 @@ class Folder:
     def __init__(self, folder: str | PathLike[str]):
         self._folder = Path(checked_path(folder))
         if self._folder.is_dir() and any(self._folder.iterdir()):
-            raise DescriptionError(f"folder {os.fspath(folder)!r} is not empty; give a new one")
+            raise DescriptionError(f"folder {os.fspath(folder)!r} is not empty; give a new or empty folder")
         check_writable(self._folder / "runs.nc")
         self._files: list[tuple[Path, int]] = []
 
@@ -57,7 +57,9 @@ class Folder:
         try:
             kept = write_whole(Path(tempfile.mkdtemp(prefix="flexarm-")) / name, content, netcdf.seal(content))
         except (DescriptionError, OSError) as again:
-            raise SimulationError(f"{fault}; nor can these runs be kept elsewhere: {again}", found) from None
+            raise SimulationError(
+                f"{fault}; these runs cannot be written to a temporary folder either: {again}", found
+            ) from None
         self._files.append((kept, runs))
         raise SimulationError(f"{fault}; these runs are in {kept}, those before in {self._folder}", self.opened())
 

@@ -257,7 +257,7 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     size = model.nq + model.nv + len(RIDING)
     cost = EVALUATIONS * fastest * asked.until * (rate.code.operations + 35 * size)
     if abreast and cost < FAST * look:
-        return "dop853", 0.0, f"fastest eigenvalue {fastest:.3g} rad/s at rest: explicit steps in lanes are few enough"
+        return "dop853", 0.0, f"fastest eigenvalue {fastest:.3g} rad/s at rest: an explicit method needs few steps"
     return "auto", 0.0, ""
 
 
@@ -472,8 +472,8 @@ def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
     fixed = group.method in solvers.FIXED
     why = f"a step of {group.step:g} s is too long" if fixed else "its steps became too short"
     if abs(motion[largest]) < DIVERGED:  # the last state that was stored
-        return f"diverged right after t = {t:.6g} s, where {names[largest]} was still {motion[largest]:.3g} ({why})"
-    return f"diverged by t = {t:.6g} s: {names[largest]} had grown to {motion[largest]:.3g} ({why})"
+        return f"diverged right after t = {t:.6g} s, where {names[largest]} was {motion[largest]:.3g} ({why})"
+    return f"diverged by t = {t:.6g} s: {names[largest]} reached {motion[largest]:.3g} ({why})"
 
 
 @final

@@ -162,7 +162,7 @@ class Adaptive:
         if len(rows) == len(times) or self._plan.stopped:
             return rows, int(reached[1]), "", None
         if self._plan.evaluations - before >= self._limit:
-            return rows, int(reached[1]), f"more than {self._limit:.0e} evaluations in one stretch", None
+            return rows, int(reached[1]), f"more than {self._limit:.0e} evaluations between two breakpoints", None
         if is_motion(record.z, self._plan.states) == 0 and np.isfinite(record.z).all():
             return rows, int(reached[1]), "", (record.t + record.h, record.z.copy())
         return rows, int(reached[1]), "its steps became too short", None

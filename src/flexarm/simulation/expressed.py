@@ -46,15 +46,15 @@ def function_of_time(where: str, function: Any) -> Callable[[Any], Any]:
         pass
 
     def at(t: Any) -> Any:
-        must = "write it in CasADi's operations, or give its values in a Table"
+        must = "use CasADi operations in it, or give its values in a Table"
         try:
             found = column(function(t))
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__
-            raise DescriptionError(f"{where}: {name} is no expression of t: {why}; {must}") from error
+            raise DescriptionError(f"{where}: {name} is not an expression of t: {why}; {must}") from error
         for each in found.elements():  # float(t) is NaN and raises no error
             if each.is_constant() and not each.is_regular():
-                raise DescriptionError(f"{where}: {name} is no expression of t: it gives {float(each)}; {must}")
+                raise DescriptionError(f"{where}: {name} is not an expression of t: it returns {float(each)}; {must}")
         return found
 
     return at

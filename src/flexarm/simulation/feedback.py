@@ -148,14 +148,16 @@ def continuous(controller: Any, model: Model) -> Feedback:
     law = law_of("u", controller, model)
     if law.drives or law.accelerates:
         what = "currents" if law.drives else "accelerations"
-        raise DescriptionError(f"{named(controller)}: it measures {what} and must be sampled; put Sampled around it")
+        raise DescriptionError(
+            f"{named(controller)}: the controller measures {what} and must be sampled: use Sampled(...)"
+        )
     return Feedback(law, model, named(controller), law.reference, controller)
 
 
 def check_model(name: str, own: Model, model: Model) -> None:
     """Raise an error if a law was designed for another arm: native code depends on the order of coordinates."""
     if own is not model and (own.coordinates, own.inputs) != (model.coordinates, model.inputs):
-        other = f"arm {own.arm.name!r}; the run is of arm {model.arm.name!r}, whose coordinates or inputs differ"
+        other = f"arm {own.arm.name!r}, but the run has arm {model.arm.name!r} with other coordinates or inputs"
         raise DescriptionError(f"controller {name} was designed for {other}")
 
 
@@ -188,7 +190,7 @@ def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
     check_width(model, u, name)
     following = after(u)
     if following.numel() != len(law.memory):
-        message = f"its memory has size {len(law.memory)}; it gives {following.numel()} for the next"
+        message = f"its memory has {len(law.memory)} numbers, but it returns {following.numel()} for the next period"
         raise DescriptionError(f"controller {name}: {message}")
     both = ca.cse(ca.densify(ca.vertcat(u, following)))
     return ca.Function("law", symbols, ca.vertsplit(both, [0, u.numel(), both.numel()]), [*names], ["u", "following"])
@@ -279,7 +281,9 @@ def check_width(model: Model, u: Column, name: str) -> None:
     """Raise an error if the size of u differs from the number of actuators."""
     if u.numel() != len(model.inputs):
         names = ", ".join(model.inputs)
-        raise DescriptionError(f"controller {name} gives {u.numel()} inputs; the arm has {len(model.inputs)}: {names}")
+        raise DescriptionError(
+            f"controller {name} returns {u.numel()} inputs; the arm has {len(model.inputs)}: {names}"
+        )
 
 
 def named(controller: Any) -> str:

@@ -50,13 +50,13 @@ WORK = 2e11
 def check(method: str, step: float | None, drives: Sequence[Input], outsides: Sequence[Outside], model: Model) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
     if method != METHOD or step is None:
-        raise DescriptionError(f"device is 'gpu'; there the method is {METHOD!r} with a step, not {method!r}")
+        raise DescriptionError(f"device is 'gpu', which supports only method {METHOD!r} with a step, not {method!r}")
     for drive in drives:
         if drive.period is not None or drive.in_lanes(model) is None:
-            must = "there u is held, a table, a compiled function of the time, or a controller that works all the time"
-            raise DescriptionError(f"device is 'gpu'; {must}: {drive.described()} is none of them")
+            must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
+            raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
     if not all(each.constant for each in outsides):
-        raise DescriptionError("device is 'gpu'; there what comes from outside (w, disturbance) is constant")
+        raise DescriptionError("device is 'gpu', which supports only constant w and disturbance")
     cuda.device()
 
 
@@ -151,8 +151,8 @@ class _Courses:
                 continue
             size += 8.0 * len(at) * len(model.inputs)
             if size > LARGEST:
-                why = f"u of {len(drives)} inputs at every half step takes more than {LARGEST / 1e9:.2g} GB there"
-                raise DescriptionError(f"device is 'gpu'; {why}; ask for longer steps or fewer runs at once (folder=)")
+                why = f"u of {len(drives)} runs at every half step needs more than {LARGEST / 1e9:.2g} GB on the GPU"
+                raise DescriptionError(f"device is 'gpu'; {why}; use a longer step, or fewer runs at once (folder=)")
             none = np.zeros((len(at), model.nq))
             values.append(drive.values(model, at, none, none, none[:, :0]))
         counts = np.array([len(each.t) for each in made])

@@ -142,16 +142,18 @@ class Table(Input):
     def __init__(self, times: Any, values: Any, kind: str = "cubic"):
         times, values = _table(times, values)
         if len(times) < 2:
-            raise DescriptionError("Table: it has 1 time; it must have at least 2")
+            raise DescriptionError("Table: times has 1 number; it must have at least 2")
         if not np.isfinite(times).all():
             raise DescriptionError("Table: times contain infinity")
         if not isinstance(kind, str) or kind not in ("cubic", "linear"):
-            raise DescriptionError(f"Table: kind is {shown(kind)}; allowed are 'cubic', 'linear'")
+            raise DescriptionError(f"Table: kind is {shown(kind)}; it must be 'cubic' or 'linear'")
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values_", values)
         object.__setattr__(self, "kind", kind)
         if not np.isfinite(self._cubics[1]).all():
-            raise DescriptionError("Table: values change too much between two of its times to be interpolated")
+            raise DescriptionError(
+                "Table: values change too fast between two times for an interpolation; check times and values"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: vars(self)[name] for name in ("times", "values_", "kind")}
@@ -351,12 +353,10 @@ class RigidInverseDynamics(Input):
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
         if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
-            raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need one actuator a joint")
+            raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need exactly one actuator per joint")
         for name, unit in zip(model.inputs, model.arm.input_units, strict=True):
             if unit == "V":
-                must = (
-                    "rigid inverse dynamics are torques: follow the reference by a controller, Cascaded or VoltageDrive"
-                )
+                must = "rigid inverse dynamics return torques: use the controller Cascaded or VoltageDrive"
                 raise DescriptionError(f"arm {model.arm.name!r}: the input {name!r} is a voltage; {must}")
 
         return arm
@@ -448,7 +448,7 @@ class PrescribedMotion(Input):
 
     def begun(self, model: Model, times: Array) -> "PrescribedMotion":
         """Return the input itself, since it stores nothing about a run."""
-        check_drives(model, "", "a joint alone can be prescribed")
+        check_drives(model, "", "only single joints can be prescribed")
         return self
 
     def _kernel(self, model: Model) -> LiftedKernel:
@@ -512,17 +512,17 @@ def as_input(u: Any, model: Model) -> Input:
     if isinstance(u, Input):
         return u
     if is_linear_system(u):
-        must = "control.Linear(system, sensors=[...]) makes it a controller"
-        raise DescriptionError(f"u is {what_it_is(u)} of python-control, which does not say what it measures; {must}")
+        must = "use control.Linear(system, sensors=[...])"
+        raise DescriptionError(f"u is {what_it_is(u)} of python-control, whose measured signals are unknown; {must}")
     if hasattr(u, "law") or isinstance(u, Sampled):
         return feedback(u, model)
     if hasattr(u, "stepper"):
-        raise DescriptionError(f"u is {what_it_is(u)}, which is called once a period; put Sampled around it")
+        raise DescriptionError(f"u is {what_it_is(u)}, which is called once per period; use Sampled(...)")
     if callable(u):
         return Computed(u)
     if hasattr(u, "expression"):
-        must = "give a controller that follows it, or PrescribedMotion of it"
-        raise DescriptionError(f"u is a {type(u).__name__}, which says where to go and not by which forces; {must}")
+        must = "give a controller that follows it, or PrescribedMotion(...)"
+        raise DescriptionError(f"u is a {type(u).__name__}, which is a motion and not an input; {must}")
     try:
         values = checked_array(u, "u", finite=False)
     except Fault:
@@ -530,7 +530,7 @@ def as_input(u: Any, model: Model) -> Input:
     if values.ndim == 0:
         values = np.full(len(model.inputs), float(values))
     if values.ndim > 1:
-        raise DescriptionError(f"u has shape {values.shape}; it must be one number an actuator: {_names(model)}")
+        raise DescriptionError(f"u has shape {values.shape}; it must have one number per actuator: {_names(model)}")
     _width("u", len(values), model)
     if not np.isfinite(values).all():
         raise DescriptionError("u contains NaN or infinity")

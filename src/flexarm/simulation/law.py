@@ -76,7 +76,7 @@ class Law:
         """
         given = self.expression(t, q, qd, z, *(each for each in more if each.numel()))
         if not isinstance(given, list | tuple) or len(given) != 2:
-            raise DescriptionError(f"a law gives {shown(given)}; it must give u and what follows for its memory")
+            raise DescriptionError(f"a law returns {shown(given)}; it must return u and the next memory")
         u, following = given
         return column(u), lambda applied: column(following(applied) if callable(following) else following)
 
@@ -182,7 +182,7 @@ class Actuators:
     def _steps(self, period: float) -> int:
         steps = self.delay / period
         if not steps <= MOST_UNDER_WAY:
-            message = f"{steps:.3g} periods of {period} s; at most {MOST_UNDER_WAY} are possible"
+            message = f"{steps:.3g} periods of {period} s; at most {MOST_UNDER_WAY} are allowed"
             raise DescriptionError(f"delay is {self.delay} s, {message}")
         if abs(steps - round(steps)) > 1e-9:
             raise DescriptionError(f"delay is {self.delay} s; it must be a whole number of periods of {period} s")
@@ -194,7 +194,9 @@ def limits(what: str, value: ArrayLike, count: int) -> Array:
     with refused():
         given = checked_array(value, what, finite=False)
     if given.shape not in ((), (count,)) or not (given > 0).all():
-        raise DescriptionError(f"{what} is {shown(value)}; it must be one positive number, or {count}, one an actuator")
+        raise DescriptionError(
+            f"{what} is {shown(value)}; it must be one positive number, or {count} of them, one per actuator"
+        )
     return np.broadcast_to(given, (count,))
 
 

@@ -86,16 +86,16 @@ def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any
         with refused():
             tableaus.generalized_alpha(checked_number(radius, "", part="spectral_radius"))
         if method != solvers.DISSIPATIVE:
-            where = f"it belongs to the method {solvers.DISSIPATIVE}"
+            where = f"it applies only to the method {solvers.DISSIPATIVE}"
             raise DescriptionError(f"spectral_radius is {radius}; {where}: leave it out")
     if count != int(count) or count < 2:
         raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
     if method in solvers.FIXED and (step is None or step > end):
         raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
     if method not in (*solvers.FIXED, *solvers.IMPLICIT) and step is not None:
-        raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave it out, or use method 'rk4'")
+        raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave step out, or use method 'rk4'")
     if step is not None and not end / step <= MOST_STEPS:
-        message = f"a run of {end:g} s has {end / step:.3g} of them; at most {MOST_STEPS:.0e} are possible"
+        message = f"a run of {end:g} s has {end / step:.3g} steps, and at most {MOST_STEPS:.0e} are allowed"
         raise DescriptionError(f"step is {step} s; {message}")
 
 
@@ -118,7 +118,7 @@ def chosen(
 def between_samples(model: Model, q: Array, period: float, rtol: float) -> tuple[str, float, str]:
     """Return method, first step and reason for the intervals between samples."""
     fastest = fastest_of(model, q)  # 0 for an arm without springs
-    reason = f"short stretches between samples; fastest eigenvalue {fastest:.3g} rad/s"
+    reason = f"short intervals between samples; fastest eigenvalue {fastest:.3g} rad/s"
     if period * fastest > FAR:
         return "radau5", 0.0, reason
     return short(period, fastest, rtol), first_step(period, fastest), reason

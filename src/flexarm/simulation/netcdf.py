@@ -66,7 +66,7 @@ def read(path: str | PathLike[str]) -> "Dataset":
 
     path = checked_path(path)
     if not os.path.isfile(path):
-        raise DescriptionError(f"{path}: there is no such file")
+        raise DescriptionError(f"{path}: the file does not exist")
     try:
         source = path if _sealed(path) else io.BytesIO(_rewritten(path))
         with xr.open_dataset(source, engine="h5netcdf", decode_times=False) as dataset:
@@ -92,7 +92,7 @@ def _sealed(path: str | PathLike[str]) -> bool:
             digest.update(block)
             rest -= len(block)
     if not found.startswith(SEAL + digest.digest()):
-        raise ValueError("it is damaged: its content does not fit the digest at its end")
+        raise ValueError("the file is damaged: its content does not match its checksum")
     return cache.is_signed(SIGNED, digest.digest(), found[len(SEAL) + DIGEST :])
 
 
@@ -107,7 +107,7 @@ def _rewritten(path: str | PathLike[str]) -> bytes:
         raise ValueError(str(error)) from None
     except child_process.EndedError as error:
         if error.status is None:
-            raise ValueError("it takes too long") from None
+            raise ValueError("reading takes too long") from None
         stuck = error.status == child_process.TOO_LONG
         why = "does not end" if stuck else f"ends with status {error.status}"
-        raise ValueError(f"it is damaged: reading it {why}") from None
+        raise ValueError(f"the file is damaged: reading it {why}") from None

@@ -125,7 +125,7 @@ class _Moved(_Compiled):
 def _three(name: str, reference: Reference, t: Any) -> Any:
     found = positions(reference, t)
     if found.numel() != 3:
-        raise DescriptionError(f"BaseMotion: {name} moves {found.numel()} numbers; it must move three")
+        raise DescriptionError(f"BaseMotion: {name} has {found.numel()} components; it must have three")
     return found
 
 
@@ -159,12 +159,12 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
 
     law = law_of(where, value, model)
     if law.memory or law.noise or law.drives:
-        must = "a law of what comes from outside has no memory and no noise, and does not see the drives' states"
+        must = "a law for exogenous inputs must not have memory, noise or states of drives"
         raise DescriptionError(f"{where}: {must}")
     t, q, qd = (ca.SX.sym(name, k) for name, k in (("t", 1), ("q", model.nq), ("qd", model.nv)))
     w, _ = law(t, localized(model.arm, q), qd, ca.SX(0, 1))
     if w.numel() != len(names):
-        raise DescriptionError(f"{where}: its law gives {w.numel()} numbers; it must give {listed(names)}")
+        raise DescriptionError(f"{where}: its law returns {w.numel()} numbers; it must return {listed(names)}")
     return _ByLaw(law, lifted.kernel(ca.Function("outside", [ca.vertcat(t, q, qd)], [ca.densify(ca.cse(w))])))
 
 
@@ -352,7 +352,9 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
     """
     if isinstance(value, BaseMotion):
         if tuple(names) != tuple(name for name in model.exogenous if name.startswith("base.")) or not names:
-            raise DescriptionError(f"{where} is a BaseMotion; it moves a MovingBase: w={{'base': BaseMotion(...)}}")
+            raise DescriptionError(
+                f"{where} is a BaseMotion, which is only for a MovingBase: w={{'base': BaseMotion(...)}}"
+            )
         return _Moved(value)
     if isinstance(value, Piecewise | Table):
         if value.values_.shape[1] != len(names):

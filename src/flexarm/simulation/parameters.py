@@ -24,10 +24,10 @@ def parameter_rows(model: Model, p: Any) -> Array:
         with refused("p"):
             columns[key] = checked_array(value, str(key))
             if columns[key].ndim > 1:
-                raise Fault(str(key), f"has shape {columns[key].shape}; it must be one number, or N of them")
+                raise Fault(str(key), f"has shape {columns[key].shape}; it must be one number, or N numbers")
     counts = {len(x) for x in columns.values() if x.ndim}
     if len(counts) > 1:
-        raise DescriptionError(f"p: its parameters are for different numbers of runs: {sorted(counts)}")
+        raise DescriptionError(f"p: the parameters have different numbers of runs: {sorted(counts)}")
     if not counts:
         return model.parameter_values({key: float(x) for key, x in columns.items()})
     rows = [{key: float(x if x.ndim == 0 else x[i]) for key, x in columns.items()} for i in range(counts.pop())]

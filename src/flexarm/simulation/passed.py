@@ -42,10 +42,10 @@ def passed(model: Model, law: Law, period: float | None, motion: "xarray.Dataset
     names = [*NEEDED, *(["drive_state"] if model.states else [])]
     for name in names:
         if name not in getattr(motion, "variables", ()):
-            raise DescriptionError(f"motion: it must be a result of simulate with {', '.join(names)}")
+            raise DescriptionError(f"motion: the value must be a result of simulate with {', '.join(names)}")
     coordinates = tuple(motion.coordinate.values.tolist())
     if coordinates != tuple(model.coordinates):
-        raise DescriptionError(f"motion: its coordinates are {', '.join(coordinates)}, which are not the model's")
+        raise DescriptionError(f"motion: its coordinates are {', '.join(coordinates)}, which differ from the model's")
     t, q, qd = (np.array(motion[name].values, dtype=float) for name in ("time", "q", "qd"))
     s = np.array(motion.drive_state.values) if model.states else np.zeros((len(t), 0))
     z = np.tile(np.array(law.memory), (len(t), 1))

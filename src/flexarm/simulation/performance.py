@@ -88,15 +88,15 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0, within: flo
     q = result.q.values[:, result.role.values == "joint"]
     for name, values in (("q_ref", wanted), ("q", q), ("tip", result.tip.values)):
         if not (np.abs(values) < LARGEST).all():
-            raise DescriptionError(f"performance: {name} of the result is not finite, or beyond all sense")
+            raise DescriptionError(f"performance: {name} of the result is not finite, or extremely large")
     way = wanted[-1] - wanted[0]
     if not way.any():
-        raise DescriptionError("performance: the reference does not move")
+        raise DescriptionError("performance: the reference does not move; give one that does")
     still = (np.abs(wanted - wanted[-1]) <= AT_REST * np.abs(way).max()).all(axis=1)
     first = int(np.argmax(still))
     tail = np.flatnonzero(t >= t[first] + after)
     if first == len(t) - 1 or len(tail) < 2:
-        raise DescriptionError("performance: the run ends as its reference arrives; simulate longer")
+        raise DescriptionError("performance: the run ends when the reference arrives; simulate longer")
     moving = way != 0
     off = np.abs(q - wanted[-1])[:, moving] / np.abs(way[moving])
     beyond = (q - wanted[-1])[:, moving] * np.sign(way[moving]) / np.abs(way[moving])

@@ -54,5 +54,5 @@ def implausible(model: Model, q: Array | None, references: Sequence[Reference | 
             row, column = np.argwhere(strange)[0]
             angle, name = angles[row, column], model.velocities[arm.joints[turning[column]]]
             where = f"{what}: {name} is {angle:g} rad, {abs(angle) / (2 * np.pi):.2g} turns"
-            return f"{where}; angles are in radians, and {angle:g} looks like degrees: give {np.deg2rad(angle):.5g}"
+            return f"{where}; angles are in radians: if {angle:g} is in degrees, use {np.deg2rad(angle):.5g}"
     return ""

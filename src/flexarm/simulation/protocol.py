@@ -105,7 +105,7 @@ class Input(ABC):
 
     def recording(self, names: tuple[str, ...], model: Model) -> Self:
         """Return the input with these signals recorded. Raise `DescriptionError` for unknown names."""
-        raise DescriptionError(f"record has {shown(names[0])}; there is nothing of an input that is no controller")
+        raise DescriptionError(f"record has {shown(names[0])}; only controllers have signals to record")
 
     @property
     def records(self) -> tuple[Recorded, ...]:

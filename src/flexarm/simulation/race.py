@@ -118,13 +118,13 @@ class Race:
         found = f"fastest eigenvalue {max(self._top, self._fastest):.3g} rad/s"
         ahead, rest = self._taken.get(self._name), self._taken.get(self._explicit)
         if ahead is None and self._behind:
-            why = f"{found}; {self._name} was behind at once"
+            why = f"{found}; {self._name} was slower from the start"
         elif ahead is None:
-            why = f"{found}: explicit steps are few enough"
+            why = f"{found}: an explicit method needs few steps"
         elif rest is None:
             why = f"{found}; {self._name} for {ahead:.4g} s"
         else:
-            then = "then it was behind" if self._behind else "the rest in short stretches"
+            then = "then it was slower" if self._behind else "the rest has short intervals"
             why = f"{found}; {self._name} for {ahead:.4g} s, {then}: {self._explicit} for {rest:.4g} s"
         return f"{why}; {self._missing}" if self._missing else why
 

@@ -103,7 +103,7 @@ def lacking(result: "Dataset") -> str:
     if "kept" in result.attrs:
         kept = str(result.attrs["kept"]).split()
         if not {*kept} <= {*EVERY}:
-            return "its attribute kept names what no result has"
+            return "its attribute 'kept' contains unknown names"
     numbers = {"time": ("time",)} | {name: dimensions(name, free) for name in EVERY if name in kept}
     numbers |= FOLLOWED if followed else {}
     labels = LABELS | (RATES if free else {}) | ({"joint": ("joint",)} if followed else {})
@@ -117,11 +117,11 @@ def lacking(result: "Dataset") -> str:
             return f"it has no variable {name}"
         variable = result.variables[name]
         if variable.dims != over:
-            return f"{name} must go over {', '.join(over)}"
+            return f"{name} must have the dimensions {', '.join(over)}"
         if name in numbers and variable.dtype.kind not in "fi":
-            return f"{name} must hold numbers"
+            return f"{name} must contain numbers"
         if name in labels and not all(isinstance(label, str) for label in variable.values.tolist()):
-            return f"{name} must hold words"
+            return f"{name} must contain texts"
     for name in TEXTS:
         if not isinstance(result.attrs.get(name), str):
             return f"it has no attribute {name} that is a text"
@@ -140,7 +140,7 @@ def lacking(result: "Dataset") -> str:
     if not {*result.variables["owner"].values.tolist()} <= owners:
         return "the owner of a coordinate is not among its links"
     if len({*names}) < len(names):
-        return "two coordinates have one name"
+        return "two coordinates have the same name"
     roles = result.variables["role"].values
     if free != ("base" in roles) or (free and result.sizes["velocity"] != len(names) - 1):
         return "its velocities are not those of a free base's arm"

@@ -61,7 +61,7 @@ def check_whole(path: str) -> None:
             return None
 
         if found := file.visititems_links(fault):
-            raise ValueError(f"{found} another file; a result holds its numbers itself")
+            raise ValueError(f"{found} another file; a result file must contain its numbers itself")
 
 
 def rewritten(path: str, size: int) -> memoryview:
@@ -73,7 +73,7 @@ def rewritten(path: str, size: int) -> memoryview:
     with h5netcdf.File(path, "r") as old, h5netcdf.File(content, "w") as new:
         declared = sum(math.prod(variable.shape) * variable.dtype.itemsize for variable in old.variables.values())
         if declared > COMPRESSION * size:
-            raise ValueError(f"it says that it holds {declared} bytes of numbers, and has {size} bytes")
+            raise ValueError(f"the file declares {declared} bytes of numbers, and has {size} bytes")
         new.dimensions = {name: dimension.size for name, dimension in old.dimensions.items()}
         for name, variable in old.variables.items():
             copy = new.create_variable(name, variable.dimensions, variable.dtype, data=variable[...])

@@ -241,11 +241,13 @@ def simulate(
             statistics["outside_description"] = outside.described()
         result = dataset(model, drive, reference, layout, t, x, statistics, keep, outside)
         if run.completed and (fault := faulty(result)):
-            run.failure = result.attrs["status"] = f"the motion is known to its end, but {fault}"
+            run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
-        warnings.warn(f"a telescope moves at {ratio:.2g} of U_g = sqrt(EI / m) / l: its shapes are poor", stacklevel=2)
+        warnings.warn(
+            f"a telescope moves at {ratio:.2g} of U_g = sqrt(EI / m) / l: its mode shapes are inaccurate", stacklevel=2
+        )
     if bent := bent_far(model, result, x):
         warnings.warn(bent, LargeDeflection, stacklevel=2)
     if run.missed is not None:
@@ -279,8 +281,8 @@ def _check_size(samples: int, columns: int) -> None:
     if needed > SMALL and needed > (there := max(memory.room(), SMALL)):
         free = f"{there / 1e9:.3g} GB are free"
         size = f"a result of {samples:.4g} samples takes {needed / 1e9:.3g} GB and {free}"
-        advice = f"ask for fewer samples ({int(there / (8 * columns) / 2)} take half of that), or run in parts"
-        raise DescriptionError(f"{size}; {advice}, each from where the last ended (q0, qd0)")
+        advice = f"use fewer samples ({int(there / (8 * columns) / 2)} need half of that), or run in parts"
+        raise DescriptionError(f"{size}; {advice}, each from the end of the previous one (q0, qd0)")
 
 
 def checked_wanted(reference: Reference, model: Model) -> None:
@@ -295,8 +297,8 @@ def checked_wanted(reference: Reference, model: Model) -> None:
 
 def missed_input(t: float) -> str:
     """Return a line about a function of time that a run has not followed."""
-    does = "a function of time changes there between two steps of the solver"
-    return f"the run has not seen all of its input near t = {t:.4g} s: {does}; give it as fa.Piecewise or fa.Table"
+    does = "a function of time changes between two steps of the solver"
+    return f"the solver has missed a part of the input near t = {t:.4g} s: {does}; use fa.Piecewise or fa.Table"
 
 
 @final

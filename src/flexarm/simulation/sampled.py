@@ -99,7 +99,7 @@ class Sampled:
         if self.method is None:
             return self.controller
         if not hasattr(self.controller, "discretised"):
-            must = "method is for a control.Linear, or a control.Sum with one in it; leave it out"
+            must = "method applies only to a control.Linear, or a control.Sum with one; leave method out"
             raise DescriptionError(f"Sampled: controller is {what_it_is(self.controller)}; {must}")
         return self.controller.discretised(self.method)
 
@@ -151,7 +151,9 @@ def _warn_of_aliasing(model: Model, period: float) -> None:
     omega = model.derived("the fastest mode", lambda: model.frequencies(rest, locked=False).max(initial=0.0))
     if omega * period > np.pi:
         half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
-        warnings.warn(f"Sampled: period is {period:g} s, longer than {half}; it is seen as another", stacklevel=4)
+        warnings.warn(
+            f"Sampled: period is {period:g} s, longer than {half}; this mode is aliased: sample faster", stacklevel=4
+        )
 
 
 @final
@@ -211,7 +213,7 @@ class SampledFeedback(Input):
         check_model(self.name, self.model, model)
         count = self._count(float(times[-1]))
         if not count <= MOST_SAMPLES:
-            message = f"a run of {times[-1]:g} s has {count:.3g} of them; at most {MOST_SAMPLES:.0e} are possible"
+            message = f"a run of {times[-1]:g} s has {count:.3g} periods, and at most {MOST_SAMPLES:.0e} are allowed"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
         recorded = sum(len(each.signals) for each in self.records)
         begun = replace(self, held=Held(self.started(model), model, times, recorded))

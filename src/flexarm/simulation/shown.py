@@ -81,7 +81,7 @@ def show(name: str, values: Any, signals: Sequence[str] | None = None, unit: str
     with refused("show"):
         checked_instance(name, str, "name")
     if not name.isidentifier() or name in TAKEN:
-        must = "it must be a word that means nothing else in a result"
+        must = "it must be a word that a result does not use already"
         raise DescriptionError(f"show: name is {shown(name)}; {must}")
     collected = _COLLECTING.get()
     if collected is None or (once and name in collected.found):
@@ -90,7 +90,7 @@ def show(name: str, values: Any, signals: Sequence[str] | None = None, unit: str
     names = tuple(f"{name}_{i + 1}" for i in range(column.numel())) if signals is None else tuple(signals)
     if len(names) != column.numel():
         raise DescriptionError(
-            f"show: {name} has {column.numel()} numbers and {len(names)} signals; it must be as many"
+            f"show: {name} has {column.numel()} numbers and {len(names)} names; give one name for each number"
         )
     called, number = name, 1
     while called in collected.found:

@@ -85,21 +85,21 @@ def stepped(controller: Any, sensors: Any) -> Stepped | None:
     if not isinstance(controller, type):
         if hasattr(controller, "stepper"):
             if sensors is not None:
-                raise DescriptionError(f"{where}, which has sensors of its own; leave out those of Sampled")
+                raise DescriptionError(f"{where}, which has its own sensors; leave out the sensors of Sampled")
             return _checked(where, controller)
         if hasattr(controller, "law"):
             if sensors is not None:
-                must = "Observed(controller, sensors) estimates it from sensors"
-                raise DescriptionError(f"{where}, whose law sees the state; {must}")
+                must = "use Observed(controller, sensors) to estimate the state"
+                raise DescriptionError(f"{where}, which needs the state; {must}")
             return None
         if callable(controller) and not is_linear_system(controller):
             if sensors is None:
                 return OfState(controller)
-            _takes(controller, (0.0, np.zeros(1)), "t, y, as it is called where there are sensors")
+            _takes(controller, (0.0, np.zeros(1)), "the arguments t, y of a controller with sensors")
             return OfReadings(controller, sensors)
     must = "it must be a controller or a function of t, q, qd"
     if is_linear_system(controller):
-        must = "control.Linear(system, sensors=[...]) makes it a controller"
+        must = "use control.Linear(system, sensors=[...])"
     raise DescriptionError(f"{where}; {must}")
 
 

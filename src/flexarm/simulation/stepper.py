@@ -130,7 +130,7 @@ class Stepper:
             if not isinstance(method, str) or method not in ("auto", *METHODS):
                 raise Fault("method", f"is {shown(method)}; it must be {choices('auto', *METHODS)}")
             if step is not None and self.period / checked_number(step, "s", POSITIVE, "step") > MOST_STEPS:
-                raise Fault("step", f"is {step} s; a period of {period} s may have at most {MOST_STEPS:.0e} of them")
+                raise Fault("step", f"is {step} s; a period of {period} s may have at most {MOST_STEPS:.0e} steps")
         given = [
             unit_pose("q0", _beginning("q0", q0, model.arm.rest, model.coordinates), model.arm),
             _beginning("qd0", qd0, np.zeros(model.nv), model.velocities),
@@ -411,8 +411,10 @@ class Stepper:
             who = f" of plant {worst}" if self._many else ""
             t, mend = self.period * int(self._plants.periods[worst]), "a smaller rtol"
             mend = "a smaller step, or method='auto'" if self.method in solvers.FIXED else mend
-            message = f"the energy balance{who} is off by {drift[worst]:.2g} of the energy that moved by t = {t:.6g} s"
-            warnings.warn(f"Stepper: {message}; the motion is not to be trusted: try {mend}", EnergyDrift, stacklevel=3)
+            message = (
+                f"the energy balance{who} has an error of {drift[worst]:.2g} of the energy exchanged by t = {t:.6g} s"
+            )
+            warnings.warn(f"Stepper: {message}; the motion is not reliable: use {mend}", EnergyDrift, stacklevel=3)
 
     # -- exogenous inputs that change within a period
 
@@ -473,7 +475,7 @@ class Stepper:
             return self._rows("w", w, model.argument("w", w), self._plants.count)
         found = as_outside(w, model)
         if not found.constant:
-            raise DescriptionError("Stepper: w must be numbers; it is held for a period")
+            raise DescriptionError("Stepper: w must be numbers, which are constant in a period")
         return found.values(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
 
     def _rows(self, name: str, value: Any, given: Array, count: int) -> Array:
@@ -490,7 +492,7 @@ class Stepper:
             return slice(None)
         with refused("Stepper.reset"):
             if not self._many:
-                raise Fault("where", f"is {shown(where)}; there is one plant: leave it out")
+                raise Fault("where", f"is {shown(where)}; there is only one plant: leave where out")
             try:
                 found = np.asarray(where)
             except ValueError:  # rows of different lengths
@@ -499,7 +501,7 @@ class Stepper:
                 return found
             if found.dtype.kind in "iu" and found.ndim == 1 and ((found >= 0) & (found < count)).all():
                 return found
-            must = f"it must be {count} of true or false, or numbers of plants from 0 to {count - 1}"
+            must = f"it must be {count} booleans, or indices of plants from 0 to {count - 1}"
             raise Fault("where", f"is {shown(where)}; {must}")
 
     def _failure(self, bad: int) -> FlexarmError:
@@ -596,7 +598,7 @@ class Stepper:
         rows[:] = p
         w = cast(At, self._model.kernel(self._quantity)).constants_of(rows) if len(rows) else rows
         if not np.isfinite(w).all():
-            raise DescriptionError("Stepper: p leads to numbers that are not finite")
+            raise DescriptionError("Stepper: with these p the equations are not finite; check p")
         if len(rows):
             self._p[chosen], self._plants.constants[chosen] = rows, w
 
@@ -617,7 +619,7 @@ def _chosen(
     """Return the method, the longest step in the period [s] (0 for no limit), the first step, and the reason."""
     longest = period / np.ceil(period / step - 1e-9) if step is not None else 0.0
     if method in solvers.FIXED and step is None:
-        must = "it needs a step [s], the length of its fixed steps; 'auto' and 'rk45' choose theirs by rtol"
+        must = "give its step [s]; only 'auto' and 'rk45' choose steps by rtol"
         raise DescriptionError(f"Stepper: method is {method!r}; {must}")
     if method in (*solvers.FIXED, *solvers.IMPLICIT):
         return method, longest, period, "as asked"

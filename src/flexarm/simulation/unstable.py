@@ -120,7 +120,7 @@ def _check_sides(loop: ClosedLoop, x: Array, u: Array) -> None:
     sides = [displaced(model.arm, q, sign * away) for sign in (1.0, -1.0)]
     A, B = (slopes(model, side, x[n : 2 * n], u, s=x[2 * n : k], w=loop.w)[0] for side in sides)
     if not np.abs(A - B).max() <= SMOOTH * np.abs(A).max():
-        raise Rough("something is about to touch")
+        raise Rough("a contact is about to close")
 
 
 def _grows(s: Array, until: float) -> bool:
@@ -146,7 +146,9 @@ def _said(
     phases: tuple[Deviations, ...],
 ) -> str:
     turning = f" +- {abs(s.imag):.4g}j" if abs(s.imag) > NEGLIGIBLE * abs(s) else ""
-    what = f"controller {drive.described()}: the run starts unstable: a pole at {s.real:.4g}{turning} 1/s"
+    what = (
+        f"controller {drive.described()}: the closed loop is unstable at the start: a pole at {s.real:.4g}{turning} 1/s"
+    )
     return f"{what} moves {name} most; {_advice(loop, x, phases, drive)}; see flexarm stability"
 
 
@@ -155,14 +157,16 @@ def _advice(loop: ClosedLoop, x: Array, phases: tuple[Deviations, ...], drive: F
     given = drive.controller
     if isinstance(drive, SampledFeedback) and given is not None:
         if given.delay and _holds(loop, x, replace(given, delay=0.0), drive.model):
-            return f"without its delay of {given.delay:g} s it would hold"
+            return f"without its delay of {given.delay:g} s the loop would be stable"
         sooner = drive.period / SOONER
         if _holds(loop, x, replace(given, delay=0.0, period=sooner), drive.model):
-            return f"called every {sooner:g} s" + (", without delay," if given.delay else "") + " it would hold"
+            return (
+                f"called every {sooner:g} s" + (", without delay," if given.delay else "") + " the loop would be stable"
+            )
     for factor in FACTORS:
         if not _is_unstable(_poles(loop, phases, factor)[0]):
-            return f"with gains {factor:g} times as large it would hold"
-    return "no factor on all its gains would make it hold"
+            return f"with gains {factor:g} times as large the loop would be stable"
+    return "no common factor of its gains makes the loop stable"
 
 
 def _holds(loop: ClosedLoop, x: Array, controller: Sampled, designed_on: Model) -> bool:

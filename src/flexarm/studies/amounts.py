@@ -58,8 +58,8 @@ class Amount:
 
 def _known(nominal: float | None, part: str) -> float:
     if not nominal:
-        what = "zero" if nominal == 0.0 else "not known"
-        raise Fault(part, f"is in % and the nominal value is {what}; it must be an absolute number")
+        what = "zero" if nominal == 0.0 else "unknown"
+        raise Fault(part, f"is in %, but the nominal value is {what}; give an absolute number")
     return nominal
 
 

@@ -30,7 +30,7 @@ class Cluster:
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
-            raise DescriptionError(f"study: a cluster needs Dask, the extra flexarm[cluster]: {error}") from None
+            raise DescriptionError(f"study: a cluster needs Dask: pip install flexarm[cluster] ({error})") from None
         self._own: Any = None
         try:
             with warnings.catch_warnings():
@@ -45,12 +45,12 @@ class Cluster:
             ) from None
         self._executor = self._client.get_executor(pure=False)
         workers = len(self._workers())
-        said = counted(workers, "worker") if workers else "no worker yet, which are waited for"
+        said = counted(workers, "worker") if workers else "waiting for workers"
         say(f"Dask at {self._client.scheduler_info()['address']}: {said}; dashboard {self._client.dashboard_link}")
 
     def submit(self, work: tuple[Any, ...], failed: Set[str]) -> "Future[Any]":
         if self._client.status != "running":
-            raise Died("the scheduler is gone")
+            raise Died("the scheduler has ended")
         executor = self._executor
         if failed and (others := [address for address in self._workers() if address not in failed]):
             executor = self._client.get_executor(pure=False, workers=others)
@@ -58,7 +58,7 @@ class Cluster:
 
     def lost(self, error: BaseException) -> str:
         if isinstance(error, CancelledError | OSError):  # includes CommClosedError
-            raise Died(f"the scheduler is gone: {type(error).__name__} {error}".rstrip())
+            raise Died(f"the scheduler has ended: {type(error).__name__} {error}".rstrip())
         return f"{type(error).__name__}: {error}"
 
     def close(self, at_once: bool) -> None:

@@ -62,7 +62,7 @@ def conduct(plan: Plan, executor: Any, folder: Any, progress: Progress | bool) -
             keeper = Folder(folder, plan.identity(), plan.name)
             if not stack.enter_context(alone(keeper.lock)):
                 raise DescriptionError(
-                    "another process computes this study now; wait for its end", str(keeper.path), sentence=True
+                    "another process is computing this study; wait until it ends", str(keeper.path), sentence=True
                 )
         bar = Bar(total, plan.name, progress)
         stack.callback(bar.close)
@@ -87,7 +87,7 @@ def conduct(plan: Plan, executor: Any, folder: Any, progress: Progress | bool) -
     if whole:
         return result
     done = sum(chunk.runs for chunk in listed if chunk.key in work.done)
-    kept = f"{done} of {total} runs are kept in {keeper.path}; start again to go on" if keeper and work.folder else ""
+    kept = f"{done} of {total} runs are in {keeper.path}; start again to continue" if keeper and work.folder else ""
     kept = kept or f"{done} of {total} runs are in the result"
     if not interrupted:
         raise SimulationError(f"study: {stopped}; {kept}", result)

@@ -91,7 +91,7 @@ class Grid(Described):
         levels = [quantile.levels(self.levels) for quantile in quantiles]
         if (count := math.prod(map(len, levels))) > MOST_RUNS:
             raise Fault(
-                "design.levels", f"is {self.levels}; that makes {count} runs, and at most {MOST_RUNS} are allowed"
+                "design.levels", f"is {self.levels}, which means {count} runs, and at most {MOST_RUNS} are allowed"
             )
         return [each.ravel() for each in np.meshgrid(*levels, indexing="ij")]
 

@@ -44,7 +44,7 @@ def digest(*things: Any) -> str:
 
 def _pieces(thing: Any, depth: int) -> Iterator[bytes]:
     if depth > DEEPEST:
-        raise DescriptionError(f"study: {shown(thing)} is nested too deep, or holds itself")
+        raise DescriptionError(f"study: {shown(thing)} is nested too deeply, or contains itself")
     inside = depth + 1
     if thing is None or isinstance(thing, bool | int | float | complex | str | bytes | np.generic):
         yield f"{type(thing).__name__}:{thing!r}".encode(errors="backslashreplace")

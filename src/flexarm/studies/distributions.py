@@ -60,7 +60,7 @@ class Uniform(Described):
         """Return the quantile function for a parameter. Raises `Fault`."""
         low, high = (getattr(self, name).place(nominal, unit, name) for name in ("low", "high"))
         if not low < high:
-            raise Fault("high", f"is {self.high} where low is {self.low}; it must be larger")
+            raise Fault("high", f"is {self.high} and low is {self.low}; high must be larger")
         return Between(low, high)
 
 
@@ -93,9 +93,11 @@ class Normal(Described):
         low = -np.inf if self.low is None else self.low.place(nominal, unit, "low")
         high = np.inf if self.high is None else self.high.place(nominal, unit, "high")
         if not low < high:
-            raise Fault("high", f"is {self.high} where low is {self.low}; it must be larger")
+            raise Fault("high", f"is {self.high} and low is {self.low}; high must be larger")
         if low > mean + 6 * deviation or high < mean - 6 * deviation:
-            raise Fault("deviation", f"is {self.deviation}; nothing is left between low and high")
+            raise Fault(
+                "deviation", f"is {self.deviation}; almost no values are between low and high: give other bounds"
+            )
         return Bell(mean, deviation, low, high)
 
 
@@ -147,7 +149,8 @@ class Choice(Described):
     def _weights_fit(self) -> Self:
         if self.weights is not None and len(self.weights) != len(self.values):
             raise Fault(
-                "weights", f"has {len(self.weights)} numbers; it must have as many as values, {len(self.values)}"
+                "weights",
+                f"has {len(self.weights)} numbers; it must have one for each of the {len(self.values)} values",
             )
         if self.weights is not None and not sum(self.weights) > 0:
             raise Fault("weights", "are all zero; one must be positive")

@@ -213,7 +213,7 @@ def _task(given: Any, keep: Any, knows: Any, band: float, after: float, argument
     if isinstance(given, Model):
         return _model_task(given, keep, band, after, arguments)
     if arguments:
-        raise Fault(next(iter(arguments)), "is unknown; only a model takes arguments of simulate_many")
+        raise Fault(next(iter(arguments)), "is unknown; only a study of a Model has arguments of simulate_many")
     if isinstance(given, str | PathLike):
         given = load_scenario(given)
     if isinstance(given, Scenario):
@@ -223,7 +223,7 @@ def _task(given: Any, keep: Any, knows: Any, band: float, after: float, argument
         must = "it must be a scenario, its name or file, a Model, or a function of samples"
         raise Fault("task", f"is {shown(given)}; {must}")
     if keep is not None:
-        raise Fault("keep", "is given, and the task is a function; what it returns is kept")
+        raise Fault("keep", "does not apply to a function, whose results are all stored; leave it out")
     return FunctionTask(given)
 
 
@@ -245,7 +245,9 @@ def _model_task(model: Model, keep: Any, band: float, after: float, arguments: M
 def _varied(task: Task, parameters: Any) -> list[Varied]:
     """Return the parameters that vary, pattern by pattern. Raises `Fault` and `DescriptionError`."""
     if not isinstance(parameters, Mapping) or not parameters:
-        raise Fault("parameters", f"is {shown(parameters)}; it must be a table from names to distributions, not empty")
+        raise Fault(
+            "parameters", f"is {shown(parameters)}; it must be a dict of distributions by parameter name, not empty"
+        )
     found: dict[str, Varied] = {}
     for pattern, given in flat(parameters).items():
         where = f"parameters.{called(pattern)}"
@@ -253,9 +255,9 @@ def _varied(task: Task, parameters: Any) -> list[Varied]:
             each = distribution(given)
             for variable in task.variables(pattern):
                 if variable.name in found:
-                    raise Fault("", f"fits {variable.name}, which varies already")
+                    raise Fault("", f"matches {variable.name}, which another entry varies already")
                 if variable.name in RESERVED or "/" in variable.name or not variable.name.isprintable():
-                    raise Fault("", "is a name that no parameter can have; give it another")
+                    raise Fault("", "is not a valid name of a parameter; use another name")
                 found[variable.name] = Varied(variable, each.quantile(_nominal(variable, each), variable.unit))
         except Fault as fault:
             raise Fault(f"{where}.{fault.part}" if fault.part else where, fault.message, fault.sentence) from None
@@ -276,7 +278,7 @@ def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _nominal(variable: Variable, given: Distribution) -> Any:
     if isinstance(variable.nominal, str) and not isinstance(given, Choice):
-        raise Fault("", f"is the word {shown(variable.nominal)}; give a list of words")
+        raise Fault("", f"is the text {shown(variable.nominal)}; give a list of texts")
     return variable.nominal
 
 
@@ -286,7 +288,7 @@ def _check_times(task: Task, varied: list[Varied]) -> None:
     for each in varied if kept_ else ():
         name = each.variable.name
         if name in ("until", "samples") and len({*each.quantile.levels(2).tolist()}) > 1:
-            raise Fault("keep", f"has {kept_[0]!r} and {name} varies; trajectories need times in common")
+            raise Fault("keep", f"has {kept_[0]!r} and {name} varies; trajectories need the same times in all runs")
 
 
 def _check_search(design: WorstCase, task: Task, varied: list[Varied]) -> None:

@@ -107,9 +107,7 @@ class Pool:
             try:
                 ForkingPickler.dumps(work)
             except Exception as error:
-                raise DescriptionError(
-                    f"study: what is to be done cannot be sent to other processes: {error}"
-                ) from None
+                raise DescriptionError(f"study: the task cannot be sent to other processes: {error}") from None
             self._common = self._new(self._count)
         try:
             return self._common.submit(*work)
@@ -129,7 +127,7 @@ class Pool:
                 "its processes end as soon as they start; a script that calls it must do so under "
                 '`if __name__ == "__main__":`'
             )
-        return "its process was killed, perhaps for want of memory"
+        return "its process was killed, perhaps because the memory was full"
 
     def close(self, at_once: bool) -> None:
         for pool in self._pools:
@@ -156,7 +154,7 @@ class Given:
         try:
             return self._executor.submit(*work)
         except RuntimeError as error:  # the executor is broken, or has been shut down
-            raise Died(f"the executor takes no work: {error}") from None
+            raise Died(f"the executor rejects work: {error}") from None
 
     def lost(self, error: BaseException) -> str:
         if isinstance(error, BrokenExecutor | CancelledError):

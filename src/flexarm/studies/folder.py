@@ -48,7 +48,8 @@ class Folder:
         elif there.get("flexarm study") != study:
             whose = called(there.get("name", "unknown"))
             raise DescriptionError(
-                f"belongs to another study, or to {whose} with other parameters; give another folder, or remove it",
+                f"belongs to another study, or to {whose} with other parameters; give another folder, or remove "
+                "this one",
                 str(self.path),
             )
 
@@ -85,11 +86,13 @@ class Folder:
         except FileNotFoundError:
             if self.path.is_dir() and (other := [name for name in os.listdir(self.path) if _foreign(name)]):
                 raise DescriptionError(
-                    f"is no study's folder, it holds {called(other[0])}; give another, or an empty one", str(self.path)
+                    f"is not the folder of a study, because it contains {called(other[0])}; give another or an "
+                    "empty folder",
+                    str(self.path),
                 ) from None
             return None
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is damaged"
+            reason = getattr(error, "strerror", None) or "the file is damaged"
             raise DescriptionError(f"cannot be read: {reason}", str(path), sentence=True) from None
         return found if isinstance(found, dict) else {}
 

@@ -122,7 +122,9 @@ def kept(names: object, follows: bool, band: float, after: float) -> Keep:
             known = (*OUTCOMES, *TRAJECTORIES)
             raise Fault("keep", unknown_name("has the unknown name", name, known, "known names are"))
         if name in (*PERFORMANCE, *results.FOLLOWED) and not follows:
-            raise Fault("keep", f"has {shown(name)}, and the run follows no reference; there are {', '.join(OTHERS)}")
+            raise Fault(
+                "keep", f"has {shown(name)}, but the run has no reference; without one there are {', '.join(OTHERS)}"
+            )
     given = list(dict.fromkeys(given))
     return Keep(
         tuple(name for name in given if name in OUTCOMES),
@@ -189,9 +191,9 @@ def of_function(value: object, count: int, names: Iterable[str]) -> "Dataset":
         try:
             values = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
-            raise Fault("", f"has returned {shown(given)} for {shown(name)}; it must be numbers, one a run") from None
+            raise Fault("", f"has returned {shown(given)} for {shown(name)}; it must be numbers, one per run") from None
         if not isinstance(name, str) or name in names or name in RESERVED:
-            raise Fault("", f"has returned an outcome called {shown(name)}; give it a name of its own")
+            raise Fault("", f"has returned an outcome called {shown(name)}; use another name")
         if values.shape[:1] != (count,):
             raise Fault(
                 "", f"has returned shape {values.shape} for {shown(name)}; its first axis must have {count} runs"

@@ -110,7 +110,7 @@ class Work:
         for name in part.data_vars:
             one, other = (each[name].shape[1:] if name in each else () for each in (part, first))
             if name in first and one != other:
-                return f"{name} has shape {one} a run, and {other} in other runs; it must be the same"
+                return f"{name} has shape {one} in some runs and {other} in others; it must be the same"
         return ""
 
     def _keep(self, chunk: Chunk, part: "Dataset") -> None:

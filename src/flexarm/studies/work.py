@@ -66,12 +66,14 @@ def computed(task: Task, samples: Samples, version: str, cores: int | None) -> "
     token = ALLOWED.set(cores)
     try:
         if version != code_version():
-            return Failure(f"flexarm is {code_version()} there; the study's is {version}", here())
+            return Failure(
+                f"the worker has flexarm {code_version()} and the study {version}; install the same version", here()
+            )
         return task.run(samples)
     except InterruptedRun:  # Ctrl-C in a run of this process
         raise KeyboardInterrupt from None
     except Exception as error:
-        said = " ".join(escape.line(str(error)).split()) or "it says no more"
+        said = " ".join(escape.line(str(error)).split()) or "without a message"
         return Failure(f"{type(error).__name__}: {said[:LONGEST]}", here())
     finally:
         ALLOWED.reset(token)

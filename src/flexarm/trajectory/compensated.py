@@ -54,7 +54,7 @@ class TipCompensated:
             check_axes(self.axes, tuple(arm.velocities[i] for i in arm.joints))
         if arm.free:
             raise DescriptionError(
-                "TipCompensated: the arm's base is free, and moves as the joints do; it must be fixed"
+                "TipCompensated: the base of the arm is free and moves with the joints; it must be fixed"
             )
         if any(isinstance(link.joint, Telescope) for link in arm.links):
             raise DescriptionError("TipCompensated: the arm has a telescope, whose stiffness changes along the motion")
@@ -68,7 +68,7 @@ class TipCompensated:
         motors = {motor: joint for joint, motor in model.arm.springs}
         r = positions(self.reference, t)
         if r.numel() != len(joints):
-            raise DescriptionError(f"TipCompensated: the reference moves {r.numel()} joints of {len(joints)}")
+            raise DescriptionError(f"TipCompensated: the reference moves {r.numel()} joints; the arm has {len(joints)}")
 
         # 1. the forces along the motion of the undeformed arm
         rd = ca.jacobian(r, t)

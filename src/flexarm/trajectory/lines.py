@@ -122,9 +122,7 @@ def check_axes(axes: object, joints: tuple[str, ...]) -> None:
     if not isinstance(axes, str) or not axes or not set(axes) <= set("xyz") or len(set(axes)) < len(axes):
         raise Fault("axes", f"is {shown(axes)}; it must be some of x, y, z, such as 'xy'")
     if len(axes) != len(joints):
-        raise Fault(
-            "axes", f"is {axes!r}; it must name as many as there are joints, {len(joints)}: {', '.join(joints)}"
-        )
+        raise Fault("axes", f"is {axes!r}; it must have one axis per joint, {len(joints)}: {', '.join(joints)}")
 
 
 def _clenshaw(c: list[float], x: Any) -> Any:
@@ -282,8 +280,8 @@ class _Line:
             if deviation <= tolerance:
                 return c, deviation
         raise DescriptionError(
-            f"TaskLine: the tip is {deviation:.3g} m off the line and tolerance is {tolerance} m; "
-            "the line passes close to a singular configuration, or rounding allows no less"
+            f"TaskLine: the tip is {deviation:.3g} m from the line, and tolerance is {tolerance} m; "
+            "the line passes close to a singular configuration, or the tolerance is below rounding"
         )
 
     def _joints(self, s: float, path: tuple[Array, Array]) -> Array:

@@ -198,7 +198,7 @@ class MinimumJerk:
             object.__setattr__(self, "points", checked_points(self.points))
         if len(self.points) != len(self.times):
             counts = f"{len(self.points)} points for {len(self.times)} times"
-            raise DescriptionError(f"MinimumJerk: {counts}; one of each")
+            raise DescriptionError(f"MinimumJerk: {counts}; give one time for each point")
 
     def pieces(self) -> Array:
         """Coefficients (k - 1, 6, joints) of each piece, the highest power first, in the share of its time."""
@@ -213,7 +213,7 @@ class MinimumJerk:
             off = np.abs(found.sum(axis=1) - points[1:]).max()
             if np.isfinite(found).all() and off <= PASSED * np.abs(points).max():
                 return found
-        raise DescriptionError("MinimumJerk: no spline passes the points; times or points are too unlike in size")
+        raise DescriptionError("MinimumJerk: no spline passes the points; times or points differ too much in size")
 
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t.
@@ -252,5 +252,7 @@ def checked_points(value: object) -> tuple[tuple[float, ...], ...]:
         point = row if isinstance(row, list | tuple | np.ndarray) else [row]
         rows.append(checked_numbers(point, part=f"points[{i}]"))
         if len(rows[i]) != len(rows[0]):
-            raise Fault(f"points[{i}]", f"is for {len(rows[i])} joints and points[0] for {len(rows[0])}")
+            raise Fault(
+                f"points[{i}]", f"has {len(rows[i])} joints and points[0] has {len(rows[0])}; they must be equal"
+            )
     return tuple(rows)

@@ -68,8 +68,8 @@ def positions(reference: Reference, t: Any) -> Any:
         return ca.densify(ca.SX(ca.vertcat(*given)))
     except (NotImplementedError, TypeError):
         kind = type(reference).__name__
-        message = f"{shown(given)} for its expression; it must give a list of scalars"
-        raise DescriptionError(f"reference {kind} gives {message}") from None
+        message = f"{shown(given)} as its expression; it must return a list of scalars"
+        raise DescriptionError(f"reference {kind} returns {message}") from None
 
 
 def reference_key(reference: Reference) -> str:
@@ -146,7 +146,7 @@ def share(t: Any, begin: float, end: float) -> Any:
 def check_pairs(name: str, one: tuple[float, ...], other: tuple[float, ...], words: tuple[str, str]) -> None:
     """Raise `DescriptionError` if two fields are for different numbers of joints."""
     if len(one) != len(other):
-        raise DescriptionError(f"{name}: {len(one)} {words[0]} for {len(other)} {words[1]}; one of each a joint")
+        raise DescriptionError(f"{name}: {len(one)} {words[0]} for {len(other)} {words[1]}; give one of each per joint")
 
 
 def rest(reference: Reference) -> tuple[float, Array] | None:

@@ -45,7 +45,10 @@ class Shaper:
             for name, unit in (("times", "s"), ("amplitudes", "")):
                 object.__setattr__(self, name, checked_numbers(getattr(self, name), unit, part=name))
             if len(self.times) != len(self.amplitudes):
-                raise Fault("times", f"has {len(self.times)} numbers and amplitudes has {len(self.amplitudes)}")
+                raise Fault(
+                    "times",
+                    f"has {len(self.times)} numbers and amplitudes has {len(self.amplitudes)}; they must be equal",
+                )
             if self.times[0] < 0 or not (np.diff(self.times) > 0).all():
                 raise Fault("times", f"is {shown(list(self.times))}; they must increase from 0 or later")
             if abs(sum(self.amplitudes) - 1) > 1e-9:
@@ -91,7 +94,7 @@ class Shaper:
 # -- kinds -------------------------------------------------------------------------------------------------------------
 
 UNDERDAMPED: Rule = ("at least 0 and less than 1", lambda x: 0 <= x < 1)
-MOST_DAMPED: Rule = ("from 0 to 0.4; ZV and ZVD take more", lambda x: 0 <= x <= 0.4)
+MOST_DAMPED: Rule = ("from 0 to 0.4 (ZV and ZVD allow more)", lambda x: 0 <= x <= 0.4)
 TOLERABLE: Rule = ("positive and at most 0.1", lambda x: 0 < x <= 0.1)
 
 

@@ -56,7 +56,7 @@ class Program:
         known = [*self.function.name_in(), *self.function.name_out()]
         for name in (self.name, *known, *self.symbols):
             if not IDENTIFIER.fullmatch(name):
-                self._refuse(f"{name!r} is no identifier; it must be a letter, then letters, digits and _")
+                self._refuse(f"{name!r} is not an identifier; it must be a letter, then letters, digits and _")
         twice = [name for name, times in Counter(self.symbols).items() if times > 1]
         if twice:
             self._refuse(f"two parameters have the symbol {twice[0]!r}")

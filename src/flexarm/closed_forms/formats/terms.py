@@ -142,7 +142,7 @@ def _call(op: int, operands: list[Term], language: Language) -> Term:
     """Return an operation by the language's template. Operators have no parentheses, so sums within them need some."""
     if op not in language.templates:
         names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
-        raise FlexarmError(f"{language.name}: no way to write the CasADi operation {names[op]}")
+        raise FlexarmError(f"{language.name}: the CasADi operation {names[op]} is not supported")
     template = language.templates[op]
     conditions = len(operands) if op in LOGICAL else 1 if op == ca.OP_IF_ELSE_ZERO else 0
     terms = [condition(operand, language) for operand in operands[:conditions]]

@@ -213,7 +213,9 @@ def write(system: System, path: str | PathLike[str], version: Version, binary: b
     check_ending(path, ENDING)
     found = build.compiler() if binary is not False else None
     if binary and found is None:
-        raise FlexarmError(f"export_fmu: no C compiler is found, of {', '.join(build.COMPILERS)}; a binary needs one")
+        raise FlexarmError(
+            f"export_fmu: a binary needs a C compiler, and none is found of {', '.join(build.COMPILERS)}; install one"
+        )
     name = identifier(system.name)
     files = compiled(version, name)
     token = _token(model_description(system, version, name, "", files), *sources(system, version, name, "").values())

@@ -19,9 +19,11 @@ def system(loop: Sampled, model: Model) -> System:
         checked_instance(loop, Sampled, "loop")
         found = loop.feedback(model)
         if found.function is not None:
-            raise Fault("controller", "is a Python function; an FMU holds laws that are expressions, see control")
+            raise Fault(
+                "controller", "is a Python function; an FMU needs a controller that is an expression, see control"
+            )
         if found.law.accelerates:
-            raise Fault("controller", "measures accelerations; an FMU has no law that does")
+            raise Fault("controller", "measures accelerations, which an FMU of a controller does not support")
     law, arm = found.law, model.arm
     whole = silent(found, model)
     signals = _signals(model)
