@@ -78,7 +78,7 @@ def stiffer(arm):
 
 def test_an_arm_that_cannot_stand():
     arm = fa.load("canadarm").replace(gravity=(0.0, -1e3, 0.0))
-    message = "no equilibrium found near 0, .*, 0 with the drives held; it may be too soft for its load"
+    message = "no equilibrium found near 0, .*, 0 with the drives held; the arm may be too soft for its load"
     with refused(f"arm 'canadarm': {message}", fa.FlexarmError):
         analysis.equilibrium(fa.Model(arm), np.zeros(9))
 

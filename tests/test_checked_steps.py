@@ -122,7 +122,7 @@ def test_fixed_steps_that_are_too_long_are_reported_by_the_energy():
     for count in (None, 3):
         start = np.tile(q0, (count, 1)) if count else q0
         stepper = fa.Stepper(model("table"), PERIOD, start, qd0, method="rk4", step=PERIOD)
-        message = r"Stepper: the energy balance.* is off by .* by t = 0\.\d+ s; .* method='auto'"
+        message = r"Stepper: the energy balance.* has an error of .* by t = 0\.\d+ s; .* method='auto'"
         with pytest.warns(EnergyDrift, match=message):
             moved(stepper, u)
         assert np.max(stepper.energy_drift) > 1e-3

@@ -166,7 +166,9 @@ def test_what_surrounds_a_controller_names_itself(planar):
         r"StrainRate: K is not an array of numbers": StrainRate(pd, "much", "upper"),
         r"StrainRate: K contains NaN or infinity": StrainRate(pd, np.nan, "upper"),
         r"StrainGauge: unknown link 'lower'; the links are upper, fore": StrainRate(pd, 1.0, "lower"),
-        r"StrainGauge: link 'upper' does not bend along z": StrainRate(pd, 1.0, "upper", plane="z"),
+        r"StrainGauge: link 'upper' does not bend along z; choose another plane or link": StrainRate(
+            pd, 1.0, "upper", plane="z"
+        ),
         r"StrainGauge: at is 1\.5; it must be from 0 to 1": StrainRate(pd, 1.0, "upper", at=1.5),
     }
     for match, controller in cases.items():

@@ -79,7 +79,9 @@ def test_noise_is_given_where_a_law_has_some(single):
     state = np.array([0.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0])
     assert kernel(quiet, single, 3).one(state) == pytest.approx(0.3)
     assert kernel(noisy, single, 3).one(np.append(state, [10.0, 0.7])) == pytest.approx(1.0)
-    with pytest.warns(UnstableStart, match="controller Made, sampled every 0.001 s: the run starts unstable"):
+    with pytest.warns(
+        UnstableStart, match="controller Made, sampled every 0.001 s: the closed loop is unstable at the start"
+    ):
         result = fa.simulate(
             single, 2.0, u=Sampled(Made(noisy), period=1e-3, seed=4), method="rk4", step=1e-3, samples=2001
         )

@@ -81,7 +81,7 @@ def test_nothing_moves_at_an_equilibrium(seed, options):
 
 def test_no_equilibrium():
     model = fa.Model(fa.load("canadarm").replace(gravity=(300.0, -1e3, 0.0)))
-    message = r"no equilibrium found near 0\.1, 0\.2, 0\.3 with the joints held; it may be too soft for its load"
+    message = r"no equilibrium found near 0\.1, 0\.2, 0\.3 with the joints held; the arm may be too soft for its load"
     with refused(rf"arm 'canadarm': {message}", fa.FlexarmError):
         equilibrium(model, [0.1, 0.2, 0.3])
 
@@ -319,7 +319,7 @@ def test_the_schedule_tracks_better_than_one_gain():
 def test_points_up_to_a_time():
     model = elastic()
     turning = fa.Cycloidal([0.1, 0.1], [2.0, 1.0])
-    with refused("ScheduledLQR: the reference never comes to rest; give its end as until \[s\]"):
+    with refused(r"ScheduledLQR: the reference never comes to rest; give its end as until \[s\]"):
         ScheduledLQR(turning).law(model)
     facts = ScheduledLQR(turning, points=3, until=4.0).law(model).facts
     np.testing.assert_allclose(facts["times"], [0.0, 2.0, 4.0])

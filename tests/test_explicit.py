@@ -207,7 +207,7 @@ def test_a_stretch_has_a_budget(method, made):
     for _ in range(2):  # of each stretch
         before = stepping.plan.evaluations
         rows, _, why, _ = stepping(0.0, START, np.array([0.01, 100.0]))
-        assert (len(rows), why) == (1, "more than 2e+02 evaluations in one stretch")
+        assert (len(rows), why) == (1, "more than 2e+02 evaluations between two breakpoints")
         assert 200 <= stepping.plan.evaluations - before <= 212
 
 

@@ -586,7 +586,7 @@ def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(ptxas.metadata, "files", none)
-    with told("ptxas is not there; it comes with the package nvidia-cuda-nvcc-cu12"):
+    with told("ptxas is not installed: pip install nvidia-cuda-nvcc-cu12"):
         ptxas.resources("")
 
 

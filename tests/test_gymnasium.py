@@ -430,7 +430,7 @@ MADE = {
     "arm": ({"arm": 3}, r"ArmEnv: arm is 3; it must be the name of a bundled arm, a path, an Arm or a Model"),
     "name": ({"arm": "canadam"}, r".*canadam.*"),
     "both": ({"arm": "canadarm", "scenario": "canadarm"}, r"ArmEnv: arm is given beside a scenario, which has one; .*"),
-    "own": ({"amplitude": 0.1}, r"ArmEnv: Reach takes no amplitude; of its own it has spread"),
+    "own": ({"amplitude": 0.1}, r"ArmEnv: Reach has no options amplitude; it has spread"),
     "spread": ({"spread": -1.0}, r"Reach: spread is -1\.0 rad; it must be positive"),
     "amplitude": ({"task": "Suppress", "amplitude": 9.0}, r"Suppress: amplitude is 9\.0 m; it must be less than .*"),
     "rigid": ({"task": "Suppress", "arm": "rigid-two-link"}, r"Suppress: arm 'rigid-two-link' does not vibrate .*"),

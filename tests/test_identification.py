@@ -665,7 +665,8 @@ def test_what_the_data_do_not_see_at_all_is_refused(noisy):
         fa.identify(fa.Model(shaft()), noisy, fit, outputs=ENCODERS)
     still = noisy.assign(u=0.0 * noisy.u)
     with pytest.raises(
-        fa.DescriptionError, match=r"identify: the data do not depend on arm\.mass; measure more, or fit less"
+        fa.DescriptionError,
+        match=r"identify: the data do not depend on arm\.mass; measure more signals, or fit fewer parameters",
     ):
         fa.identify(fa.Model(shaft()), still, ["arm.mass"], outputs=ENCODERS)
 

@@ -684,7 +684,7 @@ def test_what_is_shown_of_it():
     arm = two_links()
     assert [link.body.pieces for link in arm.links] == [2, 1, 0]
     few = fa.Arm(name="few", links=[fa.Link(name="a", body=beam(2, {"y": 6}))])
-    with pytest.raises(fa.DescriptionError, match="6 is the most"):
+    with pytest.raises(fa.DescriptionError, match="6 is the largest number"):
         convergence(few)
 
 

@@ -410,9 +410,9 @@ def test_what_does_not_bend_has_no_strain():
     rod = fa.Link(name="rod", body=fa.Rigid(length=1.0, mass=1.0))
     flat = fa.Link(name="flat", body=fa.Beam(length=1.0, mass=1.0, EI=2.0, modes={"y": 1}))
     model = fa.Model(fa.Arm(name="two", links=[rod, flat]))
-    with refused("StrainGauge: link 'rod' does not bend along y"):
+    with refused("StrainGauge: link 'rod' does not bend along y; choose another plane or link"):
         outputs(model, [StrainGauge(link="rod")])
-    with refused("StrainGauge: link 'flat' does not bend along z"):
+    with refused("StrainGauge: link 'flat' does not bend along z; choose another plane or link"):
         outputs(model, [StrainGauge(link="flat", plane="z")])
     with refused("TipDeflection: link 'rod' does not deform"):
         outputs(model, [TipDeflection(link="rod")])

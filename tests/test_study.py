@@ -743,7 +743,7 @@ def test_an_executor_that_dies_is_one_line_and_nothing_is_lost(tmp_path):
             run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
         assert f"2 of 4 runs are kept in {tmp_path}; start again to go on" in str(error.value)
         assert error.value.result["value"].values[:2].tolist() == pytest.approx([0.01, 0.04])
-        with pytest.raises(fa.SimulationError, match=r"study: the executor takes no work.*; 2 of 4 runs are kept in"):
+        with pytest.raises(fa.SimulationError, match=r"study: the executor rejects work.*; 2 of 4 runs are in"):
             run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
 
 

@@ -704,7 +704,7 @@ WRONG = [
     (lambda: shaper(beam(), np.zeros(2), modes=2), "shaper: modes is 2; it must be an integer from 1 to 1"),
     (lambda: shaper(beam(), np.zeros(2), modes=0), "shaper: modes is 0; it must be an integer from 1 to 1"),
     (lambda: shaper(beam(), np.zeros(2), modes=1.5), "shaper: modes is 1.5; it must be an integer from 1 to 1"),
-    (lambda: shaper(beam(modes=0), np.zeros(1)), "shaper: modes is 1; none oscillates"),
+    (lambda: shaper(beam(modes=0), np.zeros(1)), "shaper: modes is 1; the arm has no vibration"),
     (lambda: shaper(beam(), np.zeros(3)), "q has shape"),
     (lambda: shaped(Quintic([0], [1], 1.0), "zv"), "shaped: shaper is 'zv'; it must be a Shaper, such as ZV"),
     (lambda: shaped(fa.Table([0, 1], [0, 1]), ZV(1.0)), "shaped: cannot shape Table.*; it must be a reference or a P"),

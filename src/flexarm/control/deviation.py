@@ -90,6 +90,7 @@ def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | 
         return
     k = int(np.argmax(np.nan_to_num(off, nan=np.inf)))
     i = own[int(np.argmax(np.abs(x[k, own]) * root))]
-    beside = f"{model.coordinates[i]} deviates by about {abs(x[k, i]):.2g} {model.arm.units[i]} at {times[k]:.3g} s"
+    size = f"deviates by about {abs(x[k, i]):.2g} {model.arm.units[i]}" if np.isfinite(x[k, i]) else "diverges"
+    beside = f"{model.coordinates[i]} {size} at {times[k]:.3g} s"
     must = "give a slower reference, or the states and torques of a run or of an optimal motion"
     warnings.warn(f"Tracking: the arm cannot follow this motion, {beside}; {must}", stacklevel=2)

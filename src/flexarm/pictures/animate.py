@@ -120,7 +120,7 @@ def animate(
         options = _checked(suffix, magnified, ghost, trace, fps, speed, poses, size, dark)
         runs = motions(results, names, model)
         if len(runs) > MOST_RUNS:
-            raise Fault("results", f"has {len(runs)} results; at most {MOST_RUNS} can be told apart in one picture")
+            raise Fault("results", f"has {len(runs)} results; at most {MOST_RUNS} can be distinguished in one picture")
         stage = Stage(runs, _times(runs, suffix, fps, speed, poses), options, view)
     check_writable(path)
     with said(f"drawing {len(stage.times)} pictures"):
