@@ -414,7 +414,7 @@ def test_what_does_not_bend_has_no_strain():
         outputs(model, [StrainGauge(link="rod")])
     with refused("StrainGauge: link 'flat' does not bend along z; choose another plane or link"):
         outputs(model, [StrainGauge(link="flat", plane="z")])
-    with refused("TipDeflection: link 'rod' does not deform"):
+    with refused("TipDeflection: link 'rod' is rigid; choose a flexible link"):
         outputs(model, [TipDeflection(link="rod")])
 
 
