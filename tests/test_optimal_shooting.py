@@ -668,7 +668,7 @@ def test_a_motion_with_stops_is_one_run(hub, monkeypatch):
     monkeypatch.setattr(search, "SHARE", 1.0)  # each stretch as rough as the whole may be
     with pytest.warns(
         UserWarning,
-        match=r"after all stops the tip error is .* m and the residual vibration .* m; tolerance is 0.0001 m",
+        match=r"at the last stop the tip error is .* m and the residual vibration .* m; tolerance is 0.0001 m",
     ):
         optimal_motion(hub, [0], [1], {"torque": 1.0}, through=[[0.4]], stops=True, **SOON)
 
