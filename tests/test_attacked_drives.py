@@ -117,7 +117,9 @@ def test_an_arm_with_friction_of_the_load_behind_an_inductance_has_a_rigid_one()
 
 
 def test_a_page_does_not_give_torques_to_a_motor_that_takes_a_voltage():
-    with pytest.raises(DescriptionError, match=r"play: arm 'one': the input 'a\.joint' is a voltage; the page's"):
+    with pytest.raises(
+        DescriptionError, match=r"play: arm 'one': the input 'a\.joint' is a voltage; the controllers of the live page"
+    ):
         fa.play(one_link(fa.Drive(motor=VOLTS)))
 
 
@@ -134,7 +136,7 @@ def test_closed_forms_say_that_nothing_from_outside_stands_in_them(what):
     nothing = None if what == "base" else ()
     with pytest.raises(DescriptionError) as caught:
         fa.equations(arm)
-    advice = f"there is no closed form for them: give arm.replace({what}={nothing})"
+    advice = f"which have no closed form; use arm.replace({what}={nothing})"
     assert str(caught.value) == f"equations: arm 'one' has {what}; {advice}"
     assert fa.equations(arm.replace(**{what: nothing})).M.shape == (2, 2)
 
@@ -147,7 +149,7 @@ def test_closed_forms_name_all_that_acts_from_outside():
 @pytest.mark.parametrize(("what", "name"), [("forces", "p.fx"), ("base", "base.ax")])
 def test_a_page_says_what_acts_from_outside(what, name):
     with pytest.raises(
-        DescriptionError, match=f"play: arm 'one' has {name}, which a page does not follow; give smooth"
+        DescriptionError, match=f"play: arm 'one' has {name}, which the live page does not support; use smooth"
     ):
         fa.play(one_link(**{what: OUTSIDE[what]}))
 

@@ -274,12 +274,15 @@ def test_a_current_must_be_sampled():
         def law(self, model, period=None):
             return control.Law(lambda t, q, qd, z, s: ([s[0]], []), drives=True)
 
-    with pytest.raises(DescriptionError, match="Measuring: it measures currents and must be sampled"):
+    with pytest.raises(DescriptionError, match="Measuring: the controller measures currents and must be sampled"):
         fa.simulate(fa.Model(arm(WINDING)), 0.1, u=Measuring())
 
 
 def test_a_nominal_arm_with_other_drives_is_refused():
     nominal = fa.Model(arm(WINDING))
     law = control.DesignedFor(control.Cascaded(0.0, 1.0, 1.0), nominal)
-    with pytest.raises(DescriptionError, match="DesignedFor: arm 'one' has drives with other states; the law measures"):
+    with pytest.raises(
+        DescriptionError,
+        match="DesignedFor: arm 'one' has drives with states that the nominal arm lacks; the controller needs",
+    ):
         fa.simulate(fa.Model(arm()), 0.1, u=sampled(law))

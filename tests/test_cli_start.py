@@ -201,8 +201,8 @@ def test_new_replaces_nothing(call, tmp_path):
     [
         ("", "must not be empty"),
         (" a", "begin or end with a space"),
-        ("a/b", "--out says in which folder"),
-        ("../a", "--out says in which folder"),
+        ("a/b", "use --out for the folder"),
+        ("../a", "use --out for the folder"),
         ('a"b', "must be one line without"),
         ("a\\b", "must be one line without"),
         ("a\nb", "must be one line without"),

@@ -331,7 +331,9 @@ def test_gains_have_a_limit(period):
 
 def test_the_papers_law_is_unstable_with_the_same_fast_gains():
     """The slow law's rates of the joints contain the vibrations: 0.7 1/s of damping against 12 of excitation."""
-    with refused(r"Composite: unstable, a pole at .* \+- 84\d.*j 1/s where the reference ends; .*"):
+    with refused(
+        r"Composite: the closed loop is unstable, with a pole at .* \+- 84\d.*j 1/s where the reference ends; .*"
+    ):
         Composite(PAPER, 5.0, 2.0, corrected=False).law(elastic())
 
 
@@ -341,7 +343,7 @@ def test_what_cannot_be_controlled():
     with refused(r"Composite: arm 'rigid-two-link' is rigid, so it has no fast motion; use ComputedTorque"):
         Composite(PAPER, 5.0, 2.0).law(rigid)
     turning = fa.Cycloidal([0.1, 0.1], [2.0, 1.0])
-    with refused("Composite: the reference never comes to rest; give configuration too"):
+    with refused("Composite: the reference never comes to rest; give configuration for the equilibrium too"):
         Composite(turning, 5.0, 2.0).law(model)
     assert Composite(turning, 5.0, 2.0, configuration=[0.3, 0.3]).law(model).facts["poles"].real.max() < 0
     with refused(r"Composite: configuration has 1 numbers; it must have 2: upper\.joint, fore\.joint"):

@@ -158,7 +158,9 @@ def test_what_surrounds_a_controller_names_itself(planar):
             pd, 1.0, -1.0
         ),
         r"Integral: limit is not an array of numbers": Integral(pd, 1.0, "low"),
-        r"Integral: controller Constant has no reference": Integral(Constant((0.0, 0.0)), 1.0),
+        r"Integral: controller Constant has no reference; give it one, or leave Integral out": Integral(
+            Constant((0.0, 0.0)), 1.0
+        ),
         r"Integral: controller is a function; it must be a controller, .*": Integral(lambda t, q, qd: q, 1.0),
         r"Saturated: limit is nan; .*": Saturated(pd, np.nan),
         r"Saturated: limit is \[1\.0, 2\.0, 3\.0\]; .*": Saturated(pd, [1.0, 2.0, 3.0]),
@@ -531,7 +533,7 @@ def test_a_law_of_the_wrong_width_is_refused_before_the_start(sampled, planar):
     def given(what):
         return Sampled(Broken(what), 0.01) if sampled else Broken(what)
 
-    with refused(r"controller Broken gives 3 inputs; the arm has 2: upper\.joint, fore\.joint"):
+    with refused(r"controller Broken returns 3 inputs; the arm has 2: upper\.joint, fore\.joint"):
         run(planar, 0.1, given("wide"))
     with refused("controller Broken: its memory has 1 numbers, but it returns 0 for the next period"):
         run(planar, 0.1, given("forgets"))
@@ -710,7 +712,7 @@ def test_strain_rate_needs_a_joint_that_bends_its_link(sliding):
         StrainRate(JointPD(STEP, 1.0, 1.0), 0.1, "arm", plane="z").law(bent((0, 0, 1), "z"))
     arm = fa.load("subudhi-morris")
     pinned = fa.Model(arm.replace(links=[x.replace(body=x.body.replace(shapes="pinned-pinned")) for x in arm.links]))
-    with refused("StrainRate: the mode shapes of link 'fore' have no bending moment at 0"):
+    with refused("StrainRate: the mode shapes of link 'fore' have no bending moment at 0; choose another place"):
         StrainRate(JointPD(MOVE, 1.0, 1.0), 0.1, "fore").law(pinned)
 
 

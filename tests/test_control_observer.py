@@ -289,7 +289,9 @@ def test_through_another_model_the_filter_is_given_the_accelerations_of_its_own_
 
 
 def test_an_accelerometer_needs_a_sampled_loop():
-    with pytest.raises(fa.DescriptionError, match="sees an acceleration, which jumps with u; put Sampled"):
+    with pytest.raises(
+        fa.DescriptionError, match="measures acceleration, which depends on u without delay; use Sampled"
+    ):
         fa.simulate(one_link(), 0.1, u=Observed(HOLD, readings()), progress=False)
 
     class Felt:

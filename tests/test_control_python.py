@@ -260,13 +260,13 @@ MUST = r"it must have a method stepper\(model, period\), and sensors, a list or 
     [
         (NoSensors(), None, rf"Sampled: controller is a NoSensors; {MUST}"),
         (Lost(), None, r"Sampled: controller is a Lost, whose wanted: reference .*"),
-        (Summing(), [DRIVE], r"Sampled: controller is a Summing, which has sensors of its own; leave out those .*"),
+        (Summing(), [DRIVE], r"Sampled: controller is a Summing, which has its own sensors; leave out .*"),
         (
             JointPD(0.0, 1.0, 1.0),
             [DRIVE],
-            r"Sampled: controller is a JointPD, whose law sees the state; Observed\(controller, sensors\) .*",
+            r"Sampled: controller is a JointPD, which needs the state; use Observed\(controller, sensors\) .*",
         ),
-        (lambda t, q, qd: [0.0], [DRIVE], r"Sampled: controller <lambda> does not take t, y, as it is called where .*"),
+        (lambda t, q, qd: [0.0], [DRIVE], r"Sampled: controller <lambda> does not take the arguments t, y .*"),
     ],
 )
 def test_what_cannot_be_sampled(given, sensors, line):

@@ -93,7 +93,7 @@ def test_where_a_controller_holds_an_arm_that_hangs():
 
 def test_a_torque_that_holds_an_arm_nowhere(single):
     pushed = ClosedLoop(single, Law(lambda t, q, qd, z: ([1.0], [])))
-    with refused("arm 'one': the controller holds it nowhere near its reference's end", fa.FlexarmError):
+    with refused("arm 'one': no equilibrium of the closed loop is near the end of the reference", fa.FlexarmError):
         pushed.standing(0.0, np.zeros(6))
 
 

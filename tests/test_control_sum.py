@@ -297,7 +297,7 @@ WRONG = {
         r"Sum: <lambda> is not an expression of t: .*; use CasADi operations in it, .*",
     ),
     "not a number": (lambda t: [np.nan, t], r"Sum: <lambda> is not an expression of t: it returns nan; use CasADi .*"),
-    "too few": (lambda t: [t], r"controller <lambda> in a Sum gives 1 inputs; the arm has 2: .*"),
+    "too few": (lambda t: [t], r"controller <lambda> in a Sum returns 1 inputs; the arm has 2: .*"),
     "table": (fa.Table([0.0, 1.0], [1.0, 2.0]), r"values: 1 columns for 2 actuators: upper\.joint, fore\.joint"),
     "reference": (JointPD(OTHER, 1.0, 1.0), r"Sum: its terms follow different references, .* and .*; give all .*"),
     "system": (
@@ -324,7 +324,7 @@ def test_other_faults_of_sums_and_rates(model):
         run(model, Sampled(Sum(PD, 0.0), T, method="zoh"))
     with refused(r"Sampled: method applies only to a control\.Linear, and Every contains none; leave method out"):
         run(model, Sampled(Every(PD, 2), T, method="zoh"))
-    with refused(r"Every: the controller must be sampled: use Sampled(Every(...), period)"):
+    with refused(r"Every: the controller must be sampled: use Sampled\(Every\(\.\.\.\), period\)"):
         run(model, Every(PD, 4))
     for periods, says in ((0, "at least 1"), (2.5, "a whole number")):
         with refused(rf"Every: periods is {periods}; it must be .*{says}.*"):
@@ -332,5 +332,5 @@ def test_other_faults_of_sums_and_rates(model):
     several = Sampled(Integral(Sum(Every(PD, 2), 0.0), 1.0), T)
     with refused(r"shaper: the controller has several sampling periods, so its poles .*"):
         fa.control.shaper(model, controller=several)
-    with refused(r"Every: controller is a Sampled; it must be a controller, not yet sampled"):
+    with refused(r"Every: controller is a Sampled; give the controller itself, .*"):
         run(model, Sampled(Every(Sampled(PD, T), 2), T))

@@ -356,7 +356,7 @@ def test_after_the_end_the_arm_is_held_where_its_joints_are(rigid, hold):
     np.testing.assert_allclose(run.q.values[-1], q, atol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:.*does not make this motion")  # which these gains do not hold
+@pytest.mark.filterwarnings("ignore:.*cannot follow this motion")  # which these gains do not hold
 def test_gains_may_be_given(rigid, motion):
     """One matrix, or one at each time with straight lines between; the last lasts."""
     t, x, u = (part[::40] for part in motion)
@@ -573,7 +573,7 @@ def test_a_motion_that_the_arm_does_not_make_is_told(period):
     with pytest.warns(UserWarning, match=rf"\ATracking: the arm cannot follow this motion, {beside}; give "):
         Tracking(slew).law(model, period)
     u = Tracking(slew) if period is None else Sampled(Tracking(slew), period)
-    with pytest.warns(UserWarning, match="does not make this motion"):
+    with pytest.warns(UserWarning, match="cannot follow this motion"):
         run = fa.simulate(model, 0.8, u=u, samples=201, method="auto", progress=False)
     path = slow_motion("it", model, slew).states(run.time.values)[0]
     assert np.abs(run.q.values[:, :2] - path[:, :2]).max() == pytest.approx(0.052, rel=0.03)

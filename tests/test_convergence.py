@@ -103,10 +103,10 @@ def test_families_that_take_two_or_none():
     assert kept({"y": 1, "torsion": 1}, "polynomial", polar_inertia=0.1)[0]["a.torsion"] == (1, 2)
     assert kept({"y": 40, "axial": 1}, "clamped-mass") == ({"a.axial": (1, 2)}, {"a.y": "40 is the largest number"})
     with pytest.raises(
-        fa.DescriptionError, match=r"^arm 'x': nothing to converge; a\.y: the free-form family has only 1$"
+        fa.DescriptionError, match=r"^arm 'x': no mode can be added; a\.y: the free-form family has only 1$"
     ):
         kept({"y": 1}, {"y": square})
-    with pytest.raises(fa.DescriptionError, match=r"^arm 'rigid-two-link': nothing to converge; no link has modes$"):
+    with pytest.raises(fa.DescriptionError, match=r"^arm 'rigid-two-link': no mode can be added; no link has modes$"):
         convergence(fa.load("rigid-two-link"))
 
 
@@ -129,7 +129,7 @@ def test_the_table():
     free = [row[0] for row in turning.rows if "free" in row[0]]
     assert free[0] == "drives free, frequency 3 [rad/s]"  # the first two are the arm as a whole
     kept = convergence(clamped(2, modes={"y": 1, "z": 1}, shapes={"z": shapes.FreeForm(functions=[np.square])}))
-    assert kept.notes[1] == "beam.z stays as it is: the free-form family has only 1"
+    assert kept.notes[1] == "beam.z is unchanged: the free-form family has only 1"
 
 
 def test_the_default_needs_no_more():
@@ -163,4 +163,4 @@ def test_the_command(monkeypatch, capsys):
     assert out.endswith("modes: upper.y 2 -> 3, fore.y 2 -> 3\n")
     assert "more modes" not in call("show", "subudhi-morris")[1]
     status, _, err = call("show", "rigid-two-link", "--converge")
-    assert (status, err) == (2, "flexarm: arm 'rigid-two-link': nothing to converge; no link has modes\n")
+    assert (status, err) == (2, "flexarm: arm 'rigid-two-link': no mode can be added; no link has modes\n")

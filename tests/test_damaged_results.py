@@ -100,7 +100,7 @@ def test_bytes_of_other_files_do_not_reach_a_result(kind, unsealed, tmp_path, mo
     body, seal = external(kind, tmp_path / "secret", unsealed)
     for signature in (b"", bytes(netcdf.DIGEST), b"\1" * netcdf.DIGEST):
         path.write_bytes(body + seal + signature)
-        assert "another file; a result holds its numbers itself" in refused(path)
+        assert "another file; a result file must contain its numbers itself" in refused(path)
 
 
 def test_a_result_of_another_user_is_read_with_care(content, result, tmp_path, monkeypatch):
@@ -115,7 +115,7 @@ def test_a_result_of_another_user_is_read_with_care(content, result, tmp_path, m
     xr.testing.assert_identical(fa.load_result(path), result)
     assert used == [str(path)]
     path.write_bytes(content[:2000] + b"?" + content[2001:])
-    assert "does not fit the digest" in refused(path)
+    assert "does not match its checksum" in refused(path)
     assert used == [str(path)]
 
 
@@ -230,7 +230,7 @@ def test_hostile_files(unsealed, result, tmp_path):
         "a variable of another file",
         "a variable of this file",
     ):
-        assert "another file; a result holds its numbers itself" in said[name]
+        assert "another file; a result file must contain its numbers itself" in said[name]
 
 
 # -- what the process that reads may take ------------------------------------------------------------------------------

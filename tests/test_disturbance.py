@@ -413,7 +413,7 @@ def test_what_the_arm_declares_is_given_by_w(model):
         fa.simulate(own, 0.1, disturbance={"tip.fy": 1.0}, progress=False)
     fixed = fa.Link(name="pole", joint=fa.Fixed(), body=fa.Beam(length=1.0, mass=1.0, EI=5.0, modes={"y": 1}))
     pole = fa.Model(fa.Arm(name="pole", links=[fixed]))
-    with pytest.raises(fa.DescriptionError, match="arm 'pole' has no drive; give it by names"):
+    with pytest.raises(fa.DescriptionError, match="arm 'pole' has no drive; give the disturbance by names"):
         fa.simulate(pole, 0.1, disturbance=1.0, progress=False)
     assert fa.simulate(pole, 0.1, disturbance={"tip.fy": 1.0}, progress=False).energy_drift < 1e-6
     moved = fa.Model(model.arm.replace(base=fa.MovingBase(), forces=[fa.Force(name="push", link="fore")]))

@@ -410,7 +410,7 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     until = 1e4 if name == "lanes" else 100.0
     starts = np.zeros((64, 6))
     timer.start()
-    with pytest.warns(InterruptedRun, match="of 64 runs have ended"):
+    with pytest.warns(InterruptedRun, match="of 64 runs are finished"):
         many = fa.simulate_many(planar, until, q0=starts, samples=5, progress=False, keep=["q"], **INTERRUPTED[name])
     timer.join()
     status = many.status.values
@@ -430,7 +430,7 @@ def test_ctrl_c_while_a_run_is_being_laid_out_ends_it(planar, monkeypatch):
         return found
 
     monkeypatch.setattr(methods, "planned", planned)
-    with pytest.warns(InterruptedRun, match="0 of 1 runs have ended"):
+    with pytest.warns(InterruptedRun, match="0 of 1 runs are finished"):
         many = fa.simulate_many(planar, 0.1, runs=1, method="gauss4", step=1e-5, samples=5, progress=False)
     assert many.status.values.tolist() == ["interrupted"]
 
@@ -446,8 +446,8 @@ REFUSED = [
     ({"runs": 0}, "runs is 0; it must be a whole number, at least 1"),
     ({"runs": 2, "q0": np.zeros((3, 6))}, "for different numbers of runs: runs 2, q0 3"),
     ({"q0": np.zeros((3, 6)), "u": np.zeros((4, 2))}, "for different numbers of runs: q0 3, u 4"),
-    ({"u": []}, "u is a list; it must be numbers|there is no run|: 0 columns"),
-    ({"u": np.zeros((0, 2))}, "there is no run"),
+    ({"u": []}, "u is a list; it must be numbers|the number of runs is 0|: 0 columns"),
+    ({"u": np.zeros((0, 2))}, "the number of runs is 0"),
     ({"q0": np.zeros((3, 5))}, r"q0 has shape \(3, 5\); it must be \(6,\) or \(N, 6\), N runs of upper.joint"),
     ({"q0": np.zeros((2, 2, 6))}, r"q0 has shape \(2, 2, 6\)"),
     ({"q0": [[np.nan] * 6] * 2}, "q0"),
@@ -459,7 +459,7 @@ REFUSED = [
     ({"runs": 2, "samples": 1}, "samples is 1"),
     ({"runs": 2, "keep": ["speed"]}, "keep has 'speed'"),
     ({"runs": 2, "keep": ["q_ref"]}, "keep has 'q_ref', which a run without a reference has not"),
-    ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the runs ended"),
+    ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the number of finished runs"),
     ({"runs": 2, "name": 3}, "name"),
     ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joints; the arm has 2"),
     ({"runs": 10**9}, "a result of 1000000000 runs takes .* GB are free; use folder= to write it to disk"),
@@ -520,7 +520,7 @@ def test_a_folder_keeps_what_was_ready_when_ctrl_c_came(planar, tmp_path, monkey
             signal.raise_signal(signal.SIGINT)
 
     u = lambda t: [0.1, 0.2]  # noqa: E731  (a slow run)
-    with pytest.warns(InterruptedRun, match="of 50 runs have ended"):
+    with pytest.warns(InterruptedRun, match="of 50 runs are finished"):
         found = fa.simulate_many(planar, 2.0, runs=50, u=u, folder=tmp_path / "r", progress=seen, samples=5, keep=["q"])
     assert 3 <= found.sizes["run"] < 50 and list(found.run.values) == list(range(found.sizes["run"]))
     status = found.status.values

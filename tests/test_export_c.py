@@ -273,7 +273,7 @@ def test_long_lists_in_pieces_are_the_list():
         (lambda to: fa.export_c(model_of("planar"), 7), "path is of type int; it must be the name of a file"),
         (
             lambda to: c_sources("int", []),
-            "C: name is 'int'; it must be a letter, then letters, digits and _, and no word",
+            "C: name is 'int'; it must be a letter, then letters, digits and _, and not a keyword",
         ),
         (lambda to: c_sources("two", [program("a"), program("a")]), "C: two programs have the name 'a'"),
         (lambda to: c_sources("two", [program("a", "m"), program("b", "k")]), "C: program 'b' has other parameters"),

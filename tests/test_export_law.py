@@ -218,7 +218,11 @@ def test_a_law_of_a_free_base_and_of_nothing():
     ("controller", "sensors", "message"),
     [
         (lambda m: JointPD(slew(m), Kp=5.0, Kd=1.0), (), "export_law: controller is"),
-        (lambda m: Sampled(lambda t, q, qd: [0.0, 0.0], PERIOD), (), "is Python; a law in C must be an expression"),
+        (
+            lambda m: Sampled(lambda t, q, qd: [0.0, 0.0], PERIOD),
+            (),
+            "runs in Python; C code needs a controller that is an expression",
+        ),
         (
             lambda m: controllers(m)["delayed, limited"],
             [fa.StrainGauge(link="upper")],
@@ -232,7 +236,7 @@ def test_a_law_of_a_free_base_and_of_nothing():
         (
             lambda m: controllers(m)["of encoders"],
             [fa.Accelerometer()],
-            "sensors: a signal depends on accelerations, on which the law does not",
+            "sensors: a signal depends on accelerations, which the controller does not measure",
         ),
     ],
 )

@@ -707,7 +707,7 @@ def test_sensors_views_and_more_modes(written):
     with pytest.raises(fa.DescriptionError, match=r"part\.mode: its file is unknown"):
         convergence(fa.Arm.from_json(arm.canonical()))
     few = fa.FiniteElement(file=written(beam(1), "few.npz"), modes=6)
-    with pytest.raises(fa.DescriptionError, match=r"nothing to converge; part\.mode: 'few\.npz': the part has only"):
+    with pytest.raises(fa.DescriptionError, match=r"no mode can be added; part\.mode: 'few\.npz': the part has only"):
         convergence(alone(few.replace(shapes="clamped-free")))
 
 

@@ -437,7 +437,7 @@ TAKES = "the base of arm 'sat' is free, and the controller needs a fixed base"
             control.AttitudePD(1, 1, ["fore"]),
             "AttitudePD: actuators has the unknown name 'fore'; the inputs of the arm are upper.joint, fore.joint",
         ),
-        (control.AttitudePD(1, 1, ["fore.joint"]), "'fore.joint', which is no wheel"),
+        (control.AttitudePD(1, 1, ["fore.joint"]), "'fore.joint', which is not a wheel"),
         (control.AttitudePD(1, 1, ["upper.joint"] * 2), "actuators has 'upper.joint' twice; give each actuator once"),
         (
             control.AttitudePD(1, 1, ["upper.joint"], attitude=(1, 1, 0, 0)),
@@ -477,7 +477,7 @@ def test_a_base_that_is_not_free_has_no_attitude_and_no_wheels():
     with pytest.raises(DescriptionError, match="LQR: wheels does not apply to arm 'sat' is not free"):
         control.LQR(joints=(0, 0), wheels=["upper"]).law(fixed)
     lone = bus((fa.Thruster(name="main", direction=(1, 0, 0)),))
-    with pytest.raises(DescriptionError, match="none of the actuators turns the base"):
+    with pytest.raises(DescriptionError, match=r"none of the actuators .* turns the base"):
         control.AttitudePD(1.0, 1.0).law(lone)
 
 

@@ -235,7 +235,7 @@ def test_what_a_page_does_not_follow_is_said_in_a_line():
     arm = bus(boom)
     assert unplayable(arm) == ""
     orbit = arm.replace(base=arm.base.replace(orbit=fa.Orbit(rate=1e-3)))
-    with pytest.raises(fa.DescriptionError, match=r"has base.orbit, which a page .* a base without orbit$"):
+    with pytest.raises(fa.DescriptionError, match=r"has base.orbit, which the live page .* a base without orbit$"):
         played(orbit)
     push = fa.Thruster(name="push", direction=(1, 0, 0))
     alone = bus(links=[boom.replace(joint=fa.Fixed())], base=arm.base.replace(thrusters=(push,)))
@@ -343,7 +343,7 @@ def test_a_wheel_may_turn_and_a_base_drift_as_far_as_they_like(tmp_path):
 
 def test_coupled_joints_are_refused_in_a_line():
     coupling = fa.Coupling(links=["upper", "fore"], matrix=[[1, 0], [1, 1]])
-    with pytest.raises(fa.DescriptionError, match=r"^play: arm 'bus' has coupled joints, .*; give couplings=\(\)$"):
+    with pytest.raises(fa.DescriptionError, match=r"^play: arm 'bus' has coupled joints, .*; use couplings=\(\)$"):
         played(booms(couplings=[coupling]))
 
 

@@ -196,17 +196,18 @@ GOOD = answered(of_two_inertias(), periods=3)
         ({"data": []}, r".*data is empty; it must have a record"),
         ({"inputs": "w"}, r".*data\[0\] has no signal 'w'; its signals are u, y0, y1"),
         ({"inputs": 3}, r".*inputs is 3; it must be the name of a signal, or a list of names"),
-        ({"outputs": ["y0", "y0"]}, r".*outputs is \['y0', 'y0'\]; each signal may stand there once"),
+        ({"outputs": ["y0", "y0"]}, r".*outputs is \['y0', 'y0'\]; give each signal once"),
         (
             {"period": 0.5003},
             r"frequency_response: a period of 0.5003 s has 500.3 samples at 1000 Hz; it must have a whole "
             r"number",
         ),
         ({"period": -1.0}, r".*period is -1.0 s; it must be positive"),
-        ({"period": 1.0}, r"frequency_response: a record has 1.5 periods of 1 s; two must be left"),
+        ({"period": 1.0}, r"frequency_response: a record has 1.5 periods of 1 s; at least two periods must remain"),
         (
             {"skip": 2},
-            r"frequency_response: a record has 3 periods of 0.5 s and the first 2 are skipped; two must be left",
+            r"frequency_response: a record has 3 periods of 0.5 s and the first 2 are skipped; at least two "
+            r"periods must remain",
         ),
         ({"skip": -1}, r".*skip is -1; it must be a whole number, zero or positive"),
         ({"excited": 2.0}, r".*excited is 2.0; it must be between 0 and 1"),
@@ -255,7 +256,7 @@ def test_a_pair_of_poles_is_found_exactly():
 
 def test_a_resonance_that_is_not_there_is_refused():
     f = np.arange(1.0, 100.0)
-    with refused("resonance: there are 3 lines from 10 to 12 Hz; there must be at least 5"):
+    with refused("resonance: the band has 3 lines from 10 to 12 Hz; it must have at least 5"):
         resonance(f, np.ones(len(f)), (10, 12))
     with refused(r"resonance: response has shape \(3,\); it must be that of frequency, \(99,\)"):
         resonance(f, np.ones(3), (10, 12))
@@ -324,9 +325,7 @@ def test_derivatives_are_those_of_the_response(case):
 
 def test_an_arm_that_would_fall_is_refused():
     arm = fa.load("subudhi-morris-elastic").replace(gravity=(0, -9.81, 0))
-    with refused(
-        r"q: the arm is not in equilibrium there: \S+ has a residual of \S+; take one from analysis.equilibrium"
-    ):
+    with refused(r"q: the arm is not in equilibrium there: \S+ has a residual of \S+; use q from analysis.equilibrium"):
         identified(arm=arm, sensors=[Encoder(coordinate="upper.drive", name="y0")], fit=["upper.EI"])
 
 
@@ -424,8 +423,14 @@ def test_residuals_decibels_and_a_figure():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"given": {"load.motor": "u"}}, "identify: given is for data in time; this is a frequency response"),
-        ({"sample_rate": 1.0}, "identify: sample_rate is for data in time; this is a frequency response"),
+        (
+            {"given": {"load.motor": "u"}},
+            "identify: given applies only to data over time, not to a frequency response; leave it out",
+        ),
+        (
+            {"sample_rate": 1.0},
+            "identify: sample_rate applies only to data over time, not to a frequency response; leave it out",
+        ),
         (
             {"data": GOOD, "unmodelled": 0.1},
             "identify: unmodelled applies only to frequency responses, not to data over time; leave it out",

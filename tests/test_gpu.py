@@ -223,7 +223,7 @@ def test_ctrl_c_ends_the_runs_where_they_are(host, planar, monkeypatch):
         return launched
 
     monkeypatch.setattr(host, "kernel", slow)
-    with pytest.warns(InterruptedRun, match="0 of 2 runs have ended"):
+    with pytest.warns(InterruptedRun, match="0 of 2 runs are finished"):
         many = fa.simulate_many(planar, 0.05, u=np.zeros((2, 2)), device="gpu", **GIVEN)
     assert count[0] == 25
     assert many.status.values.tolist() == ["interrupted"] * 2
@@ -257,10 +257,10 @@ def test_the_plan_of_a_run():
 
 
 REFUSED = {
-    "a method of its own steps": ({"method": "dop853", "step": None}, "there the method is 'rk4' with a step"),
-    "auto": ({"method": "auto", "step": None}, "there the method is 'rk4' with a step"),
+    "a method of its own steps": ({"method": "dop853", "step": None}, "which supports only method 'rk4' with a step"),
+    "auto": ({"method": "auto", "step": None}, "which supports only method 'rk4' with a step"),
     "a sampled law": ({"u": Sampled(JointPD(fa.Quintic((0, 0), (0.5, 0.3), 0.3), 5.0, 2.0), 0.01)}, "none of them$"),
-    "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "u is held, a table, a compiled function"),
+    "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "constant u, a table, a compiled function"),
     "forces that change in one run": (
         {"disturbance": [[0.0, 0.0], lambda t: [ca.sin(t), 0.0]]},
         "from outside .* is constant$",
@@ -419,7 +419,7 @@ def test_a_processor_that_is_too_old_is_refused(planar, monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(8, 0)))
     assert cuda.device().name == "a test's"
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(generation=(7, 5)))
-    with told("device is 'gpu', a test's is of generation 7.5, and 8.0 is the oldest"):
+    with told("device is 'gpu', a test's has compute capability 7.5; at least 8.0 is needed"):
         fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], device="gpu", **GIVEN)
 
 

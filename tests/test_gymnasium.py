@@ -429,13 +429,16 @@ MADE = {
     "task": ({"task": "Fly"}, r"ArmEnv: task is 'Fly'; it must be one of Reach, Track, Suppress"),
     "arm": ({"arm": 3}, r"ArmEnv: arm is 3; it must be the name of a bundled arm, a path, an Arm or a Model"),
     "name": ({"arm": "canadam"}, r".*canadam.*"),
-    "both": ({"arm": "canadarm", "scenario": "canadarm"}, r"ArmEnv: arm is given beside a scenario, which has one; .*"),
+    "both": ({"arm": "canadarm", "scenario": "canadarm"}, r"ArmEnv: arm and scenario exclude each other; .*"),
     "own": ({"amplitude": 0.1}, r"ArmEnv: Reach has no options amplitude; it has spread"),
     "spread": ({"spread": -1.0}, r"Reach: spread is -1\.0 rad; it must be positive"),
     "amplitude": ({"task": "Suppress", "amplitude": 9.0}, r"Suppress: amplitude is 9\.0 m; it must be less than .*"),
     "rigid": ({"task": "Suppress", "arm": "rigid-two-link"}, r"Suppress: arm 'rigid-two-link' does not vibrate .*"),
     "period": ({"period": 0.0}, r"ArmEnv: period is 0\.0 s; it must be positive"),
-    "duration": ({"period": 0.1, "duration": 0.1}, r"ArmEnv: duration is 0\.1 s; an episode must have two periods .*"),
+    "duration": (
+        {"period": 0.1, "duration": 0.1},
+        r"ArmEnv: duration is 0\.1 s; an episode must have at least two periods .*",
+    ),
     "limit": ({"limit": [1.0] * 3}, r"ArmEnv: limit has shape \(3,\); it must be one number, or 2, one of each input"),
     "negative": ({"limit": -1.0}, r"ArmEnv: limit is -1\.0; it must be positive"),
     "weights": (
@@ -458,18 +461,21 @@ MADE = {
     ),
     "impossible": (
         {"randomise": {"payload.mass": [0.0, 0.2]}},
-        r"ArmEnv: randomise: it would draw what no arm has: payload\.mass is 0\.0 kg; it must be positive",
+        r"ArmEnv: randomise: some values are not possible: payload\.mass is 0\.0 kg; it must be positive",
     ),
     "below zero": (
         {"randomise": {"payload.mass": {"type": "uniform", "low": -0.01, "high": 1.0}}},
-        r"ArmEnv: randomise: it would draw what no arm has: payload\.mass is -0\.0.* kg; it must be positive",
+        r"ArmEnv: randomise: some values are not possible: payload\.mass is -0\.0.* kg; it must be positive",
     ),
     "drawn": ({"randomise": {"payload.mass": "big"}}, r"ArmEnv: randomise: payload\.mass is big; it must be .*"),
     "low": (
         {"randomise": {"*.EI": {"type": "uniform", "low": 1, "high": 0}}},
         r"ArmEnv: randomise: \*\.EI\.high is 0 .*",
     ),
-    "outside": ({"scenario": OUTSIDE}, r"ArmEnv: scenario 'moved' has exogenous inputs, which no environment has; .*"),
+    "outside": (
+        {"scenario": OUTSIDE},
+        r"ArmEnv: scenario 'moved' has exogenous inputs, which environments do not support; .*",
+    ),
     "render": ({"render_mode": "human"}, r"ArmEnv: render_mode is 'human'; it must be 'rgb_array' or None"),
     "render twice": ({"render_mode": np.zeros(2)}, r"ArmEnv: render_mode is array.*; it must be 'rgb_array' or None"),
 }
@@ -523,9 +529,9 @@ def test_an_episode_begins_with_a_reset():
     env = doors.ArmEnv("Reach", arm="rigid-two-link", duration=0.1, render_mode="rgb_array")
     envs = doors.ArmVectorEnv(2, "Reach", arm="rigid-two-link", duration=0.1, render_mode="rgb_array")
     for each, name in ((env, "ArmEnv"), (envs, "ArmVectorEnv")):
-        with pytest.raises(gymnasium.error.ResetNeeded, match=f"{name}: reset comes before step"):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=f"{name}: call reset before step"):
             each.step(np.zeros(each.action_space.shape))
-        with pytest.raises(gymnasium.error.ResetNeeded, match=f"{name}: reset comes before render"):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=f"{name}: call reset before render"):
             each.render()
         each.reset(seed=1)
         each.step(np.zeros(each.action_space.shape))
@@ -565,7 +571,7 @@ def test_what_ends_in_its_last_period_has_ended_and_is_not_over():
 
 def test_what_a_vector_refuses():
     envs = doors.ArmVectorEnv(3, duration=0.5, autoreset_mode="Disabled")
-    with pytest.raises(gymnasium.error.ResetNeeded, match="reset comes before step"):
+    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset before step"):
         envs.step(np.zeros((3, 2)))
     with refused(r"ArmVectorEnv\.reset: seed is 'one'; it must be .*"):
         envs.reset(seed="one")
@@ -580,7 +586,7 @@ def test_what_a_vector_refuses():
     envs.reset(seed=1)
     for _ in range(10):
         envs.step(np.zeros((3, 2)))
-    with refused(r"ArmVectorEnv: 3 episodes have ended; reset them by options reset_mask"):
+    with refused(r"ArmVectorEnv: 3 episodes have ended; reset them with the option reset_mask"):
         envs.step(np.zeros((3, 2)))
 
 

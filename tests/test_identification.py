@@ -548,14 +548,14 @@ BAD = [
     (
         unsaid_ms,
         {"sample_rate": RATE},
-        "record 1: time steps by 5 s, and sample_rate is 200 per s: one of them is in ano",
+        "record 1: time steps by 5 s, and sample_rate is 200 per s: one of them has ano",
     ),
     (
         lambda d: d.assign_coords(time=1e8 * TIME),
         {},
         "identify: samples are .* s apart and the fastest mode is .*if time",
     ),
-    (lambda d: d[SAMPLES], {}, "record 1 has 7 samples; too few, it must have at least 8"),
+    (lambda d: d[SAMPLES], {}, "record 1 has 7 samples; it must have at least 8"),
     (lambda d: d[{"time": slice(None, 8)}], {"segments": 5}, "record 1 has 8 samples, too few for 5 segments"),
     (
         lambda d: d[{"time": slice(None, 8)}],
@@ -566,7 +566,7 @@ BAD = [
     (
         lambda d: d.drop_vars("u"),
         {},
-        r"record 1 has no 'u', it has arm_drive, arm_joint; inputs=\{...\} must say which",
+        r"record 1 has no signal 'u' but arm_drive, arm_joint; give the signals of",
     ),
     (
         lambda d: d.assign(u=(("time", "input"), np.ones((401, 2)))),
@@ -594,7 +594,7 @@ BAD = [
     ),
     (None, {"outputs": []}, r"identify: outputs is \[\]; it must be a list of sensors, or a dict of them"),
     (None, {"outputs": ["arm_drive"]}, "outputs: 'arm_drive' is not a sensor"),
-    (None, {"outputs": {"y": TipPosition(axes="xy")}}, "identify: outputs: 'y' stands for a sensor of several signals"),
+    (None, {"outputs": {"y": TipPosition(axes="xy")}}, "identify: outputs: 'y' is a sensor with several signals"),
     (None, {"fit": ["arm.stifness"]}, "unknown parameter 'arm.stifness'; did you mean .*arm.stiffness"),
     (None, {"fit": []}, r"identify: fit is \[\]; it must be a list of names, symbols or patterns of them"),
     (None, {"inputs": {"leg": "u"}}, "identify: inputs: unknown actuator 'leg'; the actuators are arm.motor"),
@@ -602,17 +602,17 @@ BAD = [
     (
         None,
         {"given": {"arm.motor": ("a", "b", "c")}},
-        "identify: given: arm.motor has 3 signals; an angle, and its rate",
+        "identify: given: arm.motor has 3 signals; it must be an angle, or an angle and its rate",
     ),
     (
         None,
         {"given": {"arm.drive": "arm_drive"}, "inputs": {"arm.motor": "u"}},
-        "identify: arm.motor is given, and driven too; it must be one of both",
+        "identify: arm.motor has both a given motion and an input signal",
     ),
     (None, {"given": {"arm.drive": "hub"}}, "record 1 has no 'hub' for the motion of arm.motor; it has"),
     (None, {"given_noise": 0.0}, "identify: given_noise is 0.0; it must be positive"),
     (None, {"currents": {"arm.motor": np.inf}}, "identify: current of arm.motor is inf N m/A; it must be finite"),
-    (None, {"currents": {"arm.motor": 1.0}, "inputs": {}}, "identify: currents: arm.motor has no signal among inputs"),
+    (None, {"currents": {"arm.motor": 1.0}, "inputs": {}}, "identify: currents: arm.motor has no signal in inputs"),
     (None, {"between": "cubic"}, "identify: between is 'cubic'; it must be linear or held"),
     (None, {"between": "held", "delay": 0.1}, "identify: delay needs between="),
     (None, {"delay": -0.1}, "identify: delay is -0.1 s; it must be zero or positive"),
@@ -638,7 +638,7 @@ BAD = [
     (None, {"states": ["arm.y1"]}, "identify: states: unknown name 'arm.y1'; known names are arm.joint, arm.motor"),
     (None, {"offsets": "arm_drive"}, "identify: offsets is 'arm_drive'; it must be true, false or a list of names"),
     (None, {"q0": {"leg": 1.0}}, "identify: q0: unknown coordinate 'leg'; the coordinates are arm.joint, arm.motor"),
-    (None, {"q0": [1.0]}, r"identify: q0 has shape \(1,\); it must be \(2,\), or a row a record"),
+    (None, {"q0": [1.0]}, r"identify: q0 has shape \(1,\); it must be \(2,\), or have one row per record"),
     (None, {"q0": np.zeros((2, 2))}, "q0 has 2 rows for 1 records"),
 ]
 
@@ -660,7 +660,7 @@ def test_what_the_data_do_not_see_at_all_is_refused(noisy):
     """A gear ratio counts with the rotor's inertia only; a torque's constant with all inertias and the stiffness."""
     fit = ["arm.rotor_inertia", "arm.gear_ratio"]
     with pytest.raises(
-        fa.DescriptionError, match=r"identify: the data cannot tell 0\.89 arm\.rotor_inertia - 0\.45 arm\.gear"
+        fa.DescriptionError, match=r"identify: the data cannot distinguish 0\.89 arm\.rotor_inertia - 0\.45 arm\.gear"
     ):
         fa.identify(fa.Model(shaft()), noisy, fit, outputs=ENCODERS)
     still = noisy.assign(u=0.0 * noisy.u)

@@ -140,9 +140,9 @@ def test_a_motion_may_begin_elsewhere_than_at_zero():
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"y": np.zeros((11, 2))}, r"y has shape \(11, 2\); it must be one row a time, \(11, 1\)"),
+        ({"y": np.zeros((11, 2))}, r"y has shape \(11, 2\); it must have one row per time, \(11, 1\)"),
         ({"times": np.linspace(0, 1, 11) ** 2}, "times must increase in equal steps"),
-        ({"y": np.linspace(0, 1, 11)}, "y does not begin and end at rest"),
+        ({"y": np.linspace(0, 1, 11)}, "y must begin and end at rest"),
     ],
 )
 def test_what_cannot_be_inverted_is_refused(change, line):

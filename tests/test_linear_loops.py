@@ -349,7 +349,7 @@ def test_what_is_refused():
     assert analysis.closed_loop(model, custom, [0.0]).input_labels == ["u_bar_joint"]
     with refused(r"closed_loop: q is missing; the controller has no reference that comes to rest"):
         analysis.closed_loop(model, custom)
-    with refused(r"loop: qd is given without q"):
+    with refused(r"loop: qd needs q too; give both"):
         analysis.loop(model, law, qd=[0.0])
     with refused(r"closed_loop: the controller is a Python function, which cannot be differentiated"):
         analysis.closed_loop(model, Sampled(lambda t, q, qd: [0.0], T))
@@ -357,9 +357,9 @@ def test_what_is_refused():
         analysis.loop(model, Sampled(Sum(Every(law, 4), law), T))
     with refused(r"loop: input is 'motor'; the inputs of the arm are bar.joint"):
         analysis.loop(model, law, input="motor")
-    with refused(r"closed_loop: z has shape \(2,\); the law's memory has 0 numbers"):
+    with refused(r"closed_loop: z has shape \(2,\); the controller's memory has 0 numbers"):
         analysis.closed_loop(model, law, z=[1.0, 2.0])
-    with refused(r"closed_loop: s is given; the drives of arm 'bar' have no states"):
+    with refused(r"closed_loop: s does not apply to arm 'bar', whose drives have no states; leave it out"):
         analysis.closed_loop(model, law, s=[1.0])
     with refused(r"pole_migration: make is 3; .*"):
         analysis.pole_migration(model, 3, [1.0])
@@ -367,5 +367,7 @@ def test_what_is_refused():
         analysis.pole_migration(model, lambda k: law, [[1.0]])
     with refused(r"pole_migration: 3 poles at 2, and 2 before; the number must not change"):
         analysis.pole_migration(model, lambda k: law if k < 2 else Integral(law, 1.0), [1.0, 2.0])
-    with refused(r"arm 'bar': the controller holds it nowhere near its reference's end", fa.errors.FlexarmError):
+    with refused(
+        r"arm 'bar': no equilibrium of the closed loop is near the end of the reference", fa.errors.FlexarmError
+    ):
         analysis.closed_loop(model, Saturated(law, 1.0), [9.0])

@@ -358,7 +358,7 @@ def test_laws_that_give_torques_refuse_voltages(controller, name):
 
 def test_open_loop_torques_refuse_voltages():
     reference = fa.Quintic(start=[0.0], end=[1.0], duration=1.0)
-    with pytest.raises(DescriptionError, match="is a voltage; rigid inverse dynamics are torques"):
+    with pytest.raises(DescriptionError, match="is a voltage; rigid inverse dynamics return torques"):
         fa.simulate(fa.Model(arm(VOLTS)), 0.1, u=fa.RigidInverseDynamics(reference))
 
 

@@ -197,7 +197,7 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"limits": None}, "limits.torque is missing; without limits nothing is the fastest"),
+        ({"limits": None}, "limits.torque is missing; a fastest motion needs limits"),
         ({"limits": 3}, "limits is 3; it must be Limits, or a dict of them"),
         ({"limits": {"torque": -1.0}}, "Limits: torque is -1.0; it must be one positive number, or one each"),
         ({"limits": {"torque": [1.0, 2.0]}}, "limits.torque has 2 entries; it must have 1, or one"),
@@ -243,10 +243,12 @@ def test_an_arm_that_cannot_stand_within_its_limits_is_told_so():
 
 def test_an_arm_without_inputs_is_refused():
     link = fa.Link(name="beam", joint=fa.Fixed(), body=fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 1}))
-    with pytest.raises(fa.DescriptionError, match="nothing moves arm"):
+    with pytest.raises(fa.DescriptionError, match="needs an actuator"):
         optimal_motion(fa.Model(fa.Arm(name="beam", links=[link])), [0.0], [0.0])
 
 
 def test_a_search_that_fails_says_what_presses(masses):
-    with pytest.raises(fa.FlexarmError, match=r"no motion found with 20 intervals in 2 steps \(.*\); the limit on"):
+    with pytest.raises(
+        fa.FlexarmError, match=r"no motion found with 20 intervals in 2 steps \(.*\); the most restrictive limit"
+    ):
         optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, intervals=20, steps=2)

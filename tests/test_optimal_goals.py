@@ -281,7 +281,10 @@ def test_a_scenario_with_a_wrong_goal_is_refused(tmp_path, end, message):
         ({"tip": [1, 0, 0], "rotation": -np.eye(3)}, "end.rotation is .*; it must be the rows of a rotation matrix"),
         ({"tip": [1, 0, 0], "rotation": [2.0, 0, 0, 0]}, r"or a unit quaternion \(w, x, y, z\)"),
         ({"tip": [1, 0, 0], "rotation": "up"}, "end.rotation is not an array of numbers"),
-        ({"tip": [1, 0, 0], "rotation": np.eye(3), "direction": [1, 0, 0]}, "end.rotation is given beside direction"),
+        (
+            {"tip": [1, 0, 0], "rotation": np.eye(3), "direction": [1, 0, 0]},
+            "end.rotation and direction exclude each other",
+        ),
         ({"tip": [1, 0, 0], "frame": "tip"}, "end.frame is 'tip'; it must be world or base"),
         (
             {"tip": [1, 0, 0], "speed": 1},
@@ -309,14 +312,12 @@ def test_out_of_a_range_of_joints_is_said_so(two):
 
 def test_a_free_base_must_be_asked_as_it_sees_the_tip():
     model = fa.Model(bus())
-    message = (
-        'arm .servicer. has a free base, which ends where .*; a tip goal must be as the base sees it, frame = "base"'
-    )
+    message = 'arm .servicer. has a free base, whose final pose .*; give the tip goal with frame = "base"'
     with pytest.raises(fa.DescriptionError, match=message):
         found(model, {"tip": [2, 0, 0]}, [0.0, 0.0, 0.0])
     tied = [fa.Strut(link="upper", point=[0.0, 0.0, 1.0], stiffness=10.0)]
     for bent in ({"gravity": (0.0, 0.0, -1.0)}, {"struts": tied}):
-        with pytest.raises(fa.DescriptionError, match="so how gravity or springs bend the arm there is not known"):
+        with pytest.raises(fa.DescriptionError, match="so the static deflection there is unknown"):
             found(fa.Model(bus(**bent)), {"tip": [2, 0, 0], "frame": "base"}, [0.0, 0.0, 0.0])
 
 

@@ -272,7 +272,7 @@ def test_what_only_the_search_can_tell_is_one_line_too(scenario):
             {"limits": {"torque": 1.0}, "duration": 2.0},
             "reference: duration is 2.0 s; leave it out, because the objective",
         ),
-        ({"limits": None}, "reference: limits.torque is missing; without limits nothing is the fastest"),
+        ({"limits": None}, "reference: limits.torque is missing; a fastest motion needs limits"),
         ({"points": 12}, "reference: points must be at most 9"),
     ):
         given = scenario.replace(reference=scenario.reference.replace(**change))

@@ -791,7 +791,7 @@ def test_what_does_not_fit_is_refused_in_one_line(hub, options, message):
 
 def test_arms_that_no_torques_hold_alike_are_refused():
     with pytest.raises(
-        fa.DescriptionError, match=r"plants\[0\]: at the start other torques hold it than the first arm"
+        fa.DescriptionError, match=r"plants\[0\]: at the start its holding torques differ from those of the first arm"
     ):
         optimal_motion(weighing(), [0], [1], {"torque": 50.0}, plants=[{"payload.mass": 0.2}])
 

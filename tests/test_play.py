@@ -505,7 +505,7 @@ def test_a_rigid_arm_is_alive_too():
 
 def test_why_there_is_no_regulator():
     live = made(fa.load("theodore-ghosal"))
-    assert live.regulators == [] and "is neither stable nor reached by any actuator" in live.without_regulator
+    assert live.regulators == [] and "is neither stable nor controllable" in live.without_regulator
     assert numbers(live, [])["lqr"] is None
 
 

@@ -130,10 +130,10 @@ def test_what_a_figure_of_runs_refuses(many, options, said):
 def test_what_is_no_ensemble_is_refused(many):
     wide = xr.DataArray(np.zeros((2, 3, 13)), dims=("run", "time", "k"), coords={"time": [0, 1, 2]})
     for given, variable, said in (
-        (3, "q", "result is a int; it must be a Dataset, as simulate_many gives it"),
+        (3, "q", "result is a int; it must be a result of simulate_many"),
         (many.isel(run=0), "q", "it has none: it is not a result of simulate_many"),
         (many.tip.isel(run=0), None, "result is over time, axis; it must be over run and time"),
-        (many.tip, "tip", "variable is given beside one variable"),
+        (many.tip, "tip", "variable does not apply to a single variable"),
         (many.status.expand_dims(time=[0.0]), None, "result contains no numbers"),
         (wide, None, r"result has 13 curves over k; choose at most 12 with \.sel"),
     ):
@@ -275,7 +275,7 @@ def test_several_paths_beside_places_of_ones_own(swing):
 def test_what_a_path_refuses(swing):
     alone = swing.drop_vars("q_ref")
     for given, options, said in (
-        (alone, {}, "results has 'swing', which has no reference; give wanted, the tip's places"),
+        (alone, {}, "results has 'swing', which has no reference; give wanted, the positions of the tip"),
         (swing, {"wanted": np.zeros((3, 3))}, r"wanted has shape \(3, 3\); it must be \(31, 3\)"),
         (swing, {"wanted": "x"}, "wanted is not an array of numbers"),
         (swing, {"ax": Figure().subplots()}, "ax is .*; it must be 2 of matplotlib's Axes"),

@@ -255,15 +255,15 @@ TWICE = xr.Dataset(
     [
         ((), {}, "systems and measured are None; give one of them"),
         ((3,), {}, "systems has 3; it must be a StateSpace or a TransferFunction of python-control, or a Model"),
-        (([],), {}, "systems has 0 systems; there must be one to 6"),
-        (([TWO_MASSES] * 7,), {}, "systems has 7 systems; there must be one to 6"),
+        (([],), {}, "systems has 0 systems; it must have 1 to 6"),
+        (([TWO_MASSES] * 7,), {}, "systems has 7 systems; it must have 1 to 6"),
         (({1: TWO_MASSES},), {}, "the names of systems must be texts"),
         ((control.tf([np.nan], [1.0, 1.0]),), {}, "NaN or infinity"),
         ((MIMO,), {}, r"input is None; system 'model' has u\[0\], u\[1\]; name one of them"),
         ((MIMO,), {"input": "v"}, "input is 'v'"),
         ((MIMO,), {"input": 2}, "input is 2"),
         ((control.tf([1.0], [1.0, 0.5], True),), {}, "discrete without a sample time"),
-        ((TWO_MASSES, 3), {}, "measured is a int; it must be a Dataset, as frequency_response gives it"),
+        ((TWO_MASSES, 3), {}, "measured is a int; it must be a result of frequency_response"),
         ((TWO_MASSES, xr.Dataset()), {}, "measured has no response over frequency"),
         ((TWO_MASSES, measured(TWO_MASSES, F[::-1])), {}, "measured has frequencies that are not positive and ascend"),
         ((TWO_MASSES, NOTHING), {}, "measured has no response of this channel that is a number"),
@@ -282,7 +282,7 @@ def test_what_bode_refuses(arguments, options, said):
 def test_what_a_map_of_poles_refuses(bench):
     discrete = control.sample_system(TWO_MASSES, 0.1)
     for given, options, said in (
-        ([TWO_MASSES, discrete], {}, "systems has continuous and discrete ones"),
+        ([TWO_MASSES, discrete], {}, "systems has continuous and discrete systems"),
         (MIMO, {}, "systems has .model., a TransferFunction of several channels"),
         (TWO_MASSES, {"ax": [1]}, r"ax is \[1\]; it must be 1 of matplotlib's Axes"),
         (bench, {"sensors": 3}, "sensors is 3; it must be a list of sensors"),

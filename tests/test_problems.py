@@ -228,8 +228,8 @@ def put(i, k, text):
         (lambda rows: [["", ""]], "is empty"),
         (put(0, 0, "t [s]"), "has no column 'time [s]'; it has t [s], tip.x [m]"),
         (put(0, 0, "time [ms]"), "column 'time' is in [ms]; it must be in [s]"),
-        (put(0, 1, "tip.x"), "has the column 'tip.x' without a unit; columns are called as 'time [s]', 'tip.x [m]'"),
-        (put(0, 0, "time"), "has the column 'time' without a unit; columns are called as 'time [s]', 'tip.x [m]'"),
+        (put(0, 1, "tip.x"), "has the column 'tip.x' without a unit; write columns like 'time [s]', 'tip.x [m]'"),
+        (put(0, 0, "time"), "has the column 'time' without a unit; write columns like 'time [s]', 'tip.x [m]'"),
         (put(0, 1, "tipx [m]"), "has the column 'tipx'; the problem has tip.x, tip.y, tip.z, rod1.joint"),
         (put(0, 1, "tip.x [mm]"), "column 'tip.x' is in [mm]; it must be in [m]"),
         (put(0, 2, "tip.x [m]"), "has the column 'tip.x' 2 times"),
@@ -337,7 +337,9 @@ def test_the_command_tells_the_score(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("name", ["README.md", "LICENSE.md", "score.py"])
 def test_a_folder_with_files_of_its_own_is_refused(name, tmp_path):
     (tmp_path / name).write_text("# My project\n")
-    with pytest.raises(fa.DescriptionError, match=f"^export: .*{name} is that of something else; give another folder$"):
+    with pytest.raises(
+        fa.DescriptionError, match=f"^export: .*{name} exists and is from something else; give another folder$"
+    ):
         export(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "# My project\n"
 

@@ -130,7 +130,7 @@ def test_the_reason_tells_whose_seconds_are_whose(stiff):
     """First short stretches, where the explicit method is taken without a race."""
     edges = [0.001, 0.002, 0.003]
     reason = run(stiff, u=fa.Piecewise(edges, np.full((3, 2), 0.1))).attrs["method_reason"]
-    assert reason.endswith("; radau9 for 0.497 s, the rest in short stretches: dop853 for 0.003 s")
+    assert reason.endswith("; radau9 for 0.497 s, the rest has short intervals: dop853 for 0.003 s")
     assert run(arm(EI=10.0), 0.1).attrs["method_reason"].endswith("rad/s: an explicit method needs few steps")
 
 

@@ -257,9 +257,11 @@ def test_many_laws_show_the_same_names_each_its_own(model):
     line = r"^record: u\[1\] shows seen \(seen_1, seen_2\), u\[0\] seen \(a, b\); they must be equal$"
     with pytest.raises(fa.DescriptionError, match=line):
         fa.simulate_many(model, 0.05, u=others, record=["seen"], **RUN)
-    with pytest.raises(fa.DescriptionError, match="there is nothing of an input that is no controller"):
+    with pytest.raises(fa.DescriptionError, match="only controllers have signals to record"):
         fa.simulate_many(model, 0.05, u=np.zeros((3, 2)), record=["command"], **RUN)
-    with pytest.raises(fa.DescriptionError, match="show: name is 'steps'; it must be a word that means nothing else"):
+    with pytest.raises(
+        fa.DescriptionError, match="show: name is 'steps'; it must be a word that a result does not use"
+    ):
         fa.simulate_many(model, 0.05, u=Own("steps"), runs=2, record=["steps"], **RUN)
 
 
@@ -316,14 +318,14 @@ def test_many_records_are_written_to_a_folder(model, tmp_path, monkeypatch):
         (JointPD(SLEW, 5.0, 2.0), ["x"], "record has 'x'; the controller shows measured, rate, command"),
         (Sampled(Own(), 0.1), ["x"], "record has 'x'; the controller shows command, memory"),
         (Sampled(lambda t, q, qd: [0, 0], 0.1), ["memory"], "record has 'memory'; the controller shows command"),
-        ([0.0, 0.0], ["command"], "record has 'command'; there is nothing of an input that is no controller"),
+        ([0.0, 0.0], ["command"], "record has 'command'; only controllers have signals to record"),
         (None, "command", "record is 'command'; it must be names of signals of the controller"),
         (None, [3], "record has 3; it must be names of signals of the controller"),
         (None, 3, "record is 3; it must be names of signals of the controller"),
         (Own("u"), ["u"], "show: name is 'u'; it must be a word that a result does not use already"),
         (Own("two words"), ["u"], "show: name is 'two words'; it must be a word"),
         (Own(3), ["u"], "show: name is 3"),
-        (Own("a", signals=["one"]), ["a"], "show: a has 2 numbers and 1 signals; it must be as many"),
+        (Own("a", signals=["one"]), ["a"], "show: a has 2 numbers and 1 names; give one name for each number"),
     ],
 )
 def test_what_is_not_shown_is_refused_in_one_line(model, u, record, line):

@@ -319,7 +319,10 @@ MESSAGES = [
     (lambda m, r: run(m, 1.0, u=JointPD(Path([0.0], "x"), 1.0, 1.0)), "the reference's jumps is not an array"),
     (lambda m, r: run(m, 1.0, u=Made(expression=3)), "Law: expression is 3; it must be a function of t, q, qd and z"),
     (lambda m, r: run(m, 1.0, u=Made(memory=[[1.0]])), "Law: memory has shape (1, 1); it must be numbers in a row"),
-    (lambda m, r: run(m, 1.0, u=Made(expression=lambda *_: 3)), "a law gives 3; it must give u and what follows"),
+    (
+        lambda m, r: run(m, 1.0, u=Made(expression=lambda *_: 3)),
+        "a law returns 3; it must return u and the next memory",
+    ),
     (lambda m, r: run(m, 1.0, u=Made(expression=lambda *_: ("x", []))), "a law gives 'x'; it must give a column, or"),
     (lambda m, r: Computed(3), "u is 3; it must be a function of t, or of t, q, qd"),
     (lambda m, r: Sampled(PD, 0.1, seed=-1), "Sampled: seed is -1; it must be a whole number, zero or positive"),
@@ -377,7 +380,7 @@ MESSAGES = [
     (lambda m, r: analysis.poles(broken_system(m)), "poles: the system's matrices contain NaN or infinity"),
     (
         lambda m, r: stable_inversion(system_of(m), np.linspace(0, 1, 9), np.zeros(9), before=1e30),
-        "stable_inversion: 1e+30 s in steps of 0.125 s before and after; at most 1e+07 steps are possible",
+        "stable_inversion: 1e+30 s in steps of 0.125 s before and after; at most 1e+07 steps are allowed",
     ),
 ]
 
@@ -557,8 +560,8 @@ def test_a_result_that_does_not_fit_is_refused_before_anything_is_there(rotor, m
         with pytest.raises(fa.DescriptionError) as caught:
             run(rotor, 1.0, samples=1e8)
         line = one_line(caught.value)
-        assert line.startswith("a result of 1e+08 samples takes 18.4 GB and 0.02 GB are free; ask for fewer")
-        assert "run in parts, each from where the last ended (q0, qd0)" in line
+        assert line.startswith("a result of 1e+08 samples takes 18.4 GB and 0.02 GB are free; use fewer")
+        assert "run in parts, each from the end of the previous one (q0, qd0)" in line
         few = int(line.split("fewer samples (")[1].split()[0])
         assert 8 * 23 * few == pytest.approx(1e7, rel=1e-2)
 

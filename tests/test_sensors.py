@@ -359,10 +359,13 @@ KNOWN = "upper.drive, upper.hub, upper.joint, upper.y1, upper.y2, upper.y3, uppe
         (lambda: StrainGauge(link="a", distance=0), r"StrainGauge: distance is 0\.0 m; it must be different from zero"),
         (
             lambda: TipPosition(axes="xx"),
-            "TipPosition: axes is 'xx'; it must be some of x, y, z, each once, as in 'xy'",
+            "TipPosition: axes is 'xx'; it must be some of x, y, z, each once, such as 'xy'",
         ),
-        (lambda: TipPosition(axes=""), "TipPosition: axes is ''; it must be some of x, y, z, each once, as in 'xy'"),
-        (lambda: Accelerometer(axes=1), "Accelerometer: axes is 1; it must be some of x, y, z, each once, as in 'xy'"),
+        (lambda: TipPosition(axes=""), "TipPosition: axes is ''; it must be some of x, y, z, each once, such as 'xy'"),
+        (
+            lambda: Accelerometer(axes=1),
+            "Accelerometer: axes is 1; it must be some of x, y, z, each once, such as 'xy'",
+        ),
         (lambda: Accelerometer(frame="world"), "Accelerometer: frame is 'world'; it must be 'tip' or 'base'"),
         (lambda: Accelerometer(gravity=1), "Accelerometer: gravity is 1; it must be true or false"),
         (lambda: TipPosition(noise=-1), r"TipPosition: noise is -1\.0; it must be zero or positive"),
@@ -481,7 +484,7 @@ def test_sampling_leaves_the_output_as_it_is(model):
 def test_times_that_the_result_does_not_have(model, result):
     with refused(
         r"Encoder: sample_time is 0\.0015 s, but 0\.0015 s is not among the times of the result; "
-        "choose `samples` of the run so that it is"
+        "simulate with samples at all these times"
     ):
         sampled([SENSORS[0].replace(sample_time=0.0015)], model, result, seed=1)
 

@@ -123,16 +123,18 @@ def test_undamped_is_neither_stable_nor_not():
 def test_what_is_refused():
     model, law = loaded(), JointPD(0.2, Kp, Kd)
     for wrong in ({}, [1.0], "payload.mass"):
-        with refused(r"stability: vary is .*; it must be ranges \(low, high\) by names of parameters"):
+        with refused(r"stability: vary is .*; it must be a dict of ranges \(low, high\) by parameter name"):
             analysis.stability(model, law, vary=wrong)
     with refused(r"stability: vary has \(3.0, 1.0\) for 'payload.mass'; it must be \(low, high\)"):
         analysis.stability(model, law, vary={"payload.mass": (3.0, 1.0)})
-    with refused(r"stability: vary names m_P; give each parameter by its own name: payload.mass|.*m_P.*"):
+    with refused(
+        r"stability: vary names m_P; patterns are not allowed; give names of parameters: payload.mass|.*m_P.*"
+    ):
         analysis.stability(model, law, vary={"m_P": (0.1, 1.0)})
     with refused(r"motion: the value must be a result of simulate with q, qd"):
         analysis.stability(model, law, motion=3)
     other = fa.simulate(elastic_bar(), 0.1, samples=3, progress=False)
-    with refused(r"motion: its coordinates are bar.joint, bar.motor, which are not the model's"):
+    with refused(r"motion: its coordinates are bar.joint, bar.motor, which differ from the model's"):
         analysis.stability(model, law, motion=other)
     with refused(r"stability: along is -1; .*"):
         analysis.stability(model, law, along=-1)

@@ -269,7 +269,7 @@ MADE = {
     "method": ({"method": "euler"}, r"Stepper: method is 'euler'; it must be auto, rk45, dop853, .* or rk4"),
     "step": ({"step": -1.0}, r"Stepper: step is -1\.0 s; it must be positive"),
     "steps": ({"step": 1e-15}, r"Stepper: step is 1e-15 s; a period of 0\.001 s may have at most 1e\+06 of them"),
-    "fixed": ({"method": "rk4"}, r"Stepper: method is 'rk4'; it needs a step \[s\], .* choose theirs by rtol"),
+    "fixed": ({"method": "rk4"}, r"Stepper: method is 'rk4'; give its step \[s\]; .* choose steps by rtol"),
     "q0": ({"q0": [0.1]}, r"Stepper: q0 has shape \(1,\); its last axis must have 6 numbers: .*"),
     "qd0": ({"qd0": [np.nan] * 6}, r"Stepper: qd0 contains NaN or infinity"),
     "far": ({"q0": np.full(6, -1e300)}, r"arm 'subudhi-morris': inertia, stiffness or damping is not finite at this q"),
@@ -330,7 +330,7 @@ def test_what_are_no_plants(where, line, planar):
 
 def test_what_is_no_beginning(planar):
     one, many = fa.Stepper(planar, PERIOD), fa.Stepper(planar, PERIOD, np.zeros((3, 6)))
-    with refused(r"Stepper\.reset: where is \[0\]; there is one plant: leave it out"):
+    with refused(r"Stepper\.reset: where is \[0\]; there is only one plant: leave where out"):
         one.reset(where=[0])
     with refused(r"q has shape \(2, 6\); it must be \(6,\)"):
         one.reset(np.zeros((2, 6)))

@@ -109,14 +109,17 @@ UNIFORM = {"type": "uniform", "low": 0.0, "high": 1.0}
         ({"type": "normal", "deviation": 0.0}, "deviation is 0; it must be positive"),
         ({"type": "normal", "deviation": "-3 %"}, "deviation is -3 %; it must be positive"),
         ({"type": "normal", "deviation": 1.0, "low": 3.0, "high": 3.0}, "high is 3 and low is 3; high must be larger"),
-        ({"type": "normal", "deviation": 0.1, "low": 9.0}, "deviation is 0.1; nothing is left between low and high"),
+        (
+            {"type": "normal", "deviation": 0.1, "low": 9.0},
+            "deviation is 0.1; almost no values are between low and high",
+        ),
         ({"type": "lognormal", "deviation": 0.1, "median": -1}, "median is -1; it must be positive"),
         ({"type": "lognormal", "deviation": -0.1}, "deviation is -0.1; it must be positive"),
         ([], "values is empty; it must have at least one value"),
         ([1.0, None], r"values\[1\] is None; it must be a number"),
         ([1.0, "much"], r"values\[1\] is 'much'; it must be a number, or a text such as"),
         ({"type": "choice", "values": 3.0}, "values is 3.0; it must be a list of values"),
-        ({"type": "choice", "values": [1, 2], "weights": [1]}, "weights has 1 numbers; .* as many as values, 2"),
+        ({"type": "choice", "values": [1, 2], "weights": [1]}, "weights has 1 numbers; .* each of the 2 values"),
         ({"type": "choice", "values": [1, 2], "weights": [0, 0]}, "weights are all zero; one must be positive"),
         (
             {"type": "choice", "values": [1, 2], "weights": [1, -1]},
@@ -228,7 +231,7 @@ def test_a_wrong_argument_is_one_line(design, more, message):
 
 
 def test_a_grid_that_is_too_large():
-    with pytest.raises(fa.DescriptionError, match=r"design.levels is 5000; that makes 125000000000 runs, and at most"):
+    with pytest.raises(fa.DescriptionError, match=r"design.levels is 5000, which means 125000000000 runs, and at most"):
         run(ishigami, ABC, {"type": "grid", "levels": 5000})
 
 
@@ -238,8 +241,8 @@ def test_a_grid_that_is_too_large():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "parameters is {}; it must be a table from names to distributions, not empty"),
-        ([1], r"parameters is \[1\]; it must be a table"),
+        ({}, "parameters is {}; it must be a dict of distributions by parameter name"),
+        ([1], r"parameters is \[1\]; it must be a dict"),
         ({"upper.weight": [1.0]}, r"unknown parameter 'upper.weight'; did you mean .* The parameters are .*upper.mass"),
         ({"*.mass": [1.0], "fore.mass": [2.0]}, "parameters.fore.mass matches fore.mass, which another entry"),
         ({"controller.gain": [1.0]}, "controller.gain is unknown; allowed keys are Kp, Kd"),
@@ -247,7 +250,7 @@ def test_a_grid_that_is_too_large():
             {"reference.speed": [1.0]},
             "the scenario has no field 'reference.speed'; did you mean",
         ),
-        ({"reference.type": UNIFORM}, "parameters.reference.type is the word 'quintic'; give a list of texts"),
+        ({"reference.type": UNIFORM}, "parameters.reference.type is the text 'quintic'; give a list of texts"),
         (
             {"reference.duration": [-1.0]},
             "reference: duration is -1.0 s; it must be positive|reference.duration is -1.0 s",
@@ -342,7 +345,7 @@ def test_an_arm_that_cannot_move_costs_no_other():
 @pytest.mark.parametrize("name", ["until", "samples"])
 def test_trajectories_need_times_in_common(name):
     with pytest.raises(
-        fa.DescriptionError, match=f"^study: keep has 'q' and {name} varies; trajectories need times in"
+        fa.DescriptionError, match=f"^study: keep has 'q' and {name} varies; trajectories need the same times"
     ):
         run(FREE, {name: [2, 3]}, "grid", keep=["q", "effort"])
     assert run(FREE, {name: [2, 3]}, "grid", keep=["effort"]).attrs["runs_failed"] == 0
@@ -364,7 +367,7 @@ def test_outcomes_of_another_shape_are_told_and_the_others_kept():
 
     result = run(shaped, {"x": [0.1, 0.5, 0.95]}, "grid", chunk=1)
     assert result.status.values[:2].tolist() == ["completed"] * 2 and result.attrs["runs_lost"] == 1
-    assert str(result.status.values[2]) == "rows has shape (3,) a run, and (2,) in other runs; it must be the same"
+    assert str(result.status.values[2]) == "rows has shape (3,) in some runs and (2,) in others; it must be the same"
 
 
 def test_what_a_chunk_says_is_one_line():
@@ -399,7 +402,7 @@ def test_what_cannot_be_kept(scenario, keep, message):
     ("returned", "message"),
     [
         ({}, "has returned an empty table; it must return outcomes"),
-        ("much", "has returned 'much' for 'value'; it must be numbers, one a run"),
+        ("much", "has returned 'much' for 'value'; it must be numbers, one per run"),
         (3.0, r"has returned shape \(\) for 'value'; its first axis must have 4 runs"),
         ({"x": [1.0] * 4}, "has returned an outcome called 'x'; use another name"),
         ({"status": [1.0] * 4}, "has returned an outcome called 'status'; use another name"),
@@ -617,7 +620,7 @@ def test_a_study_goes_on_where_it_was(tmp_path):
             raise KeyboardInterrupt
         return samples["x"] ** 2
 
-    with pytest.warns(InterruptedRun, match=r"interrupted; 6 of 10 runs are kept in .*; start again to go on"):
+    with pytest.warns(InterruptedRun, match=r"interrupted; 6 of 10 runs are in .*; start again to continue"):
         part = run(counted, X, runs=10, chunk=2, folder=tmp_path / "kept")
     assert part.status.values.tolist() == ["completed"] * 6 + ["not computed"] * 4
     assert np.isfinite(part["value"].values).sum() == 6
@@ -741,7 +744,7 @@ def test_an_executor_that_dies_is_one_line_and_nothing_is_lost(tmp_path):
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn()) as pool:
         with pytest.raises(fa.SimulationError, match="study: the executor has died: BrokenProcessPool") as error:
             run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
-        assert f"2 of 4 runs are kept in {tmp_path}; start again to go on" in str(error.value)
+        assert f"2 of 4 runs are in {tmp_path}; start again to continue" in str(error.value)
         assert error.value.result["value"].values[:2].tolist() == pytest.approx([0.01, 0.04])
         with pytest.raises(fa.SimulationError, match=r"study: the executor rejects work.*; 2 of 4 runs are in"):
             run(deadly, parameters, "grid", chunk=1, executor=pool, folder=tmp_path)
@@ -792,7 +795,7 @@ def test_what_cannot_be_sent_to_processes():
         run(Holding(lock), X)
     holding = Holding(None)
     holding.thing = [holding]
-    with pytest.raises(fa.DescriptionError, match="is nested too deep, or holds itself"):
+    with pytest.raises(fa.DescriptionError, match="is nested too deeply, or contains itself"):
         run(holding, X)
 
 
@@ -1155,7 +1158,7 @@ def test_the_command_of_indices_and_of_the_worst_case(tmp_path):
         (["study.toml", "--workers", "0"], "study: executor is 0; it must be"),
         (
             ["study.toml", "--workers", "2", "--scheduler", "local"],
-            "--workers is given beside --scheduler; give one of",
+            "--workers and --scheduler exclude each other; give one of",
         ),
         (["study.toml", "--scheduler", "nobody"], "study: no Dask scheduler answers at 'nobody'"),
         (["study.toml", "--out", "study.toml"], "--out study.toml: cannot be written"),

@@ -200,7 +200,7 @@ def test_a_scheduler_that_dies_is_one_line_and_nothing_is_lost(cluster, processe
     assert first.wait(300) == 1
     lines = first.output.read_text().splitlines()
     assert lines[-1].startswith("flexarm.errors.SimulationError: study: the scheduler has ended")
-    assert f"12 of 40 runs are kept in {folder / 'kept'}; start again to go on" in lines[-1]
+    assert f"12 of 40 runs are in {folder / 'kept'}; start again to continue" in lines[-1]
 
 
 def test_no_scheduler(processes, monkeypatch):

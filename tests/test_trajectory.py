@@ -697,7 +697,7 @@ WRONG = [
     (lambda: ZV(0.0), "ZV: frequency is 0.0 rad/s; it must be positive"),
     (lambda: ZVD(1.0, 1.0), "damping_ratio is 1.0; it must be at least 0 and less than 1"),
     (lambda: ZV(1.0, -0.1), "ZV: damping_ratio is -0.1; it must be at least 0 and less than 1"),
-    (lambda: EI(1.0, 0.6), "EI: damping_ratio is 0.6; it must be from 0 to 0.4; ZV and ZVD take more"),
+    (lambda: EI(1.0, 0.6), "EI: damping_ratio is 0.6; it must be from 0 to 0.4 (ZV and ZVD allow more)"),
     (lambda: EI(1.0, 0.0, 0.5), "EI: tolerance is 0.5; it must be positive and at most 0.1"),
     (lambda: shaper(beam(), np.zeros(2), "zvdd"), "shaper: kind is 'zvdd'; it must be one of zv, zvd, ei"),
     (lambda: shaper(beam(), np.zeros(2), None), "shaper: kind is None; it must be one of zv, zvd, ei"),
