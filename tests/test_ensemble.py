@@ -454,11 +454,11 @@ REFUSED = [
     ({"u": np.zeros((3, 3))}, "3 columns for 2 actuators"),
     ({"u": [[0.0, 0.0], "sine"]}, r"u\[1\]: u"),
     ({"u": [PD, JointPD]}, r"u\[1\]: u is the class JointPD"),
-    ({"runs": 2, "p": [1.0]}, "p is given, but nothing of this model varies"),
+    ({"runs": 2, "p": [1.0]}, "p is given, but the model has no varied parameters"),
     ({"runs": 2, "method": "euler"}, "unknown method 'euler'"),
     ({"runs": 2, "samples": 1}, "samples is 1"),
-    ({"runs": 2, "keep": ["speed"]}, "keep has 'speed'"),
-    ({"runs": 2, "keep": ["q_ref"]}, "keep has 'q_ref', which a run without a reference has not"),
+    ({"runs": 2, "keep": ["speed"]}, "keep has the unknown name 'speed'"),
+    ({"runs": 2, "keep": ["q_ref"]}, "keep has 'q_ref', which a run without a reference does not have"),
     ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the number of finished runs"),
     ({"runs": 2, "name": 3}, "name"),
     ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joints; the arm has 2"),
@@ -477,7 +477,7 @@ def test_it_refuses_parameters_in_one_line(varied):
         (np.ones((2, 2, 2)), r"p has shape \(2, 2, 2\); it must be \(2,\) or \(N, 2\)"),
         (np.full((3, 2), -1.0), "payload.mass is -1.0 kg"),
         ({"payload.mass": [0.1, 0.2], "upper.EI": [1.0]}, r"have different numbers of runs: \[1, 2\]"),
-        ({"payload.mass": [[0.1]]}, r"payload.mass has shape \(1, 1\); it must be one number, or N of them"),
+        ({"payload.mass": [[0.1]]}, r"payload.mass has shape \(1, 1\); it must be one number, or N numbers"),
         ({"load": [0.1]}, "the model does not vary 'load'"),
     ):
         with refused(f".*({said}).*"):

@@ -371,7 +371,7 @@ def test_with_fewer_joints_the_tip_goes_as_far_as_it_can():
         ({"way": (1.0, 2.0)}, "ReactionlessLine: way has 2 numbers; it must have 3"),
         ({"links": ["l0", "l1"]}, "every motion of the joints turns the base"),
         ({"way": (9.0, 0.0, 0.0)}, "on the line the joints would be too fast near a singular configuration"),
-        ({"model": satellite(flexible=False, count=6, mass=None)}, "the base of arm 'satellite' is not free"),
+        ({"model": satellite(flexible=False, count=6, mass=None)}, "the base of arm 'satellite' is fixed"),
     ],
 )
 def test_lines_that_cannot_be_are_refused_in_one_line(given, message):

@@ -474,7 +474,7 @@ def test_a_base_that_is_not_free_has_no_attitude_and_no_wheels():
     fixed = satellite(mass=None)
     with pytest.raises(DescriptionError, match="AttitudePD: the base of arm 'sat' is fixed; AttitudePD needs"):
         control.AttitudePD(1.0, 1.0, ["upper.joint"]).law(fixed)
-    with pytest.raises(DescriptionError, match="LQR: wheels does not apply to arm 'sat' is not free"):
+    with pytest.raises(DescriptionError, match="LQR: wheels does not apply to arm 'sat', whose base is fixed"):
         control.LQR(joints=(0, 0), wheels=["upper"]).law(fixed)
     lone = bus((fa.Thruster(name="main", direction=(1, 0, 0)),))
     with pytest.raises(DescriptionError, match=r"none of the actuators .* turns the base"):

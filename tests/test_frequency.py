@@ -200,7 +200,7 @@ GOOD = answered(of_two_inertias(), periods=3)
         (
             {"period": 0.5003},
             r"frequency_response: a period of 0.5003 s has 500.3 samples at 1000 Hz; it must have a whole "
-            r"number",
+            r"number of samples",
         ),
         ({"period": -1.0}, r".*period is -1.0 s; it must be positive"),
         ({"period": 1.0}, r"frequency_response: a record has 1.5 periods of 1 s; at least two periods must remain"),
@@ -464,8 +464,8 @@ def test_residuals_decibels_and_a_figure():
         ({"data": response().isel(frequency=slice(0, 1))}, "identify: too few lines, 4 numbers for 5 unknowns"),
         (
             {"data": response().assign(variance=lambda d: 0 * d.variance)},
-            "identify: data have a variance of zero or NaN; say with unmodelled=0.01 by which share the "
-            "model may be wrong",
+            "identify: data have a variance of zero or NaN; give the share of the model's error, such as "
+            "unmodelled=0.01",
         ),
         (
             {"data": response().assign(response=lambda d: np.nan * d.response)},

@@ -433,13 +433,13 @@ MADE = {
     "own": ({"amplitude": 0.1}, r"ArmEnv: Reach has no options amplitude; it has spread"),
     "spread": ({"spread": -1.0}, r"Reach: spread is -1\.0 rad; it must be positive"),
     "amplitude": ({"task": "Suppress", "amplitude": 9.0}, r"Suppress: amplitude is 9\.0 m; it must be less than .*"),
-    "rigid": ({"task": "Suppress", "arm": "rigid-two-link"}, r"Suppress: arm 'rigid-two-link' does not vibrate .*"),
+    "rigid": ({"task": "Suppress", "arm": "rigid-two-link"}, r"Suppress: arm 'rigid-two-link' has no vibration .*"),
     "period": ({"period": 0.0}, r"ArmEnv: period is 0\.0 s; it must be positive"),
     "duration": (
         {"period": 0.1, "duration": 0.1},
         r"ArmEnv: duration is 0\.1 s; an episode must have at least two periods .*",
     ),
-    "limit": ({"limit": [1.0] * 3}, r"ArmEnv: limit has shape \(3,\); it must be one number, or 2, one of each input"),
+    "limit": ({"limit": [1.0] * 3}, r"ArmEnv: limit has shape \(3,\); it must be one number, or 2, one per input"),
     "negative": ({"limit": -1.0}, r"ArmEnv: limit is -1\.0; it must be positive"),
     "weights": (
         {"weights": [1.0]},

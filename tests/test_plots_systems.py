@@ -262,7 +262,7 @@ TWICE = xr.Dataset(
         ((MIMO,), {}, r"input is None; system 'model' has u\[0\], u\[1\]; name one of them"),
         ((MIMO,), {"input": "v"}, "input is 'v'"),
         ((MIMO,), {"input": 2}, "input is 2"),
-        ((control.tf([1.0], [1.0, 0.5], True),), {}, "discrete without a sample time"),
+        ((control.tf([1.0], [1.0, 0.5], True),), {}, "a discrete system without a sample time"),
         ((TWO_MASSES, 3), {}, "measured is a int; it must be a result of frequency_response"),
         ((TWO_MASSES, xr.Dataset()), {}, "measured has no response over frequency"),
         ((TWO_MASSES, measured(TWO_MASSES, F[::-1])), {}, "measured has frequencies that are not positive and ascend"),

@@ -767,7 +767,7 @@ def test_what_has_come_when_ctrl_c_does_is_kept(tmp_path):
         if len(seen) == 1:
             raise KeyboardInterrupt
 
-    with pytest.warns(InterruptedRun, match="interrupted; 8 of 8 runs are kept in"):
+    with pytest.warns(InterruptedRun, match="interrupted; 8 of 8 runs are in"):
         run(squared, X, runs=8, chunk=2, executor=Eager(), folder=tmp_path, progress=pressed)
     assert run(squared, X, runs=8, chunk=2, folder=tmp_path).attrs["runs_found"] == 8
 

@@ -316,7 +316,7 @@ OFF = [
         lambda a: TaskLine(a, (1, 1, 0), (1, 1, 1), 1.0, axes="xyz"),
         "axes is 'xyz'; it must have one axis per jo",
     ),
-    (lambda a: TaskLine(a, (1,), (1,), 1.0, axes="x"), "axes is 'x'; .* there are joints, 2: upper.joint, fore.joint"),
+    (lambda a: TaskLine(a, (1,), (1,), 1.0, axes="x"), "axes is 'x'; .* per joint, 2: upper.joint, fore.joint"),
     (lambda a: TaskLine(a, (1, 1), (1, 0), 1.0, axes="xx"), "axes is 'xx'; it must be some of x, y, z, such as 'xy'"),
     (lambda a: TaskLine(a, (1, 1), (1, 0), 1.0, axes=2), "axes is 2; it must be some of x, y, z"),
     (lambda a: TaskLine(a, (1, 1, 1), (1, 0), 1.0), "start has 3 numbers; it must have 2"),

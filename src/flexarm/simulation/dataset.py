@@ -311,8 +311,8 @@ def bent_far(model: Model, result: "Dataset", x: Array) -> str:
         if far.any():
             first = int(np.argmax(far))
             where = (
-                f"link {link.name!r} bends by {away[first] / length[first]:.0%} of its length at t = "
-                f"{float(result.time[first]):.4g} s"
+                f"link {link.name!r} bends by {away[first]:.3g} m, {away[first] / length[first]:.0%} of its length, "
+                f"at t = {float(result.time[first]):.4g} s"
             )
             advice = (
                 "; use segments, such as segments=4, or check the units"
