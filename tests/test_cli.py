@@ -637,7 +637,7 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
             ["simulate", "push.toml", "--figure", "pth"],
             ["--figure is 'pth'; did you mean 'path'? It must be stroboscope or path"],
         ),
-        (["simulate", "push.toml", "--figure", "path"], ["--figure path: the scenario has no reference"]),
+        (["simulate", "push.toml", "--figure", "path"], ["--figure path: the figure needs a reference"]),
         (["simulate", "push.toml", "--samples", "0"], ["--samples is 0; it must be an integer from 2"]),
         (["simulate", "push.toml", "--rtol", "0"], ["--rtol is 0.0; it must be positive"]),
         (["simulate", "push.toml", "--method", "euler"], ["--method is 'euler'; it must be one of auto, "]),

@@ -504,7 +504,7 @@ def test_runs_are_written_to_a_folder_and_read_when_asked_for(planar, tmp_path, 
         found.q.isel(run=[1, 19], time=slice(2, 5), coordinate=3).values, many.q.values[[1, 19], 2:5, 3]
     )
     assert found.q.attrs["units"] == "rad or m"
-    with refused("folder .* is not empty; give a new one"):
+    with refused("folder .* is not empty; give a new or empty"):
         fa.simulate_many(planar, 0.1, u=u, folder=tmp_path / "runs", **given)
     with refused(".*(folder|cannot be written).*"):
         fa.simulate_many(planar, 0.1, u=u, folder=files[0], **given)

@@ -553,7 +553,7 @@ BAD = [
     (
         lambda d: d.assign_coords(time=1e8 * TIME),
         {},
-        "identify: samples are .* s apart and the fastest mode is .*if time",
+        "identify: samples are .* s apart and the fastest mode is .*check that time",
     ),
     (lambda d: d[SAMPLES], {}, "record 1 has 7 samples; it must have at least 8"),
     (lambda d: d[{"time": slice(None, 8)}], {"segments": 5}, "record 1 has 8 samples, too few for 5 segments"),

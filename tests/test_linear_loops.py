@@ -347,7 +347,7 @@ def test_what_is_refused():
     model, law = bar(), JointPD(0.3, Kp, Kd)
     custom = Law(lambda t, q, qd, z: (-5.0 * q, []))
     assert analysis.closed_loop(model, custom, [0.0]).input_labels == ["u_bar_joint"]
-    with refused(r"closed_loop: q is missing; the controller has no reference that comes to rest"):
+    with refused(r"closed_loop: q is missing; give it, because the controller has no reference that comes to rest"):
         analysis.closed_loop(model, custom)
     with refused(r"loop: qd needs q too; give both"):
         analysis.loop(model, law, qd=[0.0])

@@ -231,7 +231,7 @@ def test_bad_input_is_refused_in_one_line(make, line):
 
 def test_motions_that_do_not_fit_are_refused():
     model = fa.Model(table([slide("x", (1.0, 0.0, 0.0), 1.0)]))
-    with pytest.raises(fa.DescriptionError, match="position moves 2 components; it must have three"):
+    with pytest.raises(fa.DescriptionError, match="position has 2 components; it must have three"):
         fa.simulate(model, 1.0, w={"base": fa.BaseMotion(fa.Quintic((0, 0), (1, 1), 1.0))}, progress=False)
     with pytest.raises(fa.DescriptionError, match="is a BaseMotion, which is only for a MovingBase"):
         fa.simulate(model, 1.0, w={"base.a": fa.BaseMotion()}, progress=False)

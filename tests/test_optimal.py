@@ -199,7 +199,7 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
     [
         ({"limits": None}, "limits.torque is missing; a fastest motion needs limits"),
         ({"limits": 3}, "limits is 3; it must be Limits, or a dict of them"),
-        ({"limits": {"torque": -1.0}}, "Limits: torque is -1.0; it must be one positive number, or one each"),
+        ({"limits": {"torque": -1.0}}, "Limits: torque is -1.0; it must be one positive number, or a list of them"),
         ({"limits": {"torque": [1.0, 2.0]}}, "limits.torque has 2 entries; it must have 1, or one"),
         ({"limits": {"joint_range": [[1.0, 0.0]]}}, "joint_range is .*; it must be pairs"),
         ({"limits": {"push": 1.0}}, "unknown key 'push'"),

@@ -292,13 +292,13 @@ def test_a_moment_is_kept_within_its_limit():
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"moment": -1.0}, "Limits: moment is -1.0; it must be one positive number, or one each"),
+        ({"moment": -1.0}, "Limits: moment is -1.0; it must be one positive number, or a list of them"),
         ({"moment": 1.0}, "limits.moment does not apply to arm 'rigid-two-link'"),
         ({"moment": [1.0]}, "limits.moment has 1 entries; it must have 2, or one"),
         ({"moment_at": [0.0, 2.0]}, r"Limits: moment_at\[1\] is 2.0; it must be from 0 to 1"),
         ({"tip_box": [[0, 1]]}, r"Limits: tip_box is \[\[0, 1\]\]; it must be three pairs \[lowest, highest\]"),
         ({"tip_box": [[0, 1], [0, 1], [1, 0]]}, "tip_box is .*; it must be three pairs"),
-        ({"link_radius": -0.1}, "link_radius is -0.1; it must be one number in m, zero or positive, or one each"),
+        ({"link_radius": -0.1}, "link_radius is -0.1; it must be one number in m, zero or positive, or a list of them"),
         ({"link_radius": [0.1]}, "limits.link_radius has 1 entries; it must have 2, or one"),
         ({"obstacles": 3}, r"obstacles is 3; it must be a list of spheres {center, radius} and planes {point, normal}"),
         ({"obstacles": [3]}, r"obstacles\[0\] is 3; it must be a sphere {center, radius} or a plane {point, normal}"),

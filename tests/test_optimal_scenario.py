@@ -196,7 +196,7 @@ WRONG = [
         "limits = { torqe = 1.0 }",
         "reference.limits: unknown key 'torqe'; did you mean 'torque'",
     ),
-    ("limits = { torque = -1 }", "reference.limits.torque is -1; it must be one positive number, or one each"),
+    ("limits = { torque = -1 }", "reference.limits.torque is -1; it must be one positive number, or a list of them"),
     ("limits = { torque = 'much' }", "reference.limits.torque is not an array of numbers"),
     ("limits = { torque = [1.0, 2.0] }", "reference.limits.torque has 2 entries; it must have 1, or one"),
     ("limits = { joint_range = [[1, 0]] }", "reference.limits.joint_range is [[1, 0]]; it must be pairs"),
