@@ -750,7 +750,7 @@ def test_coordinates_of_another_design_go_by_their_names(planar):
 
 def test_a_design_must_be_for_the_same_actuators(planar, elastic, single):
     law = ComputedTorque(MOVE, KP, KD)
-    text = "the controller was designed for an arm"
+    text = "the controller was designed for an arm that has it"
     with refused(f"DesignedFor: arm 'subudhi-morris' has no coordinate 'upper.motor'; {text}"):
         DesignedFor(law, elastic).law(planar)
     rigid = fa.Model(elastic.arm.rigid())
