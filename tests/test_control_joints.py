@@ -120,7 +120,7 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_gains_that_do_not_fit_are_refused_in_the_controller_s_name(name, planar):
-    shape = r"has shape \(3,\); it must be one number, 2 numbers or a matrix \(2, 2\)"
+    shape = r"has shape \(3,\); it must be one number, a list of 2 numbers, or a matrix \(2, 2\)"
     with refused(f"{name}: Kp {shape}"):
         run(planar, 0.1, LAWS[name](Kp=[1.0, 2.0, 3.0]))
     with refused(f"{name}: Kd {shape}"):

@@ -369,9 +369,9 @@ def test_what_falls_or_drifts_unreached(stiffness, at):
 def test_weights_that_do_not_fit():
     model = elastic()
     at = [0.0, 0.0]
-    with refused(r"LQR: Q has shape \(3,\); it must be one number, 16 numbers or a matrix \(16, 16\)"):
+    with refused(r"LQR: Q has shape \(3,\); it must be one number, a list of 16 numbers, or a matrix \(16, 16\)"):
         LQR(at, Q=[1, 2, 3]).law(model)
-    with refused(r"LQR: R has shape \(3, 3\); it must be one number, 2 numbers or a matrix \(2, 2\)"):
+    with refused(r"LQR: R has shape \(3, 3\); it must be one number, a list of 2 numbers, or a matrix \(2, 2\)"):
         LQR(at, R=np.eye(3)).law(model)
     with refused(r"LQR: Q must be positive semidefinite; it has the eigenvalue -1"):
         LQR(at, Q=[-1.0] + [1.0] * 15, R=1.0).law(model)

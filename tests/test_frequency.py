@@ -261,7 +261,7 @@ def test_a_resonance_that_is_not_there_is_refused():
     with refused(r"resonance: response has shape \(3,\); it must be that of frequency, \(99,\)"):
         resonance(f, np.ones(3), (10, 12))
     s = 2j * np.pi * f
-    with refused("resonance: the fit has no pair of poles from 10 to 50 Hz"):
+    with refused("resonance: the fit has no pair of poles from 10 to 50 Hz; choose a band around one resonance"):
         resonance(f, 1 / ((s + 100) * (s + 300)), (10, 50))
 
 

@@ -363,7 +363,7 @@ def test_what_is_refused():
         analysis.closed_loop(model, law, s=[1.0])
     with refused(r"pole_migration: make is 3; .*"):
         analysis.pole_migration(model, 3, [1.0])
-    with refused(r"pole_migration: values has shape \(1, 1\); it must be numbers in a row"):
+    with refused(r"pole_migration: values has shape \(1, 1\); it must be a list of numbers"):
         analysis.pole_migration(model, lambda k: law, [[1.0]])
     with refused(r"pole_migration: 3 poles at 2, and 2 before; the number must not change"):
         analysis.pole_migration(model, lambda k: law if k < 2 else Integral(law, 1.0), [1.0, 2.0])
