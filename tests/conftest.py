@@ -72,6 +72,7 @@ def pytest_configure(config):
         folder = machine_code.package_cache()
     patch = pytest.MonkeyPatch()
     patch.setenv("FLEXARM_CACHE", str(folder))
+    patch.setenv(machine_code.KEEPS, "" if config.getoption("empty_cache") else "1")
     config.add_cleanup(patch.undo)
 
 

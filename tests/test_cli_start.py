@@ -166,8 +166,9 @@ def test_every_number_of_a_new_file_has_its_unit_beside_it(kind, what):
     assert not [line for line in lines if line.count("[") != line.count("]")]
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", ["planar", "telescoping"])
 def test_what_new_says_to_do_next_can_be_done(call, kind, tmp_path):
+    """The commands are the same for every kind; scenarios of all kinds run in another test."""
     said = call("new", "my first $arm's", "--kind", kind, "--out", "new folder")
     assert said.out.splitlines()[0].startswith("written: new folder/my first $arm's.toml, new folder/")
     commands = after_next(said.out)

@@ -70,7 +70,7 @@ MUST = {"export": ["--c", "library"]}
 """Options without which a command does nothing."""
 NAMES = ("nan", "1e999", "$(x)")
 """Nonsense elsewhere, and as good as any for a file that is new."""
-MOMENTS = 3
+MOMENTS = 2
 """Of each command at which Ctrl-C is pressed."""
 
 

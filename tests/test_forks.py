@@ -48,7 +48,7 @@ def test_a_property_that_another_thread_computes_is_computed_anew_in_a_child():
 
 
 def test_arms_are_built_in_a_child_while_a_thread_of_the_parent_builds_them():
-    """At twenty moments of a thread that does nothing else."""
+    """At eight moments of a thread that does nothing else."""
     text = fa.load("canadarm").canonical()
     stop = threading.Event()
 
@@ -65,11 +65,11 @@ def test_arms_are_built_in_a_child_while_a_thread_of_the_parent_builds_them():
     thread = threading.Thread(target=build)
     thread.start()
     try:
-        statuses = [exit_of(child) for _ in range(20)]
+        statuses = [exit_of(child) for _ in range(8)]
     finally:
         stop.set()
         thread.join()
-    assert statuses == [0] * 20
+    assert statuses == [0] * 8
 
 
 def test_a_figure_is_saved_in_a_child_while_a_thread_of_the_parent_saves_one():
@@ -114,10 +114,10 @@ def test_models_compile_in_a_child_while_a_thread_of_the_parent_compiles_and_fre
     thread.start()
     try:
         statuses = []
-        for i in range(25):
-            time.sleep(0.002 * i)
+        for i in range(10):
+            time.sleep(0.005 * i)
             statuses.append(exit_of(load))
     finally:
         stop.set()
         thread.join()
-    assert statuses == [0] * 25
+    assert statuses == [0] * 10

@@ -128,17 +128,21 @@ def same(found, wanted):
             np.testing.assert_allclose(found[key], value, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("mode", [*AutoresetMode])
+NOISE = {"task": "Suppress", "sensors": NOISY, "randomise": DRAWN}
+DIVERGES = {"task": "Reach", "limit": [1e5, 1e-3]}
+
+
 @pytest.mark.parametrize(
-    ("count", "given"),
+    ("mode", "count", "given"),
     [
-        (3, {"task": "Suppress", "sensors": NOISY, "randomise": DRAWN}),
-        (9, {"task": "Track", "method": "gauss4"}),
-        (2, {"task": "Reach", "limit": [1e5, 1e-3]}),
+        *((mode, 3, NOISE) for mode in AutoresetMode),
+        (AutoresetMode.NEXT_STEP, 9, {"task": "Track", "method": "gauss4"}),
+        (AutoresetMode.SAME_STEP, 2, DIVERGES),
+        (AutoresetMode.DISABLED, 2, DIVERGES),
     ],
 )
 def test_a_vector_is_what_gymnasium_makes_of_as_many(mode, count, given, monkeypatch):
-    """Spaces, seeds, noise, what begins anew and when, what is told: all but the last digits. The last one diverges.
+    """Spaces, seeds, noise, what begins anew and when, what is told: all but the last digits. Two of them diverge.
 
     Noise is drawn for so many periods that it would be anew where an episode has ended.
     """

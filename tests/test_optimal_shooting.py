@@ -679,7 +679,7 @@ def left(model, found):
     return np.abs(in_metres(model, q[-1], 1.0) @ np.append(q[-1], qd[-1]))[1:].max(), q[-1, 0]
 
 
-@pytest.mark.parametrize("plants", [[{"payload.mass": 0.2}], [fa.Model(turning(5.0))], [{"beam.EI": 6.0, "mP": 0.15}]])
+@pytest.mark.parametrize("plants", [[fa.Model(turning(5.0))], [{"beam.EI": 6.0, "mP": 0.15}]])
 def test_several_arms_come_to_rest_under_the_same_torques(hub, straight, plants):
     """All in their native runs; under those for the first alone the others swing."""
     models = [each if isinstance(each, fa.Model) else fa.Model(hub.arm, vary=list(each)).at(each) for each in plants]

@@ -11,6 +11,8 @@ import pickle
 import threading
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 
 import numpy as np
 import pytest
@@ -39,7 +41,6 @@ from flexarm.simulation.inputs import as_input
 from flexarm.simulation.law import Law
 from flexarm.studies.digest import digest
 
-METHODS = [each for each in ("fork", "spawn") if each in multiprocessing.get_all_start_methods()]
 SLEW = fa.Quintic((0.0, 0.0), (0.3, 0.4), 2.0)
 ELASTIC = "subudhi-morris-elastic"
 TIMES, TORQUES = [0.0, 0.05, 0.1], [[0.0, 0.0], [0.3, -0.1], [0.1, 0.0]]
@@ -100,9 +101,27 @@ def elsewhere(queue, parcel):
     queue.put({name: ran(model, u) for name, u in things.items()})
 
 
-def sent(method, target, *arguments):
-    """What a process puts into its queue."""
-    context = multiprocessing.get_context(method)
+@cache
+def new_process():
+    """A process that starts as a new interpreter, one for all tests, since it takes a second of imports."""
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+
+
+def put(target, arguments):
+    """In that process: what the function would put into a queue."""
+    found = Here()
+    target(found, *arguments)
+    return found.got
+
+
+def sent(target, *arguments):
+    """What a new interpreter answers."""
+    return new_process().submit(put, target, arguments).result(300)
+
+
+def sent_to_a_fork(target, *arguments):
+    """What a fork of this process puts into its queue."""
+    context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of threads when they fork
@@ -154,32 +173,32 @@ def here(model, things):
 # -- controllers and inputs --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_input_moves_the_arm_as_it_does_here(method, model, things, here):
+def test_every_input_moves_the_arm_as_it_does_here(model, things, here):
     parcel = pickle.dumps((model, things))  # after all of them have run, with what they keep of that
     assert len(parcel) < 30_000  # descriptions, no code
-    assert_same(sent(method, elsewhere, parcel), here)
+    assert_same(sent(elsewhere, parcel), here)
     assert all(np.abs(arrays[0]).max() > 1e-6 for arrays in here.values())
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_inputs_made_for_a_model_travel_with_it(method, model, things, here):
+CHOSEN = ("pd", "integral", "composite", "sampled", "sampled with noise", "table", "function", "sampled function")
+"""One of each way in which an input is made."""
+
+
+def test_inputs_made_for_a_model_travel_with_it(model, things, here):
     """What `as_input` makes of a controller: designed anew there."""
-    chosen = ("pd", "integral", "composite", "sampled", "sampled with noise", "table", "function", "sampled function")
-    made = {name: as_input(things[name], model) for name in chosen}
+    made = {name: as_input(things[name], model) for name in CHOSEN}
     begun = made["sampled"].begun(model, np.linspace(0.0, 0.05, 5))
     made["sampled, begun"] = begun
-    found = sent(method, elsewhere, pickle.dumps((model, made)))
+    found = sent(elsewhere, pickle.dumps((model, made)))
     assert_same(found, {name: here[name.removesuffix(", begun")] for name in made})
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_model_that_varies_travels_with_its_numbers(method):
+def test_a_model_that_varies_travels_with_its_numbers():
     model = fa.Model(fa.load(ELASTIC), vary=["payload.mass", "fore.*"])
     at = model.at(1.07 * model.p)
     things = {"pd": PD, "rigid": fa.RigidInverseDynamics(SLEW), "composite": Composite(SLEW, Kp=5.0, Kd=2.0)}
     wanted = {name: ran(at, u) for name, u in things.items()}
-    assert_same(sent(method, elsewhere, pickle.dumps((at, things))), wanted)
+    assert_same(sent(elsewhere, pickle.dumps((at, things))), wanted)
     nominal = ran(model, PD)
     assert np.abs(nominal[0] - wanted["pd"][0]).max() > 1e-6
 
@@ -209,8 +228,7 @@ def run_elsewhere(queue, parcel):
     queue.put(found)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_scenarios_travel(method):
+def test_scenarios_travel():
     """All that come with the package, of which two are run, and one that holds an arm."""
     arm = fa.load(ELASTIC).replace(payload=fa.Payload(mass=0.17))
     own = Scenario(name="own", arm=arm, until=0.02, samples=3, keep=["q", "u"], solver={"method": "dop853"})
@@ -222,7 +240,7 @@ def test_scenarios_travel(method):
     chosen |= {"own": own}
     parcel = pickle.dumps(chosen)
     run_elsewhere(found := Here(), parcel)
-    assert_same(sent(method, run_elsewhere, parcel), found.got)
+    assert_same(sent(run_elsewhere, parcel), found.got)
 
 
 # -- sensors and steppers ----------------------------------------------------------------------------------------------
@@ -235,13 +253,12 @@ def measured_elsewhere(queue, parcel):
     queue.put({"measured": [y], "stepped": [stepper.step([0.1, 0.2]) for _ in range(3)]})
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_sensors_and_steppers_travel(method, model):
+def test_sensors_and_steppers_travel(model):
     outputs, stepper = fa.outputs(model, SENSORS), fa.Stepper(model, 1e-3)
     assert len(model.coordinates) == 8
     stepper.step([0.3, -0.1])
     parcel = pickle.dumps((outputs, stepper))
-    found = sent(method, measured_elsewhere, parcel)
+    found = sent(measured_elsewhere, parcel)
     measured_elsewhere(wanted := Here(), parcel)
     assert_same(found, wanted.got)
 
@@ -269,6 +286,13 @@ def test_functions_that_another_process_does_not_find_are_refused(model):
 # -- fork --------------------------------------------------------------------------------------------------------------
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+
+
+@forks
+def test_inputs_travel_to_a_fork(model, things, here):
+    """It has what its parent has compiled, and finds by that what arrives."""
+    found = sent_to_a_fork(elsewhere, pickle.dumps((model, {name: things[name] for name in CHOSEN})))
+    assert_same(found, {name: here[name] for name in CHOSEN})
 
 
 def child(work):

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections import UserList
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import programs
@@ -23,6 +24,7 @@ from flexarm import studies
 from flexarm.description.load import description_of
 from flexarm.errors import InterruptedRun
 from flexarm.files import alone
+from flexarm.studies import executors
 from flexarm.studies.conduct import conduct
 from flexarm.studies.digest import code_version, digest
 from flexarm.studies.distributions import distribution
@@ -46,6 +48,12 @@ SCENARIO = fa.Scenario(
     solver={"method": "rk4", "step": 0.002},
 )
 FREE = fa.Scenario(name="swing", arm="rigid-two-link", until=0.2, samples=21)
+
+
+@pytest.fixture
+def forked_pool(monkeypatch):
+    """Processes of a pool are copies of one that has the libraries; those of the command are new interpreters."""
+    monkeypatch.setattr(executors, "multiprocessing", SimpleNamespace(get_context=lambda _: programs.server))
 
 
 def run(task, parameters, design="random", executor=1, progress=False, **more):
@@ -504,6 +512,7 @@ def test_runs_without_a_reference():
 # -- statistics --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("forked_pool")
 def test_indices_of_a_function_that_are_known():
     """Ishigami & Homma 1990: the variance and its parts in closed form."""
     a, b = 7.0, 0.1
@@ -562,6 +571,7 @@ def test_a_single_parameter_has_all_of_the_variance():
 @pytest.mark.parametrize(
     ("worst", "expected"), [("largest", 7 + 1 + 0.1 * np.pi**4), ("smallest", -1 - 0.1 * np.pi**4)]
 )
+@pytest.mark.usefixtures("forked_pool")
 def test_the_worst_case_is_found(worst, expected):
     design = {"type": "worst-case", "outcome": "value", "worst": worst, "runs": 3000, "seed": 2}
     result = run(ishigami, ABC, design)
@@ -778,6 +788,7 @@ def spawn():
     return multiprocessing.get_context("spawn")
 
 
+@pytest.mark.usefixtures("forked_pool")
 def test_a_chunk_that_kills_processes_is_reported_and_the_others_are_done(tmp_path):
     x = [0.1, 0.95, 0.2, 0.3, 0.4, 0.99, 0.5, 0.6]
     result = run(deadly, {"x": x}, "grid", chunk=1, executor=2, folder=tmp_path)

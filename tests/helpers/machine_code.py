@@ -19,6 +19,9 @@ FOLDER = Path(__file__).parents[2] / "build" / "test-cache"
 KEPT = 4
 """States of the package's sources whose caches are kept: those of a few checkouts that one works on in turn."""
 
+KEEPS = "FLEXARM_TESTS_KEEP_PROGRAMS"
+"""The environment's name for a run of the tests that keeps compiled programs, for processes that it starts."""
+
 UNUSED = 3 * 86400
 """Age in seconds at which a program is removed that no run has asked for."""
 
@@ -47,6 +50,12 @@ def used(path):
 
 def programs():
     return FOLDER / "llvm"
+
+
+def keep_as_the_tests_do():
+    """In a process that a test has started: keep compiled programs where the run of the tests keeps its own."""
+    if os.environ.get(KEEPS):
+        keep_compiled_programs()
 
 
 def keep_compiled_programs():

@@ -1,7 +1,8 @@
 """The command `flexarm` with a Ctrl-C at a moment that can be repeated: `python pressed.py N ARGUMENTS...`.
 
 The moment is the N-th call of a function of the package; 0 is never: then the file `calls` says how many there are.
-In place of the papers, which take minutes, stands one that runs `push.toml`.
+In place of the papers, which take minutes, stands one that runs `push.toml`. LLVM, in which no function of the package
+is called, is asked once for each program.
 """
 
 import os
@@ -11,6 +12,8 @@ from inspect import CO_GENERATOR
 from types import SimpleNamespace
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a background job it would be ignored
+
+import machine_code  # noqa: E402
 
 import flexarm  # noqa: E402
 from flexarm import cli  # noqa: E402
@@ -37,6 +40,7 @@ def counted(frame, event, _):
 
 if __name__ == "__main__":
     moment = int(sys.argv.pop(1))
+    machine_code.keep_as_the_tests_do()
     for paper in PAPERS:
         sys.modules[f"flexarm.papers.{paper.name.replace('-', '_')}"] = SimpleNamespace(reproduce=reproduce)
     sys.settrace(counted)  # of calls alone: setprofile would tell of those into libraries and of every return too

@@ -51,14 +51,23 @@ def run(*arguments, folder, strict=True, figures=True, unread=False, **variables
     """
     with tempfile.TemporaryDirectory() as place:
         environment = {name: x for name, x in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-        environment |= variables
-        words = [str(argument) for argument in arguments]  # without a display no browser is opened
-        told = words, str(folder), environment, strict, figures, unread, place
-        process = server.Process(target=_program, args=told)
-        process.start()
+        environment |= variables  # without a display no browser is opened
+        process = _started(arguments, folder, environment, strict, figures, unread, place)
         process.join()
         out, err, figures = (Path(place, name).read_text(encoding="utf-8") for name in ("out", "err", "figures"))
         return Ended(process.exitcode, out, err, json.loads(figures))
+
+
+def begun(*arguments, folder, place, **variables):
+    """The process of a program that goes on, which writes to the files `out` and `err` of another folder."""
+    return _started(arguments, folder, os.environ | variables, False, False, False, place)
+
+
+def _started(arguments, folder, environment, strict, figures, unread, place):
+    told = [str(argument) for argument in arguments], str(folder), environment, strict, figures, unread, str(place)
+    process = server.Process(target=_program, args=told)
+    process.start()
+    return process
 
 
 def ran(*arguments, folder, strict=True):

@@ -137,9 +137,9 @@ def improved(
                 pace *= SHORTER
                 continue
             gain, pace, now = 1.0 - new / cost, max(pace / LONGER, LONGEST), trial
-            found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
             if gain < ENOUGH:
                 break
+            found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
     return now, pressed or Pressed(np.zeros_like(course.u), {})
 
 
