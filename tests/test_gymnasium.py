@@ -128,16 +128,15 @@ def same(found, wanted):
             np.testing.assert_allclose(found[key], value, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("mode", [*AutoresetMode])
 @pytest.mark.parametrize(
-    ("count", "given"),
+    ("count", "given", "mode"),
     [
-        (3, {"task": "Suppress", "sensors": NOISY, "randomise": DRAWN}),
-        (9, {"task": "Track", "method": "gauss4"}),
-        (2, {"task": "Reach", "limit": [1e5, 1e-3]}),
+        *((3, {"task": "Suppress", "sensors": NOISY, "randomise": DRAWN}, mode) for mode in AutoresetMode),
+        (9, {"task": "Track", "method": "gauss4"}, AutoresetMode.NEXT_STEP),
+        *((2, {"task": "Reach", "limit": [1e5, 1e-3]}, mode) for mode in AutoresetMode),
     ],
 )
-def test_a_vector_is_what_gymnasium_makes_of_as_many(mode, count, given, monkeypatch):
+def test_a_vector_is_what_gymnasium_makes_of_as_many(count, given, mode, monkeypatch):
     """Spaces, seeds, noise, what begins anew and when, what is told: all but the last digits. The last one diverges.
 
     Noise is drawn for so many periods that it would be anew where an episode has ended.
