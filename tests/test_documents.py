@@ -123,7 +123,7 @@ NUMBERS = {
     "an angle as a number": ("general axes", {"roll_*": None, "tilt_1": 0.2, "Ixx_1": 4.0, "m_2": 1e5}),
     "nothing but numbers": ("lin-lewis-rfr", {"*": None}),
 }
-BUNDLED = ("rigid-two-link", "lin-lewis-rfr", "subudhi-morris-elastic", "lin-lewis-azimuth-elevation", "canadarm")
+BUNDLED = ("rigid-two-link", "lin-lewis-rfr", "subudhi-morris-elastic", "lin-lewis-azimuth-elevation")
 BUNDLED += ("theodore-ghosal",)
 CASES = (*BUNDLED, *OWN, *NUMBERS)
 
@@ -485,7 +485,7 @@ def test_tables_have_every_symbol_and_its_value(name):
         assert eval(form, FUNCTIONS, known) == pytest.approx(p.value, rel=100 * PRINTED)
 
 
-@pytest.mark.parametrize("name", ["canadarm", "two families", "ten coordinates"])
+@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "two families", "ten coordinates"])
 def test_modal_integrals_are_what_the_table_defines(name):
     """By quadrature of the shapes themselves, in the words of the column of definitions."""
     found, document = case(name), printed(name, "latex")
@@ -520,7 +520,7 @@ def test_a_symbol_means_one_thing(name):
     assert sorted(seen) == sorted({*seen})
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_different_names_are_written_differently(seed):
     arms = [
         random_arm(seed),

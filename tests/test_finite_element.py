@@ -116,7 +116,7 @@ def own_modes(beam, sign_of):
     return np.sqrt(omega2), V * np.sqrt(beam.total_mass) * np.sign((tip * sign_of.part.tip).sum(axis=0))
 
 
-@pytest.mark.parametrize("elements", [1, 2, 3])
+@pytest.mark.parametrize("elements", [1, 3])
 def test_a_beam_written_out_and_read_back_is_the_beam(written, elements):
     """All modes of a row of Hermite elements: every quantity in general position, large deflections among them."""
     part = fa.FiniteElement(file=written(beam(elements)), modes=6 * elements, shapes="clamped-free", damping=0.02)

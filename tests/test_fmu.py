@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from zipfile import ZipFile
 
 import fmpy
@@ -29,6 +30,7 @@ CC = shutil.which("cc")
 assert CC, "the tests need a C compiler"
 
 
+@cache
 def bends():
     """Two links, the first bends, in gravity: states of very different size."""
     links = [
@@ -41,6 +43,7 @@ def bends():
     )
 
 
+@cache
 def driven():
     """An elastic joint with a voltage for its input, current and friction for its states, and a force at its tip."""
     motor = fa.Motor(
@@ -53,6 +56,7 @@ def driven():
     return fa.Model(fa.Arm(name="driven", links=[link], forces=[fa.Force(name="push", link="upper")]))
 
 
+@cache
 def floats():
     """A free base with a thruster and one link that bends."""
     push = fa.Thruster(name="push", direction=[1, 0, 0], at=[-0.5, 0.0, 0.2])

@@ -19,12 +19,13 @@ from flexarm.pictures.targets import ToTargets, targets
 
 SAME = 1e-9  # of the largest: the same method and step, rounded in another order
 STEPS = 1000
-ARMS = ("satellite", "canadarm-bus", "canadarm-free")
+ARMS = ("satellite", "canadarm-bus")
+"""With wheels and without."""
 
 
 @functools.cache
 def alive(name):
-    return made(fa.load(name), target=_live(name)[2].target)
+    return _live(fa.load(name))[2]
 
 
 def rotor(name, axis, **more):
@@ -201,9 +202,9 @@ def test_a_wheel_is_what_turns_on_the_base_and_changes_nothing():
 
 
 @needs_node
-@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("count", [2, 4])
 def test_any_number_of_wheels_leads_the_base(count, tmp_path):
-    """One turns it about its axis, two about theirs; of four, about the sides of a pyramid, together all three."""
+    """Two turn it about their axes; of four, about the sides of a pyramid, together all three."""
     axes = np.array([[1.0, 1, 1], [-1, 1, 1], [-1, -1, 1], [1, -1, 1]])[:count] / np.sqrt(3)
     base = fa.FreeBase(mass=100.0, inertia=25.0)  # of a ball: it turns about the axis of the torque
     live = made(bus(*(rotor(f"w{i}", tuple(a)) for i, a in enumerate(axes)), base=base), target=np.zeros(count))
@@ -305,6 +306,7 @@ def test_gains_are_those_of_joints():
 
 def test_a_joint_behind_a_telescope_is_turned_aside_from_rest():
     slide = fa.load("theodore-ghosal").links[2].replace(parent=None, name="slide")
+    slide = slide.replace(body=slide.body.replace(modes={"y": 1}))
     hand = fa.Link(name="hand", joint=fa.Revolute(), body=fa.Rigid(length=0.3, mass=1.0))
     live = _live(bus(slide, hand, gravity=(0, 0, 0)))[2]
     assert live.target == pytest.approx([0.6 * 1.3, 0.4])

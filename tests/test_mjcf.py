@@ -84,7 +84,7 @@ def test_gymnasiums_models_move_as_mujoco_says(name):
     close(quantity(model, "forward_dynamics", q, qd, u), theirs.forward_dynamics(q, qd, u))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(8))
 def test_models_at_random_are_mujocos(seed, tmp_path):
     text = random_mjcf(seed)
     report, model = reported(written(tmp_path, text), tip="s3")
@@ -119,7 +119,7 @@ def there_and_back(arm, folder):
     return found[rates], quantity(fa.Model(arm), "forward_dynamics", q, qd, u)
 
 
-@pytest.mark.parametrize("name", ["panda", "kinova", "canadarm-free", "spatial-6r", "random 2", "random 9"])
+@pytest.mark.parametrize("name", ["panda", "canadarm-free", "random 2", "random 9"])
 def test_an_arm_that_was_exported_comes_back(name, tmp_path):
     if name.startswith("random"):
         arm = fa.robot_report(written(tmp_path, random_mjcf(int(name.split()[1])))).arm

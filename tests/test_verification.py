@@ -90,6 +90,16 @@ def test_an_ill_conditioned_function_is_not_wrong():
         verify(f, lambda inputs: rows(f)(inputs) + 0.3, "one state")
 
 
+def test_a_sum_that_is_zero_but_for_rounding_is_not_wrong():
+    """CasADi's evaluation is exactly zero at some inputs, where another right one is not (the bias of one link is)."""
+    f, other = function((0.1 * x + 0.2 * x) - 0.3 * x), function((0.1 * x - 0.3 * x) + 0.2 * x)
+    inputs, expected = samples(f)
+    assert ((expected == 0.0) & (rows(other)(inputs) != 0.0)).any()
+    verify(f, rows(other), "one state")
+    with pytest.raises(fa.FlexarmError, match="is wrong"):
+        verify(f, lambda inputs: rows(f)(inputs) + 1e-9, "one state")
+
+
 def test_nan_in_the_place_of_a_number_is_wrong_and_the_other_way_round_is_not_compared():
     f = function(ca.sqrt(x), y)
     inputs, expected = samples(f)

@@ -1,6 +1,7 @@
 """The engine of a live arm in Node, without a page."""
 
 import json
+from functools import cache
 from importlib.resources import files
 
 import numpy as np
@@ -17,20 +18,27 @@ def made(arm, q=None, target=None, **more):
     return Live(arm, q, q[list(arm.joints)] if target is None else target, **more)
 
 
-def run(live, script, folder):
-    """What a script gives that has `live`, the engine, and `given`, its numbers; it ends with `return`."""
+@cache
+def written(live):
+    """Return the programs of a live arm as JavaScript by name, and its numbers as JSON."""
     programs = live.programs()
     given = json.dumps(numbers(live, programs), default=lambda x: x.tolist())
+    return {program.name: javascript(program) for program in programs}, given
+
+
+def run(live, script, folder):
+    """What a script gives that has `live`, the engine, and `given`, its numbers; it ends with `return`."""
+    programs, given = written(live)
     asset = (files("flexarm.pictures") / "assets" / "live.js").read_text(encoding="utf-8")
     text = "\n".join(
         [
             "globalThis.flexarm = {};",
-            *(f"const {program.name} = require('./{program.name}.js');" for program in programs),
+            *(f"const {name} = require('./{name}.js');" for name in programs),
             asset,
             f"const given = {given};",
-            f"const live = new flexarm.Live(given, {{ {', '.join(program.name for program in programs)} }});",
+            f"const live = new flexarm.Live(given, {{ {', '.join(programs)} }});",
             f"const found = (() => {{ {script} }})();",
             "console.log(JSON.stringify(found, (_, v) => (ArrayBuffer.isView(v) ? Array.from(v) : v)));",
         ]
     )
-    return node(folder, text, **{program.name: javascript(program) for program in programs})
+    return node(folder, text, **programs)

@@ -7,11 +7,26 @@ from types import SimpleNamespace
 import numpy as np
 from matlab_in_python import Matrix, translated
 
+import flexarm as fa
+
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 GCC, OCTAVE = shutil.which("gcc"), shutil.which("octave-cli")
 LETTERS = {"damping": "C", "bias": "h", "stiffness_force": "f", "energy": "E", "tip": "T", "jacobian": "J"}
 LETTERS |= {"kinematics": "N"}
 COLUMNS = ("G", "bias", "stiffness_force", "energy")
+
+
+def telescope():
+    """The bundled one without its base, with one mode: a sixth of the code."""
+    arm = fa.load("theodore-ghosal")
+    shoulder, slide = arm.links[1:]
+    return arm.replace(links=(shoulder, slide.replace(body=slide.body.replace(modes={"y": 1}))))
+
+
+def with_currents():
+    """Two links of the bundled arm whose motors have currents."""
+    arm = fa.load("industrial-arm")
+    return arm.replace(links=arm.links[1:3])
 
 
 def in_python(found, parts):
