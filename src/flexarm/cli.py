@@ -11,6 +11,7 @@ Every error message is one line on standard error.
 
 import atexit
 import gc
+import os
 import re
 import sys
 import traceback
@@ -178,7 +179,7 @@ def _place(error: Exception) -> str:
     """Return the place in the package where an error was raised, for the report."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "flexarm" in frame.filename] or frames
-    return f"{ours[-1].filename.rpartition('flexarm')[2].lstrip('/')}, line {ours[-1].lineno}"
+    return f"{ours[-1].filename.rpartition('flexarm')[2].lstrip('/' + os.sep)}, line {ours[-1].lineno}"
 
 
 if __name__ == "__main__":

@@ -74,12 +74,19 @@ def html(text: str) -> str:
     return entities.escape(line(text))
 
 
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d) *(\.|$)", re.IGNORECASE)
+"""Pattern of file names that are devices on Windows, with any ending."""
+
+
 def file_name(text: str) -> str:
     """Return a file name without characters that lead to another folder or that some file systems reject.
 
-    Names of dots only are folders, and file systems allow at most 255 bytes, endings included.
+    Names of dots only are folders, names of devices open the device on Windows, and file systems allow at most 255
+    bytes, endings included.
     """
     name = "".join("-" if c in '/\\:*?"<>|' else c for c in line(text))
+    if DEVICE.match(name):
+        name = f"-{name}"
     if not name.strip(". "):
         name = "-" * max(len(name), 1)
     return name.encode()[:LONGEST_NAME].decode(errors="ignore")

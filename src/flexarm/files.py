@@ -25,6 +25,9 @@ if sys.platform != "win32":
 LEFTOVER = re.compile(r"\.flexarm-[0-9a-f]{16}\.new")
 """Names of temporary files, of running or killed processes."""
 
+ABANDONED = 3600.0
+"""Age [s] from which a temporary file counts as abandoned on a system without file locks."""
+
 Bytes = bytes | bytearray | memoryview
 
 
@@ -123,9 +126,13 @@ def remove_leftovers(folder: Path) -> None:
 
 def _remove_if_abandoned(path: str) -> None:
     """Remove a file whose writer has ended; without file locks, remove a file that is older than an hour."""
+    if sys.platform == "win32":
+        if time.time() - os.stat(path).st_mtime > ABANDONED:
+            os.unlink(path)  # it is not opened before, since an open file cannot be removed on Windows
+        return
     handle = os.open(path, os.O_RDWR)
     try:
-        if _lock(handle, exclusive=True) or time.time() - os.fstat(handle).st_mtime > 3600:
+        if _lock(handle, exclusive=True) or time.time() - os.fstat(handle).st_mtime > ABANDONED:
             os.unlink(path)
     finally:
         os.close(handle)

@@ -19,7 +19,9 @@ def bundled_or_file(*kinds: str, files: tuple[str, ...] = ("toml",)) -> Callable
     """Return a function that completes a bundled name of these kinds, or a file with one of these endings."""
 
     def complete(incomplete: str) -> list[tuple[str, str]]:
-        if os.sep in incomplete:  # shells complete paths better, and do so if nothing is returned here
+        if (
+            "/" in incomplete or os.sep in incomplete
+        ):  # shells complete paths better, and do so if nothing is returned here
             return []
         known = [(name, said) for kind in kinds for name, said in _bundled(kind) if name.startswith(incomplete)]
         return known + [(name, "") for name in _files(files) if name.startswith(incomplete)]

@@ -164,6 +164,9 @@ def usable_streams() -> None:
         if stream is getattr(sys, f"__{name}__"):  # not replaced, as in a test or a notebook
             if stream is not None:
                 stream.flush()
+            if sys.platform == "win32" and stream is not None and stream.isatty():
+                stream.reconfigure(errors="backslashreplace")  # bytes would appear in the console's own encoding
+                continue
             encoding = "utf-8" if stream is None else stream.encoding
             raw = Outlet(number, "w", closefd=False)
             setattr(

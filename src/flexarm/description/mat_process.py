@@ -9,6 +9,7 @@ and the variable's name. The last four are the arrays of a sparse matrix, whose 
 A variable that is not an array of numbers becomes a text, which the caller rejects by the field's name.
 """
 
+import contextlib
 import io
 import os
 import sys
@@ -48,7 +49,8 @@ def limit(size: int, most_bytes: int) -> None:
     for what, most in limits.items():
         soft, hard = resource.getrlimit(what)
         lowest = min(x for x in (most, soft, hard) if x != resource.RLIM_INFINITY)
-        resource.setrlimit(what, (lowest, hard))
+        with contextlib.suppress(ValueError, OSError):  # macOS rejects an address space below what is already reserved
+            resource.setrlimit(what, (lowest, hard))
 
 
 def arrays(content: bytes, most_bytes: int) -> dict[str, Any]:

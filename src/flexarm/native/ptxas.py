@@ -68,7 +68,7 @@ def resources(ptx: str, arch: str = "sm_90") -> list[Resources]:
     """
     with TemporaryDirectory() as folder:
         source = Path(folder) / "program.ptx"
-        source.write_text(ptx)
+        source.write_text(ptx, encoding="utf-8")
         command = [
             str(_assembler()),
             "--verbose",

@@ -5,6 +5,7 @@ damaged file can cause infinite loops, huge allocations or crashes in HDF5. In t
 imports are avoided because a caller waits: h5netcdf alone takes a quarter of the time of xarray.
 """
 
+import contextlib
 import io
 import math
 import os
@@ -37,7 +38,8 @@ def limit(size: int) -> None:
     for what, most in limits.items():
         soft, hard = resource.getrlimit(what)
         lowest = min(x for x in (most, soft, hard) if x != resource.RLIM_INFINITY)
-        resource.setrlimit(what, (lowest, hard))
+        with contextlib.suppress(ValueError, OSError):  # macOS rejects an address space below what is already reserved
+            resource.setrlimit(what, (lowest, hard))
 
 
 def check_whole(path: str) -> None:

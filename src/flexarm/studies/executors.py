@@ -7,6 +7,7 @@ can compute no more.
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Set
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
@@ -65,6 +66,9 @@ class Here:
 
 # -- processes of this machine -----------------------------------------------------------------------------------------
 
+MOST_ON_WINDOWS = 61
+"""Largest number of processes of a pool on Windows, which waits for at most 63 objects at once."""
+
 
 def _born(life: Connection, ready: Any) -> None:
     """Initialize a new process. It ends together with the study's process in every case, and ignores Ctrl-C."""
@@ -89,6 +93,7 @@ class Pool:
     cores = 1
 
     def __init__(self, count: int):
+        count = min(count, MOST_ON_WINDOWS) if sys.platform == "win32" else count
         self._count = count
         self._context = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
         self._ready = self._context.Event()

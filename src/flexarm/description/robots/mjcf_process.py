@@ -10,6 +10,7 @@ small objects replace them. If MuJoCo rejects the model, elements that do not af
 The time for deleting elements grows with the square of their number, so nothing else is deleted.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -41,7 +42,9 @@ def limit() -> None:
 
     for what, most in {resource.RLIMIT_CPU: SECONDS, resource.RLIMIT_AS: MEMORY, resource.RLIMIT_CORE: 0}.items():
         soft, hard = resource.getrlimit(what)
-        resource.setrlimit(what, (min(x for x in (most, soft, hard) if x != resource.RLIM_INFINITY), hard))
+        lowest = min(x for x in (most, soft, hard) if x != resource.RLIM_INFINITY)
+        with contextlib.suppress(ValueError, OSError):  # macOS rejects an address space below what is already reserved
+            resource.setrlimit(what, (lowest, hard))
 
 
 def said(path: str) -> dict[str, Any]:

@@ -47,9 +47,9 @@ def library(path: str, texts: Mapping[str, str], files: Sequence[str], name: str
     with TemporaryDirectory(prefix="flexarm-fmu-") as folder:
         for file, text in texts.items():
             Path(folder, file).write_text(text, encoding="utf-8")
-        pic = [] if sys.platform == "win32" else ["-fPIC"]
+        pic, maths = (["-fPIC"], ["-lm"]) if sys.platform != "win32" else ([], [])  # Windows has no libm of its own
         flags = ["-std=c99", "-O2", *pic, "-shared", "-fvisibility=hidden", "-w", "-I."]
-        command = [path, *flags, *files, "-o", f"{name}.lib", "-lm"]
+        command = [path, *flags, *files, "-o", f"{name}.lib", *maths]
         try:
             done = subprocess.run(
                 command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=LONGEST, check=False
