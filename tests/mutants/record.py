@@ -13,8 +13,6 @@ from weakref import WeakKeyDictionary
 import coverage
 import pytest
 
-from flexarm.native import once
-
 COSTS = "FLEXARM_COSTS"
 """The environment's name for the file to which processor times and translated functions are appended."""
 
@@ -28,6 +26,9 @@ class Record:
     """Contexts, processor times and translated functions of the tests of one process."""
 
     def __init__(self, path):
+        # imported here, since a plugin of the command line is loaded before conftest.py, which sets NumPy's threads
+        from flexarm.native import once
+
         path.parent.mkdir(parents=True, exist_ok=True)
         self.file = path.open("a", encoding="utf-8")
         self.passed = True
