@@ -46,7 +46,7 @@ def test_bundled_scenarios_are_there():
 
 
 LONG = ("canadarm-optimal", "spatial-6r-optimal")
-"""Scenarios whose search takes half a minute. Here their tip may miss its goal by a centimetre, which takes half of that."""
+"""Scenarios whose search takes half a minute. Here their tip may miss its goal by 1 cm, which takes half of that."""
 
 
 @pytest.mark.parametrize("name", fa.bundled_scenarios())
