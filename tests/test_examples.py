@@ -88,7 +88,7 @@ EXPECTED = {
         " 0.5 ms: the tip differs by 0.1",
     ],
     "docs/cookbook/film": ["upper: bends by 36 mm of 600 mm"],
-    "docs/cookbook/cluster": ["32 of 32 runs completed", "28 mm in the median", "finds 32 runs"],
+    "docs/cookbook/cluster": ["16 of 16 runs completed", "13 mm in the median", "finds 16 runs"],
     "docs/do/forces-and-contact": [
         "('push.fx', 'push.fy', 'push.fz')",
         "drift below 1e-7: True",
