@@ -88,7 +88,9 @@ class Entry:
     @property
     def short(self) -> str:
         """Description on a card: the first sentence, on one line."""
-        return textwrap.shorten(re.split(r"(?<=[.:;])\s", self.about)[0].rstrip(".:;"), SHORT, placeholder=" ...")
+        return textwrap.shorten(
+            re.split(r"(?<=[.;])\s+(?=[A-Z])", self.about)[0].rstrip(".;"), SHORT, placeholder=" ..."
+        )
 
 
 def entries(kind: str) -> list[Entry]:
