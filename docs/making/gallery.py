@@ -265,8 +265,9 @@ class Gallery(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         folder = Path(self.config.gallery_folder)
-        cards = nodes.bullet_list(classes=["cards"])
-        for entry in entries(self.arguments[0]):
+        kind = self.arguments[0]
+        cards = nodes.bullet_list(classes=["cards", kind])
+        for entry in entries(kind):
             for file in filter(None, (f"{entry.stem}.png", entry.view, entry.play)):
                 if not (folder / file).is_file():
                     LOG.warning(
