@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve gallery cookbook problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve docs-publish gallery cookbook problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -102,6 +102,11 @@ build/cookbook/.made: $(shell find src docs/cookbook docs/making/cookbook.py -na
 
 docs-serve: docs
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000
+
+# The site as one version beside earlier ones, in a folder that a web server may have; SITES=FOLDER for another one.
+SITES ?= build/sites
+docs-publish: docs
+	cd docs && ../$(BIN)/python -m making.versions $(abspath $(SITES))
 
 # What some tests use where it is there: LaTeX for documents, Octave for MATLAB code. Debian; needs root.
 tools:

@@ -59,6 +59,7 @@ html_theme = "furo"
 html_title = "flexarm"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]  # a choice of versions, where `making.versions` has published several
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False

@@ -6,6 +6,7 @@ scenario and one example are really made.
 """
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -299,6 +300,19 @@ def test_the_moving_picture_of_the_front_page_is_small():
     for name in ("canadarm.gif", "canadarm-dark.gif"):
         content = (DOCS / "static" / name).read_bytes()
         assert content[:6] == b"GIF89a" and 50_000 < len(content) < 400_000
+
+
+def test_a_published_version_stands_beside_earlier_ones_and_the_newest_is_first(making, tmp_path):
+    publish = making("versions").publish
+    site, folder = tmp_path / "site", tmp_path / "all"
+    site.mkdir()
+    (site / "objects.inv").write_text("")
+    for version in ("0.9.0", "0.10.0", "0.2.0", "0.10.0"):
+        (site / "index.html").write_text(version)
+        versions = publish(site, folder, version)
+    assert versions == json.loads((folder / "versions.json").read_text()) == ["0.10.0", "0.9.0", "0.2.0"]
+    assert [(folder / version / "index.html").read_text() for version in versions] == versions
+    assert 'url=0.10.0/index.html"' in (folder / "index.html").read_text()
 
 
 # -- the cookbook ------------------------------------------------------------------------------------------------------

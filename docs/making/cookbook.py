@@ -148,8 +148,10 @@ class Recipes(Outcome):
         file, alt = re.findall(r"^:::\{drawn\} (\S+)\n(.+?)^:::$", text, re.M | re.S)[0]
         yield f"- [{self.picture(name, file, alt)}]({name}.md)"
         yield ""
-        first = re.split(r"(?<=[.])\s", " ".join(about.split()))[0]
-        yield f"  **[{title}]({name}.md)**: {first}"
+        first = re.split(r"(?<=[.])\s", " ".join(about.split()))[0].removeprefix("This page ")
+        yield f"  **[{title}]({name}.md)**"
+        yield ""
+        yield f"  {first[0].upper()}{first[1:]}"
 
 
 if __name__ == "__main__":

@@ -88,7 +88,9 @@ class Entry:
     @property
     def short(self) -> str:
         """Description on a card: the first sentence, on one line."""
-        return textwrap.shorten(re.split(r"(?<=[.:;])\s", self.about)[0].rstrip(".:;"), SHORT, placeholder=" ...")
+        return textwrap.shorten(
+            re.split(r"(?<=[.;])\s+(?=[A-Z])", self.about)[0].rstrip(".;"), SHORT, placeholder=" ..."
+        )
 
 
 def entries(kind: str) -> list[Entry]:
@@ -263,8 +265,9 @@ class Gallery(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         folder = Path(self.config.gallery_folder)
-        cards = nodes.bullet_list(classes=["cards"])
-        for entry in entries(self.arguments[0]):
+        kind = self.arguments[0]
+        cards = nodes.bullet_list(classes=["cards", kind])
+        for entry in entries(kind):
             for file in filter(None, (f"{entry.stem}.png", entry.view, entry.play)):
                 if not (folder / file).is_file():
                     LOG.warning(
