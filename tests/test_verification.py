@@ -1,6 +1,7 @@
 """The check of compiled code: what it finds, what it lets pass, and that nothing wrong is stored."""
 
 import casadi as ca
+import mpmath
 import numpy as np
 import pytest
 from operations import OPERATIONS, x, y
@@ -8,7 +9,7 @@ from operations import OPERATIONS, x, y
 import flexarm as fa
 from flexarm.native import kernel as native
 from flexarm.native import llvm, verification
-from flexarm.native.precise import precise
+from flexarm.native.precise import precise, with_rounding
 from flexarm.native.program import instructions
 from flexarm.native.verification import evaluation, samples, verify
 
@@ -98,6 +99,28 @@ def test_a_sum_that_is_zero_but_for_rounding_is_not_wrong():
     verify(f, rows(other), "one state")
     with pytest.raises(fa.FlexarmError, match="is wrong"):
         verify(f, lambda inputs: rows(f)(inputs) + 1e-9, "one state")
+
+
+def test_a_difference_that_is_exactly_zero_may_be_what_a_fused_product_rounds_off():
+    f = function(4.0 * (x * x) - (2.0 * x) * (2.0 * x))
+    assert (samples(f)[1] == 0.0).all()
+    verify(f, lambda inputs: 2.0**-53 * inputs[:, :1] ** 2, "one state")
+    with pytest.raises(fa.FlexarmError, match="is wrong"):
+        verify(f, lambda inputs: 1e-12 * inputs[:, :1] ** 2, "one state")
+
+
+@pytest.mark.parametrize("name", ["spatial-6r", "theodore-ghosal", "subudhi-morris-elastic"])
+def test_the_bounds_of_rounding_hold_and_are_of_its_size(name):
+    """An evaluation in floats is the same program with a rounding of 2^-24."""
+    f = fa.Model(fa.load(name)).function("inverse_dynamics")
+    inputs = samples(f)[0][0]
+    with mpmath.workdps(40):
+        exact, bounds = (y.astype(float) for y in with_rounding(instructions(f), 2.0**-24, inputs))
+    with mpmath.workprec(24):
+        rough = precise(instructions(f), inputs).astype(float)
+    error = np.abs(rough - exact)
+    assert (error <= bounds + 1e-30).all()
+    assert (bounds < 1e4 * error.max()).all()
 
 
 def test_nan_in_the_place_of_a_number_is_wrong_and_the_other_way_round_is_not_compared():

@@ -58,21 +58,57 @@ def precise(code: Iterable[Instruction], *arguments: Iterable[float]) -> np.ndar
     (n_out,) of mpmath numbers
         NaN where a number has no real value.
     """
+    return with_rounding(code, 0.0, *arguments)[0]
+
+
+def with_rounding(
+    code: Iterable[Instruction], rounding: float, *arguments: Iterable[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Evaluate a program, and bound the error of an evaluation in which each operation has a relative rounding.
+
+    This is running error analysis (Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): the error of
+    an operation is its own rounding, and what the errors of its arguments change in it, one after the other.
+
+    Returns
+    -------
+    values, bounds : (n_out,) of mpmath numbers
+        NaN where a number has no real value.
+    """
     given = [mp.mpf(float(v)) for x in arguments for v in x]
     values: list[Any] = []
-    results: dict[int, Any] = {}
+    errors: list[Any] = []
+    results: dict[int, tuple[Any, Any]] = {}
     for each in code:
         args = [mp.mpf(a) if isinstance(a, float) else values[a] for a in each.args]
+        off = [mp.mpf(0) if isinstance(a, float) else errors[a] for a in each.args]
+        value, error = None, None
         if each.op == INPUT:
-            values.append(given[each.index])
+            value, error = given[each.index], mp.mpf(0)
         elif each.op == OUTPUT:
-            results[each.index] = args[0]
-            values.append(None)
+            results[each.index] = args[0], off[0]
         elif each.op == PART:
-            values.append(args[0][each.index])
+            value, error = args[0][each.index], off[0][each.index]
         else:
-            values.append(_value(OPERATIONS[each.op], args))
-    return np.array([results[i] for i in range(len(results))])
+            operation = OPERATIONS[each.op]
+            value = _value(operation, args)
+            error = _error(operation, args, off, value, rounding)
+        values.append(value)
+        errors.append(error)
+    found = [results[i] for i in range(len(results))]
+    return np.array([value for value, _ in found]), np.array([error for _, error in found])
+
+
+def _error(operation: Callable[..., Any], args: list[Any], off: list[Any], value: Any, rounding: float) -> Any:
+    """Return the bound of an operation's error, as a tuple if it has two results."""
+    if isinstance(value, tuple):
+        one, other = (lambda *x, k=k: operation(*x)[k] for k in (0, 1))
+        return _error(one, args, off, value[0], rounding), _error(other, args, off, value[1], rounding)
+    error = rounding * abs(value)
+    for i, by in enumerate(off):
+        if by:
+            moved = [_value(operation, [*args[:i], args[i] + sign * by, *args[i + 1 :]]) for sign in (-1, 1)]
+            error += max(abs(x - value) for x in moved)
+    return error
 
 
 def _value(operation: Callable[..., Any], arguments: list[Any]) -> Any:
