@@ -414,7 +414,7 @@ def test_derive_refuses_an_arm_that_does_not_move(call, files):
         'name = "still"\n[[links]]\nname = "a"\njoint = { type = "fixed" }\n'
         'body = { type = "rigid", length = 1, mass = 1 }\n'
     )
-    said_no(*call("derive", "still.toml"), "arm 'still': nothing moves; it needs a joint or a link with modes")
+    said_no(*call("derive", "still.toml"), "arm 'still': nothing moves; give it a joint or a link with modes")
 
 
 def test_derive_goes_on_where_it_is_told_to(call, files, monkeypatch):

@@ -231,7 +231,7 @@ def test_what_stands_beside_the_file_is_read_with_it(loader):
     beam = arm.links[1]
     assert (beam.body.length, beam.body.mass, len(arm.flexible)) == (1.2, 5.0, 4) and beam.joint.stiffness == 8e4
     to_site = fa.robot_report(loader, flexible={"links": {"stick": {**BOOM, "to": "hook"}}})
-    assert "moments of inertia (0.012, 0.06, 0.06) for (0.012, 0.05, 0.06) kg m^2" in to_site.not_understood[0]
+    assert "moments of inertia (0.012, 0.06, 0.06) instead of (0.012, 0.05, 0.06) kg m^2" in to_site.not_understood[0]
     assert to_site.arm.links[2].body.length == pytest.approx(0.6, rel=1e-15)
     q = np.array([0.3, -0.8, 1.1])
     there = np.r_[q, np.zeros(4), q[1]]  # the motor where its joint is

@@ -325,7 +325,7 @@ def test_an_unknown_quantity(model):
 
 def test_an_arm_in_which_nothing_moves():
     post = fa.Arm(name="post", links=[fa.Link(name="post", joint=fa.Fixed(), body=fa.Rigid(length=1.0, mass=1.0))])
-    with refused("arm 'post': nothing moves; it needs a joint or a link with modes"):
+    with refused("arm 'post': nothing moves; give it a joint or a link with modes"):
         fa.Model(post)
 
 

@@ -1025,5 +1025,5 @@ def test_theodore_ghosal_with_fixed_shapes():
 def test_where_nothing_moves():
     post = fa.Link(name="post", joint=fa.Fixed(), body=fa.Rigid(length=1.0, mass=1.0))
     still = fa.Arm(name="post", links=[post])
-    with pytest.raises(DescriptionError, match="arm 'post': nothing moves; it needs a joint or a link with modes"):
+    with pytest.raises(DescriptionError, match="arm 'post': nothing moves; give it a joint or a link with modes"):
         fa.equations(still)

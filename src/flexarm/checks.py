@@ -126,7 +126,7 @@ def unknown_name(problem: str, given: object, names: Iterable[str], allowed: str
     return advised(f"{problem} {shown(given)}", did_you_mean(given, names), advice)
 
 
-def advised(problem: str, hint: str, advice: str) -> str:
+def advised(problem: str, hint: str, advice: str = "") -> str:
     """Return a message in the order problem, hint (a sentence, or ""), advice. The advice may be a long list."""
     if hint and advice:
         advice = f"{advice[0].upper()}{advice[1:]}"

@@ -75,7 +75,7 @@ def _nothing(sought: list[str], everything: dict[str, list[dict[str, str]]]) -> 
     hints = [did_you_mean(word, names) or did_you_mean(word, others) for word in missing]
     where = "bundled arm, scenario or study"
     problem = f"nothing found: no {where} has {shown(' '.join(sought))} in its name or description"
-    return advised(problem, *hints[:1])
+    return advised(problem, hints[0] if hints else "")
 
 
 def _show(kind: str, entries: list[dict[str, str]], sought: list[str]) -> None:

@@ -157,7 +157,7 @@ class Traced:
         with refused("Model"):
             checked_instance(arm, Arm, "arm")
         if not arm.coordinates:
-            raise DescriptionError(f"arm {arm.name!r}: nothing moves; it needs a joint or a link with modes")
+            raise DescriptionError(f"arm {arm.name!r}: nothing moves; give it a joint or a link with modes")
         self._shared = Shared(arm, Varied(arm, vary))
         self.arm = arm
         self.coordinates = arm.coordinates
