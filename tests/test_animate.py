@@ -367,7 +367,7 @@ def test_results_that_cannot_be_drawn_are_one_line(planar, spatial, tmp_path):
         (planar.assign_attrs(parameters="3"), "result has an arm that cannot be rebuilt \\(its parameters are 3"),
         (planar.assign_attrs(parameters="{"), "result has an arm that cannot be rebuilt \\("),
         (far, r"result has q of 1e\+13; it must be at most 1e\+12 in size to be drawn"),
-        (lost, "result has a time or a coordinate that is not finite number"),
+        (lost, "result has a time or a coordinate that is not finite"),
         (other, "result has coordinates upper.joint, .*; its arm has "),
     ]
     for results, message in cases:

@@ -172,7 +172,7 @@ def _checked(
     if ghost is not None and ghost not in GHOSTS:
         raise Fault("ghost", f"is {shown(ghost)}; it must be {choices(*GHOSTS, 'None')}")
     most = MOVING.get(suffix, max(MOVING.values()))
-    if checked_number(fps, "pictures a second", POSITIVE, "fps") > most:
+    if checked_number(fps, "pictures per second", POSITIVE, "fps") > most:
         raise Fault("fps", f"is {fps:g} pictures per second; it must be at most {most:g} in a {suffix}")
     checked_number(speed, "", POSITIVE, "speed")
     if checked_whole(poses, 1, "poses") > 60:
