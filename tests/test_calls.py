@@ -207,7 +207,7 @@ def test_the_first_fault_is_the_one_that_is_told(model):
         ((q[:, 1:], bad, u), "q has shape"),
         ((q, bad, u[:2]), "qd contains NaN or infinity"),
         ((q, "qd", u[:2]), "qd is not an array of numbers"),
-        ((q, qd, u[:2]), "forward_dynamics: axes before the last do not fit together"),
+        ((q, qd, u[:2]), "forward_dynamics: the axes before the last do not match"),
         ((bad, qd, [["u"]]), "q contains NaN or infinity"),
     ):
         assert refusal(lambda: model.forward_dynamics(*values)).startswith(text)  # noqa: B023

@@ -340,5 +340,5 @@ def test_a_moment_for_a_link_that_does_not_bend_is_refused(spatial):
 
 
 def test_there_is_no_peak_of_what_does_not_bend(two):
-    with pytest.raises(fa.DescriptionError, match=r"objective\.moment: arm 'rigid-two-link' bends"):
+    with pytest.raises(fa.DescriptionError, match=r"objective\.moment: arm 'rigid-two-link' has no flexible link"):
         peaks(two, ["moment"])

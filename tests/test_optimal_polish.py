@@ -91,5 +91,5 @@ def test_a_weight_on_the_largest_deflection_keeps_it_small(planar):
 
 
 def test_nothing_bends_where_all_is_rigid(masses):
-    with pytest.raises(fa.DescriptionError, match=r"objective\.deflection: arm 'two masses' bends"):
+    with pytest.raises(fa.DescriptionError, match=r"objective\.deflection: arm 'two masses' has no flexible link"):
         optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, objective={"time": 1.0, "deflection": 1.0})

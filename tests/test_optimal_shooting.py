@@ -800,7 +800,7 @@ def test_a_free_base_goes_through_no_places_and_has_no_others():
     model = fa.Model(fa.load("canadarm-free"))
     ends = np.zeros(len(model.arm.joints)), np.full(len(model.arm.joints), 0.1)
     for options, message in (
-        ({"through": [ends[0]]}, "through: does not support an arm with a free base"),
+        ({"through": [ends[0]]}, "through: the arm has a free base, which through does not support"),
         ({"plants": [model]}, r"plants\[0\] does not support an arm with a free base"),
     ):
         with pytest.raises(fa.DescriptionError, match=message):
