@@ -756,13 +756,13 @@ def test_a_design_must_be_for_the_same_actuators(planar, elastic, single):
     rigid = fa.Model(elastic.arm.rigid())
     with refused(
         "DesignedFor: arm 'subudhi-morris-elastic' has the actuators upper.motor, fore.motor; "
-        "the controller was designed for upper.joint, fore.joint"
+        "the controller was designed for the actuators upper.joint, fore.joint"
     ):
         DesignedFor(law, rigid).law(elastic)
     upper = fa.Model(planar.arm.replace(links=planar.arm.links[:1]))
     with refused(
         "DesignedFor: arm 'subudhi-morris' has the actuators upper.joint, fore.joint; "
-        "the controller was designed for upper.joint"
+        "the controller was designed for the actuators upper.joint"
     ):
         DesignedFor(JointPD(STEP, 1.0, 1.0), upper).law(planar)
 

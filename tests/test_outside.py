@@ -402,7 +402,7 @@ def test_what_is_for_another_arm_is_refused(model):
         fa.DescriptionError, match=r"^w is for 15 numbers: .*; the arm has 0 numbers: it has no exogenous"
     ):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, w=as_outside(None, model), progress=False)
-    with pytest.raises(fa.DescriptionError, match="keep has 'w', which an arm without exogenous inputs has not"):
+    with pytest.raises(fa.DescriptionError, match="keep has 'w', which an arm without exogenous inputs does not have"):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, keep=["w"], progress=False)
 
 
