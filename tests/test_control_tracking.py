@@ -712,7 +712,7 @@ def test_wrong_arguments_are_told(rigid, message):
 
 
 def test_too_many_samples_are_refused(rigid):
-    with refused(r"Tracking: a motion of 1 s has 1e\+06 periods of 1e-06 s; at most 100000 are possible"):
+    with refused(r"Tracking: a motion of 1 s has 1e\+06 periods of 1e-06 s, and at most 100000 are allowed"):
         Tracking(T, X, U, bandwidth=1.0).law(rigid, 1e-6)
 
 
