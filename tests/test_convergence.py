@@ -121,7 +121,7 @@ def test_what_cannot_be_measured():
 def test_the_table():
     found = convergence(clamped())
     lines = str(found).split("\n")
-    assert isinstance(found, Convergence) and lines[0].split() == ["now", "with", "more", "modes", "moves", "by"]
+    assert isinstance(found, Convergence) and lines[0].split() == ["now", "with", "more", "modes", "change"]
     assert len(lines) == 2 + len(found.rows) and lines[-1] == "modes: beam.y 2 -> 3"
     assert len({line.index(row[1]) + len(row[1]) for line, row in zip(lines[1:-1], found.rows, strict=True)}) == 1
     assert not any("sag" in row[0] for row in convergence(clamped(gravity=(0, 0, 0))).rows)

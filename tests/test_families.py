@@ -1047,7 +1047,7 @@ def test_a_family_of_its_own_is_named_too():
         shapes.FreeForm(functions=[np.sin])
     with pytest.raises(DescriptionError, match=r"^shapes\.mass is -1.0 kg"):
         shapes.family({"family": "clamped-mass", "mass": -1})
-    with pytest.raises(DescriptionError, match=r"^hermite: count is 3; an element has two functions"):
+    with pytest.raises(DescriptionError, match=r"^hermite: count is 3; each element has two functions"):
         shapes.Hermite().basis(3)
     with pytest.raises(DescriptionError, match=r"^free-form: count is 2; the free-form family has only 1"):
         shapes.FreeForm(functions=[np.square]).basis(2)

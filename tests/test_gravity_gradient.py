@@ -312,6 +312,7 @@ def test_an_orbit_that_cannot_be(given, line):
 def test_closed_forms_do_without_it():
     arm = swinging().arm
     with pytest.raises(
-        fa.DescriptionError, match=r"has orbit; there is no .* arm.replace\(base=arm.base.replace\(orbit=None\)\)"
+        fa.DescriptionError,
+        match=r"has orbit, which .*; use arm.replace\(base=arm.base.replace\(orbit=None\)\)",
     ):
         fa.equations(arm)

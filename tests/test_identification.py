@@ -473,7 +473,7 @@ def test_an_estimate_that_explains_nothing_is_warned_of(wrong, model, noisy):
         )
     else:
         data, says = noisy.assign(arm_drive=joint, arm_joint=drive), "the search has not converged: The maximum number"
-        says = f"{says}|hardly tell"  # whether the search ends in time hangs on rounding
+        says = f"{says}|hardly determine"  # whether the search ends in time hangs on rounding
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Indistinct if wrong == "degrees" else Doubtful)
         with pytest.warns((Doubtful, Indistinct), match=says):

@@ -366,9 +366,9 @@ def test_one_set_of_values_where_one_model_is_meant(model):
     for ask in (model.at, model.arm_at, lambda p: model.frequencies(np.zeros(6), p=p)):
         with pytest.raises(fa.DescriptionError, match=r"p has shape \(3, 4\); it must be one set of parameters"):
             ask(many)
-    with pytest.raises(fa.DescriptionError, match=r"do not fit together: q is \(2, 6\), p is \(3, 4\)"):
+    with pytest.raises(fa.DescriptionError, match=r"do not match: q is \(2, 6\), p is \(3, 4\)"):
         model.mass_matrix(np.zeros((2, 6)), p=many)
-    with pytest.raises(fa.DescriptionError, match="nothing of this model varies"):
+    with pytest.raises(fa.DescriptionError, match="the model has no varied parameters"):
         fa.Model(model.arm).mass_matrix(np.zeros(6), p=[1.0])
 
 

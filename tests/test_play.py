@@ -548,7 +548,7 @@ def test_what_cannot_be_played(what, message):
 def test_an_arm_without_actuators_is_not_played():
     beam = {"type": "beam", "length": 1.0, "mass": 1.0, "EI": 10.0}
     arm = fa.Arm(name="post", links=[{"name": "a", "joint": {"type": "fixed"}, "body": beam}])
-    with pytest.raises(DescriptionError, match=r"^play: arm 'post' has no actuated joint$"):
+    with pytest.raises(DescriptionError, match=r"^play: arm 'post' has no actuated joint, which the live page needs$"):
         play(arm)
 
 

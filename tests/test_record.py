@@ -251,10 +251,10 @@ def test_many_laws_show_the_same_names_each_its_own(model):
     for i, law in enumerate(laws):
         alone = fa.simulate(model, 0.05, u=law, record=["command"], **RUN)
         assert np.abs(found.command.values[i] - alone.command.values).max() < 1e-6
-    with pytest.raises(fa.DescriptionError, match=r"^u\[0\]: record has 'integral'; the controller shows measured"):
+    with pytest.raises(fa.DescriptionError, match=r"^u\[0\]: record has the unknown name 'integral'; the controller"):
         fa.simulate_many(model, 0.05, u=laws, record=["integral"], **RUN)
     others = [Own("seen", signals=["a", "b"]), Own("seen")]
-    line = r"^record: u\[1\] shows seen \(seen_1, seen_2\), u\[0\] seen \(a, b\); they must be equal$"
+    line = r"^record: u\[1\] has the signals seen \(seen_1, seen_2\), u\[0\] seen \(a, b\); they must be equal$"
     with pytest.raises(fa.DescriptionError, match=line):
         fa.simulate_many(model, 0.05, u=others, record=["seen"], **RUN)
     with pytest.raises(fa.DescriptionError, match="only controllers have signals to record"):
@@ -315,9 +315,17 @@ def test_many_records_are_written_to_a_folder(model, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("u", "record", "line"),
     [
-        (JointPD(SLEW, 5.0, 2.0), ["x"], "record has 'x'; the controller shows measured, rate, command"),
-        (Sampled(Own(), 0.1), ["x"], "record has 'x'; the controller shows command, memory"),
-        (Sampled(lambda t, q, qd: [0, 0], 0.1), ["memory"], "record has 'memory'; the controller shows command"),
+        (
+            JointPD(SLEW, 5.0, 2.0),
+            ["x"],
+            "record has the unknown name 'x'; the controller shows measured",
+        ),
+        (Sampled(Own(), 0.1), ["x"], "record has the unknown name 'x'; the controller shows command, memory"),
+        (
+            Sampled(lambda t, q, qd: [0, 0], 0.1),
+            ["memory"],
+            "record has the unknown name 'memory'; the controller",
+        ),
         ([0.0, 0.0], ["command"], "record has 'command'; only controllers have signals to record"),
         (None, "command", "record is 'command'; it must be names of signals of the controller"),
         (None, [3], "record has 3; it must be names of signals of the controller"),

@@ -47,7 +47,7 @@ def test_poles_that_are_lost_in_a_state_space_come_with_a_warning():
     model = column(2.49, segments=8, modes={"y": 2})
     q = np.zeros(model.nv)
     system = model.linearize(q, q, np.zeros(0))
-    with pytest.warns(UncertainResult, match=r"^poles: \S+ 1/s has an error of \+-0.1\S* 1/s, as poles reach 3"):
+    with pytest.warns(UncertainResult, match=r"^poles: the pole \S+ 1/s has an error of \+-0.1\S* 1/s, as poles"):
         found = analysis.poles(system)
     assert abs(abs(found[0].real) - abs(model.frequencies(q)[0])) < 0.1
     few = column(2.49, foreshortening=True, modes={"y": 4})
@@ -91,7 +91,7 @@ def test_a_frequency_that_is_lost_comes_with_a_warning():
         fa.Link(name="b", joint=soft, body=fa.Rigid(length=0.0, mass=1.0, inertia=1e-9)),
     ]
     model = fa.Model(fa.Arm(name="pair", links=links))
-    with pytest.warns(UncertainResult, match=r"^arm 'pair': a frequency is known to \+-\S+ rad/s only, and is"):
+    with pytest.warns(UncertainResult, match=r"^arm 'pair': a frequency is returned as 0, because its rounding error"):
         model.frequencies(np.zeros(model.nv), locked=False)
 
 

@@ -446,7 +446,7 @@ WRONG = [
     (
         fa.Spring,
         {"table": [(0, 0), (0, 1)]},
-        ": table[1] has the deflection 0.0; high must be larger than the one before, 0.0",
+        ": table[1] has the deflection 0.0; it must be larger than the one before, 0.0",
     ),
     (fa.Spring, {"table": [(0, 0), (1, "x")]}, ": table[1] is 'x'; it must be a number in N m or N"),
     (fa.Hysteresis, {"stiffness": 1.0, "force": 1.0, "exponent": 0.5}, ": exponent is 0.5; it must be at least 1"),
@@ -455,7 +455,7 @@ WRONG = [
     (fa.Backlash, {"width": 0.1, "transition": 0.2}, ": transition is 0.2; it must be at most width, 0.1"),
     (fa.Backlash, {"width": 0.1, "transition": 0.01, "sharp": True}, f": transition is 0.01; {NONE}"),
     (fa.Stops, {"stiffness": 1.0}, " has no end; give lower, upper or both"),
-    (fa.Stops, {"lower": 1.0, "upper": 0.5, "stiffness": 1.0}, ": upper is 0.5; high must be larger than lower, 1.0"),
+    (fa.Stops, {"lower": 1.0, "upper": 0.5, "stiffness": 1.0}, ": upper is 0.5; it must be larger than lower, 1.0"),
     (fa.Stops, {"upper": 0.5, "stiffness": 1.0, "transition": 0.1, "sharp": True}, f": transition is 0.1; {NONE}"),
     (
         fa.Revolute,

@@ -674,7 +674,7 @@ def test_a_shaper_is_the_product_of_its_modes():
 
 NAN = float("nan")
 WRONG = [
-    (lambda: Quintic([0], [1, 2], 1.0), "Quintic: 1 starts for 2 ends; give one time for each point a joint"),
+    (lambda: Quintic([0], [1, 2], 1.0), "Quintic: 1 starts for 2 ends; give one of each per joint"),
     (lambda: Quintic([0], [NAN], 1.0), r"Quintic: end\[0\] is nan; it must be finite"),
     (lambda: Quintic("a", [1], 1.0), "Quintic: start is 'a'; it must be a list of numbers"),
     (lambda: Quintic([0], [1], 0), "Quintic: duration is 0.0 s; it must be positive"),
@@ -682,12 +682,15 @@ WRONG = [
     (lambda: BangBang([0], [1], -1.0), "BangBang: duration is -1.0 s; it must be positive"),
     (
         lambda: ParabolicBlends([0], [1, 2], 1.0, 0.1),
-        "ParabolicBlends: 1 starts for 2 ends; give one time for each point a joint",
+        "ParabolicBlends: 1 starts for 2 ends; give one of each per joint",
     ),
     (lambda: MinimumJerk([0, 1], [0]), "MinimumJerk: times has 1 number; it must have at least 2"),
     (lambda: MinimumJerk([0, 1], [0, 1, 2]), "MinimumJerk: 2 points for 3 times; give one time for each point"),
     (lambda: MinimumJerk([0, 1], [1, 1]), r"MinimumJerk: times\[1\] is 1.0 s after 1.0 s; times must increase"),
-    (lambda: MinimumJerk([[0, 1], [1]], [0, 1]), r"MinimumJerk: points\[1\] is for 1 joints and points\[0\] has 2"),
+    (
+        lambda: MinimumJerk([[0, 1], [1]], [0, 1]),
+        r"MinimumJerk: points\[1\] has 1 joints and points\[0\] has 2",
+    ),
     (lambda: MinimumJerk([[0, NAN]], [0, 1]), r"MinimumJerk: points\[0\]\[1\] is nan; it must be finite"),
     (lambda: MinimumJerk(3, [0, 1]), "MinimumJerk: points is 3; it must be a list of points"),
     (lambda: Shaper([0, 1], [1]), "Shaper: times has 2 numbers and amplitudes has 1"),
@@ -697,9 +700,12 @@ WRONG = [
     (lambda: ZV(0.0), "ZV: frequency is 0.0 rad/s; it must be positive"),
     (lambda: ZVD(1.0, 1.0), "damping_ratio is 1.0; it must be at least 0 and less than 1"),
     (lambda: ZV(1.0, -0.1), "ZV: damping_ratio is -0.1; it must be at least 0 and less than 1"),
-    (lambda: EI(1.0, 0.6), "EI: damping_ratio is 0.6; it must be from 0 to 0.4 (ZV and ZVD allow more)"),
+    (lambda: EI(1.0, 0.6), r"EI: damping_ratio is 0.6; it must be from 0 to 0.4 \(ZV and ZVD allow more\)"),
     (lambda: EI(1.0, 0.0, 0.5), "EI: tolerance is 0.5; it must be positive and at most 0.1"),
-    (lambda: shaper(beam(), np.zeros(2), "zvdd"), "shaper: kind is 'zvdd'; it must be one of zv, zvd, ei"),
+    (
+        lambda: shaper(beam(), np.zeros(2), "zvdd"),
+        "shaper: kind is 'zvdd'; did you mean 'zvd'. It must be one of zv",
+    ),
     (lambda: shaper(beam(), np.zeros(2), None), "shaper: kind is None; it must be one of zv, zvd, ei"),
     (lambda: shaper(beam(), np.zeros(2), modes=2), "shaper: modes is 2; it must be an integer from 1 to 1"),
     (lambda: shaper(beam(), np.zeros(2), modes=0), "shaper: modes is 0; it must be an integer from 1 to 1"),

@@ -85,7 +85,7 @@ def equations(
     if arm.outside:
         instead = {"base": "base=None", "orbit": "base=arm.base.replace(orbit=None)"}
         without = ", ".join(instead.get(field, f"{field}=()") for field in arm.outside)
-        message = f"{', '.join(arm.outside)}; which have no closed form; use arm.replace({without})"
+        message = f"{', '.join(arm.outside)}, which have no closed form; use arm.replace({without})"
         raise DescriptionError(f"equations: arm {arm.name!r} has {message}")
     traced = trace(arm)
     return Equations(arm, traced, _chosen(traced.parameters, given), large)
