@@ -309,6 +309,7 @@ def test_auto_decides_for_each_kind_of_input(planar):
     many = fa.simulate_many(planar, 0.05, u=inputs, samples=5, progress=False)
     assert list(many.method.values) == ["dop853", "dop853", "dop853"]
     few = "at rest: an explicit method needs few steps"
+    assert many.attrs["input_description"].endswith(", and 2 others")
     assert str(many.method_reason[1].values).endswith(few) and not str(many.method_reason[0].values).endswith(few)
     for i, u in enumerate(inputs):
         same(many, i, alone(planar, 0.05, u, None, None, samples=5), rtol=1e-7)

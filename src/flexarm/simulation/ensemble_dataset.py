@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.checks import counted
 from flexarm.simulation import balance
 from flexarm.simulation.common import Common
 from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied
@@ -71,7 +72,7 @@ def dataset(
         coords["parameter"] = [each.name for each in model.varied]
     coords |= {f"{each.name}_signal": list(each.signals) for each in runs.records}
     described = sorted({drive.described() for drive in runs.drives})
-    others = f", and {len(described) - 1} others" if len(described) > 1 else ""
+    others = f", and {counted(len(described) - 1, 'other')}" if len(described) > 1 else ""
     about = {
         "title": f"{arm.name}: {len(runs)} simulated motions",
         "arm": model.of_arm(Common).canonical,
