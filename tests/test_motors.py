@@ -131,6 +131,16 @@ def test_a_torque_speed_curve_is_interpolated_and_holds_in_both_directions(most)
     assert torque(described, 1.0, v) == pytest.approx(np.ones(len(v)), abs=1e-12)
 
 
+def test_a_point_on_the_line_between_its_neighbours_changes_no_torque():
+    """The curve is steady at first, then falls by 8 N m per rad/s through a point that lies on the line."""
+    more = {"speed": [0.0, 0.5, 1.0, 1.5, 2.5], "torque": [30.0, 30.0, 26.0, 22.0, 14.0]}
+    fewer = {"speed": [0.5, 2.5], "torque": [30.0, 14.0]}
+    v = np.linspace(-1.0, 3.0, 17)
+    found = [torque(arm({"torque_speed": each, "saturation": "sharp"}), 80.0, v) for each in (more, fewer)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-14)
+    assert found[0] == pytest.approx(np.interp(v, fewer["speed"], fewer["torque"]), abs=1e-12)
+
+
 def test_an_amplifier_lowers_its_voltage_at_the_current_limit_and_has_a_limit_of_its_own():
     V, most = 24.0, 40.0
     described = arm(VOLTS | {"torque_limit": most, "voltage_limit": V, "saturation": "sharp"})

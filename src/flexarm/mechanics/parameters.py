@@ -157,9 +157,6 @@ class _Label(Name):
     def stands_for(self, given: Given) -> Label:
         return Label(given.symbol, given.name, given.meaning)
 
-    def along(self, labels: Sequence[Label | float], series: Series) -> AtLength:
-        return lambda length: list(labels)
-
 
 label: Name = _Label()
 """The `Name` that returns the names of a number."""

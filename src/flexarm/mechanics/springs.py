@@ -5,6 +5,7 @@ F dp/dy, and its rate is p' = dp/dy y'. The energy balance is therefore the same
 """
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -44,10 +45,6 @@ class Straight:
     def __call__(self, y: Scalar) -> Deflection:
         """Return the stretch."""
         return Deflection(y, 1.0)
-
-    def beyond(self, y: Scalar) -> Vector:
-        """Return no contact functions."""
-        return []
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,9 @@ def transmission(
         cubic = name("k3", f"{field}.cubic", spring.cubic, "N m/rad^3 or N/m^3", "cubic stiffness")
         d = d + name("dtr", f"{field}.damping", spring.damping, DAMPING, "viscous damping of the transmission")
         points = spring.table
-    wound = Straight() if backlash is None else play(backlash, name)
+    gap = None if backlash is None else play(backlash, name)
+    sharp = gap if backlash is not None and backlash.sharp else None
+    wound = Straight() if gap is None else gap
     yields = None if spring is None or spring.hysteresis is None else Yields(spring.hysteresis, name)
 
     def elastic(p: Scalar) -> Scalar:
@@ -143,12 +142,12 @@ def transmission(
         p = wound(dot(row, q)).p
         return 0.5 * k * p**2 + 0.25 * cubic * p**4 + (0.0 if points is None else table_energy(points, p))
 
-    def contacts(q: Vector, qd: Vector) -> Vector:
+    def contacts(gap: Play, q: Vector, qd: Vector) -> Vector:
         """Return functions that change sign where a side touches and, with a damper, where the force on it vanishes."""
         y = dot(row, q)
-        p, slope = wound(y)
+        p, slope = gap(y)
         force = elastic(p) + d * slope * dot(row, qd)
-        return touching(wound.beyond(y), [force, -force], d)
+        return touching(gap.beyond(y), [force, -force], d)
 
     def push(seen: Seen) -> Push:
         (v,), (p, slope) = seen.v, wound(dot(row, seen.q))
@@ -170,7 +169,7 @@ def transmission(
         stored=lambda s: 0.0 if yields is None else yields.stored(s[0]),
         states=0 if spring is None else len(spring.states),
         exogenous=0 if spring is None else len(spring.exogenous),
-        contacts=contacts if backlash is not None and backlash.sharp else no_contacts,
+        contacts=no_contacts if sharp is None else partial(contacts, sharp),
     )
 
 
