@@ -310,6 +310,36 @@ def test_what_belongs_to_another_is_not_used(folder, foreign, monkeypatch):
         assert not code().was_cached
 
 
+@posix
+def test_in_a_folder_that_others_can_write_nothing_is_signed(folder):
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.warns(UserWarning, match="can be written by others; compiled code is not cached"):
+        assert cache.signature("result", b"numbers") == bytes(cache.SIZE)
+    assert not list(folder.iterdir())
+
+
+@posix
+def test_a_secret_that_another_process_writes_meanwhile_is_the_secret(folder, monkeypatch):
+    """The other process has locked the empty file first; this one waits for the lock and finds the secret."""
+    other = bytes(range(cache.SIZE))
+    monkeypatch.setattr(cache.fcntl, "flock", lambda file, how: (folder / cache.KEY_FILE).write_bytes(other))
+    found = cache.signature("result", b"numbers")
+    assert found == hmac.digest(other, b"result\0numbers", hashlib.sha256)
+    assert (folder / cache.KEY_FILE).read_bytes() == other
+
+
+def test_a_secret_that_can_only_be_read_signs(folder, monkeypatch):
+    signature = cache.signature("result", b"numbers")
+
+    def read_only(*arguments):
+        raise PermissionError("read-only file system")
+
+    monkeypatch.setattr(cache.os, "open", read_only)
+    assert cache.is_signed("result", b"numbers", signature)
+    assert any(signature)
+
+
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
@@ -329,6 +359,8 @@ def test_without_a_home_folder_it_works_all_the_same(monkeypatch):
     for name in ("FLEXARM_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", homeless)
+    assert cache.signature("result", b"numbers") == bytes(cache.SIZE)
+    assert not cache.is_signed("result", b"numbers", bytes(cache.SIZE))
     for _ in range(2):
         found = code()
         assert (answer(found), found.was_cached) == (42.0, False)

@@ -527,6 +527,21 @@ def test_an_evaluation_belongs_to_its_process(model):
         pickle.dumps(made)
 
 
+def test_parameters_are_none_of_an_evaluation_without_constants(model):
+    made, q = model.evaluation("outputs", model.kernel("tip"), ("q",), (4, 4)), arguments("tip")[0]
+    np.testing.assert_array_equal(made([q], np.array([1.3])), made([q]))
+
+
+def test_a_thread_beside_others_uses_the_cores_that_it_is_allowed():
+    before = calls.cores()
+    token = calls.ALLOWED.set(before + 3)
+    try:
+        assert calls.cores() == before + 3
+    finally:
+        calls.ALLOWED.reset(token)
+    assert calls.cores() == before
+
+
 def test_measured_outputs_are_called_the_same_way(model):
     measured = outputs(model, [TipPosition()])
     q, qd = arguments("energy")

@@ -11,6 +11,7 @@ import time
 import weakref
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import casadi as ca
 import mpmath
@@ -25,7 +26,7 @@ from benchmarks import chains
 from benchmarks import gpu as benchmark
 from flexarm.control import LQR, Integral, JointPD, Sampled, Sum
 from flexarm.errors import InterruptedRun
-from flexarm.native import cuda, nvptx, ptxas
+from flexarm.native import cuda, lifted, nvptx, ptxas
 from flexarm.native.program import instructions
 from flexarm.native.translate import ir_of
 from flexarm.simulation import gpu, gpu_states
@@ -307,12 +308,36 @@ def test_without_the_package_or_a_driver_one_line_says_what_is_missing(planar, m
             fa.simulate_many(planar, 0.05, **given)
 
 
-def test_an_operation_that_there_is_no_instruction_for_is_named():
+def test_an_error_that_is_not_the_drivers_stays_what_it_is(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda(TypeError("an error of ours")))
+    with pytest.raises(TypeError, match="an error of ours"):
+        cuda.device()
+
+
+def test_the_resources_of_a_kernel_are_the_drivers(monkeypatch):
+    """Five blocks of the kernel fit on a multiprocessor."""
+    monkeypatch.setitem(sys.modules, "cuda", fake := FakeCuda())
+    monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
+    occupancy = SimpleNamespace(max_active_blocks_per_multiprocessor=lambda threads, shared: 640 // threads)
+    attributes = SimpleNamespace(num_regs=81, local_size_bytes=400)
+    monkeypatch.setattr(fake, "get_kernel", lambda name: SimpleNamespace(occupancy=occupancy, attributes=attributes))
+    x = ca.SX.sym("x")
+    kernel = lifted.kernel(ca.Function("f", [x], [ca.sin(x)]))
+    found = cuda.device().occupancy(*gpu_states.program(kernel, "double"), nvptx.EACH, "double")
+    assert found == {"registers": 81, "local": 400, "threads": 640}
+
+
+def test_an_operation_that_there_is_no_instruction_for_is_named(planar):
     """LLVM would end the process."""
     x = ca.SX.sym("x", 2)
-    code = instructions(ca.Function("f", [x], [ca.atan2(x[0], x[1])]))
+    function = ca.Function("f", [x], [ca.atan2(x[0], x[1])])
     with pytest.raises(NotImplementedError, match="no instruction of a GPU for the CasADi operation OP_ATAN2"):
-        nvptx.straight(code, 2, "double")
+        nvptx.straight(instructions(function), 2, "double")
+    kernel = SimpleNamespace(key="f", trace=lambda: function)
+    programs = gpu_states.program(kernel, "double"), gpu.program(kernel, Layout.of(planar), "double")
+    for _, parts, *_ in programs:
+        with told("device is 'gpu'; no instruction of a GPU for the CasADi operation OP_ATAN2"):
+            parts()
 
 
 # -- the driver's package, played --------------------------------------------------------------------------------------
@@ -591,6 +616,15 @@ def test_without_ptxas_one_line_says_what_is_missing(monkeypatch):
     monkeypatch.setattr(ptxas.metadata, "files", none)
     with told("ptxas is not installed: pip install nvidia-cuda-nvcc-cu12"):
         ptxas.resources("")
+
+
+def test_the_assembler_is_looked_for_in_each_package(monkeypatch, tmp_path):
+    """The first package is installed without the program."""
+    files = {name: [] for name in ptxas.PACKAGES}
+    for name, kept in zip(ptxas.PACKAGES, (["LICENSE"], ["LICENSE", "ptxas"]), strict=True):
+        files[name] = [SimpleNamespace(name=each, locate=lambda n=name, e=each: tmp_path / n / e) for each in kept]
+    monkeypatch.setattr(ptxas.metadata, "files", files.get)
+    assert ptxas._assembler() == tmp_path / ptxas.PACKAGES[1] / "ptxas"
 
 
 def test_threads_that_fit():

@@ -1,5 +1,8 @@
 """Branches that ordinary arms and runs do not take. Each is entered with the smallest case that leads to it."""
 
+import copy
+import pickle
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -66,3 +69,13 @@ def test_wave_numbers_on_one_side_of_the_rest_are_those_of_the_frequency_equatio
     found = integrated_wave_numbers(beam, "y", load, 2, 0.6, lengths)
     expected = [loaded_roots(2, load.mass / (m * length), load.inertia / (m * length**3), 0.0) for length in lengths]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+# -- native ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_kernel_at_parameters_belongs_to_its_process():
+    kernel = fa.Model(fa.load("rigid-two-link"), vary=["payload.mass"]).kernel("mass_matrix")
+    assert copy.deepcopy(kernel) is kernel
+    with pytest.raises(TypeError, match="a kernel belongs to its process; pickle the model"):
+        pickle.dumps(kernel)

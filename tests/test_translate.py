@@ -150,6 +150,24 @@ def test_flow(seed: int) -> None:
     assert compiled(flow).flow(x, 14) == flow(x, 14)
 
 
+def left_at_once(x: Floats, n: int) -> float:
+    """Loops whose body always ends with a jump, and a statement that is never reached."""
+    total = 0.0
+    while total < x[0]:
+        total += x[1]
+        break
+    for i in range(n):
+        return total + x[i]
+        total += 100.0
+    return total
+
+
+def test_loops_that_are_left_in_their_first_round() -> None:
+    x, made = np.array([2.5, 0.75]), compiled(left_at_once).left_at_once
+    assert made(x, 2) == left_at_once(x, 2) == 0.75 + 2.5
+    assert made(x, 0) == left_at_once(x, 0) == 0.75
+
+
 def test_records() -> None:
     def purse() -> Purse:
         return Purse(5, 3.0, np.array([1.0, 2.0, 3.0]), np.array([7, 11]))

@@ -17,7 +17,7 @@ from pathlib import Path
 from flexarm.errors import DescriptionError
 from flexarm.files import write_whole
 
-if sys.platform != "win32":
+if sys.platform != "win32":  # pragma: no branch  (Windows has no fcntl)
     import fcntl
 
 KEY_FILE = "secret"
@@ -127,7 +127,7 @@ def _secret(folder: Path) -> bytes:
         found = file.read(SIZE)
         if len(found) == SIZE:
             return found
-        if sys.platform != "win32":
+        if sys.platform != "win32":  # pragma: no branch  (Windows has no fcntl)
             fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         found = file.read(SIZE)

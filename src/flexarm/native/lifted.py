@@ -5,7 +5,7 @@ structure is the program without them, and it is the key of the compiled code.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -155,10 +155,6 @@ class LiftedKernel:
     def vector_code(self) -> Code:
         """Machine code for `LANES` states at a time, each with its own constants."""
         return self._kernel.vector_code
-
-    def one_state(self, lengths: Sequence[int], shape: tuple[int, ...]) -> OneState:
-        """Return code for one state in parts of these lengths, the constants last."""
-        return self._kernel.one_state(lengths, shape)
 
     @property
     def many_states(self) -> ManyStates:

@@ -36,7 +36,8 @@ def _after_fork() -> None:
     BUILDING.release()
 
 
-if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find them locked for ever
+if hasattr(os, "register_at_fork"):  # pragma: no branch  (Windows cannot fork)
+    # a child that is forked meanwhile would find them locked for ever
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 

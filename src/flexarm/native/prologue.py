@@ -56,8 +56,6 @@ class Prologue:
     def _done(self, op: int, arguments: tuple) -> Any:
         """Apply an operation to expressions of x (SX), of p (int) and numbers (float)."""
         if not any(isinstance(each, ca.SX) for each in arguments):
-            if not any(isinstance(each, int) for each in arguments):
-                return _applied(op, [ca.SX(each) for each in arguments])
             return self._expression(op, arguments)
         if op == ca.OP_DIV and isinstance(arguments[1], int):  # saves a division in the main program
             op, arguments = ca.OP_MUL, (arguments[0], self._expression(ca.OP_INV, arguments[1:]))

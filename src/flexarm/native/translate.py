@@ -146,9 +146,6 @@ class _Translation:
         if not isinstance(s.value, ast.Constant):  # a docstring has no code
             self.value(s.value)
 
-    def on_Pass(self, s: ast.Pass) -> None:
-        pass
-
     def on_Assign(self, s: ast.Assign) -> None:
         (target,) = s.targets
         if isinstance(target, ast.Tuple):
