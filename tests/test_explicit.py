@@ -20,6 +20,7 @@ METHODS = {"rk45": (5, integrate.RK45), "dop853": (8, integrate.DOP853)}
 OMEGA = 7.3
 START = np.array([0.4, -1.1, 1.0, 0.0])
 END = 2.3
+NAN = float("nan")
 
 
 def rates(x: Floats, dx: Floats) -> None:
@@ -58,7 +59,7 @@ def exact(t):
 
 @pytest.fixture(scope="module")
 def code():
-    return translated(rates, ending, exploding, clock)
+    return translated(rates, ending, exploding, still, fleeing, halting, clock)
 
 
 @pytest.fixture
@@ -144,10 +145,10 @@ def test_steps_are_those_that_scipy_takes(method, guess, longest, made):
 # -- in Python beside machine code -------------------------------------------------------------------------------------
 
 
-def in_python(stepping, x0, times):
+def in_python(stepping, x0, times, rate=rates, stop=0):
     """The same function in Python, on a copy of the record."""
     given = {each.name: getattr(stepping.record, each.name) for each in fields(Explicit)}
-    shared = Shared(rates, clock, 0, 0.0, np.inf, 0, 0, 0, 0, 4, 3, 4, np.zeros(5))
+    shared = Shared(rate, clock, 0, 0.0, np.inf, stop, 0, 0, 0, 4, 3, 4, np.zeros(5))
     record = Explicit(**given | {name: given[name].copy() for name in "yzek"} | {"shared": [shared]})
     out, reached = np.zeros(4 * len(times)), np.zeros(2, dtype=np.int64)
     explicit.explicit(record, 0.0, x0, times, len(times), out, reached)
@@ -209,6 +210,39 @@ def test_a_stretch_has_a_budget(method, made):
         rows, _, why, _ = stepping(0.0, START, np.array([0.01, 100.0]))
         assert (len(rows), why) == (1, "more than 2e+02 evaluations between two breakpoints")
         assert 200 <= stepping.plan.evaluations - before <= 212
+
+
+def still(x: Floats, dx: Floats) -> None:
+    """Nothing moves."""
+    dx[0], dx[1], dx[2], dx[3] = 0.0, 0.0, 0.0, 0.0
+
+
+def fleeing(x: Floats, dx: Floats) -> None:
+    """A motion that every step integrates exactly, and that soon is none."""
+    still(x, dx)
+    dx[2] = 1e14
+
+
+def halting(x: Floats, dx: Floats) -> None:
+    """Rates that are no numbers from t = 1.3 on."""
+    rates(x, dx)
+    if x[3] >= 1.3:
+        dx[2] = NAN
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_python_ends_a_stretch_where_machine_code_does(method, made):
+    """Rates that are no numbers; a motion beyond any machine; a stop; and a step whose error is zero."""
+    times = np.array([0.05, 2.0])
+    for rate in (still, fleeing, halting):
+        stepping = made(method, 1e-6, rate=rate.__name__)
+        rows, steps, _, _ = stepping(0.0, START, times)
+        x, taken, evaluations, record = in_python(stepping, START, times, rate)
+        assert (taken, evaluations) == (steps, stepping.plan.evaluations)
+        assert record.t == pytest.approx(stepping.record.t, rel=1e-8)
+        np.testing.assert_allclose(rows, x, rtol=1e-12)
+        assert len(rows) == (2 if rate is still else 0 if rate is fleeing else 1)
+    assert in_python(stepping, START, times, stop=1)[1] == 0
 
 
 @pytest.mark.parametrize("method", METHODS)

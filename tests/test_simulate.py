@@ -715,6 +715,7 @@ def test_bar_appears_after_a_second_and_on_a_terminal_only(seconds, is_terminal,
     monkeypatch.setenv("TERM", "xterm")
     bar = progress.Bar(10.0, "my arm")
     now[0] += seconds
+    bar(3.5)
     bar(4.25)
     bar.close()
     assert ("my arm" in terminal.text and "4.250 of 10 s" in terminal.text) == shown

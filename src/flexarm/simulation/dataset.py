@@ -115,17 +115,15 @@ def group_velocity_ratio(model: Model, q: Array, qd: Array) -> float:
         return ratio
     q = local(model.arm, q)
     for i, link in sliding:
-        if isinstance(link.body, Beam):
-            EI, own = link.body.stiffness, link.name
-            bending = [
-                model.number(f"{own}.EI.{d}", model.number(f"{own}.EI", EI[d]))
-                for d in ("y", "z")
-                if link.body.counts[d]
-            ]
-            if bending:
-                U, longest = np.abs(qd[:, i]).max(), np.abs(q[:, i]).max()
-                m = model.number(f"{own}.mass", link.body.total_mass) / link.body.length
-                ratio = max(ratio, float(U * longest * np.sqrt(m / min(bending))))
+        assert isinstance(link.body, Beam)  # a telescope has no other body
+        EI, own = link.body.stiffness, link.name
+        bending = [
+            model.number(f"{own}.EI.{d}", model.number(f"{own}.EI", EI[d])) for d in ("y", "z") if link.body.counts[d]
+        ]
+        if bending:
+            U, longest = np.abs(qd[:, i]).max(), np.abs(q[:, i]).max()
+            m = model.number(f"{own}.mass", link.body.total_mass) / link.body.length
+            ratio = max(ratio, float(U * longest * np.sqrt(m / min(bending))))
     return ratio
 
 

@@ -27,7 +27,7 @@ from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import InLanes as How
 from flexarm.simulation.protocol import Input, Recorded
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
-from flexarm.simulation.rhs import DIVERGED, Plan
+from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
 
 Array = np.ndarray
@@ -453,7 +453,7 @@ class Clocked:
                 group.status[i] = INTERRUPTED if self._stopped else "completed"
             elif status == NO_LAW:
                 group.status[i] = drive.refusal(float(clock.left[row]), int(clock.what[row]), float(clock.value[row]))  # type: ignore[attr-defined]
-            elif status != DONE:
+            else:
                 last_u = constant(clock.u[:, row])
                 group.status[i] = told(runs, group, asked, i, clock.left[row], clock.stuck[row], last_u)
         self.finished = len(indices)
@@ -471,9 +471,7 @@ def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
     largest = int(np.argmax(np.abs(motion)))
     fixed = group.method in solvers.FIXED
     why = f"a step of {group.step:g} s is too long" if fixed else "its steps became too short"
-    if abs(motion[largest]) < DIVERGED:  # the last state that was stored
-        return f"diverged right after t = {t:.6g} s, where {names[largest]} was {motion[largest]:.3g} ({why})"
-    return f"diverged by t = {t:.6g} s: {names[largest]} reached {motion[largest]:.3g} ({why})"
+    return f"diverged right after t = {t:.6g} s, where {names[largest]} was {motion[largest]:.3g} ({why})"
 
 
 @final

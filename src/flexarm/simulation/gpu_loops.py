@@ -70,12 +70,16 @@ class Runs:
     out: Floats
 
 
-def law(x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int) -> None:
+def law(  # pragma: no cover  (only its signature is used)
+    x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int
+) -> None:
     """A law of (t, state), compiled separately like `evaluate`."""
     raise NotImplementedError
 
 
-def advanced(s: Runs, r: int, start: int, stop: int, most: int, work: Floats) -> None:
+def advanced(  # pragma: no cover  (runs as code for the GPU alone)
+    s: Runs, r: int, start: int, stop: int, most: int, work: Floats
+) -> None:
     """Advance one run until its state is known at the times before `stop`, or by at most `most` steps."""
     size, count = s.size, s.count
     y, piece, at, known, status = work, s.piece[r], s.at[r], s.known[r], s.status[r]
@@ -102,7 +106,9 @@ def advanced(s: Runs, r: int, start: int, stop: int, most: int, work: Floats) ->
     s.piece[r], s.at[r], s.known[r], s.status[r] = piece, at, known, status
 
 
-def stepped(s: Runs, r: int, piece: int, at: int, work: Floats) -> int:
+def stepped(  # pragma: no cover  (runs as code for the GPU alone)
+    s: Runs, r: int, piece: int, at: int, work: Floats
+) -> int:
     """Take a step from the state at the start of work. Return 0, and leave the state, if the step diverges."""
     size, states, h, stride = s.size, s.states, s.h[piece], s.stride[piece]
     row = s.where[r] + s.row[piece] + 2 * at * stride

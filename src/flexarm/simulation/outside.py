@@ -5,6 +5,7 @@ like those of u, and write their share of w instead of u.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -62,16 +63,16 @@ class BaseMotion:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-class _Compiled(Input):
+class _Compiled(Input, ABC):
     """A part whose values a kernel of t, or of t, q, qd, computes."""
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
         """Return u at times t if the arm stays at q, qd."""
         return self.while_still(model, t, q, qd)
 
+    @abstractmethod
     def kernel(self, model: Model) -> LiftedKernel:
         """Return the kernel for a model."""
-        raise NotImplementedError
 
     def feed(self, plan: Any, model: Model, t: float, x: Array) -> None:
         """Evaluate the kernel at the buffer's values."""

@@ -157,7 +157,7 @@ class Race:
         rows, steps, known, most = [np.empty((0, len(x0)))], 0, 0, SPELL
         wait, waited, halted = 1, 1, False
         least = SHORT if self._rtol >= TIGHT else 5 * SHORT
-        while known < len(places):
+        while known < len(places):  # pragma: no branch  (each way out is a return)
             now = fastest(self._plan, t, x)
             self._fastest, self._top = now, max(self._top, now)
             if halted or (self._explicit_cost(end - t) > least and waited >= wait):
@@ -184,7 +184,7 @@ class Race:
                 tried = halted
                 halted = self._stepping is not None or 12 * most * self._cost > least
                 most *= 1 if halted and not tried else 4
-        raise AssertionError("a stretch has an end")
+        raise AssertionError("a stretch has an end")  # pragma: no cover  (each way out of the loop is a return)
 
     def _asked(self, places: Array, times: Array, rows: list[Array], steps: int, last: Stretch) -> Stretch:
         """Return the rows at the result's times."""

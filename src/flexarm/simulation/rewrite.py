@@ -99,5 +99,5 @@ def main(path: str) -> int:
     return status
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # pragma: no cover  (runs in a process that ends without a record)
     os._exit(main(sys.argv[1]))  # skips the closing of HDF5's open objects, which may crash

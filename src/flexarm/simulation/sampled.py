@@ -178,8 +178,6 @@ class SampledFeedback(Input):
     """Recorded signals, which are the last numbers of the law's memory."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if self.controller is None:
-            return super().__reduce_ex__(protocol)
         # the controller designs the law again; `held` belongs to a run of this process
         return feedback, (self.controller, self.model)
 

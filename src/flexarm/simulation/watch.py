@@ -99,7 +99,8 @@ def end_all() -> None:
 IDLE: list["Worker"] = []
 """Threads that wait for a run, because to start a thread takes longer than many runs."""
 
-if hasattr(os, "register_at_fork"):  # a forked child has neither these threads nor their runs
+if hasattr(os, "register_at_fork"):  # pragma: no branch  (Windows cannot fork)
+    # a forked child has neither these threads nor their runs
     os.register_at_fork(after_in_child=IDLE.clear)
     os.register_at_fork(after_in_child=UNDER_WAY.clear)
 
