@@ -178,6 +178,14 @@ def test_a_singular_function_is_not_wrong():
     verify(f, lambda inputs: np.column_stack([3e15 * inputs[:, 1], inputs[:, 1]]), "one state")
 
 
+def test_a_row_beyond_the_range_of_doubles_is_left_out():
+    """CasADi's evaluation has no number there, an exact one has, and what stands beside it may overflow as well."""
+    large = ca.exp(400 + x)
+    f = function((large * large) / (large * (large + y)), 1e94 * x)
+    assert np.isnan(samples(f)[1][:, 0]).all()
+    verify(f, lambda inputs: np.column_stack([np.ones(len(inputs)), -np.inf * inputs[:, 0]]), "one state")
+
+
 def test_values_beyond_all_sense_are_left_out():
     f = function(ca.exp(400 + x), y)
     verify(f, lambda inputs: np.column_stack([np.full(len(inputs), np.inf), inputs[:, 1]]), "one state")

@@ -181,7 +181,7 @@ class Stability:
 
 
 def _told(point: Point) -> list[str]:
-    where = "standing" if point.standing else "moving"
+    where = "at rest" if point.standing else "moving"
     lines = [f"{point.verdict}, {where} at t = {point.time:.4g} s, rightmost pole {shown_pole(point.poles[0])} 1/s"]
     if not point.stable:
         return lines

@@ -19,6 +19,7 @@ from flexarm.checks import (
     checked_number,
     checked_whole,
     choices,
+    counted,
     refused,
     shown,
 )
@@ -448,7 +449,7 @@ def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, faste
         delay=float(found.values[layout.delay]) if layout.delay >= 0 else 0.0,
     )
     spread = zip(asked.outputs, fit.sigma, asked.units, strict=True)
-    steps = f"{shots.steps} Runge-Kutta steps of {shots.records[0].dt / shots.steps:.3g} s per sample"
+    steps = f"{counted(shots.steps, 'Runge-Kutta step')} of {shots.records[0].dt / shots.steps:.3g} s per sample"
     ended = "converged" if found.converged else found.message
     facts = {
         "residuals": ", ".join(f"{name} {x:.3g} {unit}" for name, x, unit in spread),
