@@ -250,13 +250,13 @@ def test_a_folder_has_the_cmake_file_of_one_project(tmp_path):
     law = Sampled(JointPD([0.1, 0.2], Kp=20.0, Kd=5.0), PERIOD)
     fa.export_c(model, tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    said = r"^export_law: .*CMakeLists\.txt is that of 'rigid_two_link'; give another folder$"
+    said = r"^export_law: .*CMakeLists\.txt belongs to 'rigid_two_link'; give another folder$"
     with pytest.raises(DescriptionError, match=said):
         fa.export_law(law, model, tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
     assert len(fa.export_c(model, tmp_path, "float")) == len(before)  # its own is written anew
     fa.export_law(law, model, tmp_path / "law")
-    with pytest.raises(DescriptionError, match=r"^export_c: .* is that of 'rigid_two_link_law'"):
+    with pytest.raises(DescriptionError, match=r"^export_c: .* belongs to 'rigid_two_link_law'"):
         fa.export_c(model, tmp_path / "law")
 
 
@@ -271,6 +271,6 @@ def test_a_folder_has_the_cmake_file_of_one_project(tmp_path):
 def test_a_cmake_file_of_ones_own_stays(text, whose, tmp_path):
     file = tmp_path / "CMakeLists.txt"
     file.write_text(text)
-    with pytest.raises(DescriptionError, match=f"^export_c: .*CMakeLists.txt is that of {whose}; give another folder$"):
+    with pytest.raises(DescriptionError, match=f"^export_c: .*CMakeLists.txt belongs to {whose}; give another folder$"):
         fa.export_c(fa.Model(fa.load("rigid-two-link")), tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == [file.name] and file.read_text() == text

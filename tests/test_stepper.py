@@ -268,7 +268,7 @@ MADE = {
     "atol": ({"atol": "x"}, r"Stepper: atol is 'x'; it must be a number"),
     "method": ({"method": "euler"}, r"Stepper: method is 'euler'; it must be auto, rk45, dop853, .* or rk4"),
     "step": ({"step": -1.0}, r"Stepper: step is -1\.0 s; it must be positive"),
-    "steps": ({"step": 1e-15}, r"Stepper: step is 1e-15 s; a period of 0\.001 s may have at most 1e\+06 of them"),
+    "steps": ({"step": 1e-15}, r"Stepper: step is 1e-15 s; a period of 0\.001 s may have at most 1e\+06 steps"),
     "fixed": ({"method": "rk4"}, r"Stepper: method is 'rk4'; give its step \[s\]; .* choose steps by rtol"),
     "q0": ({"q0": [0.1]}, r"Stepper: q0 has shape \(1,\); its last axis must have 6 numbers: .*"),
     "qd0": ({"qd0": [np.nan] * 6}, r"Stepper: qd0 contains NaN or infinity"),

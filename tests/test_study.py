@@ -144,7 +144,7 @@ def test_a_wrong_distribution_is_one_line(given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"type": "uniform", "low": "-1 %", "high": "1 %"}, "low is in %, but the nominal value is not known"),
+        ({"type": "uniform", "low": "-1 %", "high": "1 %"}, "low is in %, but the nominal value is unknown"),
         ({"type": "normal", "deviation": 1.0}, "mean is missing; there is no nominal value"),
         ({"type": "lognormal", "deviation": 1.0}, "median is missing; there is no nominal value"),
         ({"type": "uniform", "low": "1 kg", "high": "2 kg"}, "low is 1 kg; it must be without a unit"),
@@ -682,7 +682,7 @@ def test_other_code_has_other_chunks(tmp_path, monkeypatch):
     assert run(squared, X, runs=4, folder=tmp_path).attrs["runs_found"] == 0
     monkeypatch.setattr("flexarm.studies.schedule.code_version", lambda: "another")
     lost = run(squared, X, runs=5, folder=tmp_path)
-    assert "flexarm is other and the study another" in lost.status.values[4]
+    assert "the worker has flexarm other and the study another" in lost.status.values[4]
 
 
 def test_a_folder_of_another_study_is_refused(tmp_path):
@@ -978,7 +978,8 @@ def test_bundled_studies_run(tmp_path):
     for name in bundled_studies():
         study = load_study(name)
         assert study.description == description_of("study", name)
-        result = study.run(executor=1, runs=2, progress=False)
+        least = 16 if study.design.type == "sensitivity" else 2
+        result = study.run(executor=1, runs=least, progress=False)
         assert (result.status == "completed").sum() >= 2
         assert_readable(drawn(draw(result)))
         again = load(save(result, tmp_path / f"{name}.nc"))

@@ -237,7 +237,7 @@ def test_rotary_inertia_follows_the_length():
 
 def test_modes_that_follow_many_numbers_keep_them():
     body = fa.Beam(**SOFT, **SHEARED, modes=FULL, damping=0.02)
-    with pytest.raises(DescriptionError, match=r"link0.EI.y.*the modes of a link with lumps, shear or rotary inertia"):
+    with pytest.raises(DescriptionError, match=r"link0.EI.y.*the modal damping of a link with lumps, shear or rotary"):
         fa.Model(spatial(body), vary=["link0.EI.y"])
     with pytest.raises(DescriptionError, match=r"link0.damping_ratio.*vary tau instead"):
         fa.Model(spatial(body.replace(damping=0.0)), vary=["link0.damping_ratio"])
@@ -283,5 +283,5 @@ def test_a_shear_coefficient_needs_a_shear_modulus():
 def test_a_telescope_neither_shears_nor_has_rotary_inertia():
     for options, said in (({"shear": 1.0}, "shear is given"), ({"rotary_inertia": 1.0}, "rotary_inertia is given")):
         body = fa.Beam(length=1.0, mass=1.0, EI=1.0, **options)
-        with pytest.raises(DescriptionError, match=f"{said}; the beam of a telescope has neither shear nor rotary"):
+        with pytest.raises(DescriptionError, match=f"{said}, but the beam of a telescope has neither shear nor rotary"):
             fa.Link(name="link", joint=fa.Telescope(), body=body)

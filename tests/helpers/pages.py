@@ -20,8 +20,9 @@ def name(page):
 
 def blocks(language, page):
     """The fenced blocks of a page in a language, however deep they stand in a list."""
-    found = re.findall(rf"^( *)```(?:{language})[^\S\n]*\n(.*?)^\1```", text(page), re.M | re.S)
-    return [re.sub(rf"^{indent}", "", code, flags=re.M) for indent, code in found]
+    found = re.findall(r"^( *)```([^\n`]*)\n(.*?)^\1```[^\S\n]*$", text(page), re.M | re.S)  # in pairs: no text between
+    chosen = [(indent, code) for indent, kind, code in found if re.fullmatch(language, kind.strip())]
+    return [re.sub(rf"^{indent}", "", code, flags=re.M) for indent, code in chosen]
 
 
 def shown(page):
