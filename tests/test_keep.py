@@ -246,7 +246,8 @@ def test_names_that_no_result_has_are_refused(model, keep, line):
 
 def test_a_reference_that_is_not_there_is_not_kept(model):
     with pytest.raises(
-        fa.DescriptionError, match=r"^simulate: keep has 'q_ref', which a run without a reference does not have$"
+        fa.DescriptionError,
+        match=r"^simulate: keep has 'q_ref', which a run without a reference does not have; ",
     ):
         run(model, ["q_ref"], u=0.0)
     with pytest.raises(fa.DescriptionError, match=r"^Scenario: reference is missing, but keep has 'q_ref'$"):

@@ -978,7 +978,7 @@ def test_bundled_studies_run(tmp_path):
     for name in bundled_studies():
         study = load_study(name)
         assert study.description == description_of("study", name)
-        least = 16 if study.design.type == "sensitivity" else 2
+        least = 16 if study.plan().design.type == "sensitivity" else 2
         result = study.run(executor=1, runs=least, progress=False)
         assert (result.status == "completed").sum() >= 2
         assert_readable(drawn(draw(result)))

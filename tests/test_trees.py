@@ -763,7 +763,9 @@ def test_a_telescope_carries_at_its_tip_alone():
     slide = fa.Link(name="slide", joint=fa.Telescope(), body=fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 1}))
     fa.Arm(name="tip", links=[slide, link("b", at=1.0)])
     for at, said in ((0.5, "0.5"), (fa.Pose(), "Pose")):
-        with pytest.raises(fa.DescriptionError, match=rf"^link 'b': at is {said}.*; on the telescope 'slide' it must"):
+        with pytest.raises(
+            fa.DescriptionError, match=rf"^link 'b': at is {said}.*; a link on the telescope 'slide' must"
+        ):
             fa.Arm(name="tip", links=[slide, link("b", at=at)])
 
 

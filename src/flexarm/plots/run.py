@@ -166,9 +166,13 @@ def _draw_energies(axes: Any, result: Any) -> None:
 
 
 def input_units(result: Any) -> dict[str, str]:
-    """Return the unit of each input of a result: N m, N, or V for a voltage-driven motor. For unknown arms it is "N m
-    or N"."""
-    names = list(map(str, result.input.values))
+    """Return the unit of each input of a result: N m, N, or V for a voltage-driven motor.
+
+    For unknown arms it is "N m or N". A result without inputs has none.
+    """
+    names = list(map(str, result.input.values)) if "input" in result.coords else []
+    if not names:
+        return {}
     try:
         units = Arm.from_json(str(result.attrs["arm"])).input_units
     except (KeyError, ValueError, FlexarmError):
