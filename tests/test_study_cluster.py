@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import programs
 import pytest
+from distributed import Client
 from study_tasks import allow, log, sick, squared, until
 
 import flexarm as fa
@@ -185,6 +186,8 @@ def test_a_process_of_the_pool_and_then_the_client_are_killed(processes, monkeyp
 def test_a_chunk_that_fails_is_tried_on_another_worker_then_reported(cluster, processes):
     address, _, worker = cluster
     _ = worker(), worker()
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)  # with one alone a chunk has no other place
     x = np.linspace(0.0, 1.0, 8)
     result = fa.study(sick, {"x": x}, "grid", chunk=2, executor=address, folder=processes.folder / "kept")
     tries = {}
