@@ -1,4 +1,4 @@
-"""Margins of 100 random loops, beside a dense frequency response that is a product over poles and zeros.
+"""Margins of 200 random loops, beside a dense frequency response that is a product over poles and zeros.
 
 The product knows nothing of a realization. Realizations are companion forms, and cascades whose states have units at
 random. Poles spread over up to ten decades, some are multiple, some hardly damped.
@@ -20,7 +20,7 @@ from flexarm.analysis.margins import margins, together
 from flexarm.control import Linear
 from flexarm.errors import UncertainResult
 
-COUNT = 100
+COUNT = 200
 PERIOD = 0.01
 
 
@@ -305,7 +305,7 @@ def test_zeros_of_random_loops():
             assert len(found) == len(L.zeros), seed
             for zero in L.zeros:
                 assert np.abs(found - zero).min() <= 1e-3 * abs(zero), seed
-    assert warned <= 3
+    assert warned <= 5
 
 
 def test_a_pole_and_a_zero_far_below_the_fastest_pole_are_not_at_zero():
