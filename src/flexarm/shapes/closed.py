@@ -150,7 +150,7 @@ def rational(value: Any, largest: Any = 1000) -> Fraction | None:
 
 
 def _check(quantity: str, count: int, j: Any, k: Any) -> None:
-    if quantity not in QUANTITIES:
+    if not isinstance(quantity, str) or quantity not in QUANTITIES:
         raise DescriptionError(unknown_name("unknown quantity", quantity, QUANTITIES, "known quantities are"))
     if k is not None and quantity not in PAIRS:
         raise DescriptionError(

@@ -100,7 +100,7 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0, within: flo
     moving = way != 0
     off = np.abs(q - wanted[-1])[:, moving] / np.abs(way[moving])
     beyond = (q - wanted[-1])[:, moving] * np.sign(way[moving]) / np.abs(way[moving])
-    tip = result.tip.values
+    tip = result.tip.values.astype(float)
     spread = np.linalg.norm(np.ptp(tip[tail], axis=0)) / 2
     far = np.linalg.norm(tip - tip[-1], axis=1) > within
     return Performance(
