@@ -52,6 +52,14 @@ def test_what_never_settles_and_what_is_there_at_once():
     assert fa.performance(made(RAMP + 0.1, RAMP), band=0.06).settling == 0.0
 
 
+@pytest.mark.parametrize("name", ["q", "q_ref", "tip"])
+def test_numbers_of_another_type_are_judged_like_doubles(name):
+    result = made(RAMP, RAMP, np.stack([RAMP, 0.3 * RAMP, 0 * RAMP], axis=1))
+    found = fa.performance(result.assign({name: result[name].astype("float16")}))
+    assert found.arrival == pytest.approx(1.0, abs=2e-3)
+    assert found.tip_settling <= 2e-3
+
+
 def test_vibration_is_measured_from_a_time_on():
     tip = np.zeros((len(T), 3))
     tip[:, 0] = np.where(T < 2.0, 0.5 * np.sin(9 * T), 0.0)

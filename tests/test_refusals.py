@@ -670,3 +670,17 @@ def test_the_documented_bounds_are_those_that_hold():
         f"| a file | | {MOST_BYTES // 1024**2} MiB, keys of 32 parts |",
     ):
         assert row in page
+
+
+@pytest.mark.parametrize("names", [np.eye(2), [["upper"]], [None], [3.0]])
+def test_what_is_not_a_name_in_a_list_of_names_is_one_line(names):
+    """A matrix is iterable, too, and its rows cannot be compared with names."""
+    model = fa.Model("rigid-two-link")
+    law = fa.control.OnLinks(fa.control.JointPD((0.1, 0.2), Kp=2.0, Kd=0.3), names)
+    with pytest.raises(fa.DescriptionError, match=r"^OnLinks: links has .*; links whose joints move are upper, fore$"):
+        law.law(model)
+    wheels = fa.control.AttitudePD(Kp=1.0, Kd=1.0, actuators=names)
+    with pytest.raises(fa.DescriptionError, match=r"^AttitudePD: actuators has the unknown name .*; the inputs of"):
+        wheels.law(fa.Model("satellite"))
+    with pytest.raises(fa.DescriptionError, match=r"^simulate: keep has the unknown name .*; a result has "):
+        fa.simulate(model, 0.1, keep=names, progress=False)

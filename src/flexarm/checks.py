@@ -274,6 +274,20 @@ def checked_names(value: Any, what: str, part: str = "") -> list:
     raise Fault(part, f"is {shown(value)}; it must be {what}")
 
 
+def known_names(
+    value: Any, known: Iterable[str], what: str, part: str, allowed: str, problem: str = "has"
+) -> list[str]:
+    """Return the items of `checked_names` if all of them are among the known names. Raises `Fault`.
+
+    `problem` and `allowed` are those of `unknown_name`.
+    """
+    known, names = list(known), checked_names(value, what, part)
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            raise Fault(part, unknown_name(problem, name, known, allowed))
+    return names
+
+
 def checked_keys(value: Mapping, allowed: tuple[str, ...]) -> None:
     """Raise `Fault` if a table has a key that is not allowed."""
     for key in value:

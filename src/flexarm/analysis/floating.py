@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.analysis.equilibrium import configuration
-from flexarm.checks import Fault, checked_names, refused, unknown_name
+from flexarm.checks import known_names, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
@@ -76,10 +76,8 @@ def reaction_null(model: Model, q: ArrayLike, links: Sequence[str] | None = None
     arm = model.arm
     names = [arm.links[arm.layout[i].link].name for i in arm.joints]
     with refused("reaction_null"):
-        chosen = checked_names(names if links is None else links, "names of links", "links")
-        for name in chosen:
-            if name not in names:
-                raise Fault("links", unknown_name("has", name, names, "links whose joints move are"))
+        given = names if links is None else links
+        chosen = known_names(given, names, "names of links", "links", "links whose joints move are")
     own = [i for i, name in enumerate(names) if name in chosen]
     found = np.zeros((len(names), 0))
     if own:

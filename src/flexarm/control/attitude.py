@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.attitude import conjugate
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_names, refused, shown, unknown_name
+from flexarm.checks import Fault, checked_array, known_names, refused, shown
 from flexarm.control.gains import actuators, gain, inner_law, torques
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -118,12 +118,15 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
     arm, m = model.arm, len(model.inputs)
     thrusters = model.inputs[len(arm.joints) :]
     with refused("AttitudePD"):
-        given = checked_names(thrusters if names is None else names, "names of inputs", "actuators")
+        given = known_names(
+            thrusters if names is None else names,
+            model.inputs,
+            "names of inputs",
+            "actuators",
+            "the inputs of the arm are",
+            "has the unknown name",
+        )
         for name in given:
-            if name not in model.inputs:
-                raise Fault(
-                    "actuators", unknown_name("has the unknown name", name, model.inputs, "the inputs of the arm are")
-                )
             if given.count(name) > 1:
                 raise Fault("actuators", f"has {name!r} twice; give each actuator once")
         if not given:

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from flexarm import attitude
-from flexarm.checks import Fault, checked_names, refused, shown, unknown_name
+from flexarm.checks import Fault, known_names, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE, TURN
@@ -101,10 +101,7 @@ def loose_joints(what: str, model: Model, links: Sequence[str], field: str = "wh
     arm = model.arm
     place = {arm.links[arm.layout[i].link].name: i for i in arm.joints}
     with refused(what):
-        given = checked_names(links, "names of links", field)
-        for name in given:
-            if not isinstance(name, str) or name not in place:
-                raise Fault(field, unknown_name("has", name, place, "links whose joints move are"))
+        given = known_names(links, place, "names of links", field, "links whose joints move are")
         elastic = {arm.links[arm.layout[joint].link].name for joint, _ in arm.springs}
         for name in given:
             if name in elastic:

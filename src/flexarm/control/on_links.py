@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_names, refused, unknown_name
+from flexarm.checks import Fault, known_names, refused
 from flexarm.control.gains import actuators, inner_law
 from flexarm.description.joints import Fixed
 from flexarm.errors import DescriptionError
@@ -46,10 +46,7 @@ class OnLinks:
         arm = model.arm
         moving = [link.name for link in arm.links if link.joint.moves]
         with refused("OnLinks"):
-            names = checked_names(self.links, "names of links", "links")
-            for name in names:
-                if name not in moving:
-                    raise Fault("links", unknown_name("has", name, moving, "links whose joints move are"))
+            names = known_names(self.links, moving, "names of links", "links", "links whose joints move are")
             if not names:
                 raise Fault("links", f"is empty; links whose joints move are {', '.join(moving)}")
         if arm.couplings:

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.attitude import local
-from flexarm.checks import Fault, checked_names, shown, unknown_name
+from flexarm.checks import Fault, checked_names, known_names, shown
 from flexarm.description.arm import Beam
 from flexarm.model import Model
 from flexarm.simulation.common import Common, Data
@@ -45,10 +45,8 @@ def checked_keep(keep: Any) -> tuple[str, ...] | None:
     if keep is None:
         return None
     known = [*EVERY]
-    names = checked_names(keep, f"names among {', '.join(known)}", "keep")
-    for name in names:
-        if not isinstance(name, str) or name not in known:
-            raise Fault("keep", unknown_name("has the unknown name", name, known, "a result has"))
+    what = f"names among {', '.join(known)}"
+    names = known_names(keep, known, what, "keep", "a result has", "has the unknown name")
     return tuple(name for name in known if name in names)
 
 

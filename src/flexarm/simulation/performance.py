@@ -84,9 +84,10 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0, within: flo
         kept = ", and with q_ref in keep" if "kept" in result.attrs else ""
         raise DescriptionError(f"performance: the result has no reference; simulate with one{kept}")
     t = result.time.values
-    wanted = result.q_ref.values
-    q = result.q.values[:, result.role.values == "joint"]
-    for name, values in (("q_ref", wanted), ("q", q), ("tip", result.tip.values)):
+    # a result from a file may have numbers of other types
+    wanted, q, tip = (result[name].values.astype(float) for name in ("q_ref", "q", "tip"))
+    q = q[:, result.role.values == "joint"]
+    for name, values in (("q_ref", wanted), ("q", q), ("tip", tip)):
         if not (np.abs(values) < LARGEST).all():
             raise DescriptionError(f"performance: {name} of the result is not finite, or extremely large")
     way = wanted[-1] - wanted[0]
@@ -100,7 +101,6 @@ def performance(result: Any, band: float = 0.02, after: float = 0.0, within: flo
     moving = way != 0
     off = np.abs(q - wanted[-1])[:, moving] / np.abs(way[moving])
     beyond = (q - wanted[-1])[:, moving] * np.sign(way[moving]) / np.abs(way[moving])
-    tip = result.tip.values.astype(float)
     spread = np.linalg.norm(np.ptp(tip[tail], axis=0)) / 2
     far = np.linalg.norm(tip - tip[-1], axis=1) > within
     return Performance(
