@@ -136,13 +136,15 @@ def test_closed_forms_say_that_nothing_from_outside_stands_in_them(what):
     nothing = None if what == "base" else ()
     with pytest.raises(DescriptionError) as caught:
         fa.equations(arm)
-    advice = f"which have no closed form; use arm.replace({what}={nothing})"
-    assert str(caught.value) == f"equations: arm 'one' has {what}; {advice}"
+    advice = f"use arm.replace({what}={nothing})"
+    assert str(caught.value) == f"equations: arm 'one': closed forms do not include {what}; {advice}"
     assert fa.equations(arm.replace(**{what: nothing})).M.shape == (2, 2)
 
 
 def test_closed_forms_name_all_that_acts_from_outside():
-    with pytest.raises(DescriptionError, match=r"has forces, contacts, base; .* arm\.replace\(forces=\(\), "):
+    with pytest.raises(
+        DescriptionError, match=r"do not include forces, contacts, base; .* arm\.replace\(forces=\(\), "
+    ):
         fa.equations(one_link(**OUTSIDE))
 
 

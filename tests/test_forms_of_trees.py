@@ -338,7 +338,9 @@ def test_text_is_read_by_sympy():
 
 def test_what_acts_from_outside_on_a_tree_is_refused():
     arm = laced(random_tree(3, free=True, links=3, elastic=False, rigid=True), 3)
-    with pytest.raises(DescriptionError, match=r"^equations: arm '.*' has forces, struts, which have no closed form"):
+    with pytest.raises(
+        DescriptionError, match=r"^equations: arm '.*': closed forms do not include forces, struts; use"
+    ):
         fa.equations(arm)
     fa.equations(arm.replace(forces=(), struts=()))
 

@@ -142,9 +142,9 @@ DIVERGES = {"task": "Reach", "limit": [1e5, 1e-3]}
     ],
 )
 def test_a_vector_is_what_gymnasium_makes_of_as_many(mode, count, given, monkeypatch):
-    """Spaces, seeds, noise, what begins anew and when, what is told: all but the last digits. Two of them diverge.
+    """A vector equals as many single environments, but for the last digits: spaces, seeds, noise, resets and infos.
 
-    Noise is drawn for so many periods that it would be anew where an episode has ended.
+    Two of the settings diverge. The noise is drawn in blocks of few periods, so that blocks end within episodes.
     """
     monkeypatch.setattr(episodes, "DRAWN", 9)
     given = {"period": 0.05, "duration": 0.4, "rtol": 1e-6, **given}

@@ -261,10 +261,10 @@ follow_imports = skip
 
 
 def test_types_are_seen_by_who_uses_it(installed, tmp_path, pytestconfig):
-    """By mypy --strict on the installed wheel: without `py.typed` every name would be untyped.
+    """A user's mypy --strict sees the types of the installed wheel. Without `py.typed` every name would be untyped.
 
-    What mypy knows of files that have not changed is kept from run to run: it compares their contents. Large libraries
-    of which the user's file says nothing are not read.
+    The cache of mypy is kept from run to run, because mypy compares the contents of files. It skips large libraries
+    that the user's file does not import.
     """
     empty = pytestconfig.getoption("empty_cache")
     known = tmp_path / "cache" if empty else machine_code.FOLDER / "mypy"

@@ -96,7 +96,7 @@ def ran(model, u, keep=("q", "qd", "u"), **given):
 
 
 def elsewhere(queue, parcel):
-    """What another process makes of it: inputs or controllers by name, for one model."""
+    """Simulate a pickled model under each input or controller, and put the motions by name into a queue."""
     model, things = pickle.loads(parcel)
     queue.put({name: ran(model, u) for name, u in things.items()})
 
@@ -115,12 +115,12 @@ def put(target, arguments):
 
 
 def sent(target, *arguments):
-    """What a new interpreter answers."""
+    """Return the answer of a function in a new interpreter."""
     return new_process().submit(put, target, arguments).result(300)
 
 
 def sent_to_a_fork(target, *arguments):
-    """What a fork of this process puts into its queue."""
+    """Return what a function puts into its queue in a fork of this process."""
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     with warnings.catch_warnings():
@@ -185,7 +185,7 @@ CHOSEN = ("pd", "integral", "composite", "sampled", "sampled with noise", "table
 
 
 def test_inputs_made_for_a_model_travel_with_it(model, things, here):
-    """What `as_input` makes of a controller: designed anew there."""
+    """An input made by `as_input` is designed anew for the model of the other process."""
     made = {name: as_input(things[name], model) for name in CHOSEN}
     begun = made["sampled"].begun(model, np.linspace(0.0, 0.05, 5))
     made["sampled, begun"] = begun

@@ -16,7 +16,7 @@ from flexarm.native import llvm, verification
 
 ORACLE = 1e-11  # of the largest term: the oracle's sums over points cancel by two digits more than ours
 COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
-"""How many arms; by default a sample of small ones in which every kind of joint, body and base is."""
+"""Number of arms. By default the tests take a sample of small arms with every kind of joint, body and base."""
 NUMBERS = range(COUNT) if COUNT else sample("joint", "body", "base", largest=9)
 REMAINS = 1e-5  # of the largest term: the oracle's steps along segments that bend much are this exact at least
 FALL = 2.5  # by which halved deflections must lessen what segments leave out: forces fall by 4, the inertia by 8

@@ -97,7 +97,7 @@ def exact_tips(**stiff):
 
 
 def errors(model, **stiff):
-    """Of the tip's place [m] and turn [rad] under each of LOADS, (loads, 2)."""
+    """Return the errors of the tip's position [m] and rotation [rad] under each of LOADS, (loads, 2)."""
     found = []
     for (p, Q), (r, R) in zip(tips_of(model, LOADS), exact_tips(**stiff), strict=True):
         found.append([np.linalg.norm(p - r), Rotation.from_matrix(Q.T @ R).magnitude()])

@@ -27,7 +27,7 @@ def written(live):
 
 
 def run(live, script, folder):
-    """What a script gives that has `live`, the engine, and `given`, its numbers; it ends with `return`."""
+    """Run a script of the live page and return its value. The script has the engine `live` and its numbers `given`."""
     programs, given = written(live)
     asset = (files("flexarm.pictures") / "assets" / "live.js").read_text(encoding="utf-8")
     text = "\n".join(

@@ -80,13 +80,13 @@ def equations(
         raise DescriptionError(f"arm {arm.name!r}: nothing moves; give it a joint or a link with modes")
     if driven := [link.name for link in arm.links if link.joint != link.joint.without_drive()]:
         named = f"link {driven[0]!r} has a drive (friction, a brake, ...)"
-        message = f"{named} have no closed form; use arm.without_drives() for the other equations"
+        message = f"{named}, which has no closed form; use arm.without_drives() for the other equations"
         raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
     if arm.outside:
         instead = {"base": "base=None", "orbit": "base=arm.base.replace(orbit=None)"}
         without = ", ".join(instead.get(field, f"{field}=()") for field in arm.outside)
-        message = f"{', '.join(arm.outside)}, which have no closed form; use arm.replace({without})"
-        raise DescriptionError(f"equations: arm {arm.name!r} has {message}")
+        message = f"closed forms do not include {', '.join(arm.outside)}; use arm.replace({without})"
+        raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
     traced = trace(arm)
     return Equations(arm, traced, _chosen(traced.parameters, given), large)
 
