@@ -98,6 +98,7 @@ class Tally:
 def _work(pipe, folder, seconds):
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.dont_write_bytecode = True  # cases limit the size of files, and half of a module's bytecode would be written
     noise = os.open(folder / "noise", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     os.dup2(noise, 1)
     os.dup2(noise, 2)
