@@ -11,7 +11,7 @@ from scipy.optimize import lsq_linear, minimize
 
 import flexarm as fa
 from flexarm.control import LQR, Predictive, Sampled, equilibrium
-from flexarm.control.predictive_solver import Solver, miss
+from flexarm.control.predictive_solver import QuadraticProgram, miss
 from flexarm.errors import FlexarmError
 
 J = 0.5
@@ -236,7 +236,7 @@ def test_a_wrong_solution_is_seen():
     assert miss(D, g, A, low, high, np.array([2.0, 0.0]), np.zeros(2)) > 0.5  # outside
     assert miss(D, g, A, low, high, np.array([0.5, 0.0]), np.array([1.5, 0.0])) > 0.1  # not at its limit
     assert miss(D, g, A, low, high, np.array([2.5, 0.0]), np.array([-0.5, 0.0])) > 0.1  # pulls
-    s, multipliers, good = Solver("daqp", 2, 2)(D, g, A, low, high)
+    s, multipliers, good = QuadraticProgram("daqp", 2, 2)(D, g, A, low, high)
     assert good
     np.testing.assert_allclose(s, right[0], atol=1e-12)
     np.testing.assert_allclose(multipliers, right[1], atol=1e-12)

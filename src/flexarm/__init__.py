@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from flexarm.simulation import inputs
     from flexarm.simulation.ensemble import simulate_many
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
+    from flexarm.simulation.options import SaveAt, Solver
     from flexarm.simulation.outside import BaseMotion
     from flexarm.simulation.performance import Performance, performance
     from flexarm.simulation.results import load_result, save_result
@@ -166,10 +167,12 @@ __all__ = [
     "RigidInverseDynamics",
     "RobotReport",
     "Rod",
+    "SaveAt",
     "Scenario",
     "SectionTable",
     "Shaper",
     "SimulationError",
+    "Solver",
     "Spring",
     "StarTracker",
     "Stepper",
@@ -264,6 +267,7 @@ LATE = {
     "StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sampled",
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
+    "simulation.options": "SaveAt Solver",
     "simulation.outside": "BaseMotion",
     "simulation.performance": "Performance performance",
     "simulation.results": "load_result save_result",

@@ -63,13 +63,15 @@ def _motion(scenario: "Scenario", model: "Model") -> Any:
     """Return the run of the scenario, as far as it goes, with the variables that the linear models need."""
     import warnings
 
+    from flexarm.simulation.options import SaveAt
     from flexarm.simulation.run import simulate
 
     keep = ["q", "qd", *(["drive_state"] if model.states else []), *(["w"] if model.exogenous else [])]
+    save = SaveAt(keep=keep, samples=scenario.samples)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnstableStart)  # this command reports instability itself
         try:
-            return simulate(model, **scenario.arguments(model) | {"keep": keep})
+            return simulate(model, **scenario.arguments(model) | {"save": save})
         except SimulationError as error:
             return error.result
 

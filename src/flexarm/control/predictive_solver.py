@@ -31,8 +31,8 @@ KKT = 1e-5
 
 @final
 @dataclass(eq=False)
-class Solver:
-    """Solver of min s' D s / 2 + g' s over low <= A s <= high, with D diagonal and positive, for fixed sizes.
+class QuadraticProgram:
+    """Quadratic program min s' D s / 2 + g' s over low <= A s <= high, with D diagonal and positive, for fixed sizes.
 
     It stores its last solution, and solvers that support a warm start begin there.
     """

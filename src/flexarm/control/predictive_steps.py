@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.control.predictive_course import Array, Course, Optimum, Slopes, Stage, models, optimum
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
-from flexarm.control.predictive_solver import Solver
+from flexarm.control.predictive_solver import QuadraticProgram
 from flexarm.errors import FlexarmError
 from flexarm.sensors import Outputs
 from flexarm.simulation.stepper import Stepper
@@ -127,7 +127,7 @@ class Steps:
             self._weight = self.penalty * typical(self._tail.program.c, C, self.limits)
             self._tail = self._along(len(course.r) - 1)
         rows, columns = self._tail.program.A.shape
-        self._solver = Solver(self.solver, rows, columns) if rows else None
+        self._solver = QuadraticProgram(self.solver, rows, columns) if rows else None
 
     # -- prediction of the arm
 

@@ -26,6 +26,7 @@ from flexarm.mechanics.parameters import fitting
 from flexarm.model import Model, Sensor
 from flexarm.sensors import outputs as measured_by
 from flexarm.simulation.inputs import Table
+from flexarm.simulation.options import Solver
 from flexarm.simulation.run import simulate
 
 if TYPE_CHECKING:
@@ -476,7 +477,7 @@ def _scaled(
     for _ in range(ATTEMPTS):
         table = sine.table(scale * a)
         try:
-            result = simulate(model, sine.until, table, q0=q, samples=samples, rtol=1e-6, atol=1e-8, progress=False)
+            result = simulate(model, sine.until, table, q0=q, samples=samples, solver=Solver(rtol=1e-6, atol=1e-8), progress=False)
         except SimulationError:
             used = np.inf
         else:

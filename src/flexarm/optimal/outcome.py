@@ -17,12 +17,13 @@ from flexarm.optimal.program import grids
 from flexarm.optimal.shooting import run
 from flexarm.optimal.task import Task
 from flexarm.simulation.inputs import PrescribedMotion
+from flexarm.simulation.options import SaveAt, Solver
 from flexarm.simulation.run import simulate
 from flexarm.trajectory import Still
 
 Array = np.ndarray
 
-EXACT: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12}
+EXACT: dict[str, Any] = {"progress": False, "solver": Solver(rtol=1e-10, atol=1e-12)}
 
 DENSE = 320
 """Least number of intervals in which a motion is returned."""
@@ -128,7 +129,7 @@ def _ending(task: Task, q: Array, qd: Array) -> dict[str, float]:
         drives = PrescribedMotion(Still(tuple(task.end[moved].tolist())))
         window = SETTLING * 2 * np.pi / min(slow)
         try:
-            after = simulate(model, window, drives, q0=held, qd0=still, keep=["tip"], samples=401, **EXACT)
+            after = simulate(model, window, drives, q0=held, qd0=still, save=SaveAt(keep=["tip"], samples=401), **EXACT)
             residual = float(np.linalg.norm(after.tip.values - wanted, axis=1).max())
         except SimulationError:
             residual = np.inf

@@ -17,11 +17,12 @@ from flexarm.model.local import moved_by_joints
 from flexarm.optimal.motion import torques
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import Table
+from flexarm.simulation.options import SaveAt, Solver
 from flexarm.simulation.run import simulate
 
 Array = np.ndarray
 
-EXACT: dict[str, Any] = {"progress": False, "keep": ["q", "qd"], "rtol": 1e-9, "atol": 1e-12}
+EXACT: dict[str, Any] = {"progress": False, "solver": Solver(rtol=1e-9, atol=1e-12)}
 
 NUDGE = 1e-5
 """Perturbation of states for finite differences, relative to the arm's reach."""
@@ -149,8 +150,9 @@ class Plant:
                 each, which = np.unique(u, axis=0, return_inverse=True)
                 lines = [Table(times, ends.reshape(2, -1), "linear") for ends in each]
                 u = [lines[i] for i in which.ravel()]
+            save = SaveAt(keep=["q", "qd"], samples=2)
             runs = simulate_many(
-                self.model, float(h), q0=x[own, :n], qd0=x[own, n:], u=u, method="dop853", samples=2, **EXACT
+                self.model, float(h), u, x[own, :n], x[own, n:], method="dop853", save=save, **EXACT
             )
             found[own] = np.hstack([runs.q.values[:, -1], runs.qd.values[:, -1]])
         return found
@@ -205,8 +207,8 @@ def run(
     for a, b in pairwise([0, *cuts.tolist(), len(steps)]):
         q0, qd0, s0 = (each[-1] for each in parts[-1])
         own = torques(times[a : b + 1] - times[a], u[a : b + 1], linear)
-        more = {**how, "samples": b - a + 1, "keep": names, "s0": s0 if model.states else None}
-        found = simulate(model, float(times[b] - times[a]), own, q0, qd0, **more)
+        save, s0 = SaveAt(keep=names, samples=b - a + 1), s0 if model.states else None
+        found = simulate(model, float(times[b] - times[a]), own, q0, qd0, save=save, s0=s0, **how)
         s = found.drive_state.values if model.states else np.zeros((b - a + 1, 0))
         parts.append((found.q.values[1:], found.qd.values[1:], s[1:]))
     q, qd, s = (np.concatenate(each) for each in zip(*parts, strict=True))

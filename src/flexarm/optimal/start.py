@@ -11,6 +11,7 @@ from flexarm.model import Model
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.task import Task
 from flexarm.simulation.inputs import PrescribedMotion
+from flexarm.simulation.options import SaveAt
 from flexarm.simulation.run import simulate
 from flexarm.trajectory import Quintic
 
@@ -161,7 +162,7 @@ def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: fl
             progress=False,
             samples=SAMPLES,
             rtol=1e-6,
-            keep=keep,
+            save=SaveAt(keep=keep),
         )
         used = float((np.abs(run.u.values).max(axis=0) / (FILLED * torque)).max(initial=0.0))
         held = used > 1.0 and T > before[0] and used > STANDING * before[1]  # what remains holds the arm up

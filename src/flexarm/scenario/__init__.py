@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, final
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexarm import checks, trajectory
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number
+from flexarm.checks import POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
 from flexarm.description.load import NAMED_BY, catalogued, load, located, printable, read_toml, seen_from
 from flexarm.errors import DescriptionError
@@ -27,9 +27,8 @@ from flexarm.scenario.optimal import OptimalReference
 from flexarm.scenario.outside import BaseMotionInput, OutsideTable
 from flexarm.scenario.outside import made as made_outside
 from flexarm.scenario.tables import listed, state, values
-from flexarm.simulation import solvers
-from flexarm.simulation.dataset import checked_keep, checked_record
 from flexarm.simulation.disturbance import disturbed
+from flexarm.simulation.options import Keep, Record, SaveAt, Solver
 from flexarm.simulation.outside import as_outside
 from flexarm.simulation.run import simulate
 from flexarm.simulation.watch import Progress
@@ -62,46 +61,6 @@ FOLLOWING = (RigidInverseDynamicsInput, PrescribedMotionInput, OptimalTorquesInp
 
 
 @final
-class Solver(Described):
-    """Settings of the integration. The fields are arguments of `simulate`.
-
-    Parameters
-    ----------
-    method : str
-        "auto", or one of the methods of `simulate`.
-    rtol, atol : float
-        Relative and absolute tolerance of every coordinate and rate.
-    step : float, optional
-        Step [s]. "rk4" needs one. Implicit methods use it in place of automatic steps.
-    spectral_radius : float, optional
-        Spectral radius of "generalized-alpha", from 0 to 1.
-    """
-
-    method: str = "auto"
-    rtol: Annotated[float, number("", POSITIVE)] = 1e-8
-    atol: Annotated[float, number("", POSITIVE)] = 1e-10
-    step: Annotated[float | None, checks.optional_number("s", POSITIVE)] = None
-    spectral_radius: Annotated[float | None, checks.optional_number("", NOT_NEGATIVE)] = None
-
-    @model_validator(mode="after")
-    def _method_exists(self) -> Self:
-        if self.method not in (*solvers.METHODS, "auto"):
-            known = ("auto", *solvers.METHODS)
-            raise Fault("method", checks.unknown_name("is", self.method, known, "it must be one of"))
-        if self.method in solvers.FIXED and self.step is None:
-            raise Fault("step", f"is missing; method {self.method!r} needs one")
-        if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:
-            raise Fault(
-                "step", f"is {self.step} s; method {self.method!r} chooses its own steps: leave it out, or use 'rk4'"
-            )
-        radius = self.spectral_radius
-        if radius is not None and not (self.method == solvers.DISSIPATIVE and radius <= 1.0):
-            must = f"it must be from 0 to 1, and applies only to the method {solvers.DISSIPATIVE!r}"
-            raise Fault("spectral_radius", f"is {radius}; {must}")
-        return self
-
-
-@final
 class Initial(Described):
     """Initial state at t = 0.
 
@@ -126,20 +85,6 @@ def _samples(value: object) -> int:
     if count < 2:
         raise Fault("", f"is {checks.shown(value)}; it must be an integer from 2 to {most}")
     return count
-
-
-def _keep(value: object) -> tuple[str, ...] | None:
-    try:
-        return checked_keep(value)
-    except Fault as fault:
-        raise Fault("", fault.message) from None
-
-
-def _record(value: object) -> tuple[str, ...] | None:
-    try:
-        return None if value is None else checked_record(value)
-    except Fault as fault:
-        raise Fault("", fault.message) from None
 
 
 @final
@@ -192,10 +137,10 @@ class Scenario(Described):
     controller: ControllerTable | None = None
     outside: OutsideTable | None = None
     disturbance: OutsideTable | None = None
-    record: Annotated[Any, BeforeValidator(_record)] = None
+    record: Record = ()
     solver: Solver = Field(default_factory=Solver)
     initial: Initial = Field(default_factory=Initial)
-    keep: Annotated[Any, BeforeValidator(_keep)] = None
+    keep: Keep = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -296,18 +241,12 @@ class Scenario(Described):
             "u": self._driven(reference),
             "q0": self._begin(model, reference),
             "qd0": state("initial.qd", self.initial.qd, model.velocities),
-            "method": self.solver.method,
-            "rtol": self.solver.rtol,
-            "atol": self.solver.atol,
-            "samples": self.samples,
-            "step": self.solver.step,
-            "spectral_radius": self.solver.spectral_radius,
+            "solver": self.solver,
+            "save": SaveAt(samples=self.samples, keep=self.keep, record=self.record),
             "reference": reference,
             "name": self.name,
-            "keep": self.keep,
             "w": None if self.outside is None else made_outside(self.outside),
             "disturbance": None if self.disturbance is None else made_outside(self.disturbance),
-            "record": self.record,
         }
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":

@@ -16,13 +16,14 @@ from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.simulation import balance, memory, methods
-from flexarm.simulation.dataset import checked_keep, checked_record, kept_of, numbers
+from flexarm.simulation.dataset import kept_of, numbers
 from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset, tally
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
+from flexarm.simulation.options import SaveAt, Solver, options
 from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plausible import implausible
@@ -53,22 +54,20 @@ def simulate_many(
     p: Any = None,
     *,
     runs: int | None = None,
-    method: str = "auto",
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
-    samples: int = 1001,
-    step: float | None = None,
-    spectral_radius: float | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    samples: int | None = None,
+    solver: Solver | None = None,
+    save: SaveAt | None = None,
     reference: Reference | None = None,
-    keep: Any = None,
     folder: str | PathLike[str] | None = None,
     progress: Progress | bool = True,
     name: str = "",
     w: Any = None,
     disturbance: Any = None,
-    record: Any = None,
     device: Literal["cpu", "gpu"] = "cpu",
     real: Literal["double", "float"] = "double",
+    **former: Any,
 ) -> "Dataset":
     """Simulate N motions of an arm, and return an `xarray.Dataset` with the dimension `run`.
 
@@ -91,15 +90,11 @@ def simulate_many(
         External loads. Runs with constant w are computed in SIMD batches.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
         Additional forces at the drives or anywhere else.
-    record : list of str, optional
-        Recorded signals of the controllers, as in `simulate`, with `run` before `time`. All controllers must have them.
     runs : int, optional
         N, if no other argument determines it.
-    method, rtol, atol, samples, step, spectral_radius, reference, name
-        As in `simulate`. "dop853", "rk45" and "rk4" use SIMD batches, the others compute one run after the other.
+    method, rtol, samples, solver, save, reference, name
+        As in `simulate`. All controllers must have the signals to record, which have `run` before `time`. "dop853", "rk45" and "rk4" use SIMD batches, the others compute one run after the other.
         "auto" chooses for each run.
-    keep : list of str, optional
-        The variables of the result, as ["q", "tip"]; default all. Other variables are not computed.
     folder : path, optional
         Folder to which the runs are written, some hundreds per file, so that they need not fit into memory. The result
         reads its values from there on demand. The folder must be new or empty.
@@ -111,6 +106,8 @@ def simulate_many(
         constant.
     real : "double" or "float"
         Precision on a graphics processor: numbers of 64 or of 32 bits.
+    former
+        The former arguments of `simulate`, each with a `DeprecationWarning`.
 
     Returns
     -------
@@ -128,7 +125,8 @@ def simulate_many(
     with refused("simulate_many"):
         model = as_model(model)
         checked_instance(name, str, "name")
-        keep, recorded = checked_keep(keep), checked_record(record)
+        common = {"method": method, "rtol": rtol, "samples": samples}
+        solver, save = options("simulate_many", solver, save, common, former)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault(
                 "progress", f"is {shown(progress)}; it must be true, false or a function of the number of finished runs"
@@ -140,8 +138,8 @@ def simulate_many(
                 raise Fault(where, f"is {shown(given_)}; it must be {choices(*allowed)}")
         if device == "cpu" and real != "double":
             raise Fault("real", f"is {real!r}; on the processor (device 'cpu') it is 'double'")
-    methods.check(until, method, rtol, atol, samples, step, spectral_radius)
-    drives, which = _drives(u, model, recorded)
+    methods.check(until, solver)
+    drives, which = _drives(u, model, save.record)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
     values = None if p is None else parameter_rows(model, p)
     if values is not None and values.ndim > 2:
@@ -161,23 +159,23 @@ def simulate_many(
         warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate_many"):
         wanted = next((each for each in references if each is not None), None)
-        kept = kept_of(keep, wanted, len(model.states), len(model.exogenous), model.arm.free)
+        kept = kept_of(save.keep, wanted, len(model.states), len(model.exogenous), model.arm.free)
     layout = Layout.of(model, max(len(drive.memory) for drive in drives))
-    size = 8.0 * int(samples) * numbers(model, layout, kept, sum(len(each.signals) for each in drives[0].records))
+    size = 8.0 * save.samples * numbers(model, layout, kept, sum(len(each.signals) for each in drives[0].records))
     if folder is None:
         _check_size(count, size)
     which = np.zeros(count, dtype=np.int64) if which is None else which
     q, qd = _starts(given, drives, which, model)
     q = unit_pose("q0", q, model.arm)
-    times = np.linspace(0.0, float(until), int(samples))
+    times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
-    asked = Asked(times, method, step, float(rtol), float(atol), spectral_radius)
+    asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)
     everything = Runs(model, drives, which, q, qd, values, outsides, around)
 
     if device == "gpu":
         from flexarm.simulation import gpu  # here, because the module imports CasADi
 
-        gpu.check(method, step, drives, outsides, model)
+        gpu.check(solver.method, solver.step, drives, outsides, model)
     place, together = None, count
     if folder is not None:
         from flexarm.simulation.ensemble_files import Folder  # here, because the module imports h5py and xarray

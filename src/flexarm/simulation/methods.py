@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, checked_number, refused, unknown_name
+from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
@@ -19,6 +19,7 @@ from flexarm.simulation.explicit import Adaptive
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
+from flexarm.simulation.options import Solver
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -71,29 +72,13 @@ class Solve:
         return self.stretch(t0, x0, times)
 
 
-def check(until: Any, method: Any, rtol: Any, atol: Any, samples: Any, step: Any, radius: Any = None) -> None:
-    """Raise `DescriptionError` if an argument of a solver is not valid."""
+def check(until: Any, solver: Solver) -> None:
+    """Raise `DescriptionError` if the end of a run is not valid, or if the step does not suit it."""
     with refused():
         end = checked_number(until, "s", POSITIVE, "until")
-        for name, value in (("rtol", rtol), ("atol", atol)):
-            checked_number(value, "", POSITIVE, name)
-        count = checked_number(samples, part="samples")
-        if step is not None:
-            step = checked_number(step, "s", POSITIVE, "step")
-    if not isinstance(method, str) or method not in (*solvers.METHODS, "auto"):
-        raise DescriptionError(unknown_name("unknown method", method, ("auto", *solvers.METHODS), "known methods are"))
-    if radius is not None:
-        with refused():
-            tableaus.generalized_alpha(checked_number(radius, "", part="spectral_radius"))
-        if method != solvers.DISSIPATIVE:
-            where = f"it applies only to the method {solvers.DISSIPATIVE}"
-            raise DescriptionError(f"spectral_radius is {radius}; {where}: leave it out")
-    if count != int(count) or count < 2:
-        raise DescriptionError(f"samples is {samples}; it must be a whole number, at least 2")
-    if method in solvers.FIXED and (step is None or step > end):
-        raise DescriptionError(f"step is {step}; {method} needs a positive step [s], no longer than the run")
-    if method not in (*solvers.FIXED, *solvers.IMPLICIT) and step is not None:
-        raise DescriptionError(f"step is {step}; {method} chooses its own steps: leave step out, or use method 'rk4'")
+    step = solver.step
+    if step is not None and solver.method in solvers.FIXED and step > end:
+        raise DescriptionError(f"step is {step} s; {solver.method} needs a step no longer than the run, {end:g} s")
     if step is not None and not end / step <= MOST_STEPS:
         message = f"a run of {end:g} s has {end / step:.3g} steps, and at most {MOST_STEPS:.0e} are allowed"
         raise DescriptionError(f"step is {step} s; {message}")

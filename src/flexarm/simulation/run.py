@@ -28,12 +28,13 @@ from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.simulation import balance, contacts, divergence, memory, methods, restarts
 from flexarm.simulation.breakpoints import NEAR
-from flexarm.simulation.dataset import bent_far, checked_keep, checked_record, dataset, faulty, kept_of, numbers
+from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
+from flexarm.simulation.options import SaveAt, Solver, options
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.plausible import implausible
 from flexarm.simulation.protocol import Input
@@ -69,21 +70,20 @@ def simulate(
     u: Any = None,
     q0: Any = None,
     qd0: Any = None,
-    method: str = "auto",
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
-    samples: int = 1001,
-    step: float | None = None,
-    spectral_radius: float | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    *,
+    samples: int | None = None,
+    solver: Solver | None = None,
+    save: SaveAt | None = None,
     reference: Reference | None = None,
     progress: Progress | bool = True,
     name: str = "",
     p: Any = None,
-    keep: Any = None,
     s0: Any = None,
     w: Any = None,
     disturbance: Any = None,
-    record: Any = None,
+    **former: Any,
 ) -> "Dataset":
     """Simulate the motion of an arm from t = 0. Return an `xarray.Dataset` on a uniform grid of times.
 
@@ -103,16 +103,18 @@ def simulate(
         "auto" (default) chooses by the cost of the run; the result contains the choice and its reason. "dop853",
         "rk45", "tsit5", "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp modes faster than the step),
         "gauss4", "gauss8", "generalized-alpha" (stiff arms; conserve energy), "radau", "bdf", "lsoda" (CyRK's for stiff
-        systems); all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4": fixed steps.
-    step : float, optional
-        Longest step [s]. "rk4" needs it. It replaces the step control of flexarm's own implicit methods.
-    spectral_radius : float, optional
-        Option of "generalized-alpha" for modes much faster than its step: 1 (default, the trapezoidal rule) conserves
-        their energy, 0 removes it in one step.
-    rtol, atol : float
-        Tolerances of every coordinate and rate.
+        systems); all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4": fixed steps, whose length is
+        in `solver`.
+    rtol : float
+        Relative tolerance of every coordinate and rate, default 1e-8.
     samples : int
-        Number of times in the result, both ends included.
+        Number of times in the result, both ends included, default 1001.
+    solver : Solver, optional
+        All settings of the integration, as `fa.Solver(method="rk4", step=1e-3)`: also `atol`, `step` and
+        `spectral_radius`. A `method` or `rtol` that is given beside it replaces its own.
+    save : SaveAt, optional
+        What the result contains, as `fa.SaveAt(keep=["q", "tip"], record=["command"])`; default all variables, without
+        signals of the controller. A number of `samples` that is given beside it replaces its own.
     reference : Reference, optional
         A desired motion of the joints, stored in the result as `q_ref`.
     progress : bool or callable
@@ -123,9 +125,6 @@ def simulate(
     p : (k,) or dict, optional
         Parameters of the arm that moves, where the model varies, see `Model`; default the model's own. A controller is
         designed for the model as it is given: to design it for the parameters, pass `model.at(p)`.
-    keep : list of str, optional
-        The variables of the result, as ["q", "tip"]; default all. Other variables are neither computed nor compiled.
-        `energy_drift` requires kinetic, potential or energy_error.
     s0 : (states,), optional
         States of drives at t = 0, see `Model.states`; default zero.
     w : numbers, function, input or dict, optional
@@ -138,10 +137,8 @@ def simulate(
         fx to mz, f or m [N, N m], along the base's axes; or a `Force`. Values are as those of w. A disturbance acts in
         continuous time, and a sampled controller does not know it. The result is that of the arm with these forces
         added, which are in `w`.
-    record : list of str, optional
-        Signals of the controller in the result, constant between samples: "command", u before limits and delay;
-        "memory", if it has one; and the controller's own signals, as "measured" and "estimate" of an `Observed`. Each
-        becomes a variable, as `measured (time, measured_signal)`.
+    former
+        The former arguments atol, step, spectral_radius, keep and record, each with a `DeprecationWarning`.
 
     Returns
     -------
@@ -170,12 +167,14 @@ def simulate(
     with refused("simulate"):
         model = as_model(model)
         checked_instance(name, str, "name")
-        keep, recorded = checked_keep(keep), checked_record(record)
+        given = {"method": method, "rtol": rtol, "samples": samples}
+        solver, save = options("simulate", solver, save, given, former)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
-    methods.check(until, method, rtol, atol, samples, step, spectral_radius)
+    methods.check(until, solver)
+    rtol, atol, radius = solver.rtol, solver.atol, solver.spectral_radius
     drive = as_input(u, model)  # before `at` and `disturbed`, so that controllers are designed for the given model
-    drive = drive.recording(recorded, model) if recorded else drive
+    drive = drive.recording(save.record, model) if save.record else drive
     if p is not None:
         model = model.at(p)
     model, outside = disturbed(model, w, disturbance)
@@ -191,11 +190,11 @@ def simulate(
     if strange := implausible(model, given, [reference], float(until)):
         warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate"):
-        kept = kept_of(keep, reference, layout.own, layout.exogenous, model.arm.free)
-    _check_size(int(samples), numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
-    times = np.linspace(0.0, float(until), int(samples))
+        kept = kept_of(save.keep, reference, layout.own, layout.exogenous, model.arm.free)
+    _check_size(save.samples, numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
+    times = np.linspace(0.0, float(until), save.samples)
     drive = drive.begun(model, times)
-    chosen, step, why = methods.chosen(method, step, model, drive, q, rtol)
+    chosen, step, why = methods.chosen(solver.method, solver.step, model, drive, q, rtol)
 
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
@@ -203,7 +202,7 @@ def simulate(
     acting = outside.values(model, times[:1], q[None], qd[None])[0] if outside.of_time else None
     if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
-    solve = contacts.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, spectral_radius)
+    solve = contacts.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
@@ -226,8 +225,8 @@ def simulate(
             "name": name or model.arm.name,
             "method": solve.method,
             "method_reason": solve.reason,
-            "rtol": float(rtol),
-            "atol": float(atol),
+            "rtol": rtol,
+            "atol": atol,
             "step": step,
             "steps": run.steps,
             "evaluations": plan.evaluations,
@@ -239,7 +238,7 @@ def simulate(
         t, x = times[: run.reached], run.x[: run.reached]
         if outside.parts:
             statistics["outside_description"] = outside.described()
-        result = dataset(model, drive, reference, layout, t, x, statistics, keep, outside)
+        result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, outside)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
     if run.failure:
@@ -252,8 +251,8 @@ def simulate(
         warnings.warn(bent, LargeDeflection, stacklevel=2)
     if run.missed is not None:
         warnings.warn(missed_input(run.missed), MissedInput, stacklevel=2)
-    advised = balance.advice(step, float(rtol), drive.computed or outside.computed)
-    damps = spectral_radius is not None and spectral_radius < 1.0  # as requested by the user
+    advised = balance.advice(step, rtol, drive.computed or outside.computed)
+    damps = radius is not None and radius < 1.0  # as requested by the user
     if run.completed and not damps and (off := balance.unbalanced(result, x[:, layout.qd], advised)):
         warnings.warn(off, EnergyDrift, stacklevel=2)
     # after the end, Ctrl-C came too late for this run, but not for the code that follows

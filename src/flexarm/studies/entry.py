@@ -24,6 +24,7 @@ from flexarm.checks import (
 from flexarm.model import Model
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.inputs import as_input
+from flexarm.simulation.options import options
 from flexarm.studies import designs
 from flexarm.studies.conduct import Progress, conduct
 from flexarm.studies.designs import Design, Sensitivity, WorstCase
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-ARGUMENTS = ("until", "u", "q0", "qd0", "reference", "samples", "method", "rtol", "atol", "step", "spectral_radius")
+ARGUMENTS = ("until", "u", "q0", "qd0", "reference", "samples", "method", "rtol", "solver")
 """Arguments of `simulate_many` that a study of a model accepts."""
+
+FORMER = ("atol", "step", "spectral_radius")
+"""Former arguments, which are now fields of `solver`."""
 
 
 def study(
@@ -100,7 +104,7 @@ def study(
     name : str
         Name of the result. Default: the name of the task.
     arguments
-        For a model, arguments of `simulate_many`: until, u, q0, qd0, reference, samples, method, rtol, atol, step.
+        For a model, arguments of `simulate_many`: until, u, q0, qd0, reference, samples, method, rtol, solver.
 
     Returns
     -------
@@ -228,18 +232,22 @@ def _task(given: Any, keep: Any, knows: Any, band: float, after: float, argument
 
 
 def _model_task(model: Model, keep: Any, band: float, after: float, arguments: Mapping[str, Any]) -> Task:
+    former = {name: value for name, value in arguments.items() if name in FORMER}
     for name in arguments:
-        if name not in ARGUMENTS:
+        if name not in (*ARGUMENTS, *FORMER):
             raise Fault(
                 name,
                 advised("is unknown", did_you_mean(name, ARGUMENTS), f"known arguments are {', '.join(ARGUMENTS)}"),
             )
     if "until" not in arguments:
         raise Fault("until", "is missing; it is the end of each run [s]")
+    common = {name: arguments.get(name) for name in ("method", "rtol", "samples")}
+    solver, save = options("study", arguments.get("solver"), None, common, former, stacklevel=6)
     drive = as_input(arguments.get("u"), model)
     follows = arguments.get("reference") is not None or drive.wanted is not None
     arm = model.arm_at(model.p) if model.varied else model.arm
-    return ModelTask(arm, dict(arguments), kept(keep, follows, band, after))
+    whole = {name: x for name, x in arguments.items() if name in ("until", "u", "q0", "qd0", "reference")}
+    return ModelTask(arm, whole | {"solver": solver}, save.samples, kept(keep, follows, band, after))
 
 
 def _varied(task: Task, parameters: Any) -> list[Varied]:

@@ -14,6 +14,7 @@ from flexarm.scenario import Scenario
 from flexarm.simulation import methods
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import as_input
+from flexarm.simulation.options import SaveAt
 from flexarm.simulation.run import checked_wanted, simulate
 from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
@@ -176,8 +177,9 @@ class ScenarioTask:
         return self.knows == "nominal" or self.scenario.reference is None
 
     def _arguments(self, model: Model, samples: Samples, i: int) -> dict[str, Any]:
-        asked = self._at(samples, i).arguments(model) | {"keep": self.keep.needs()}
-        return {name: value for name, value in asked.items() if name != "record"}  # outcomes belong to the arm
+        scenario = self._at(samples, i)
+        save = SaveAt(samples=scenario.samples, keep=self.keep.needs())  # no records, as outcomes belong to the arm
+        return scenario.arguments(model) | {"save": save}
 
     def _designed(self, model: Model) -> dict[str, Any]:
         """Return the arguments of runs that differ only in their arms, with the design for the nominal arm done."""
@@ -205,12 +207,15 @@ class ModelTask:
         Nominal arm.
     arguments : dict
         Arguments that are the same for all runs.
+    samples : int
+        Number of times in each run.
     keep : Keep
         Values to store of each run.
     """
 
     arm: Arm
     arguments: dict[str, Any]
+    samples: int
     keep: Keep
 
     @property
@@ -225,10 +230,8 @@ class ModelTask:
         return numbers(self.arm, pattern)
 
     def check(self, samples: Samples) -> None:
-        given: dict[str, Any] = {"method": "auto", "rtol": 1e-8, "atol": 1e-10, "samples": 1001, "step": None}
-        given |= self.arguments
-        until, method, rtol, atol = (given[name] for name in ("until", "method", "rtol", "atol"))
-        methods.check(until, method, rtol, atol, given["samples"], given["step"], given.get("spectral_radius"))
+        given = self.arguments
+        methods.check(given["until"], given["solver"])
         model = varied(self.arm, list(samples))
         n = len(model.coordinates)
         with refused("study"):
@@ -249,7 +252,7 @@ class ModelTask:
                 models[i] = model.at(p)
             except DescriptionError as error:
                 rows.failed(i, str(error))
-        arguments = self.arguments | {"keep": self.keep.needs()}
+        arguments = self.arguments | {"save": SaveAt(samples=self.samples, keep=self.keep.needs())}
         try:
             if models:
                 simulated(rows, model, models, arguments)

@@ -12,6 +12,7 @@ from flexarm.description.arm import Arm, Fixed, Link, Revolute, Rigid
 from flexarm.description.load import load
 from flexarm.model import Model
 from flexarm.simulation.inputs import Piecewise
+from flexarm.simulation.options import Solver
 from flexarm.simulation.run import simulate
 
 Array = np.ndarray
@@ -97,16 +98,15 @@ def _model(written: str) -> Model:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def run(arm: Arm, torque: float = TORQUE, samples: int = 201, until: float = 2.0, **solver: Any) -> Any:
+def run(arm: Arm, torque: float = TORQUE, samples: int = 201, until: float = 2.0, solver: Solver | None = None) -> Any:
     """Return the response to the torque of Fig. 4(a).
 
     It is `torque` on both rotors for 0.5 s, its opposite for 0.5 s, then none.
     """
     actuated: list[Any] = [link.joint for link in arm.links if not isinstance(link.joint, Fixed)]
     u = np.outer([torque, -torque, 0.0], [joint.rotor_inertia < STILL for joint in actuated])
-    return simulate(
-        model(arm), until, u=Piecewise([0.0, PULSE, 2 * PULSE], u), samples=samples, progress=False, **solver
-    )
+    torques = Piecewise([0.0, PULSE, 2 * PULSE], u)
+    return simulate(model(arm), until, torques, samples=samples, solver=solver, progress=False)
 
 
 @cache

@@ -23,6 +23,7 @@ from flexarm.papers.subudhi_morris.gains import (
     least_stiffness,
     reading,
 )
+from flexarm.simulation.options import Solver
 from flexarm.simulation.run import simulate
 from flexarm.trajectory import reference_motion
 
@@ -90,7 +91,7 @@ def off_by_eq_69(f1: bool) -> float:
         u = rigid.mass_matrix(q) @ (rdd + KD * (rd - qd) + KP * (r - q))
         return u + rigid.bias(q, qd) if f1 else u
 
-    result = simulate(rigid, UNTIL, slow, samples=201, method="rk4", step=0.02, progress=False)
+    result = simulate(rigid, UNTIL, slow, samples=201, solver=Solver(method="rk4", step=0.02), progress=False)
     wanted = np.array([eq_71(t)[0] for t in result.time.values])[:, None] * END
     return float(np.abs(result.q.values - wanted).max())
 

@@ -36,6 +36,7 @@ from flexarm.papers.subudhi_morris.compute import (
 from flexarm.papers.subudhi_morris.modes import EQ_47, shapes_of
 from flexarm.papers.subudhi_morris.words import changes, numbers
 from flexarm.papers.verdicts import Check, Claim, Part, above, below, holds, near
+from flexarm.simulation.options import Solver
 
 ABSOLUTE = "The elastic arm's rotors are absolute, as in eq. 47, not those of eq. 53."
 SEEN = 2.0
@@ -254,7 +255,7 @@ def frequency() -> Claim:
 
 def runge_kutta() -> Claim:
     """Return the claim about fixed steps."""
-    result = run(arm("absolute", KS, damping=LIGHT), method="rk4", step=1e-3, samples=401)
+    result = run(arm("absolute", KS, damping=LIGHT), solver=Solver(method="rk4", step=1e-3), samples=401)
     error = float(apart(result, response("absolute", KS, LIGHT).sel(time=result.time, method="nearest")).max())
     bent = 1e3 * tip_deflections(result).max()
     highest = {rotor: 1e-3 * float(frequencies_of(rotor, KS)[-1]) for rotor in ROTORS}

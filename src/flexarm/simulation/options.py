@@ -1,0 +1,168 @@
+"""Rarely used options of `simulate` and `simulate_many`: settings of the integration, and what a result contains."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, final
+
+from pydantic import BeforeValidator, model_validator
+
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Described,
+    Fault,
+    checked_number,
+    did_you_mean,
+    faulted,
+    number,
+    optional_number,
+    shown,
+    unknown_name,
+)
+from flexarm.simulation import solvers
+from flexarm.simulation.dataset import checked_keep, checked_record
+
+
+def _method(value: object) -> str:
+    known = ("auto", *solvers.METHODS)
+    if not isinstance(value, str) or value not in known:
+        raise Fault("", unknown_name("is", value, known, "it must be one of"))
+    return value
+
+
+def _samples(value: object) -> int:
+    count = checked_number(value)
+    if count != int(count) or count < 2:
+        raise Fault("", f"is {shown(value)}; it must be a whole number, at least 2")
+    return int(count)
+
+
+def _keep(value: object) -> tuple[str, ...] | None:
+    try:
+        return checked_keep(value)
+    except Fault as fault:
+        raise Fault("", fault.message) from None
+
+
+def _record(value: object) -> tuple[str, ...]:
+    try:
+        return checked_record(value)
+    except Fault as fault:
+        raise Fault("", fault.message) from None
+
+
+Keep = Annotated[tuple[str, ...] | None, BeforeValidator(_keep)]
+Record = Annotated[tuple[str, ...], BeforeValidator(_record)]
+"""Fields with the variables to keep and the signals to record."""
+
+
+@final
+class Solver(Described):
+    """Settings of the integration: the argument `solver` of `simulate`, and the table `[solver]` of a scenario's file.
+
+    Parameters
+    ----------
+    method : str
+        "auto" (default) chooses by the cost of the run, or one of the methods of `simulate`.
+    rtol, atol : float
+        Relative and absolute tolerance of every coordinate and rate.
+    step : float, optional
+        Longest step [s]. "rk4" needs one. It replaces the step control of flexarm's own implicit methods.
+    spectral_radius : float, optional
+        Option of "generalized-alpha" for modes much faster than its step: 1 (default, the trapezoidal rule) conserves
+        their energy, 0 removes it in one step.
+    """
+
+    method: Annotated[str, BeforeValidator(_method)] = "auto"
+    rtol: Annotated[float, number("", POSITIVE)] = 1e-8
+    atol: Annotated[float, number("", POSITIVE)] = 1e-10
+    step: Annotated[float | None, optional_number("s", POSITIVE)] = None
+    spectral_radius: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None
+
+    @model_validator(mode="after")
+    def _options_fit_the_method(self) -> Self:
+        if self.method in solvers.FIXED and self.step is None:
+            example = f"fa.Solver(method={self.method!r}, step=1e-3)"
+            raise Fault("step", f"is missing; method {self.method!r} needs one, as in {example}")
+        if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:
+            raise Fault(
+                "step", f"is {self.step} s; method {self.method!r} chooses its own steps: leave it out, or use 'rk4'"
+            )
+        radius = self.spectral_radius
+        if radius is not None and not (self.method == solvers.DISSIPATIVE and radius <= 1.0):
+            must = f"it must be from 0 to 1, and applies only to the method {solvers.DISSIPATIVE!r}"
+            raise Fault("spectral_radius", f"is {radius}; {must}")
+        return self
+
+
+@final
+class SaveAt(Described):
+    """What the result of a run contains: the argument `save` of `simulate` and `simulate_many`.
+
+    Parameters
+    ----------
+    samples : int
+        Number of times in the result, both ends of the run included.
+    keep : list of str, optional
+        The variables of the result, as ["q", "tip"]; default all. Other variables are neither computed nor compiled.
+        `energy_drift` requires kinetic, potential or energy_error.
+    record : list of str, optional
+        Signals of the controller in the result, constant between samples: "command", u before limits and delay;
+        "memory", if it has one; and the controller's own signals, as "measured" and "estimate" of an `Observed`. Each
+        becomes a variable, as `measured (time, measured_signal)`.
+    """
+
+    samples: Annotated[int, BeforeValidator(_samples)] = 1001
+    keep: Keep = None
+    record: Record = ()
+
+
+MOVED = {name: ("solver", Solver) for name in ("atol", "step", "spectral_radius")} | {
+    name: ("save", SaveAt) for name in ("keep", "record")
+}
+"""Former arguments of `simulate` by name, with the argument and the class that contain them now."""
+
+
+def options(
+    function: str,
+    solver: Solver | None,
+    save: SaveAt | None,
+    common: Mapping[str, Any],
+    former: Mapping[str, Any],
+    stacklevel: int = 3,
+) -> tuple[Solver, SaveAt]:
+    """Return the options of a run from the arguments of `function`.
+
+    Raises `Fault` for a value, and `TypeError` for an argument that does not exist.
+
+    Parameters
+    ----------
+    solver, save : Solver, SaveAt or None
+        The arguments of the same names.
+    common : dict
+        The values of `method`, `rtol` and `samples`, or None. They replace those in `solver` and `save`.
+    former : dict
+        The other arguments, which must be among `MOVED`. Each gives a `DeprecationWarning`.
+    stacklevel : int
+        Number of callers from here to the code of the user, as in `warnings.warn`.
+    """
+    settings = {name: value for name, value in common.items() if value is not None}
+    for name, value in former.items():
+        if name not in MOVED:
+            hint = did_you_mean(name, MOVED)
+            raise TypeError(f"{function}() has no argument {name!r}{f'; {hint}' if hint else ''}")
+        argument, cls = MOVED[name]
+        method = {"method": settings["method"]} if "method" in settings and name in ("step", "spectral_radius") else {}
+        fields = ", ".join(f"{key}={shown(x)}" for key, x in {**method, name: value}.items())
+        said = f"{function}: the argument {name} is deprecated; use {argument}=fa.{cls.__name__}({fields})"
+        warnings.warn(said, DeprecationWarning, stacklevel=stacklevel)
+        settings[name] = value
+    return _with(Solver, "solver", solver, settings), _with(SaveAt, "save", save, settings)
+
+
+def _with(cls: type[Described], argument: str, given: Any, settings: Mapping[str, Any]) -> Any:
+    """Return the given object of this class, or its default, with some fields replaced. Raises `Fault`."""
+    if given is not None and not isinstance(given, cls):
+        raise Fault(argument, f"is {shown(given)}; it must be a {cls.__name__}, as fa.{cls.__name__}(...)")
+    changes = {name: x for name, x in settings.items() if name in cls.model_fields}
+    return faulted(cls, {**(dict(given) if given is not None else {}), **changes})
