@@ -179,10 +179,8 @@ def model(arm: str, form: Any) -> fa.Model:
 
 def simulated(race: Race, form: Any, method: str, rtol: float, step: float | None = None) -> tuple[float, Array]:
     """Seconds of the solver and the tip (samples, 3)."""
-    result = fa.simulate(
-        model(race.arm, form), race.until, race.u, method=method, rtol=rtol, atol=1e-2 * rtol, step=step,
-        samples=SAMPLES, progress=False,
-    )  # fmt: skip
+    solver = fa.Solver(method=method, rtol=rtol, atol=1e-2 * rtol, step=step)
+    result = fa.simulate(model(race.arm, form), race.until, race.u, solver=solver, samples=SAMPLES, progress=False)
     return result.attrs["solve_seconds"], result.tip.values
 
 

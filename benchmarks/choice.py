@@ -45,9 +45,7 @@ class Case:
             drive_of(self.name),
             self.q0(model),
             self.qd0(model),
-            method=method,
-            rtol=tolerance,
-            atol=1e-2 * tolerance,
+            solver=fa.Solver(method=method, rtol=tolerance, atol=1e-2 * tolerance),
             samples=self.samples,
             progress=False,
         )

@@ -105,7 +105,7 @@ CASES = {
         2.0,
         pushed,
         nothing,
-        {"method": "dop853", "samples": 201, "keep": ["q"]},
+        {"method": "dop853", "samples": 201, "save": fa.SaveAt(keep=["q"])},
         1024,
         40,
     ),
@@ -115,7 +115,7 @@ CASES = {
         10.0,
         composite,
         payload,
-        {"method": "auto", "samples": 101, "keep": ["q"]},
+        {"method": "auto", "samples": 101, "save": fa.SaveAt(keep=["q"])},
         64,
         6,
     ),
@@ -178,9 +178,9 @@ def _gains(gains: list[float]) -> str:
 
 
 def _errors(case: Case, found: Any) -> str:
-    tight = {"rtol": 1e-12, "atol": 1e-14}
+    tight = {"rtol": 1e-12, "solver": fa.Solver(atol=1e-14)}
     if case.options["method"] == "auto":
-        tight = {"method": "rk4", "step": 1e-3 / 12}
+        tight = {"method": "rk4", "solver": fa.Solver(step=1e-3 / 12)}
     exact = case.one(0, **tight).q.values
     one = abs(case.one(0).q.values - exact).max()
     return f"{one:.1e}, {abs(found.q.values[0] - exact).max():.1e}"

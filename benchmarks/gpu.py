@@ -96,7 +96,13 @@ def alike(model: fa.Model, quick: bool) -> Table:
         "Numbers of a graphics processor beside the processor's", ("what", "largest difference", "limit", "met")
     )
     q, qd, u = states(model, 1000 if quick else 20_000)
-    p = {"method": "rk4", "step": STEP, "samples": 11, "progress": False, "keep": ["q", "qd"]}
+    p = {
+        "method": "rk4",
+        "solver": fa.Solver(step=STEP),
+        "samples": 11,
+        "progress": False,
+        "save": fa.SaveAt(keep=["q", "qd"]),
+    }
     start = starts(model, 20 if quick else 1000)
     expected = model.forward_dynamics(q, qd, u)
     until = 0.02 if quick else 0.2
@@ -176,7 +182,14 @@ def evaluations(model: fa.Model, device: Any, program: tuple, real: Any, count: 
 
 def stepping(table: Table, model: fa.Model, real: Any, count: int, quick: bool) -> None:
     """Steps of whole runs, from call to dataset and without what is done around them."""
-    given = {"method": "rk4", "step": STEP, "samples": 2, "progress": False, "keep": ["q"], **starts(model, count)}
+    given = {
+        "method": "rk4",
+        "solver": fa.Solver(step=STEP),
+        "samples": 2,
+        "progress": False,
+        "save": fa.SaveAt(keep=["q"]),
+        **starts(model, count),
+    }
     until = 1e-3 if quick else 0.1
     whole = []
     for _ in range(3):

@@ -139,12 +139,12 @@ def rests_by(run: Any) -> float:
 
 def stopped(model: fa.Model, u: Any, ends: float, start: Sequence[float], end: Sequence[float]) -> Any:
     """The run of an input until `ends` [s], and on with the drives stopped where they are: tip, inputs, deflections."""
-    exact: dict[str, Any] = {"progress": False, "rtol": 1e-10, "atol": 1e-12, "samples": SAMPLES}
-    run = fa.simulate(model, ends, u, q0=standing(model, start)[0], keep=[*KEPT, "q", "qd"], **exact)
+    exact: dict[str, Any] = {"progress": False, "rtol": 1e-10, "solver": fa.Solver(atol=1e-12), "samples": SAMPLES}
+    run = fa.simulate(model, ends, u, q0=standing(model, start)[0], save=fa.SaveAt(keep=[*KEPT, "q", "qd"]), **exact)
     q, qd, drives = run.q.values[-1].copy(), run.qd.values[-1].copy(), list(model.arm.actuated)
     qd[drives] = 0.0
     brakes = fa.PrescribedMotion(Still(tuple(q[drives].tolist())))
-    after = fa.simulate(model, window(model, end), brakes, q0=q, qd0=qd, keep=KEPT, **exact)
+    after = fa.simulate(model, window(model, end), brakes, q0=q, qd0=qd, save=fa.SaveAt(keep=KEPT), **exact)
     after = after[KEPT].isel(time=slice(1, None)).assign_coords(time=after.time.values[1:] + ends)
     found = xarray.concat([run[KEPT], after], "time")
     return found.assign_attrs(ends=ends, window=window(model, end))
@@ -171,7 +171,9 @@ def led(
             until = duration + shaper.duration + watched
 
             def run() -> Any:
-                return fa.simulate(model, until, drives, q0=q0, samples=SAMPLES, keep=KEPT, progress=False)
+                return fa.simulate(
+                    model, until, drives, q0=q0, samples=SAMPLES, save=fa.SaveAt(keep=KEPT), progress=False
+                )
 
             ends = duration + shaper.duration
             return attempt(run, limit, (duration, ends, ends + watched * (1 - 1 / PERIODS)), there, tolerance)
@@ -199,7 +201,14 @@ def controlled(
         def run() -> Any:
             u = law(fa.Quintic(tuple(start), tuple(end), duration))
             return fa.simulate(
-                model, duration + late, u, q0=q0, method="auto", samples=2 * SAMPLES, keep=KEPT, progress=False
+                model,
+                duration + late,
+                u,
+                q0=q0,
+                method="auto",
+                samples=2 * SAMPLES,
+                save=fa.SaveAt(keep=KEPT),
+                progress=False,
             )
 
         return attempt(

@@ -21,11 +21,11 @@ def measure(quick: bool) -> list[Table]:
     u = fa.RigidInverseDynamics(fa.Cycloidal((0.075, 0.05, 0.1), (10, 5, 5)))
 
     def run(method: str) -> Any:
-        return fa.simulate(model, 10.0, u, method=method, step=STEP if method == "rk4" else None)
+        return fa.simulate(model, 10.0, u, solver=fa.Solver(method=method, step=STEP if method == "rk4" else None))
 
     with empty_cache(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exact = fa.simulate(model, 10.0, u, rtol=1e-12, atol=1e-14)
+        exact = fa.simulate(model, 10.0, u, solver=fa.Solver(rtol=1e-12, atol=1e-14))
         results = {method: run(method) for method in METHODS}
         samples: dict[str, list[float]] = {method: [] for method in METHODS}
         for _ in range(2 if quick else 9):

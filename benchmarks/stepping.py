@@ -71,7 +71,7 @@ def _loops(quick: bool) -> Table:
         u = Sampled(law, PERIOD)
         kernel = u.feedback(model).kernel
         given = np.zeros((ROWS, kernel.code.facts["n_in"]))
-        options: dict[str, Any] = {"method": "rk4", "step": 5e-4, "samples": 2, "progress": False}
+        options: dict[str, Any] = {"method": "rk4", "solver": fa.Solver(step=5e-4), "samples": 2, "progress": False}
 
         def run(u: Any) -> float:
             return float(fa.simulate(model, 10.0, u=u, **options).attrs["solve_seconds"]) / SAMPLES  # noqa: B023

@@ -78,7 +78,12 @@ def measure(quick: bool) -> list[Table]:
 def run(case: Case, method: str, rtol: float) -> tuple[Array, Any]:
     """The tip (samples, 3) and the attributes of a run."""
     result = fa.simulate(
-        case.model, case.until, case.u, method=method, rtol=rtol, atol=SHARE * rtol, samples=SAMPLES, progress=False
+        case.model,
+        case.until,
+        case.u,
+        solver=fa.Solver(method=method, rtol=rtol, atol=SHARE * rtol),
+        samples=SAMPLES,
+        progress=False,
     )
     return result.tip.values, result.attrs
 

@@ -56,7 +56,13 @@ def experiment(model: fa.Model, seed: int) -> xr.Dataset:
         [size * np.sin(np.outer(t, tones) + rng.uniform(0, 2 * np.pi, 25)).sum(axis=1) for size in (0.06, 0.03)], 1
     )
     torque = fa.Table(t, u, kind="linear")
-    motion = {"method": "rk4", "step": 2e-4, "samples": len(t), "keep": ["q", "qd", "u"], "progress": False}
+    motion = {
+        "method": "rk4",
+        "solver": fa.Solver(step=2e-4),
+        "samples": len(t),
+        "save": fa.SaveAt(keep=["q", "qd", "u"]),
+        "progress": False,
+    }
     run = fa.simulate(model, t[-1], u=torque, **motion)
     return fa.sampled(SENSORS, model, run, seed=seed).assign(u=(("time", "input"), u))
 

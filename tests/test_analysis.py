@@ -627,7 +627,9 @@ def vibrating(direction):
     q0 = np.zeros(5)
     q0[2:] = theodore.SHORT if direction == "extension" else theodore.LONG, 2e-3, -1e-3
     drive = fa.PrescribedMotion(reference)
-    return model, fa.simulate(model, 1.0, drive, q0=q0, samples=20001, rtol=1e-10, atol=1e-13, progress=False)
+    return model, fa.simulate(
+        model, 1.0, drive, q0=q0, samples=20001, solver=fa.Solver(rtol=1e-10, atol=1e-13), progress=False
+    )
 
 
 @pytest.mark.parametrize("direction", theodore.DIRECTIONS)

@@ -223,7 +223,7 @@ def test_a_bend_of_more_than_half_the_length_is_warned_of():
     assert np.abs(result.deflection.values[:, 0, 1]).max() > 0.5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        bending(soft, keep=["q"])
+        bending(soft, save=fa.SaveAt(keep=["q"]))
         assert np.abs(bending(BEAM.replace(EI=3.0)).deflection.values).max() < 0.5
         assert np.abs(bending(soft.replace(segments=2, modes={"y": 2})).deflection.values).max() > 0.5
 

@@ -27,7 +27,7 @@ def two_inertias(damping=0.0, link_damping=0.0, stiffness=STIFFNESS, drive=None,
 
 
 def run(arm, until, **given):
-    given = {"u": np.zeros(1), "progress": False, "rtol": 1e-10, "atol": 1e-12, **given}
+    given = {"u": np.zeros(1), "progress": False, "rtol": 1e-10, "solver": fa.Solver(atol=1e-12), **given}
     return fa.simulate(fa.Model(arm), until, **given)
 
 
@@ -109,8 +109,10 @@ def test_smooth_play_keeps_the_account_where_powers_come_in_bursts():
 
 def test_the_solver_is_stopped_nowhere_where_nobody_asks():
     assert "contacts" not in run(two_inertias(), 0.1).method_reason
-    assert "contacts" not in run(two_inertias(sharp=True), 0.1, method="rk4", step=1e-3).method_reason
-    assert "contacts" not in run(two_inertias(sharp=True), 0.1, method="gauss4", step=1e-3).method_reason
+    assert "contacts" not in run(two_inertias(sharp=True), 0.1, solver=fa.Solver(method="rk4", step=1e-3)).method_reason
+    assert (
+        "contacts" not in run(two_inertias(sharp=True), 0.1, solver=fa.Solver(method="gauss4", step=1e-3)).method_reason
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_a_pd_controller_of_the_link_swings_in_the_play_as_the_describing_functi
     amplitude, frequency, stiffness = predicted(0.5)
     arm = two_inertias(stiffness=stiffness, drive={"friction": fa.Friction(viscous=MOTOR)}, **play)
     start, law = [0.0, 1.2 * amplitude], lambda t, q, qd: [-KP * q[0] - KD * qd[0]]
-    result = run(arm, 40.0, u=law, q0=start, method="dop853", rtol=1e-8, atol=1e-10, samples=20001)
+    result = run(arm, 40.0, u=law, q0=start, solver=fa.Solver(method="dop853", rtol=1e-8, atol=1e-10), samples=20001)
     t, stretch = result.time.values, result.q.values[:, 1] - result.q.values[:, 0]
     t, stretch = t[t > 30.0], stretch[t > 30.0]
     up = np.flatnonzero((stretch[:-1] < 0) & (stretch[1:] >= 0))

@@ -12,7 +12,7 @@ from flexarm.scenario import Scenario
 KT, R, L, G, IR = 0.12, 0.8, 3e-3, 50.0, 2e-4
 WINDING = {"input": "voltage", "torque_constant": KT, "resistance": R, "inductance": L}
 T = 1e-3
-TIGHT = {"method": "dop853", "rtol": 1e-11, "atol": 1e-13}
+TIGHT = {"method": "dop853", "rtol": 1e-11, "solver": fa.Solver(atol=1e-13)}
 
 
 def arm(motor=None, gravity=(0.0, 0.0, 0.0), drive=None, **joint):
@@ -121,7 +121,7 @@ def test_the_encoder_is_the_motor_s_and_the_link_sags():
     k = 300.0
     described = arm(gravity=(0.0, -9.81, 0.0), stiffness=k, spring_damping=3.0)
     law = control.Cascaded(0.0, 20.0, 8.0, 0.2)
-    run = fa.simulate(fa.Model(described), 8.0, u=law, rtol=1e-9, atol=1e-11)
+    run = fa.simulate(fa.Model(described), 8.0, u=law, solver=fa.Solver(rtol=1e-9, atol=1e-11))
     joint, motor = run.q.values[-1]
     weight = float(fa.Model(described).gravity_force([0.0, 0.0])[0])
     assert motor == pytest.approx(0.0, abs=1e-6)
@@ -163,7 +163,10 @@ def test_runs_in_lanes_see_the_drives_states_as_single_runs_do():
         (arm(WINDING), control.Cascaded(0.5, 8.0, 6.0, 0.3)),
     ):
         model, u = fa.Model(described), sampled(law, 2e-3)
-        starts, fixed = np.array([[0.0], [0.1], [0.7]]), {"method": "rk4", "step": 5e-4, "samples": 26}
+        starts, fixed = (
+            np.array([[0.0], [0.1], [0.7]]),
+            {"method": "rk4", "solver": fa.Solver(step=5e-4), "samples": 26},
+        )
         many = fa.simulate_many(model, 0.25, u=u, q0=starts, **fixed)
         for i, q0 in enumerate(starts):
             one = fa.simulate(model, 0.25, u=u, q0=q0, **fixed)

@@ -204,7 +204,7 @@ def test_a_law_that_jumps_now_and_then_goes_on(rigid):
 
 def test_steps_that_are_too_long_are_reported(morris):
     """generalized-alpha with steps of 0.2 s, at a motion with 18 rad/s and more."""
-    options = {"method": "generalized-alpha", "step": 0.2, "samples": 11}
+    options = {"method": "generalized-alpha", "solver": fa.Solver(step=0.2), "samples": 11}
     said = (
         r"the energy balance has an error of 0\.026 of the 0\.112 J .* from t = 0\.1 s on, .*: the step of 0\.2 s is "
         r"too long"
@@ -219,12 +219,12 @@ def test_steps_that_are_too_long_are_reported(morris):
 
 def test_a_coarse_tolerance_may_drift_by_what_it_says(morris):
     """rtol = 1e-3 promises a tenth, and a fine step is within the limit."""
-    run(morris, 1.0, u=[0.1, 0.0], rtol=1e-3, atol=1e-6, method="rk45")
-    run(morris, 1.0, u=[0.1, 0.0], step=1e-4, method="rk4")
+    run(morris, 1.0, u=[0.1, 0.0], solver=fa.Solver(rtol=1e-3, atol=1e-6, method="rk45"))
+    run(morris, 1.0, u=[0.1, 0.0], solver=fa.Solver(step=1e-4, method="rk4"))
 
 
 def test_a_method_asked_to_damp_is_not_reported(morris):
-    run(morris, 0.5, u=[0.1, 0.0], method="generalized-alpha", step=0.01, spectral_radius=0.5)
+    run(morris, 0.5, u=[0.1, 0.0], solver=fa.Solver(method="generalized-alpha", step=0.01, spectral_radius=0.5))
 
 
 def test_an_arm_at_rest_is_not_reported(rigid):

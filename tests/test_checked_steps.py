@@ -50,7 +50,7 @@ def exact(name):
     q0, qd0, u = STARTS[name]
     ends = []
     for method, rtol in (("auto", 1e-11), ("radau5", 1e-8)):
-        given = {"rtol": rtol, "atol": 1e-2 * rtol, "samples": 3, "progress": False, "method": method}
+        given = {"rtol": rtol, "solver": fa.Solver(atol=1e-2 * rtol), "samples": 3, "progress": False, "method": method}
         run = fa.simulate(model(name), PERIOD * COUNT, u=u, q0=q0, qd0=qd0, **given)
         ends.append(np.r_[run.q.values[-1], run.qd.values[-1]])
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-4)
@@ -97,7 +97,7 @@ def test_a_sampled_pd_that_starts_fast_keeps_its_energy(u):
     pd = JointPD([0.0, 0.0], Kp=5.0, Kd=2.0)
     law = Sampled((lambda t, q, qd: -5.0 * q[[0, 3]] - 2.0 * qd[[0, 3]]) if u == "python" else pd, 0.01)
     given = {"qd0": [2.0, 0, 0, 2.0, 0, 0], "samples": 41, "progress": False}
-    tight = fa.simulate(arm, 1.0, u=law, rtol=1e-11, atol=1e-13, **given)
+    tight = fa.simulate(arm, 1.0, u=law, solver=fa.Solver(rtol=1e-11, atol=1e-13), **given)
     if u == "lanes":
         found = fa.simulate_many(arm, 1.0, u=[law] * 3, **given).isel(run=2)
     else:

@@ -45,8 +45,8 @@ LAW = Sampled(JointPD(SLEW, Kp=0.4, Kd=0.005), 1e-3)
 GIVEN = {
     "plain": {},
     "a reference": {"u": JointPD(SLEW, Kp=4.0, Kd=0.5)},
-    "a part of it": {"keep": ["tip", "energy_error"]},
-    "what a law shows": {"u": LAW, "record": ["command"]},
+    "a part of it": {"save": fa.SaveAt(keep=["tip", "energy_error"])},
+    "what a law shows": {"u": LAW, "save": fa.SaveAt(record=["command"])},
 }
 
 

@@ -28,7 +28,7 @@ X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def run(model, until, **more):
-    return fa.simulate(model, until, **{"rtol": 1e-11, "atol": 1e-13, "progress": False} | more)
+    return fa.simulate(model, until, **{"rtol": 1e-11, "solver": fa.Solver(atol=1e-13), "progress": False} | more)
 
 
 def test_a_mass_on_a_spring_floor_comes_back_to_where_it_fell_from():
@@ -77,7 +77,9 @@ def test_a_contact_never_pulls():
     found = force.values(np.full((5, 1), -0.01), rates[:, None])[:, 0]
     np.testing.assert_allclose(found, 100.0 * np.maximum(1 - 2.0 * rates, 0.0), rtol=1e-12, atol=1e-12)
     assert force.values(np.array([0.01]), np.array([-1.0]))[0] == 0.0
-    torn = run(model, 0.1, q0=[-0.01], qd0=[0.6], method="rk4", step=1e-5)  # no force: others would step over it
+    torn = run(
+        model, 0.1, q0=[-0.01], qd0=[0.6], solver=fa.Solver(method="rk4", step=1e-5)
+    )  # no force: others would step over it
     assert torn.energy_drift < 1e-7
     assert float(torn.qd[-1, 0]) == 0.6
     assert float(np.diff(torn.dissipated).min()) >= -1e-12

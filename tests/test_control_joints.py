@@ -35,7 +35,7 @@ def refused(match):
 
 
 def run(model, until, u, **options):
-    given = {"method": "auto"} if isinstance(u, Sampled) else {"rtol": 1e-9, "atol": 1e-11}
+    given = {"method": "auto"} if isinstance(u, Sampled) else {"rtol": 1e-9, "solver": fa.Solver(atol=1e-11)}
     return fa.simulate(model, until, u=u, progress=False, **(given | {"samples": 101} | options))
 
 
@@ -230,7 +230,14 @@ def test_pd_takes_energy_out_until_the_joints_stand_where_they_should(name):
 def test_pd_brings_a_flexible_arm_to_its_reference(name):
     model = fa.Model(fa.load(name))
     q0 = np.zeros(len(model.coordinates))
-    result = run(model, 12.0, JointPD(STAND, 5.0, 2.0), q0=q0, method="radau", rtol=1e-7, atol=1e-9, samples=121)
+    result = run(
+        model,
+        12.0,
+        JointPD(STAND, 5.0, 2.0),
+        q0=q0,
+        solver=fa.Solver(method="radau", rtol=1e-7, atol=1e-9),
+        samples=121,
+    )
     assert np.abs(errors(model, result)[-1]).max() < 1e-3
     assert np.abs(result.deflection[-10:]).max() < 2e-3
     tip = fa.Model(fa.load(name).rigid()).tip(np.array([0.4, -0.3]))[:3, 3]
@@ -815,7 +822,9 @@ def rod():
 
 
 def watched(until, u, samples, **more):
-    return fa.simulate(rod(), until, u=u, record=["rate", "measured"], samples=samples, progress=False, **more)
+    return fa.simulate(
+        rod(), until, u=u, save=fa.SaveAt(record=["rate", "measured"]), samples=samples, progress=False, **more
+    )
 
 
 def test_the_noise_of_a_filtered_rate_is_that_of_the_filter():

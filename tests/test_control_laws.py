@@ -83,7 +83,11 @@ def test_noise_is_given_where_a_law_has_some(single):
         UnstableStart, match="controller Made, sampled every 0.001 s: the closed loop is unstable at the start"
     ):
         result = fa.simulate(
-            single, 2.0, u=Sampled(Made(noisy), period=1e-3, seed=4), method="rk4", step=1e-3, samples=2001
+            single,
+            2.0,
+            u=Sampled(Made(noisy), period=1e-3, seed=4),
+            solver=fa.Solver(method="rk4", step=1e-3),
+            samples=2001,
         )
     heard = result.u.values[:-1, 0] - result.q.values[:-1, 0]
     assert heard.std() == pytest.approx(2.0, rel=0.1) and abs(heard.mean()) < 0.2
@@ -234,7 +238,9 @@ def estimate_after(model, controller, x, **sampling):
     z[at : at + 2 * n] = x
     found = given.kernel.one(np.concatenate([[0.0], x, z, np.zeros(len(given.law.noise))]))
     u = found[: len(model.inputs)]
-    there = fa.simulate(model, PERIOD, u=u, q0=x[:n], qd0=x[n:], rtol=1e-12, atol=1e-14, samples=2, progress=False)
+    there = fa.simulate(
+        model, PERIOD, u=u, q0=x[:n], qd0=x[n:], solver=fa.Solver(rtol=1e-12, atol=1e-14), samples=2, progress=False
+    )
     moved = np.concatenate([there.q.values[-1], there.qd.values[-1]])
     return found[len(u) :][at : at + 2 * n], u, moved
 
@@ -288,7 +294,9 @@ def test_a_saturated_loop_with_a_filter_does_as_well_as_with_the_state(single):
 
 def used_elsewhere(parcel):
     model, controller = pickle.loads(parcel)
-    result = fa.simulate(model, 0.05, u=controller, method="rk4", step=1e-3, samples=3, progress=False)
+    result = fa.simulate(
+        model, 0.05, u=controller, solver=fa.Solver(method="rk4", step=1e-3), samples=3, progress=False
+    )
     return model.mass_matrix(result.q.values[-1]), result.q.values
 
 

@@ -21,7 +21,7 @@ FELT = Accelerometer(axes="x", gravity=False)
 S = control.tf("s")
 LEAD = 20 * (S + 3) / (S + 40) * (S + 0.5) / S
 """With an integral and a straight way from reading to force."""
-FINE = {"method": "dop853", "rtol": 1e-11, "atol": 1e-13}
+FINE = {"method": "dop853", "rtol": 1e-11, "solver": fa.Solver(atol=1e-13)}
 ROUNDING = 1e-8
 """Of continuous runs of some hundred steps, and of python-control's exponentials."""
 
@@ -65,7 +65,7 @@ def double():
 def run(model, u, until=2.0, **more):
     given = {"q0": np.zeros(len(model.coordinates)), "samples": round(until / T) + 1, "progress": False} | FINE | more
     if isinstance(u, Sampled):
-        given |= {"method": "rk4", "step": u.period / 40} if "method" not in more else {}
+        given |= {"method": "rk4", "solver": fa.Solver(step=u.period / 40)} if "method" not in more else {}
     return fa.simulate(model, until, u=u, **given)
 
 
@@ -343,7 +343,7 @@ def test_it_travels_and_goes_in_lanes(single):
     for thing in (u, fa.inputs.as_input(u, single)):
         sent = run(single, pickle.loads(pickle.dumps(thing)), method="dop853")
         np.testing.assert_array_equal(sent.q.values, wanted.q.values)
-    given = {"samples": len(wanted.time), "method": "rk4", "step": T / 40, "progress": False}
+    given = {"samples": len(wanted.time), "method": "rk4", "solver": fa.Solver(step=T / 40), "progress": False}
     many = fa.simulate_many(single, 2.0, u=u, q0=np.zeros((9, 1)), **given)
     np.testing.assert_allclose(many.q.values[4], wanted.q.values, rtol=0, atol=1e-9)
 

@@ -198,7 +198,7 @@ def test_motion_decays_at_the_poles():
     q, u = equilibrium(model, joints)
     system = model.linearize(q, 0 * q, u)
     expected = expm((system.A - system.B @ facts["K"]) * time)
-    found = simulated_map(model, controller, q, time, rtol=1e-11, atol=1e-14)
+    found = simulated_map(model, controller, q, time, solver=fa.Solver(rtol=1e-11, atol=1e-14))
     np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
     by_size = np.sort(np.abs(np.linalg.eigvals(found)))
     np.testing.assert_allclose(by_size, np.sort(np.abs(np.exp(facts["poles"] * time))), rtol=2e-3)
@@ -209,7 +209,9 @@ def test_sampled_motion_decays_at_the_poles():
     controller, period = LQR([0.3], bandwidth=20.0), 4e-3
     q = equilibrium(model, [0.3])[0]
     facts = controller.law(model, period).facts
-    found = simulated_map(model, Sampled(controller, period=period), q, 3 * period, method="rk4", step=2e-5)
+    found = simulated_map(
+        model, Sampled(controller, period=period), q, 3 * period, solver=fa.Solver(method="rk4", step=2e-5)
+    )
     multipliers = np.linalg.eigvals(found)
     expected = np.exp(facts["poles"] * 3 * period)
     np.testing.assert_allclose(np.sort(np.abs(multipliers)), np.sort(np.abs(expected)), rtol=1e-3, atol=1e-5)
@@ -225,7 +227,7 @@ def test_the_slowest_decay_is_seen_in_a_run():
     slowest = np.sort(law.facts["poles"].real)[-1]
     shares = np.sort(law.facts["poles"].real)[::-1]
     start = q + 1e-4 * np.arange(1, len(q) + 1) * (np.array([name.endswith("joint") for name in model.coordinates]))
-    result = fa.simulate(model, 6.0, u=controller, q0=start, rtol=1e-10, atol=1e-13, samples=601)
+    result = fa.simulate(model, 6.0, u=controller, q0=start, solver=fa.Solver(rtol=1e-10, atol=1e-13), samples=601)
     size = np.linalg.norm(result.q.values - q, axis=1)
     late = slice(300, 600)
     rate = np.polyfit(result.time.values[late], np.log(size[late]), 1)[0]

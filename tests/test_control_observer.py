@@ -203,7 +203,13 @@ def test_accelerometers_make_the_estimate_better_by_as_much_as_riccati_s_equatio
         law = Observed(HOLD, sensors, process=torque, unmodelled=0.0)
         u = Sampled(law, T, seed=3, limit=5.0, delay=T)
         run = fa.simulate(
-            model, count * T, u=u, disturbance=pushed, record=["estimate"], samples=count + 1, progress=False
+            model,
+            count * T,
+            u=u,
+            disturbance=pushed,
+            save=fa.SaveAt(record=["estimate"]),
+            samples=count + 1,
+            progress=False,
         )
         error = run.estimate.values - np.hstack([run.q.values, run.qd.values])
         found, expected = np.sqrt((error[100:-1] ** 2).mean(axis=0)), feedback(u, model).law.facts["deviation"]
@@ -244,8 +250,14 @@ def test_an_accelerometer_is_read_just_before_u_changes_with_all_that_acts(metho
     tip = fa.Force(name="tip", link="arm")
     model, declared = one_link(gravity=(0.0, -9.81, 0.0)), one_link(gravity=(0.0, -9.81, 0.0), forces=[tip])
     sensors = readings(noise=1e-5, axes="xy")
-    more = {"record": ["measured"], "progress": False, "samples": 21, "method": method, "q0": [0.1, 0.0]}
-    more |= {"step": 1e-3} if method == "rk4" else {}
+    more = {
+        "save": fa.SaveAt(record=["measured"]),
+        "progress": False,
+        "samples": 21,
+        "method": method,
+        "q0": [0.1, 0.0],
+    }
+    more |= {"solver": fa.Solver(step=1e-3)} if method == "rk4" else {}
     u = Sampled(Observed(HOLD, sensors, process=1.0), 0.01, limit=2.0)
     seen = fa.outputs(declared, sensors)
     jumps = fa.Piecewise([0.0, 0.052, 0.1], [[2.0], [-1.0], [4.0]])
@@ -267,7 +279,7 @@ def test_a_filter_that_knows_the_arm_expects_what_its_accelerometer_reads():
     slew = JointPD(fa.Quintic((0.0,), (0.6,), 0.4), 30.0, 4.0)
     sensors = [Encoder(coordinate="arm.joint", noise=1e-6), Accelerometer(axes="y", noise=1e-6)]
     u = Sampled(Observed(slew, sensors, process=1.0), 2e-3, delay=2e-3, limit=3.0)
-    run = fa.simulate(model, 0.4, u=u, record=["innovation", "measured"], progress=False, samples=201)
+    run = fa.simulate(model, 0.4, u=u, save=fa.SaveAt(record=["innovation", "measured"]), progress=False, samples=201)
     jump = np.abs(np.diff(run.measured.values[1:-1, 1])).max()
     assert np.abs(run.innovation.values[5:-1, 1]).max() < 1e-2 * jump
 
@@ -278,7 +290,13 @@ def test_through_another_model_the_filter_is_given_the_accelerations_of_its_own_
     real = fa.Model(nominal.arm.replace(links=[LINK.replace(body=BODY.replace(modes={"y": 2}))]))
     law = DesignedFor(Observed(HOLD, readings(0.05), process=1.0), nominal)
     run = fa.simulate(
-        real, 0.1, u=Sampled(law, 2e-3), q0=[0.1, 0.0, 0.0], record=["measured"], progress=False, samples=51
+        real,
+        0.1,
+        u=Sampled(law, 2e-3),
+        q0=[0.1, 0.0, 0.0],
+        save=fa.SaveAt(record=["measured"]),
+        progress=False,
+        samples=51,
     )
     rows = slice(1, -1)
     qdd = real.forward_dynamics(run.q.values[rows], run.qd.values[rows], run.u.values[:-2])

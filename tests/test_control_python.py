@@ -304,7 +304,7 @@ def test_accelerometers_feel_what_acts_from_outside(single):
     read = fa.outputs(pushed, [felt]).values
     for model, push in ((pushed, {"w": {"push.fy": 0.4}}), (single, {"disturbance": {"tip.fy": 0.4}})):
         u = Sampled(lambda t, y: [0.3 * np.cos(40 * t)], T, sensors=[felt])
-        result = run(model, u, record=["measured"], **push)
+        result = run(model, u, save=fa.SaveAt(record=["measured"]), **push)
         rows = slice(1, -1)
         y = read(result.q.values[rows], result.qd.values[rows], result.u.values[:-2], w=result.w.values[rows])
         np.testing.assert_allclose(result.measured.values[rows], y, rtol=0, atol=1e-10)

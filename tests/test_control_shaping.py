@@ -60,7 +60,7 @@ def test_the_matrix_of_a_sampled_loop_takes_it_from_sample_to_sample(single, sam
     x = loop.standing(0.0, np.concatenate([[0.7, 0.0, 0.0], np.zeros(3), given.law.memory]))
     np.testing.assert_allclose(x[:6], [0.8, 0, 0, 0, 0, 0], atol=1e-9)
     off = np.array([1e-4, 2e-5, -1e-5, 3e-4, -2e-3, 1e-3])
-    step = {"method": "rk4", "step": 1e-5, "samples": 6, "progress": False}
+    step = {"method": "rk4", "solver": fa.Solver(step=1e-5), "samples": 6, "progress": False}
     run = fa.simulate(
         single,
         5 * period,
@@ -150,7 +150,7 @@ def test_joints_alone_are_a_configuration():
 
 def left(model, controller, arrival, until=4.0):
     """Largest distance of the tip from its resting place after the motion [m], and when it stays within 0.1 mm [s]."""
-    run = fa.simulate(model, until, u=controller, rtol=1e-9, atol=1e-12, samples=2001, progress=False)
+    run = fa.simulate(model, until, u=controller, solver=fa.Solver(rtol=1e-9, atol=1e-12), samples=2001, progress=False)
     away = np.linalg.norm(run.tip.values - model.tip(np.array([0.8, 0, 0]))[:3, 3], axis=1)
     t = run.time.values
     return away[t >= arrival].max(), t[np.flatnonzero(away > 1e-4)[-1]]

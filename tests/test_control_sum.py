@@ -21,7 +21,7 @@ PD, HALF = JointPD(MOVE, 5.0, 2.0), JointPD(MOVE, 2.5, 1.0)
 RNG = np.random.default_rng(7)
 TIMES, TORQUES = np.linspace(0.0, 0.6, 13), RNG.normal(0.0, 0.3, (13, 2))
 ENCODERS = [Encoder(coordinate=f"{name}.drive", noise=1e-3) for name in ("upper", "fore")]
-FINE = {"rtol": 1e-10, "atol": 1e-12}
+FINE = {"rtol": 1e-10, "solver": fa.Solver(atol=1e-12)}
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,9 @@ SPRUNG = {"rotor_inertia": 0.02, "drive": fa.Drive(spring=fa.Spring(stiffness=30
 def test_the_torques_of_the_rigid_arm_go_through_the_coupling():
     model = fa.Model(wrist(OWN))
     drive = fa.RigidInverseDynamics(SLEW)
-    result = fa.simulate(model, 1.0, u=drive, q0=[0.2, -0.3], rtol=1e-11, atol=1e-13, samples=11, progress=False)
+    result = fa.simulate(
+        model, 1.0, u=drive, q0=[0.2, -0.3], solver=fa.Solver(rtol=1e-11, atol=1e-13), samples=11, progress=False
+    )
     assert np.allclose(result.q.values, reference_values(SLEW, result.time.values), atol=1e-8)
     joints = fa.simulate(fa.Model(wrist(None)), 1.0, u=drive, samples=11, progress=False).u.values
     assert np.allclose(result.u.values @ np.array(OWN), joints, rtol=1e-12, atol=1e-12)

@@ -8,7 +8,7 @@ import flexarm as fa
 from flexarm.control import DesignedFor, JointPD, OnLinks, Sampled
 from flexarm.simulation.law import Law
 
-RUN = {"rtol": 1e-11, "atol": 1e-13, "samples": 21, "progress": False, "method": "dop853"}
+RUN = {"rtol": 1e-11, "solver": fa.Solver(atol=1e-13), "samples": 21, "progress": False, "method": "dop853"}
 SAME = 1e-9
 GUST = fa.Piecewise([0.05, 0.13], [[0.4], [-0.2]])
 

@@ -238,7 +238,7 @@ def begun(model, state):
 
 @pytest.fixture(scope="module")
 def reference(model, begun, state):
-    return run(model, w=state["w"], method="dop853", rtol=1e-11, atol=1e-13, **begun)
+    return run(model, w=state["w"], solver=fa.Solver(method="dop853", rtol=1e-11, atol=1e-13), **begun)
 
 
 METHODS = ("rk45", "vern8", "radau5", "radau9", "gauss4", "gauss8", "radau", "bdf", "lsoda", "auto", "scipy-dop853")
@@ -255,7 +255,7 @@ def test_every_method_gives_the_same(model, begun, state, reference, method):
 def test_fixed_steps_and_generalized_alpha(model, begun, state, reference):
     # bristles have a kink where the rate is zero, which costs fixed steps their order for a step
     for method, step, far in (("rk4", 1e-4, 1e-5), ("generalized-alpha", 1e-4, 1e-3)):
-        found = run(model, w=state["w"], method=method, step=step, **begun)
+        found = run(model, w=state["w"], solver=fa.Solver(method=method, step=step), **begun)
         np.testing.assert_allclose(found.drive_state, reference.drive_state, atol=far)
 
 
@@ -284,10 +284,10 @@ def test_a_file_holds_the_states(model, reference, tmp_path):
 
 
 def test_kept_variables(model, begun, state):
-    few = run(model, w=state["w"], keep=["drive_state"], **begun)
+    few = run(model, w=state["w"], save=fa.SaveAt(keep=["drive_state"]), **begun)
     assert set(few.data_vars) == {"drive_state"}
     with pytest.raises(fa.DescriptionError, match=r"keep has 'drive_state', which an arm whose drives have no states"):
-        run(fa.Model(random_arm(1, links=1)), keep=["drive_state"])
+        run(fa.Model(random_arm(1, links=1)), save=fa.SaveAt(keep=["drive_state"]))
 
 
 def test_many_runs_abreast_are_those_alone(model, begun, tmp_path):
@@ -298,7 +298,7 @@ def test_many_runs_abreast_are_those_alone(model, begun, tmp_path):
     for more in (
         {"method": "dop853"},
         {"method": "radau9"},
-        {"method": "rk4", "step": 1e-4},
+        {"method": "rk4", "solver": fa.Solver(step=1e-4)},
         {"folder": tmp_path / "f"},
     ):
         many = fa.simulate_many(model, 0.4, **given, **more)

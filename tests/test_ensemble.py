@@ -111,7 +111,7 @@ def test_it_is_what_simulate_gives(name, method, planar):
     u, (q0, qd0) = INPUTS[name], begun()
     if name == "prescribed":
         q0[:, :2], qd0[:, :2] = 0.0, 0.0
-    given = {"method": method, "step": 3e-4 if method == "rk4" else None, "samples": 38}
+    given = {"method": method, "solver": fa.Solver(step=3e-4 if method == "rk4" else None), "samples": 38}
     many = fa.simulate_many(planar, 0.4, q0=q0, qd0=qd0, u=u, progress=False, **given)
     assert many.sizes["run"] == COUNT
     for i in (0, 7, 10):
@@ -160,13 +160,13 @@ def test_a_time_just_before_a_sample_shows_what_that_gives(planar):
 
 ONE_BY_ONE = {
     "radau9": {"u": amplitudes(4)},
-    "gauss4": {"u": PD, "step": 1e-3},
-    "generalized-alpha": {"u": amplitudes(4), "spectral_radius": 0.8},
+    "gauss4": {"u": PD, "solver": fa.Solver(step=1e-3)},
+    "generalized-alpha": {"u": amplitudes(4), "solver": fa.Solver(spectral_radius=0.8)},
     "vern7": {"u": tables("cubic")[:4]},
     "radau": {"u": fa.PrescribedMotion(WAVE)},
     "radau5": {"u": [Sampled(OBSERVER, 1e-3, seed=i) for i in range(4)]},
     "dop853": {"u": lambda t: [np.sin(30 * t), 0.1]},
-    "rk4": {"u": lambda t, q, qd: [-q[0] - 0.1 * qd[0], 0.1], "step": 1e-3},
+    "rk4": {"u": lambda t, q, qd: [-q[0] - 0.1 * qd[0], 0.1], "solver": fa.Solver(step=1e-3)},
 }
 
 
@@ -241,7 +241,7 @@ def masses(count=COUNT):
 WITH_P = {
     "lanes": {"u": amplitudes()},
     "lanes and memory": {"u": Integral(PD, 3.0)},
-    "rk4": {"u": amplitudes(), "method": "rk4", "step": 3e-4},
+    "rk4": {"u": amplitudes(), "method": "rk4", "solver": fa.Solver(step=3e-4)},
     "prescribed": {"u": fa.PrescribedMotion(WAVE), "q0": np.zeros(6), "qd0": np.zeros(6)},
     "clock": {"u": Sampled(OBSERVER, 1e-3, seed=5)},
     "a design": {"u": ComputedTorque(SLEW, 9.0, 6.0)},
@@ -345,7 +345,7 @@ class Given:
 
 FAILING = {
     "grown": (
-        {"u": np.array([[0.1, 0.1], [1e14, 0.0], [0.1, 0.2]]), "method": "rk4", "step": 1e-3},
+        {"u": np.array([[0.1, 0.1], [1e14, 0.0], [0.1, 0.2]]), "method": "rk4", "solver": fa.Solver(step=1e-3)},
         "diverged by t = ",
     ),
     "not a number": ({"u": Given(law_that_ends), "method": "dop853"}, "controller Given gave nan for upper.joint"),
@@ -399,9 +399,9 @@ def test_what_a_python_function_raises_comes_out_as_it_is(planar):
 
 
 INTERRUPTED = {
-    "lanes": {"u": amplitudes(64), "method": "dop853", "rtol": 1e-12, "atol": 1e-14},
-    "clock": {"u": [Sampled(PD, 1e-3)] * 64, "method": "rk4", "step": 1e-6},
-    "one by one": {"u": amplitudes(64), "method": "gauss4", "step": 1e-6},
+    "lanes": {"u": amplitudes(64), "method": "dop853", "rtol": 1e-12, "solver": fa.Solver(atol=1e-14)},
+    "clock": {"u": [Sampled(PD, 1e-3)] * 64, "method": "rk4", "solver": fa.Solver(step=1e-6)},
+    "one by one": {"u": amplitudes(64), "method": "gauss4", "solver": fa.Solver(step=1e-6)},
 }
 
 
@@ -413,7 +413,9 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     starts = np.zeros((64, 6))
     timer.start()
     with pytest.warns(InterruptedRun, match="of 64 runs are finished"):
-        many = fa.simulate_many(planar, until, q0=starts, samples=5, progress=False, keep=["q"], **INTERRUPTED[name])
+        many = fa.simulate_many(
+            planar, until, q0=starts, samples=5, progress=False, save=fa.SaveAt(keep=["q"]), **INTERRUPTED[name]
+        )
     timer.join()
     status = many.status.values
     assert "interrupted" in status and set(status) <= {"interrupted", "completed"}
@@ -433,13 +435,15 @@ def test_ctrl_c_while_a_run_is_being_laid_out_ends_it(planar, monkeypatch):
 
     monkeypatch.setattr(methods, "planned", planned)
     with pytest.warns(InterruptedRun, match="0 of 1 runs are finished"):
-        many = fa.simulate_many(planar, 0.1, runs=1, method="gauss4", step=1e-5, samples=5, progress=False)
+        many = fa.simulate_many(
+            planar, 0.1, runs=1, solver=fa.Solver(method="gauss4", step=1e-5), samples=5, progress=False
+        )
     assert many.status.values.tolist() == ["interrupted"]
 
 
 def test_progress_is_the_number_of_runs_that_have_ended(planar):
     seen = []
-    fa.simulate_many(planar, 5.0, runs=400, samples=2, keep=["q"], progress=seen.append)
+    fa.simulate_many(planar, 5.0, runs=400, samples=2, save=fa.SaveAt(keep=["q"]), progress=seen.append)
     assert seen and seen == sorted(seen) and 0 <= seen[0] and seen[-1] <= 400
 
 
@@ -457,10 +461,10 @@ REFUSED = [
     ({"u": [[0.0, 0.0], "sine"]}, r"u\[1\]: u"),
     ({"u": [PD, JointPD]}, r"u\[1\]: u is the class JointPD"),
     ({"runs": 2, "p": [1.0]}, "p is given, but the model has no varied parameters"),
-    ({"runs": 2, "method": "euler"}, "unknown method 'euler'"),
+    ({"runs": 2, "method": "euler"}, "method is 'euler'"),
     ({"runs": 2, "samples": 1}, "samples is 1"),
-    ({"runs": 2, "keep": ["speed"]}, "keep has the unknown name 'speed'"),
-    ({"runs": 2, "keep": ["q_ref"]}, "keep has 'q_ref', which a run without a reference does not have"),
+    ({"runs": 2, "save": {"keep": ["speed"]}}, "SaveAt: keep has the unknown name 'speed'"),
+    ({"runs": 2, "save": {"keep": ["q_ref"]}}, "keep has 'q_ref', which a run without a reference does not have"),
     ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the number of finished runs"),
     ({"runs": 2, "name": 3}, "name"),
     ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joints; the arm has 2"),
@@ -470,8 +474,12 @@ REFUSED = [
 
 @pytest.mark.parametrize(("given", "said"), REFUSED)
 def test_it_refuses_in_one_line(given, said, planar):
+    def attempt():
+        save = {"save": fa.SaveAt(**given["save"])} if "save" in given else {}
+        return fa.simulate_many(planar, 0.1, **{"progress": False, **given, **save})
+
     with refused(f".*({said}).*"):
-        fa.simulate_many(planar, 0.1, progress=given.pop("progress", False), **given)
+        attempt()
 
 
 def test_it_refuses_parameters_in_one_line(varied):
@@ -523,7 +531,9 @@ def test_a_folder_keeps_what_was_ready_when_ctrl_c_came(planar, tmp_path, monkey
 
     u = lambda t: [0.1, 0.2]  # noqa: E731  (a slow run)
     with pytest.warns(InterruptedRun, match="of 50 runs are finished"):
-        found = fa.simulate_many(planar, 2.0, runs=50, u=u, folder=tmp_path / "r", progress=seen, samples=5, keep=["q"])
+        found = fa.simulate_many(
+            planar, 2.0, runs=50, u=u, folder=tmp_path / "r", progress=seen, samples=5, save=fa.SaveAt(keep=["q"])
+        )
     assert 3 <= found.sizes["run"] < 50 and list(found.run.values) == list(range(found.sizes["run"]))
     status = found.status.values
     assert (status[:3] == "completed").all() and np.isfinite(found.q.values[:3]).all()
@@ -536,17 +546,28 @@ def test_only_what_is_kept_is_computed(planar, monkeypatch):
     asked = []
     kernel = type(planar).kernel
     monkeypatch.setattr(type(planar), "kernel", lambda self, name: (asked.append(name), kernel(self, name))[1])
-    found = fa.simulate_many(planar, 0.05, runs=3, u=[0.1, 0.2], keep=["q"], samples=2, method="dop853", progress=False)
+    found = fa.simulate_many(
+        planar, 0.05, runs=3, u=[0.1, 0.2], save=fa.SaveAt(keep=["q"]), samples=2, method="dop853", progress=False
+    )
     assert set(asked) == {"state_rate"}
     assert "energy_drift" not in found and "u" not in found and found.q.shape == (3, 2, 6)
-    with_audit = fa.simulate_many(planar, 0.05, runs=3, u=[0.1, 0.2], keep=["energy_error"], progress=False)
+    with_audit = fa.simulate_many(
+        planar, 0.05, runs=3, u=[0.1, 0.2], save=fa.SaveAt(keep=["energy_error"]), progress=False
+    )
     assert (with_audit.energy_drift.values < 1e-8).all()
 
 
 def test_the_audit_sees_a_loose_tolerance(planar):
     """The energies of each run: the looser its tolerance, the larger its drift."""
     drifts = [
-        fa.simulate_many(planar, 1.0, u=amplitudes(9), method="dop853", rtol=tol, atol=tol, samples=101, progress=False)
+        fa.simulate_many(
+            planar,
+            1.0,
+            u=amplitudes(9),
+            solver=fa.Solver(method="dop853", rtol=tol, atol=tol),
+            samples=101,
+            progress=False,
+        )
         for tol in (1e-3, 1e-5, 1e-8)
     ]
     loose, middle, tight = (each.energy_drift.values for each in drifts)
@@ -617,5 +638,5 @@ def test_a_state_that_leaves_all_bounds_in_a_step_is_not_said_to_have_grown_to_n
     assert said.startswith(
         "the solver could not meet the tolerance at t = 0.001 s, where the acceleration of upper.joint is "
     )
-    (said,) = set(fa.simulate_many(planar, 0.02, u=u, method="rk4", step=5e-4, **given).status.values)
+    (said,) = set(fa.simulate_many(planar, 0.02, u=u, solver=fa.Solver(method="rk4", step=5e-4), **given).status.values)
     assert "t = 0.001" in said and "grown to 0" not in said

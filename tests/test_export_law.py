@@ -134,8 +134,7 @@ def test_the_loop_in_c_is_the_simulated_one(model, name, tmp_path):
         controller,
         q0=q0,
         qd0=qd0,
-        method="rk4",
-        step=STEP,
+        solver=fa.Solver(method="rk4", step=STEP),
         samples=SAMPLES + 1,
         progress=False,
     )

@@ -94,7 +94,7 @@ def test_a_motion_is_that_of_simulate(name):
     at, made = started(model, None)
     config = rumoca.SimConfig(rtol=1e-12, atol=1e-14, solver="rk-like")
     theirs = made.simulate(t=(0.0, 0.5), dt=0.05, config=config)
-    more = {"method": "dop853", "rtol": 1e-12, "atol": 1e-14, "samples": 11, "progress": False}
+    more = {"method": "dop853", "rtol": 1e-12, "solver": fa.Solver(atol=1e-14), "samples": 11, "progress": False}
     ours = fa.simulate(model, 0.5, at["u"], q0=at["q"], qd0=at["qd"], **more)
     found = np.transpose([theirs[f"arm.q_{legal(each)}"] for each in model.coordinates])
     assert np.abs(found - found[0]).max() > 0.01  # it has moved

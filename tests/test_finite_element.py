@@ -140,7 +140,9 @@ def test_a_beam_written_out_and_read_back_is_the_beam(written, elements):
 def test_a_run_of_both_is_the_same(written):
     part = fa.FiniteElement(file=written(beam(1)), modes=6, shapes="clamped-free", damping=0.05)
     mine, theirs = (fa.Model(alone(body, gravity=(0.0, -9.81, 0.0))) for body in (part, as_beam(1, 0.05)))
-    runs = [fa.simulate(m, 0.5, u=[1.0], rtol=1e-10, atol=1e-12, progress=False) for m in (mine, theirs)]
+    runs = [
+        fa.simulate(m, 0.5, u=[1.0], solver=fa.Solver(rtol=1e-10, atol=1e-12), progress=False) for m in (mine, theirs)
+    ]
     np.testing.assert_allclose(
         runs[0].tip, runs[1].tip, rtol=0, atol=1e-8
     )  # a hundred times the solver's own tolerance

@@ -103,9 +103,7 @@ def right(name):
         [torque],
         q0=q0,
         qd0=qd0,
-        method="dop853",
-        rtol=1e-11,
-        atol=1e-13,
+        solver=fa.Solver(method="dop853", rtol=1e-11, atol=1e-13),
         samples=COUNT * 10 + 1,
         progress=False,
     )

@@ -143,7 +143,16 @@ def test_the_linear_model_of_a_moving_base_is_the_slope_of_its_motion_in_local_c
     def ahead(state: np.ndarray, dt: float) -> np.ndarray:
         """The state a short time later, about where the undisturbed motion is then: by the flow itself."""
         x, v = attitude.configuration(model.arm, attitude.local(model.arm, q, q) + state[:n], q), state[n:]
-        run = fa.simulate(model, dt, lambda t, q, qd: u, q0=x, qd0=v, samples=2, progress=False, rtol=1e-12, atol=1e-14)
+        run = fa.simulate(
+            model,
+            dt,
+            lambda t, q, qd: u,
+            q0=x,
+            qd0=v,
+            samples=2,
+            progress=False,
+            solver=fa.Solver(rtol=1e-12, atol=1e-14),
+        )
         return np.concatenate([run.q.values[-1], run.qd.values[-1]])
 
     dt, eps = 2e-3, 1e-4
@@ -230,7 +239,9 @@ def test_flexible_equations_about_a_moving_base_are_the_slopes_of_its_inverse_dy
 
 def test_the_energy_of_vibration_changes_as_its_rate_says_on_a_free_base():
     model = satellite()
-    run = fa.simulate(model, 0.5, lambda t, q, qd: [3.0, -2.0], samples=2001, progress=False, rtol=1e-10, atol=1e-12)
+    run = fa.simulate(
+        model, 0.5, lambda t, q, qd: [3.0, -2.0], samples=2001, progress=False, solver=fa.Solver(rtol=1e-10, atol=1e-12)
+    )
     u = np.tile([3.0, -2.0], (2001, 1))
     found = analysis.lyapunov_rate(model, run.q.values, run.qd.values, u)
     slope = np.gradient(found.value, run.time.values)
@@ -341,7 +352,9 @@ def test_a_line_without_reaction_moves_the_tip_along_it_and_does_not_turn_the_ba
     model = satellite(flexible=False, count=6)
     line = analysis.ReactionlessLine(model, BEGIN, WAY, 3.0)
     assert line.missed < 1e-7
-    found = fa.simulate(model, 3.5, fa.PrescribedMotion(line), samples=71, progress=False, rtol=1e-10, atol=1e-12)
+    found = fa.simulate(
+        model, 3.5, fa.PrescribedMotion(line), samples=71, progress=False, solver=fa.Solver(rtol=1e-10, atol=1e-12)
+    )
     turns = np.abs(attitude.local(model.arm, found.q.values)[:, 3:6]).max()
     assert turns < 1e-6
     tip = found.tip.values - found.tip.values[0]

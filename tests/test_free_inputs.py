@@ -16,7 +16,9 @@ def test_a_rigid_arm_on_a_free_base_follows_its_torques(thrusters):
     arm = fa.load("canadarm-bus").rigid().replace(gravity=(0.1, -0.2, 0.0))
     arm = arm.replace(base=arm.base.replace(thrusters=thrusters))
     u = fa.inputs.RigidInverseDynamics(MOTION)
-    run = fa.simulate(fa.Model(arm), 10.0, u, reference=MOTION, rtol=1e-10, atol=1e-12, progress=False)
+    run = fa.simulate(
+        fa.Model(arm), 10.0, u, reference=MOTION, solver=fa.Solver(rtol=1e-10, atol=1e-12), progress=False
+    )
     np.testing.assert_allclose(run.q.values[:, 7:], run.q_ref.values, atol=1e-9)
     assert 2.0 * np.arccos(run.q.values[-1, 3]) > np.radians(45.0)
     np.testing.assert_array_equal(run.u.values[:, 3:], 0.0)

@@ -41,7 +41,9 @@ def start(arm):
 
 def run(model, until=1.0, samples=201, **more):
     q, qd = start(model.arm)
-    return fa.simulate(model, until, q0=q, qd0=qd, rtol=1e-11, atol=1e-12, samples=samples, progress=False, **more)
+    return fa.simulate(
+        model, until, q0=q, qd0=qd, solver=fa.Solver(rtol=1e-11, atol=1e-12), samples=samples, progress=False, **more
+    )
 
 
 @pytest.mark.parametrize("kind", ["force", "moment", "wrench"])
@@ -78,7 +80,7 @@ def test_a_body_on_a_tether_swings_at_the_frequency_of_its_spring():
     arm = fa.Arm(name="kite", links=[mark], base=fa.FreeBase(mass=2.0, inertia=1.0), struts=[tether])
     model = fa.Model(arm)
     qd = np.array([0.3, 0.0, 0.0, 0.1, 0.2, 0.3])
-    result = fa.simulate(model, until=5.0, qd0=qd, rtol=1e-11, atol=1e-12, samples=51, progress=False)
+    result = fa.simulate(model, until=5.0, qd0=qd, solver=fa.Solver(rtol=1e-11, atol=1e-12), samples=51, progress=False)
     t, point = result.time.values[:, None], np.array([1.0, 2.0, 3.0])
     assert_close(result.q.values[:, :3], point - point * np.cos(2 * t) + qd[:3] / 2 * np.sin(2 * t), RUNS)
     assert result.energy_drift < 1e-9 and result.momentum_changed_by == "struts"
@@ -112,7 +114,14 @@ def test_a_berthing_impact_gives_the_momentum_of_its_force(friction):
     qd = np.zeros(model.nv)
     qd[:3] = 1.0, 0.1, 0.2
     result = fa.simulate(
-        model, until=1.2, q0=q, qd0=qd, rtol=1e-10, atol=1e-12, samples=12001, progress=False, u=np.zeros(1)
+        model,
+        until=1.2,
+        q0=q,
+        qd0=qd,
+        solver=fa.Solver(rtol=1e-10, atol=1e-12),
+        samples=12001,
+        progress=False,
+        u=np.zeros(1),
     )
     y = fa.outputs(model, [fa.ContactForce(contact="wall"), fa.TipPosition(), fa.TipVelocity()]).values(
         result.q.values, result.qd.values
@@ -149,7 +158,7 @@ def test_a_ball_that_is_the_bus_bounces_off_a_wall_as_any_mass_does():
     mark = fa.Link(name="mark", joint=fa.Fixed(), body=fa.Rigid(length=0.0, mass=1e-12, inertia=0.0))
     model = fa.Model(fa.Arm(name="ball", links=[mark], base=fa.FreeBase(mass=2.0, inertia=1.0), contacts=[wall]))
     qd = np.array([v1, 0.2, 0.0, 0.0, 0.0, 0.0])
-    result = fa.simulate(model, until=2.0, qd0=qd, rtol=1e-11, atol=1e-13, samples=5, progress=False)
+    result = fa.simulate(model, until=2.0, qd0=qd, solver=fa.Solver(rtol=1e-11, atol=1e-13), samples=5, progress=False)
     v2 = -result.qd.values[-1, 0]
     assert_close(v1 / c - np.log(1 + c * v1) / c**2, -v2 / c - np.log(1 - c * v2) / c**2, 1e-7)
     assert_close(result.qd.values[-1, 1:], qd[1:])

@@ -583,7 +583,9 @@ def test_a_tree_is_alive(tmp_path):
     found, rates, tip, fault = run(live, script, tmp_path)
     assert fault == ""
     h = live.step
-    there = fa.simulate(live.model, 300 * h, u=u, q0=q, method="rk4", step=h, samples=2, progress=False)
+    there = fa.simulate(
+        live.model, 300 * h, u=u, q0=q, solver=fa.Solver(method="rk4", step=h), samples=2, progress=False
+    )
     np.testing.assert_allclose(found, there.q.values[-1], atol=1e-10)
     np.testing.assert_allclose(rates, there.qd.values[-1], atol=1e-9)
     np.testing.assert_allclose(tip, live.model.tip(np.array(live.arm.rest))[:3, 3], atol=EXACT)

@@ -77,7 +77,7 @@ def test_the_motion_is_that_of_simulate(name, tmp_path):
     """
     for (law, u), (found_q, found_qd, fault) in zip(laws(live).items(), run(live, script, tmp_path), strict=True):
         h, given = live.step, {"method": "rk4", "samples": 2, "progress": False}
-        expected = fa.simulate(live.model, h * STEPS, u=u, q0=q, qd0=qd, step=h, **given)
+        expected = fa.simulate(live.model, h * STEPS, u=u, q0=q, qd0=qd, solver=fa.Solver(step=h), **given)
         assert fault == ""
         for got, wanted in ((found_q, expected.q.values[-1]), (found_qd, expected.qd.values[-1])):
             np.testing.assert_allclose(got, wanted, rtol=0, atol=10 * SAME * np.abs(wanted).max(), err_msg=law)

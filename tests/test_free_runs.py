@@ -216,7 +216,7 @@ def far(a: Any, b: Any) -> float:
 
 @pytest.fixture(scope="module")
 def exact(model: fa.Model) -> Any:
-    return run(model, method="dop853", rtol=1e-12, atol=1e-13)
+    return run(model, solver=fa.Solver(method="dop853", rtol=1e-12, atol=1e-13))
 
 
 def test_a_layout_knows_what_is_the_pose(model: fa.Model) -> None:
@@ -230,7 +230,10 @@ def test_a_layout_knows_what_is_the_pose(model: fa.Model) -> None:
 
 @pytest.mark.parametrize("method", [*solvers.METHODS, "auto"])
 def test_every_method_gives_the_same_motion(model: fa.Model, exact: Any, method: str) -> None:
-    given: dict[str, Any] = {"rk4": {"step": 5e-4}, "generalized-alpha": {"step": 1e-4}}.get(method, {})
+    given: dict[str, Any] = {
+        "rk4": {"solver": fa.Solver(step=5e-4)},
+        "generalized-alpha": {"solver": fa.Solver(step=1e-4)},
+    }.get(method, {})
     found = run(model, method=method, rtol=1e-9, **given)
     assert far(found, exact) < (1e-4 if method == "generalized-alpha" else 5e-6 if method.endswith("bdf") else 3e-7)
     assert np.abs(np.linalg.norm(found.q.values[:, 3:7], axis=1) - 1.0).max() == found.attrs["quaternion_drift"] < 1e-9
@@ -238,7 +241,7 @@ def test_every_method_gives_the_same_motion(model: fa.Model, exact: Any, method:
 
 @pytest.mark.parametrize("method", ["dop853", "radau9", "gauss8", "rk4"])
 def test_what_nothing_acts_on_keeps_momenta(model: fa.Model, method: str) -> None:
-    given = {"step": 1e-3} if method == "rk4" else {"rtol": 1e-11, "atol": 1e-13}
+    given = {"solver": fa.Solver(step=1e-3)} if method == "rk4" else {"rtol": 1e-11, "solver": fa.Solver(atol=1e-13)}
     found = run(model, 5.0, method=method, **given)
     attrs = found.attrs
     assert attrs["momentum_drift"] < 1e-10 and attrs["angular_momentum_drift"] < 1e-10
@@ -272,7 +275,7 @@ def test_a_drift_is_a_share_of_what_rates_bring() -> None:
 
 @pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 def test_a_method_with_steps_too_long_is_seen_by_its_momenta(model: fa.Model) -> None:
-    attrs = run(model, 2.0, method="rk4", step=0.02).attrs
+    attrs = run(model, 2.0, solver=fa.Solver(method="rk4", step=0.02)).attrs
     assert 1e-8 < attrs["momentum_drift"] < 1e-2 and 1e-8 < attrs["angular_momentum_drift"] < 1e-2
 
 
@@ -289,7 +292,7 @@ def test_thrusters_and_forces_change_momenta_by_what_they_give() -> None:
     push = fa.Force(name="pull", link="upper")
     model = fa.Model(satellite(forces=[push]))
     u, w = np.array([0.5, 0.8, 1.5]), np.array([0.6, -0.4, 0.3])
-    found = run(model, 2.0, u, w=w, samples=2001, method="dop853", rtol=1e-11, atol=1e-12)
+    found = run(model, 2.0, u, w=w, samples=2001, solver=fa.Solver(method="dop853", rtol=1e-11, atol=1e-12))
     assert found.attrs["momentum_changed_by"] == "thrusters, forces"
     assert "momentum_drift" not in found.attrs and found.attrs["quaternion_drift"] < 1e-11
     q = found.q.values
@@ -313,7 +316,7 @@ def test_thrusters_and_forces_change_momenta_by_what_they_give() -> None:
     {"struts": [fa.Strut(link="upper", point=(1, 0, 0), stiffness=1.0)]},
 ])  # fmt: skip
 def test_the_audit_says_what_acts(acts: dict[str, Any]) -> None:
-    attrs = run(fa.Model(satellite(**acts)), 0.2, keep=["q", "momentum"]).attrs
+    attrs = run(fa.Model(satellite(**acts)), 0.2, save=fa.SaveAt(keep=["q", "momentum"])).attrs
     assert attrs["momentum_changed_by"] == next(iter(acts)) and "momentum_drift" not in attrs
 
 
@@ -329,7 +332,7 @@ def test_what_acts_between_two_samples_alone_is_no_drift() -> None:
         (off, {"pull.fx": fa.Piecewise(pulse[0], [9.0, 0.0])}, "forces"),
         (later, None, None),
     ):
-        given = {"samples": 11, "keep": ["momentum"], "progress": False}
+        given = {"samples": 11, "save": fa.SaveAt(keep=["momentum"]), "progress": False}
         found, many = fa.simulate(model, 0.1, u, w=w, **given), fa.simulate_many(model, 0.1, u=u, w=w, runs=1, **given)
         assert found.attrs.get("momentum_changed_by") == by
         assert np.isnan(many.momentum_drift.values[0]) == (by is not None)
@@ -379,7 +382,7 @@ def test_a_run_stops_where_a_joint_meets_its_stop(method: str) -> None:
     assert "stopped at" in found.attrs["method_reason"] and "stopped at 0" not in found.attrs["method_reason"]
     assert found.q.sel(coordinate="upper.joint").values.min() < 0.3
     assert found.attrs["momentum_drift"] < 1e-8 and found.attrs["angular_momentum_drift"] < 1e-8
-    assert far(found, run(model, 1.0, q0=Q1, qd0=V1, method="rk4", step=1e-5)) < 2e-5
+    assert far(found, run(model, 1.0, q0=Q1, qd0=V1, solver=fa.Solver(method="rk4", step=1e-5))) < 2e-5
 
 
 def test_a_telescope_on_a_free_base() -> None:
@@ -545,7 +548,7 @@ def starts(count: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("method", ["dop853", "rk45", "rk4", "radau5", "auto"])
 def test_an_ensemble_is_its_runs(model: fa.Model, method: str) -> None:
     q, v = starts(10)
-    given = {"method": method, **({"step": 2e-3} if method == "rk4" else {"rtol": 1e-9})}
+    given = {"method": method, **({"solver": fa.Solver(step=2e-3)} if method == "rk4" else {"rtol": 1e-9})}
     many = fa.simulate_many(model, 1.0, q0=q, qd0=v, u=np.array([0.5, 0.0, 0.0]), **given, **QUIET)
     assert (many.status == "completed").all() and many.qd.dims == ("run", "time", "velocity")
     bound = 0.0 if method == "radau5" else 1e-12 if method == "rk4" else 1e-6
@@ -561,7 +564,7 @@ def test_an_ensemble_knows_in_which_runs_something_acts(model: fa.Model) -> None
     many = fa.simulate_many(model, 0.5, q0=Q0, qd0=V0, u=[np.zeros(3), np.array([0.1, 0.2, 0.0])], **QUIET)
     assert np.isnan(many.momentum_drift.values).tolist() == [False, True]
     assert np.isnan(many.angular_momentum_drift.values).tolist() == [False, True]
-    few = fa.simulate_many(model, 0.5, q0=Q0, qd0=V0, runs=2, keep=["q"], **QUIET)
+    few = fa.simulate_many(model, 0.5, q0=Q0, qd0=V0, runs=2, save=fa.SaveAt(keep=["q"]), **QUIET)
     assert "momentum_drift" not in few and (few.quaternion_drift.values < 1e-10).all()
 
 
@@ -625,8 +628,8 @@ def test_many_steppers_are_each(model: fa.Model, method: str) -> None:
 
 
 def test_a_result_is_kept_and_goes_on(model: fa.Model, tmp_path: Path) -> None:
-    whole = run(model, 2.0, method="radau9", rtol=1e-11, atol=1e-12)
-    part = run(model, 1.0, method="radau9", rtol=1e-11, atol=1e-12, samples=21)
+    whole = run(model, 2.0, solver=fa.Solver(method="radau9", rtol=1e-11, atol=1e-12))
+    part = run(model, 1.0, solver=fa.Solver(method="radau9", rtol=1e-11, atol=1e-12), samples=21)
     loaded = fa.load_result(fa.save_result(part, tmp_path / "part.nc"))
     assert loaded.identical(part)
     assert loaded.qd.dims == ("time", "velocity") and loaded.q.dims == ("time", "coordinate")
@@ -637,7 +640,14 @@ def test_a_result_is_kept_and_goes_on(model: fa.Model, tmp_path: Path) -> None:
     assert loaded.unit.values[:8].tolist() == ["m"] * 3 + ["1"] * 4 + ["rad"]
     assert loaded.velocity_unit.values[:7].tolist() == ["m/s"] * 3 + ["rad/s"] * 4
     last = loaded.isel(time=-1)
-    rest = run(model, 1.0, q0=last.q.values, qd0=last.qd.values, method="radau9", rtol=1e-11, atol=1e-12, samples=21)
+    rest = run(
+        model,
+        1.0,
+        q0=last.q.values,
+        qd0=last.qd.values,
+        solver=fa.Solver(method="radau9", rtol=1e-11, atol=1e-12),
+        samples=21,
+    )
     assert np.abs(rest.q.values - whole.q.values[20:]).max() < 1e-8
     assert fa.Arm.from_json(str(loaded.attrs["arm"])) == model.arm
 
@@ -663,7 +673,7 @@ def test_the_turn_of_the_base_is_the_rotation_since_the_start(model: fa.Model) -
     assert np.abs(found.base_turn.values[-1]).max() > 0.01
     many = fa.simulate_many(model, 0.5, q0=[q[0], q[0]], qd0=[found.qd.values[0], 0.5 * found.qd.values[0]], **QUIET)
     np.testing.assert_allclose(many.base_turn.values[0][-1], found.base_turn.values[-1], atol=1e-6)
-    assert set(run(model, 0.1, keep=["base_turn"]).data_vars) == {"base_turn"}
+    assert set(run(model, 0.1, save=fa.SaveAt(keep=["base_turn"])).data_vars) == {"base_turn"}
 
 
 def test_results_of_older_versions_without_the_turn_are_read(model: fa.Model, tmp_path: Path) -> None:
@@ -673,13 +683,13 @@ def test_results_of_older_versions_without_the_turn_are_read(model: fa.Model, tm
 
 
 def test_a_result_keeps_what_is_asked_for(model: fa.Model) -> None:
-    few = run(model, 0.5, keep=["angular_momentum"])
+    few = run(model, 0.5, save=fa.SaveAt(keep=["angular_momentum"]))
     assert set(few.data_vars) == {"angular_momentum"} and few.attrs["angular_momentum_drift"] < 1e-8
-    bare = run(model, 0.5, keep=["q", "tip"])
+    bare = run(model, 0.5, save=fa.SaveAt(keep=["q", "tip"]))
     assert set(bare.data_vars) == {"q", "tip"} and "momentum_drift" not in bare.attrs
     assert bare.attrs["quaternion_drift"] < 1e-10
     with pytest.raises(fa.DescriptionError, match="keep has 'momentum', which an arm whose base is not"):
-        fa.simulate(fa.Model(satellite(base=None)), 0.1, keep=["momentum"], progress=False)
+        fa.simulate(fa.Model(satellite(base=None)), 0.1, save=fa.SaveAt(keep=["momentum"]), progress=False)
 
 
 def test_a_satellite_that_stands_still_has_no_drift(model: fa.Model) -> None:
@@ -741,8 +751,10 @@ def test_a_run_that_diverges_names_the_rate(model: fa.Model) -> None:
     assert motion_names(model)[10:18:3] == ["upper.motor", "base.vz", "base.wz"]
     assert motion_names(model)[17:] == [f"the rate of {name}" for name in model.velocities[6:]]
     with pytest.raises(fa.SimulationError, match=r"diverged by t = .* s: base\.\w+ reached"):
-        run(model, 5.0, Spinning(), method="rk4", step=0.02)
-    many = fa.simulate_many(model, 5.0, q0=Q0, qd0=V0, u=[Spinning()] * 2, method="rk4", step=0.02, **QUIET)
+        run(model, 5.0, Spinning(), solver=fa.Solver(method="rk4", step=0.02))
+    many = fa.simulate_many(
+        model, 5.0, q0=Q0, qd0=V0, u=[Spinning()] * 2, solver=fa.Solver(method="rk4", step=0.02), **QUIET
+    )
     assert all("base." in text for text in many.status.values)
     plant = fa.Stepper(model, 0.5, Q0, 1e6 * V0, method="rk4", step=0.1)
     with pytest.raises(fa.SimulationError, match=r"arm 'satellite': .* (panel|base|upper)\.\w+ "):

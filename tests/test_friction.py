@@ -258,7 +258,14 @@ def test_lugre_against_an_integration_of_its_own_equations():
         return [v, (u + torque * math.cos(q) - s0 * z - s1 * z_dot - 0.05 * v) / J, z_dot]
 
     exact = solve_ivp(rate, (0, 4), [0.3, 0, 0], "LSODA", rtol=1e-11, atol=1e-13, t_eval=np.linspace(0, 4, 401))
-    result = run(model, 4.0, u=lambda t: [3.0 * math.sin(2 * t) + 1.0], q0=[0.3], samples=401, rtol=1e-10, atol=1e-12)
+    result = run(
+        model,
+        4.0,
+        u=lambda t: [3.0 * math.sin(2 * t) + 1.0],
+        q0=[0.3],
+        samples=401,
+        solver=fa.Solver(rtol=1e-10, atol=1e-12),
+    )
     np.testing.assert_allclose(result.q[:, 0], exact.y[0], atol=1e-7)
     np.testing.assert_allclose(result.drive_state[:, 0], s0 * exact.y[2], atol=1e-5)
     assert result.attrs["energy_drift"] < 1e-7
@@ -447,7 +454,7 @@ def test_auto_sees_what_sticks_on_the_way(kind):
     """It begins sliding, where nothing is stiff; DOP853 alone takes some ten times as many evaluations."""
     model = stuck_and_driven(fa.Friction(coulomb=2.0, stribeck_rate=0.05, viscous=0.2, **kind))
     u = fa.Piecewise(times=[0.0, 0.5], values=[[25.0, 10.0, 4.0], [0.0, 0.0, 0.0]])
-    given = {"u": u, "keep": ["q", "qd", "energy_error"], "samples": 201}
+    given = {"u": u, "save": fa.SaveAt(keep=["q", "qd", "energy_error"]), "samples": 201}
     auto, plain = (run(model, 1.0, method=method, **given) for method in ("auto", "dop853"))
     assert "radau9" in auto.attrs["method"]
     assert auto.attrs["evaluations"] < 0.4 * plain.attrs["evaluations"]

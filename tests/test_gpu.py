@@ -37,7 +37,7 @@ from flexarm.simulation.layout import Layout
 REALS = ("double", "float")
 ROUNDING = {"double": 1e-12, "float": 1e-4}
 """Of the largest number of a quantity, after some hundred steps of an arm at some ten radians a second."""
-GIVEN = {"method": "rk4", "step": 1e-3, "samples": 6, "progress": False}
+GIVEN = {"method": "rk4", "solver": fa.Solver(step=1e-3), "samples": 6, "progress": False}
 COUNT = 5
 
 
@@ -144,7 +144,7 @@ LAWS = {
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("name", LAWS)
 def test_controllers_that_work_all_the_time(host, planar, name, real):
-    given = {**GIVEN, "u": LAWS[name], "step": 5e-4}
+    given = {**GIVEN, "u": LAWS[name], "solver": fa.Solver(step=5e-4)}
     if name != "accelerations":
         given |= begun(planar)
     found = fa.simulate_many(planar, 0.04, device="gpu", real=real, **given)
@@ -169,7 +169,13 @@ def test_a_free_base_with_forces_from_outside(host):
 def test_drives_with_states_and_friction(host):
     """Exponentials and hyperbolic tangents of our own."""
     model = fa.Model(fa.load("industrial-arm"))
-    given = {**GIVEN, **begun(model, 2), "u": np.full(len(model.inputs), 0.5), "samples": 3, "step": 1e-4}
+    given = {
+        **GIVEN,
+        **begun(model, 2),
+        "u": np.full(len(model.inputs), 0.5),
+        "samples": 3,
+        "solver": fa.Solver(step=1e-4),
+    }
     found = fa.simulate_many(model, 0.004, device="gpu", **given)
     close(found, fa.simulate_many(model, 0.004, **given), "double")
 
@@ -193,7 +199,7 @@ def test_a_launch_goes_on_where_the_last_one_stopped(host, planar, monkeypatch):
 @pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 @pytest.mark.parametrize("real", REALS)
 def test_a_run_that_diverges_says_so_and_spoils_no_other(host, planar, real):
-    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "step": 0.0025, "samples": 11}
+    given = {**GIVEN, **begun(planar), "u": np.zeros((COUNT, 2)), "solver": fa.Solver(step=0.0025), "samples": 11}
     given["qd0"][2, 0] = 3000.0
     found = fa.simulate_many(planar, 0.1, device="gpu", real=real, **given)
     alone = fa.simulate_many(planar, 0.1, **given)
@@ -258,8 +264,11 @@ def test_the_plan_of_a_run():
 
 
 REFUSED = {
-    "a method of its own steps": ({"method": "dop853", "step": None}, "which supports only method 'rk4' with a step"),
-    "auto": ({"method": "auto", "step": None}, "which supports only method 'rk4' with a step"),
+    "a method of its own steps": (
+        {"method": "dop853", "solver": fa.Solver(step=None)},
+        "which supports only method 'rk4' with a step",
+    ),
+    "auto": ({"method": "auto", "solver": fa.Solver(step=None)}, "which supports only method 'rk4' with a step"),
     "a sampled law": (
         {"u": Sampled(JointPD(fa.Quintic((0, 0), (0.5, 0.3), 0.3), 5.0, 2.0), 0.01)},
         "not JointPD, sampled",
@@ -425,7 +434,14 @@ def test_ptx_itself_computed_line_by_line(varied, monkeypatch, real):
     monkeypatch.setitem(sys.modules, "cuda", fake := FakeCuda())
     monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
     u = 0.1 * np.random.default_rng(1).normal(size=(2, 2))
-    given = {**GIVEN, **begun(varied, 2), "u": u, "step": 2e-3, "samples": 3, "p": varied.p * [[0.9, 1.1], [1.2, 0.8]]}
+    given = {
+        **GIVEN,
+        **begun(varied, 2),
+        "u": u,
+        "solver": fa.Solver(step=2e-3),
+        "samples": 3,
+        "p": varied.p * [[0.9, 1.1], [1.2, 0.8]],
+    }
     found = fa.simulate_many(varied, 0.008, device="gpu", real=real, **given)
     close(found, fa.simulate_many(varied, 0.008, **given), real)
     assert [each for each in fake.launched if each[1] == "runs"] == [(nvptx.THREADS, "runs")]
@@ -712,7 +728,13 @@ def test_the_arm_that_is_measured_moves_without_diverging():
     Starts that differ by the rounding of a float end within the bound that holds for floats.
     """
     model = fa.Model(chains.chain(3))
-    given = {"method": "rk4", "step": benchmark.STEP, "samples": 11, "progress": False, "keep": ["q", "qd"]}
+    given = {
+        "method": "rk4",
+        "solver": fa.Solver(step=benchmark.STEP),
+        "samples": 11,
+        "progress": False,
+        "save": fa.SaveAt(keep=["q", "qd"]),
+    }
     start = benchmark.starts(model, 64)
     runs = fa.simulate_many(model, 0.2, **start, **given)
     assert {*runs.status.values} == {"completed"}

@@ -121,7 +121,9 @@ def test_a_point_mass_moves_by_hills_equations():
     x0, v0 = np.array([3.0, -2.0, 1.0]), np.array([0.002, -0.004, 0.001])  # in the turning axes
     qd = np.concatenate([v0 + N * np.array([-x0[1], x0[0], 0.0]), np.zeros(3)])
     q = np.concatenate([x0, [1, 0, 0, 0]])
-    result = fa.simulate(model, until=2 * np.pi / N, q0=q, qd0=qd, rtol=1e-11, atol=1e-12, samples=41, progress=False)
+    result = fa.simulate(
+        model, until=2 * np.pi / N, q0=q, qd0=qd, solver=fa.Solver(rtol=1e-11, atol=1e-12), samples=41, progress=False
+    )
     t = result.time.values
     c, s = np.cos(N * t), np.sin(N * t)
     x = (4 - 3 * c) * x0[0] + s / N * v0[0] + 2 / N * (1 - c) * v0[1]
@@ -152,8 +154,7 @@ def test_the_field_is_keplers_to_first_order():
             until=2.0,
             q0=[*x0, 1, 0, 0, 0],
             qd0=[*v0, 0, 0, 0],
-            rtol=1e-11,
-            atol=1e-13,
+            solver=fa.Solver(rtol=1e-11, atol=1e-13),
             samples=3,
             progress=False,
         )
@@ -192,7 +193,9 @@ def test_a_dumbbell_swings_as_a_pendulum_of_twice_its_angle():
     qdd = model.forward_dynamics(q, np.zeros(6), np.zeros(0))
     assert_close(qdd[5], -1.5 * 0.25 * np.sin(2 * theta), 1e-8)  # the rod's own mass
     qd = np.array([0.0, -2 * 0.5, 0.0, 0.0, 0.0, 0.5])  # at rest in the turning axes, the centre of mass at the origin
-    result = fa.simulate(model, until=15.0, q0=q, qd0=qd, rtol=1e-10, atol=1e-12, samples=31, progress=False)
+    result = fa.simulate(
+        model, until=15.0, q0=q, qd0=qd, solver=fa.Solver(rtol=1e-10, atol=1e-12), samples=31, progress=False
+    )
     swing = solve_ivp(
         lambda t, y: [y[1], -1.5 * 0.25 * np.sin(2 * y[0])],
         (0, 15),
@@ -236,26 +239,33 @@ START = {
 def test_the_account_is_exact(method):
     model = swinging()
     result = fa.simulate(
-        model, until=6.0, u=[0.3], method=method, rtol=1e-10, atol=1e-12, samples=61, progress=False, **START
+        model,
+        until=6.0,
+        u=[0.3],
+        solver=fa.Solver(method=method, rtol=1e-10, atol=1e-12),
+        samples=61,
+        progress=False,
+        **START,
     )
     assert result.energy_drift < 1e-8
     assert np.ptp(result.work.values) > 1.0  # the field has given something
     assert result.momentum_changed_by == "gravity's gradient"
-    still = fa.simulate(swinging(0.0), until=2.0, rtol=1e-10, atol=1e-12, samples=5, progress=False, **START)
+    still = fa.simulate(
+        swinging(0.0), until=2.0, solver=fa.Solver(rtol=1e-10, atol=1e-12), samples=5, progress=False, **START
+    )
     plain = swinging().arm
     plain = fa.Model(plain.replace(base=plain.base.replace(orbit=None)))
-    none = fa.simulate(plain, until=2.0, rtol=1e-10, atol=1e-12, samples=5, progress=False, **START)
+    none = fa.simulate(plain, until=2.0, solver=fa.Solver(rtol=1e-10, atol=1e-12), samples=5, progress=False, **START)
     np.testing.assert_allclose(still.q.values, none.q.values, rtol=0, atol=1e-8)
 
 
 def test_runs_of_an_ensemble_and_a_stepper_have_it():
     model = swinging()
-    one = fa.simulate(model, until=1.0, method="rk4", step=2e-3, samples=11, progress=False, **START)
+    one = fa.simulate(model, until=1.0, solver=fa.Solver(method="rk4", step=2e-3), samples=11, progress=False, **START)
     several = fa.simulate_many(
         model,
         until=1.0,
-        method="rk4",
-        step=2e-3,
+        solver=fa.Solver(method="rk4", step=2e-3),
         samples=11,
         progress=False,
         **{k: np.array([v, v]) for k, v in START.items()},

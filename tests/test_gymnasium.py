@@ -227,7 +227,15 @@ def test_the_arm_of_an_episode_is_the_one_with_its_parameters():
         env.step(each)
     period = env.period
     drive = fa.Piecewise(period * np.arange(20), env.limit * u)
-    given = {"q0": x[:n], "qd0": x[n:], "u": drive, "samples": 3, "progress": False, "rtol": 1e-10, "atol": 1e-12}
+    given = {
+        "q0": x[:n],
+        "qd0": x[n:],
+        "u": drive,
+        "samples": 3,
+        "progress": False,
+        "rtol": 1e-10,
+        "solver": fa.Solver(atol=1e-12),
+    }
     moved = []
     for each in (p, env.model.p):
         run = fa.simulate(env.model.at(each), 20 * period, **given)
@@ -267,7 +275,7 @@ def test_without_control_the_energy_is_that_of_a_run(arm):
         energies.append(sum(model.energy(env.state[:n], env.state[n : 2 * n])))
     u = env.holding + env.limit * np.clip(held["u"], -1.0, 1.0)
     run = fa.simulate(model, 2.0, **{k: scenario.arguments(model)[k] for k in ("q0", "qd0")}, u=u, samples=101,
-                      rtol=1e-10, atol=1e-12, progress=False)  # fmt: skip
+                      solver=fa.Solver(rtol=1e-10, atol=1e-12), progress=False)  # fmt: skip
     wanted = sum(model.energy(run.q.values, run.qd.values))[1:]
     np.testing.assert_allclose(energies, wanted, rtol=1e-6, atol=1e-9)
     if arm == "canadarm":

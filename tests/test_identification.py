@@ -718,10 +718,8 @@ def test_sensitivities_are_those_of_rebuilt_arms():
             t[-1],
             u=fa.Table(t, u, kind="linear"),
             samples=len(t),
-            method="radau9",
-            rtol=1e-11,
-            atol=1e-13,
-            keep=["q", "qd", "u"],
+            solver=fa.Solver(method="radau9", rtol=1e-11, atol=1e-13),
+            save=fa.SaveAt(keep=["q", "qd", "u"]),
             progress=False,
         )
         return outputs(built, sensors).values(made.q.values, made.qd.values, u)

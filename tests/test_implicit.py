@@ -80,7 +80,9 @@ def test_a_spectral_radius_is_between_zero_and_one(rho: float) -> None:
 @pytest.fixture(scope="module")
 def exact() -> tuple[fa.Model, np.ndarray]:
     model = fa.Model(arm())
-    return model, fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], rtol=1e-13, atol=1e-14, method="dop853").q.values
+    return model, fa.simulate(
+        model, 0.5, None, [0.5, 0.3, 0.02, 0.0], solver=fa.Solver(rtol=1e-13, atol=1e-14, method="dop853")
+    ).q.values
 
 
 @pytest.mark.parametrize(("name", "steps"), [
@@ -91,8 +93,8 @@ def test_observed_order(exact: tuple[fa.Model, np.ndarray], name: str, steps: tu
     model, q = exact
     errors = []
     for count in steps:
-        run = fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method=name, step=0.5 / count, samples=2, rtol=1e-10,
-                          atol=1e-12)  # fmt: skip
+        solver = fa.Solver(method=name, step=0.5 / count, rtol=1e-10, atol=1e-12)
+        run = fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], solver=solver, samples=2)
         errors.append(np.abs(run.q.values[-1] - q[-1]).max())
     observed = np.log(errors[0] / errors[-1]) / np.log(steps[-1] / steps[0])
     assert observed > TABLEAUS[name][1] - 0.6, errors
@@ -102,7 +104,9 @@ def test_observed_order(exact: tuple[fa.Model, np.ndarray], name: str, steps: tu
 @pytest.mark.parametrize("rtol", [1e-5, 1e-8])
 def test_steps_of_its_own_keep_the_tolerance(exact: tuple[fa.Model, np.ndarray], name: str, rtol: float) -> None:
     model, q = exact
-    run = fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method=name, rtol=rtol, atol=rtol * 1e-2)
+    run = fa.simulate(
+        model, 0.5, None, [0.5, 0.3, 0.02, 0.0], solver=fa.Solver(method=name, rtol=rtol, atol=rtol * 1e-2)
+    )
     order = TABLEAUS[name][1]
     assert np.abs(run.q.values - q).max() < 20 * rtol ** (order / (order + 1))  # of a step rtol, of a run h^order
     assert run.attrs["method"] == name
@@ -112,7 +116,9 @@ def test_steps_of_its_own_keep_the_tolerance(exact: tuple[fa.Model, np.ndarray],
 def test_energy_stays_over_many_steps(name: str) -> None:
     """1e5 steps of an undamped arm that swings: the energy neither grows nor decays, it wavers by a step's error."""
     model = fa.Model(arm(EI=40.0))
-    run = fa.simulate(model, 200.0, None, [0.3, 0.2, 0.0, 0.0], method=name, step=0.002, samples=2001, rtol=1e-8)
+    run = fa.simulate(
+        model, 200.0, None, [0.3, 0.2, 0.0, 0.0], solver=fa.Solver(method=name, step=0.002, rtol=1e-8), samples=2001
+    )
     E = (run.kinetic + run.potential).values
     first, last = E[:200], E[-200:]
     wave = np.ptp(first)
@@ -130,13 +136,16 @@ def test_steps_that_ignore_stiffness(name: str, EI: float, stiffness: float | No
     wanted = fa.simulate(fa.Model(arm(None if EI > 1e8 else EI, None, rotor)), 0.4, method="dop853").tip.values
     omega = model.frequencies(np.zeros(len(model.coordinates)), locked=False).max()
     assert omega * 1e-3 > 50
-    run = fa.simulate(model, 0.4, None, method=name, step=1e-3, rtol=1e-6, atol=1e-8)
+    run = fa.simulate(model, 0.4, None, solver=fa.Solver(method=name, step=1e-3, rtol=1e-6, atol=1e-8))
     assert np.abs(run.tip.values - wanted).max() < 1e-4
 
 
 def spread(model: fa.Model, name: str, until: float, **given: object) -> float:
     """Largest difference of the coordinates from those of dop853, relative to the largest of each."""
-    runs = [fa.simulate(model, until, method=m, rtol=1e-8, atol=1e-10, samples=51, **given) for m in (name, "dop853")]
+    runs = [
+        fa.simulate(model, until, solver=fa.Solver(method=m, rtol=1e-8, atol=1e-10), samples=51, **given)
+        for m in (name, "dop853")
+    ]
     q = [run.q.values for run in runs]
     assert np.abs(runs[0].work - runs[1].work).max() < 1e-4 * np.abs(runs[1].work).max() + 1e-9
     return float((np.abs(q[0] - q[1]).max(axis=0) / (np.abs(q[1]).max(axis=0) + 1e-3)).max())
@@ -166,9 +175,11 @@ def test_a_step_across_a_kink_is_seen(EI: float) -> None:
     links = [fa.Link(name="upper", body=body), fa.Link(name="fore", body=fa.Rigid(length=0.8, mass=0.5))]
     model = fa.Model(fa.Arm(name="two", links=links, gravity=(0.0, -9.81, 0.0)))
     u = fa.RigidInverseDynamics(fa.Quintic(start=(0.0, 0.0), end=(0.4, 0.3), duration=0.4))
-    wanted = fa.simulate(model, 0.5, u, method="radau5", rtol=1e-11, atol=1e-13, samples=101).q.values
+    wanted = fa.simulate(model, 0.5, u, solver=fa.Solver(method="radau5", rtol=1e-11, atol=1e-13), samples=101).q.values
     for rtol in (1e-6, 1e-7, 1e-8):
-        found = fa.simulate(model, 0.5, u, method="radau9", rtol=rtol, atol=1e-2 * rtol, samples=101).q.values
+        found = fa.simulate(
+            model, 0.5, u, solver=fa.Solver(method="radau9", rtol=rtol, atol=1e-2 * rtol), samples=101
+        ).q.values
         assert np.abs(found - wanted).max() < 100 * rtol
 
 
@@ -178,7 +189,13 @@ def test_a_run_goes_on_after_a_limit(name: str, step: float | None, monkeypatch:
     """As if it had not been left: to the tolerance, for what was decided of the next step is decided anew."""
     model = fa.Model(arm(EI=4e3))
     u = fa.Piecewise([0.0, 0.137], [[0.5, 0.2], [-0.4, 0.1]])
-    given: dict[str, Any] = {"u": u, "method": name, "rtol": 1e-7, "atol": 1e-9, "step": step, "samples": 77}
+    given: dict[str, Any] = {
+        "u": u,
+        "method": name,
+        "rtol": 1e-7,
+        "solver": fa.Solver(atol=1e-9, step=step),
+        "samples": 77,
+    }
     whole = fa.simulate(model, 0.3, **given)
     left = []
 
@@ -213,7 +230,7 @@ def test_generalized_alpha_is_of_order_two_for_any_radius(
     model, q = exact
     errors = []
     for count in steps:
-        given = {"step": 0.5 / count, "samples": 2, "rtol": 1e-10, "atol": 1e-12, "spectral_radius": rho}
+        given = {"solver": fa.Solver(step=0.5 / count, atol=1e-12, spectral_radius=rho), "samples": 2, "rtol": 1e-10}
         run = fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method="generalized-alpha", **given)
         errors.append(np.abs(run.q.values[-1] - q[-1]).max())
     assert np.log2(errors[0] / errors[-1]) / 2 == pytest.approx(2.0, abs=0.2), errors
@@ -223,8 +240,8 @@ def test_generalized_alpha_is_of_order_two_for_any_radius(
 def test_between_steps_as_at_their_ends(exact: tuple[fa.Model, np.ndarray], name: str) -> None:
     """The grid takes no part in the choice of steps, and what is read between them is about as exact."""
     model, q = exact
-    runs = [fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], method=name, rtol=1e-7, atol=1e-9, samples=samples)
-            for samples in (2, 1001)]  # fmt: skip
+    solver = fa.Solver(method=name, rtol=1e-7, atol=1e-9)
+    runs = [fa.simulate(model, 0.5, None, [0.5, 0.3, 0.02, 0.0], solver=solver, samples=count) for count in (2, 1001)]
     np.testing.assert_array_equal(runs[0].q.values[-1], runs[1].q.values[-1])
     assert runs[0].attrs["evaluations"] == runs[1].attrs["evaluations"]
     error = np.abs(runs[1].q.values - q).max(axis=1)

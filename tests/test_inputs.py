@@ -56,7 +56,11 @@ def moved(times, torques, t):
 def test_bang_bang_turns_the_rotor_as_far_as_it_must(rotor, method, duration):
     """Jumps on samples and between them. Radau's first steps and BDF's low orders are not exact for a parabola."""
     result = run(
-        rotor, 1.5, u=fa.bang_bang(2.0, duration, start=0.2), method=method, step=STEPS.get(method), samples=16
+        rotor,
+        1.5,
+        u=fa.bang_bang(2.0, duration, start=0.2),
+        solver=fa.Solver(method=method, step=STEPS.get(method)),
+        samples=16,
     )
     times, torques = [0.2, 0.2 + duration, 0.2 + 2 * duration], [2.0, -2.0, 0.0]
     expected = np.array([moved(times, torques, t) for t in result.time.values])
@@ -162,7 +166,7 @@ def test_outside_a_table_its_ends_hold(rotor):
 def test_rk4_is_exact_for_a_parabola_in_time(rotor, step):
     """Its stages are Simpson's rule: one step is enough, and 10 000 are no worse."""
     times = np.linspace(0, 3, 5)
-    result = run(rotor, 3.0, u=fa.Table(times, times**2 - times), method="rk4", step=step, samples=2)
+    result = run(rotor, 3.0, u=fa.Table(times, times**2 - times), solver=fa.Solver(method="rk4", step=step), samples=2)
     assert result.q[-1, 0] == pytest.approx((3**4 / 12 - 3**3 / 6) / INERTIA, rel=1e-11)
     assert result.qd[-1, 0] == pytest.approx((3**3 / 3 - 3**2 / 2) / INERTIA, rel=1e-11)
 
@@ -206,7 +210,7 @@ def test_a_function_of_the_state_is_a_spring_and_a_damper(rotor, method):
     def spring(t, q, qd):
         return -k * q - d * qd
 
-    result = run(rotor, 2.0, q0=[0.7], u=spring, method=method, step=STEPS.get(method))
+    result = run(rotor, 2.0, q0=[0.7], u=spring, solver=fa.Solver(method=method, step=STEPS.get(method)))
     omega, sigma = np.sqrt(k / INERTIA - (d / INERTIA / 2) ** 2), d / INERTIA / 2
     t = result.time.values
     expected = 0.7 * np.exp(-sigma * t) * (np.cos(omega * t) + sigma / omega * np.sin(omega * t))
@@ -251,7 +255,9 @@ def test_the_rigid_arm_follows_the_reference(arm):
     model = fa.Model(fa.load(arm).rigid())
     n = len(model.coordinates)
     reference = fa.Cycloidal(np.linspace(0.2, -0.4, n), np.linspace(0.3, 0.6, n))
-    result = run(model, 0.6, u=fa.RigidInverseDynamics(reference), reference=reference, rtol=1e-10, atol=1e-12)
+    result = run(
+        model, 0.6, u=fa.RigidInverseDynamics(reference), reference=reference, solver=fa.Solver(rtol=1e-10, atol=1e-12)
+    )
     np.testing.assert_allclose(result.q, result.q_ref, atol=1e-8)
     t = result.time.values[:, None]
     k, T = np.linspace(0.2, -0.4, n), np.linspace(0.3, 0.6, n)
@@ -348,7 +354,9 @@ def test_an_arm_without_actuators_takes_no_numbers():
     assert run(beam, 0.1, u=[]).attrs["status"] == "completed"
 
 
-@pytest.mark.parametrize("method", [{"method": "dop853"}, {"method": "rk4", "step": 1e-3}, {"method": "tsit5"}])
+@pytest.mark.parametrize(
+    "method", [{"method": "dop853"}, {"method": "rk4", "solver": fa.Solver(step=1e-3)}, {"method": "tsit5"}]
+)
 def test_torques_that_jump_with_the_references_acceleration(method):
     """Parabolic blends: the rigid arm under its own inverse dynamics follows them, jumps and all.
 
@@ -376,8 +384,7 @@ def test_an_input_is_seen_from_the_left_at_the_end_of_a_stretch():
             u=drive,
             reference=blends,
             samples=5,
-            method="rk4",
-            step=step,
+            solver=fa.Solver(method="rk4", step=step),
             progress=False,
         )
         errors.append(np.abs(result.q.values - result.q_ref.values).max())

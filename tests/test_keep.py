@@ -30,7 +30,9 @@ EVERYTHING = [*VARIABLES, "q_ref"]
 
 def run(model, keep=None, until=0.1, samples=21, u=None, **given):
     u = JointPD(SLEW, Kp=4.0, Kd=0.5) if u is None else u
-    return fa.simulate(model, until, u=u, samples=samples, method="dop853", progress=False, keep=keep, **given)
+    return fa.simulate(
+        model, until, u=u, samples=samples, method="dop853", progress=False, save=fa.SaveAt(keep=keep), **given
+    )
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +151,10 @@ def test_inputs_are_evaluated_for_u_and_power_alone(model):
 
 def test_a_sampled_law_holds_what_it_holds(model):
     law = Sampled(JointPD(SLEW, Kp=4.0, Kd=0.5), 0.005)
-    whole, kept = (fa.simulate(model, 0.1, u=law, samples=21, progress=False, keep=keep) for keep in (None, ["u", "q"]))
+    whole, kept = (
+        fa.simulate(model, 0.1, u=law, samples=21, progress=False, save=fa.SaveAt(keep=keep))
+        for keep in (None, ["u", "q"])
+    )
     np.testing.assert_array_equal(kept.u.values, whole.u.values)
     np.testing.assert_array_equal(kept.q.values, whole.q.values)
 
@@ -238,7 +243,7 @@ KNOWN = ", ".join(EVERY)
 def test_names_that_no_result_has_are_refused(model, keep, line):
     with pytest.raises(fa.DescriptionError) as caught:
         run(model, keep)
-    assert str(caught.value) == f"simulate: {line}"
+    assert str(caught.value) == f"SaveAt: {line}"
     with pytest.raises(fa.DescriptionError) as caught:
         Scenario(name="a", arm=ARM, until=0.1, keep=keep)
     assert str(caught.value) == f"Scenario: {line}"

@@ -204,7 +204,7 @@ def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
 def test_prescribed_motion_by_an_implicit_solver_with_its_own_jacobian():
     blade, spin = rotor_blade(False), fa.PrescribedMotion(SpinUp(2.0, 2.0))
     explicit = fa.simulate(blade, 2.0, u=spin, samples=11)
-    implicit = fa.simulate(blade, 2.0, u=spin, samples=11, method="scipy-radau", rtol=1e-6, atol=1e-9)
+    implicit = fa.simulate(blade, 2.0, u=spin, samples=11, solver=fa.Solver(method="scipy-radau", rtol=1e-6, atol=1e-9))
     np.testing.assert_allclose(implicit.q, explicit.q, rtol=0, atol=1e-5)
 
 
@@ -213,7 +213,7 @@ def test_only_a_joint_alone_can_be_prescribed():
     model = fa.Model(fa.Arm(name="pinned", links=[fa.Link(name="link", joint=fa.Revolute(), body=body)]))
     for keep in (None, ["q"]):
         with pytest.raises(fa.DescriptionError, match=r"input 'link\.joint' moves its joint and the slopes"):
-            fa.simulate(model, 1.0, u=fa.PrescribedMotion(SpinUp(1.0, 1.0)), keep=keep)
+            fa.simulate(model, 1.0, u=fa.PrescribedMotion(SpinUp(1.0, 1.0)), save=fa.SaveAt(keep=keep))
 
 
 @pytest.mark.parametrize("ratio", [1e3, 1e6, 1e9])

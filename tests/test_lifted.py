@@ -290,7 +290,9 @@ VARIED = {
 @pytest.mark.parametrize("name", VARIED)
 def test_other_numbers_compile_nothing(name, planar, compiles_nothing):
     def run(a):
-        return fa.simulate(planar, 0.3, u=VARIED[name](a), samples=7, method="rk4", step=1e-3, progress=False)
+        return fa.simulate(
+            planar, 0.3, u=VARIED[name](a), samples=7, solver=fa.Solver(method="rk4", step=1e-3), progress=False
+        )
 
     first = run(1.0)
     compiles_nothing()
@@ -318,7 +320,7 @@ def test_a_run_is_what_it_was(name, method, planar, monkeypatch):
     """With the numbers in the code: a kernel without constants."""
 
     def run():
-        step = {"step": 1e-3} if method == "rk4" else {}
+        step = {"solver": fa.Solver(step=1e-3)} if method == "rk4" else {}
         return fa.simulate(planar, 0.3, u=VARIED[name](1.3), samples=7, method=method, progress=False, **step)
 
     found = run()

@@ -172,7 +172,14 @@ def test_a_simulation_does_what_the_linear_system_does(controller):
     loop = analysis.closed_loop(model, controller)
     start = np.array([0.02, -0.01, 0.0, 0.0])
     result = fa.simulate(
-        model, 0.2, controller, q0=0.3 + start[:2], qd0=start[2:], samples=101, rtol=1e-11, atol=1e-13, progress=False
+        model,
+        0.2,
+        controller,
+        q0=0.3 + start[:2],
+        qd0=start[2:],
+        samples=101,
+        solver=fa.Solver(rtol=1e-11, atol=1e-13),
+        progress=False,
     )
     deviation = np.concatenate([start, np.zeros(len(loop.A) - 4)])
     step = np.linalg.matrix_power(loop.A, round(0.2 / loop.dt)) if loop.dt else expm(0.2 * loop.A)

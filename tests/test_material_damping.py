@@ -110,7 +110,7 @@ def test_a_step_of_torque_moves_the_tip_as_finite_elements_do():
     body = fa.Beam(length=L, mass_per_length=m, EI=EI, modes={"y": 6}, shapes="craig-bampton", tau=tau)
     link = fa.Link(name="link", joint=fa.Revolute(axis=(0, 0, 1)), body=body, hub_inertia=hub)
     model = fa.Model(fa.Arm(name="arm", links=[link], payload=fa.Payload(mass=mp)))
-    run = fa.simulate(model, until, [torque], samples=13, rtol=1e-10, atol=1e-13, progress=False)
+    run = fa.simulate(model, until, [torque], samples=13, solver=fa.Solver(rtol=1e-10, atol=1e-13), progress=False)
     # the tip's arc is straight to 1e-6 of its length; six static and clamped shapes leave 1e-6 of it too
     np.testing.assert_allclose(run["tip"][:, 1], expected, atol=1e-5 * np.abs(expected).max())
 

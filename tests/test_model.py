@@ -435,7 +435,9 @@ def test_a_linear_model_follows_small_motions():
     errors = []
     for size in (1e-2, 1e-3, 1e-4):
         drive = fa.Table(t, size * pulse, kind="linear")
-        run = fa.simulate(model, 0.5, drive, q0=q, samples=len(t), rtol=1e-11, atol=1e-15, progress=False)
+        run = fa.simulate(
+            model, 0.5, drive, q0=q, samples=len(t), solver=fa.Solver(rtol=1e-11, atol=1e-15), progress=False
+        )
         y = outputs(model, sensors).values(run.q.values, run.qd.values, run.u.values) - start
         linear_y = control.forced_response(linear, t, size * pulse.T).outputs.T
         errors.append(np.abs(y - linear_y).max(axis=0) / np.abs(linear_y).max(axis=0))

@@ -13,7 +13,7 @@ from flexarm.errors import DescriptionError
 
 KT, R, L, G, IR = 0.12, 0.8, 3e-3, 50.0, 2e-4
 VOLTS = {"input": "voltage", "torque_constant": KT, "resistance": R}
-TIGHT = {"method": "dop853", "rtol": 1e-11, "atol": 1e-13}
+TIGHT = {"method": "dop853", "rtol": 1e-11, "solver": fa.Solver(atol=1e-13)}
 EXACT = 1e-9  # of a run with these tolerances
 
 
@@ -237,7 +237,7 @@ def test_the_account_of_energy_holds(motor, method):
     drive = {"friction": fa.Friction(coulomb=0.4), "link_friction": fa.Friction(coulomb=0.2, viscous=0.1)}
     described = arm(motor, body, (0.0, -9.81, 0.0), drive, stiffness=500.0, spring_damping=0.2)
     u = fa.Piecewise([0.0, 0.3, 0.6], np.array([[10.0], [-8.0], [4.0]]))
-    run = fa.simulate(fa.Model(described), 0.9, u=u, method=method, rtol=1e-10, atol=1e-12)
+    run = fa.simulate(fa.Model(described), 0.9, u=u, solver=fa.Solver(method=method, rtol=1e-10, atol=1e-12))
     assert run.energy_drift < 1e-7
     assert abs(run.work.values[-1]) > 0.1 and run.dissipated.values[-1] > 0.1
     integral = np.trapezoid(run.power.values, run.time.values)

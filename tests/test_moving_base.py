@@ -101,8 +101,7 @@ def test_a_free_mass_on_a_turntable_goes_straight():
         qd0=[0.3, -0.5],
         w={"base": fa.BaseMotion(orientation=turn)},
         samples=7,
-        rtol=1e-11,
-        atol=1e-12,
+        solver=fa.Solver(rtol=1e-11, atol=1e-12),
         progress=False,
     )
     yaw = reference_values(turn, result.time.values)[:, 2]
@@ -127,7 +126,7 @@ def test_a_base_that_turns_is_a_first_joint_that_is_moved():
         body=fa.Rigid(length=0.0, mass=1.0, inertia=1.0),
     )
     on_joint = fa.Model(fa.Arm(name="on joint", links=[stand, link], gravity=(1.0, 2.0, -9.81)))
-    more = {"samples": 9, "rtol": 1e-10, "atol": 1e-12, "progress": False}
+    more = {"samples": 9, "rtol": 1e-10, "solver": fa.Solver(atol=1e-12), "progress": False}
     hold = np.zeros(1)
     mine = fa.simulate(on_base, 0.8, u=hold, w={"base": fa.BaseMotion(orientation=turn)}, **more)
 

@@ -118,7 +118,9 @@ def test_gauss_and_radau_agree(masses, fastest):
 
 def test_the_reference_is_the_simulated_motion_of_the_torques(masses, fastest):
     assert isinstance(fastest, OptimalMotion)
-    run = fa.simulate(masses, END + 1, fastest.torques, samples=400, rtol=1e-10, atol=1e-12, progress=False)
+    run = fa.simulate(
+        masses, END + 1, fastest.torques, samples=400, solver=fa.Solver(rtol=1e-10, atol=1e-12), progress=False
+    )
     t = run.time.values
     inside = t <= fastest.duration
     np.testing.assert_allclose(reference_values(fastest, t)[inside, 0], run.q.values[inside, 0], atol=2e-7)

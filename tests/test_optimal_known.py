@@ -77,7 +77,7 @@ def test_the_known_force_brings_two_masses_to_rest_a_metre_on(masses):
     found = known.two_masses()
     times = np.array([0.0, *found.switches[0], found.end])
     u = fa.Piecewise(times, [[1.0], [-1.0], [1.0], [-1.0], [0.0]])
-    run = fa.simulate(masses, found.end, u, rtol=1e-12, atol=1e-14, samples=2, progress=False)
+    run = fa.simulate(masses, found.end, u, solver=fa.Solver(rtol=1e-12, atol=1e-14), samples=2, progress=False)
     np.testing.assert_allclose(run.q.values[-1], [1.0, 1.0], atol=1e-9)
     np.testing.assert_allclose(run.qd.values[-1], 0.0, atol=1e-9)
 
@@ -127,7 +127,12 @@ def test_held_inputs_of_a_linear_arm_move_it_as_they_do_in_a_simulation(slide, s
     shares, T = np.array([0.0, 0.1, 0.4, 0.5, 0.8, 1.0]), 0.7
     u = np.array([1.3, -0.4, 2.0, 0.7, -1.1])
     run = fa.simulate(
-        slide, T, fa.Piecewise(T * shares[:-1], u[:, None]), rtol=1e-12, atol=1e-14, samples=2, progress=False
+        slide,
+        T,
+        fa.Piecewise(T * shares[:-1], u[:, None]),
+        solver=fa.Solver(rtol=1e-12, atol=1e-14),
+        samples=2,
+        progress=False,
     )
     x = np.concatenate([run.q.values[-1], run.qd.values[-1]])
     np.testing.assert_allclose(sliding.moved(shares, T)[:, :, 0] @ u, x, atol=1e-9)

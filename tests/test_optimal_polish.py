@@ -25,7 +25,9 @@ def test_switches_are_where_they_belong_on_any_grid(masses, intervals):
     u = found.u[:-1, 0]
     assert (np.abs(u) == 1.0).all()
     np.testing.assert_allclose(found.times[np.flatnonzero(np.diff(u)) + 1], SWITCHES, atol=2e-5)
-    run = fa.simulate(masses, END + 5.0, found.torques, rtol=1e-10, atol=1e-12, samples=300, progress=False)
+    run = fa.simulate(
+        masses, END + 5.0, found.torques, solver=fa.Solver(rtol=1e-10, atol=1e-12), samples=300, progress=False
+    )
     after = run.time.values > found.duration
     np.testing.assert_allclose(run.tip.values[after, 0] - run.tip.values[0, 0], 1.0, atol=3e-5)
 

@@ -140,7 +140,9 @@ def test_the_slopes_of_an_arm_that_is_not_linear_are_those_of_its_runs(planar, l
         h, given = 0.1 + s * dh, course.pieces[0] + s * dv
         u = fa.Table(np.array([0.0, h]), given.reshape(2, m), "linear") if linear else given
         a = x[0] + s * dx
-        run = fa.simulate(planar, h, u, a[:n], a[n:], samples=2, rtol=1e-11, atol=1e-13, progress=False)
+        run = fa.simulate(
+            planar, h, u, a[:n], a[n:], samples=2, solver=fa.Solver(rtol=1e-11, atol=1e-13), progress=False
+        )
         return plant.metres @ np.concatenate([run.q.values[-1], run.qd.values[-1]])
 
     by = {s: (end(s) - end(-s)) / (2 * s) for s in (1e-5, 2e-5)}
@@ -419,7 +421,9 @@ def test_a_course_of_an_arm_that_bends_is_mended_within_its_limits(planar):
     found = corrected([plant], Course(np.array([1.5]), u, (np.hstack([q, qd]),)), allowed, 1e-6).course
     assert (np.abs(found.u) <= limit).all()
     torques = fa.Piecewise(found.times, np.vstack([found.u, found.u[-1:]]))
-    run = fa.simulate(planar, found.times[-1], torques, rtol=1e-11, atol=1e-13, samples=N + 1, progress=False)
+    run = fa.simulate(
+        planar, found.times[-1], torques, solver=fa.Solver(rtol=1e-11, atol=1e-13), samples=N + 1, progress=False
+    )
     x = np.hstack([run.q.values, run.qd.values])
     assert x[:, n].max() <= 0.9 + 1e-6 and x[:, n].max() > 0.85
     assert np.abs(plant.metres @ (x[-1] - plant.goals[0].wanted)).max() < 2e-5
@@ -568,7 +572,13 @@ def test_the_slopes_of_a_program_of_stretches_and_arms_are_those_of_the_whole(hu
 def natively(model, found, start=(0.0, 0.0)):
     """The run of a motion's torques, (k, nq) and (k, n)."""
     run = fa.simulate(
-        model, found.duration, found.torques, np.array(start), rtol=1e-10, atol=1e-12, samples=401, progress=False
+        model,
+        found.duration,
+        found.torques,
+        np.array(start),
+        solver=fa.Solver(rtol=1e-10, atol=1e-12),
+        samples=401,
+        progress=False,
     )
     return run.time.values, run.q.values, run.qd.values
 
@@ -591,7 +601,7 @@ def test_a_motion_is_dense_and_its_torques_are_those_that_were_found(hub, straig
     pressed = np.abs(on) > 1e-2 * np.abs(on).max()
     assert (on[pressed] * u[pressed] > 0).all()  # a multiplier stands beside its own input
     held = fa.Piecewise(straight.times[::parts], straight.u[::parts])
-    run = fa.simulate(hub, straight.duration, held, rtol=1e-10, atol=1e-12, samples=2, progress=False)
+    run = fa.simulate(hub, straight.duration, held, solver=fa.Solver(rtol=1e-10, atol=1e-12), samples=2, progress=False)
     np.testing.assert_allclose(run.q.values[-1], straight.q[-1], atol=1e-7)
     t, q, _ = natively(hub, straight)
     np.testing.assert_allclose(reference_values(straight, t)[:, 0], q[:, 0], atol=1e-7)

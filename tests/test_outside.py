@@ -118,7 +118,7 @@ class Steering:
         return Law(lambda t, q, qd, z: ([0.1 * q[0], 0.2 * t, 0.0], []))
 
 
-RUN = {"samples": 21, "progress": False, "rtol": 1e-10, "atol": 1e-12}
+RUN = {"samples": 21, "progress": False, "rtol": 1e-10, "solver": fa.Solver(atol=1e-12)}
 
 
 def same(a, b, atol=1e-8):
@@ -163,7 +163,7 @@ def test_a_law_is_what_the_same_function_is(model):
 def test_jumps_end_stretches(model, method):
     """Beside a constant input, a law and a sampled one, whose own instants are not touched."""
     w = {"push.fy": fa.Piecewise([0.1001, 0.2003], [0.5, 0.0])}
-    step = {"step": 1e-4} if method == "rk4" else {}
+    step = {"solver": fa.Solver(step=1e-4)} if method == "rk4" else {}
     drives = [np.zeros(2), fa.inputs.Sampled(lambda t, q, qd: -0.3 * qd[:2], 0.01)]
     for u in drives:
         result = fa.simulate(model, 0.4, u=u, w=w, method=method, **step, **RUN)
@@ -403,7 +403,7 @@ def test_what_is_for_another_arm_is_refused(model):
     ):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, w=as_outside(None, model), progress=False)
     with pytest.raises(fa.DescriptionError, match="keep has 'w', which an arm without exogenous inputs does not have"):
-        fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, keep=["w"], progress=False)
+        fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, save=fa.SaveAt(keep=["w"]), progress=False)
 
 
 def test_a_function_that_fails_says_when(model):

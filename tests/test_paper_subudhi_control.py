@@ -65,7 +65,9 @@ def test_poles_of_the_law_as_printed_are_seen_in_a_run(rotors, stable):
     start = np.zeros(8)
     start[[0, 1, 6, 7]] = np.r_[END, END]
     off = 1e-8 * np.array([1.0, -2.0, 0.5, 0.3, -0.4, 0.2, -1.0, 0.7])
-    run = fa.simulate(model, 0.2, law, q0=start + off, samples=3, rtol=1e-11, atol=1e-18, progress=False)
+    run = fa.simulate(
+        model, 0.2, law, q0=start + off, samples=3, solver=fa.Solver(rtol=1e-11, atol=1e-18), progress=False
+    )
     ours = run.q.values[-1] - start
     A = system.A + system.B @ system.slow
     expected = (expm(0.2 * A) @ np.r_[off, np.zeros(8)])[:8]

@@ -409,7 +409,9 @@ def test_a_free_run_keeps_its_energy(found, convection):
     q0, qd0 = np.array([0.3, 0.8, 0.5, 0.002, -0.001]), np.array([0.4, -0.3, 0.3, 0.0, 0.0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run = fa.simulate(model, 0.5, q0=q0, qd0=qd0, rtol=1e-9, atol=1e-12, samples=101, progress=False)
+        run = fa.simulate(
+            model, 0.5, q0=q0, qd0=qd0, solver=fa.Solver(rtol=1e-9, atol=1e-12), samples=101, progress=False
+        )
     assert run.attrs["energy_drift"] < 1e-7
 
 

@@ -91,7 +91,9 @@ REFERENCES = {
 
 
 def ran(model, u, keep=("q", "qd", "u"), **given):
-    result = fa.simulate(model, 0.05, u=u, samples=5, method="dop853", progress=False, keep=list(keep), **given)
+    result = fa.simulate(
+        model, 0.05, u=u, samples=5, method="dop853", progress=False, save=fa.SaveAt(keep=list(keep)), **given
+    )
     return [result[name].values for name in keep]
 
 

@@ -57,7 +57,9 @@ def listed(x):
 def simulated(live, u, q, qd, steps, p=None):
     """What `simulate` gives with the same method and step."""
     h = live.step
-    found = fa.simulate(live.model, h * steps, u=u, q0=q, qd0=qd, method="rk4", step=h, samples=2, p=p, progress=False)
+    found = fa.simulate(
+        live.model, h * steps, u=u, q0=q, qd0=qd, solver=fa.Solver(method="rk4", step=h), samples=2, p=p, progress=False
+    )
     return found.q.values[-1], found.qd.values[-1]
 
 

@@ -26,7 +26,7 @@ def test_each_preset_is_a_drive_that_moves_and_says_where_it_is_from(name):
     assert made.gear_ratio == preset.joint["gear_ratio"]
     assert made.elastic == (name != "direct-drive")
     model = fa.Model(one(preset=name))
-    run = fa.simulate(model, 0.2, u=[3.0], rtol=1e-9, atol=1e-11, samples=5)
+    run = fa.simulate(model, 0.2, u=[3.0], solver=fa.Solver(rtol=1e-9, atol=1e-11), samples=5)
     assert run.q.values[-1, 0] > 0
     assert run.energy_drift < 1e-7
 
@@ -210,7 +210,7 @@ def test_the_industrial_arm_at_rest_is_held_by_voltages_that_carry_it():
     model = fa.Model(fa.load("industrial-arm"))
     place = [0.0, -0.6, 0.9, 0.0, 0.3, 0.0]
     law = control.Cascaded(place, Kp=10.0, Kv=[600.0, 800.0, 250.0, 50.0, 50.0, 20.0], Ti=0.05)
-    run = fa.simulate(model, 4.0, u=control.Sampled(law, 1e-3), method="rk4", step=5e-4, samples=5)
+    run = fa.simulate(model, 4.0, u=control.Sampled(law, 1e-3), solver=fa.Solver(method="rk4", step=5e-4), samples=5)
     current = run.drive_state.values[-1]
     R = [link.joint.drive.motor.resistance for link in model.arm.links]
     assert run.u.values[-1] == pytest.approx(R * current, rel=1e-2, abs=0.05)

@@ -89,7 +89,7 @@ def test_checksums_are_those_of_the_files():
 def test_trajectories_solve_the_equations(name, problems):
     """The scenario as it stands in its file, by another method than the one that wrote it."""
     each = problems[name]
-    settings = {"method": "rk45", "rtol": 1e-9, "atol": 1e-11}
+    settings = {"method": "rk45", "rtol": 1e-9, "solver": fa.Solver(atol=1e-11)}
     times, found = problem_set.ours(each.scenario, each.arm, list(each.columns), settings)
     np.testing.assert_allclose(times, each.times, atol=1e-12)
     np.testing.assert_allclose(found, each.values, rtol=0, atol=1e-6)
@@ -108,7 +108,7 @@ def test_coarse_segments_come_near_the_continuum(problems):
     """One segment a link of the small two-link arm: a hundredth of the motion is what a beam in one piece may miss."""
     each = problems["two-link-rigid-joints-small"]
     arm = problem_set.meshed(each.arm, 1)
-    settings = {"method": "dop853", "rtol": 1e-8, "atol": 1e-10}
+    settings = {"method": "dop853", "rtol": 1e-8, "solver": fa.Solver(atol=1e-10)}
     _, found = problem_set.ours(each.scenario, arm, list(each.columns), settings)
     size = np.abs(each.values - each.values[0]).max(axis=0)
     errors = np.abs(found - each.values).max(axis=0)

@@ -114,7 +114,7 @@ def test_a_sampled_run_is_cut_at_its_samples(rotor, period, until, count):
 @pytest.mark.parametrize("until", [0.05, 0.31, 0.7])
 def test_how_often_a_run_is_looked_at_does_not_change_it(rotor, samples, method, until):
     """Jumps at 0, on looks and between them, at the end and beyond; a step that divides none of it."""
-    step = {"step": 0.03} if method == "rk4" else {}
+    step = {"solver": fa.Solver(step=0.03)} if method == "rk4" else {}
     inputs = [
         fa.Piecewise([0.0, 0.155, 0.31, 0.7, 2.0], [1.0, -2.0, 3.0, 9.0, 9.0]),
         Sampled(lambda t, q, qd: [1.0 - 2.0 * t], 0.1),
@@ -220,7 +220,12 @@ def test_ctrl_c_in_a_sampled_function_keeps_what_was_computed(rotor, method):
 
     with pytest.warns(InterruptedRun, match=r"interrupted at t = 0\.3 s of 1000 s"):
         result = run(
-            rotor, 1e3, u=Sampled(law, 0.1), samples=10001, method=method, **({"step": 0.05} if method == "rk4" else {})
+            rotor,
+            1e3,
+            u=Sampled(law, 0.1),
+            samples=10001,
+            method=method,
+            **({"solver": fa.Solver(step=0.05)} if method == "rk4" else {}),
         )
     assert result.attrs["status"] == "interrupted"
     assert result.q[:, 0].values == pytest.approx(np.array([0, 0.1, 0.2, 0.3]) ** 2 / 2, abs=1e-9)
@@ -290,7 +295,7 @@ def test_an_input_serves_one_run_after_another(rotor, kind):
     assert as_input(u, rotor) is u
     first = run(rotor, 1.0, u=u)
     for until in (1.0, 1.0, 0.35):  # so often that nothing is found again by luck
-        run(rotor, until, u=u, q0=[2.0], samples=4, method="rk4", step=0.04)
+        run(rotor, until, u=u, q0=[2.0], samples=4, solver=fa.Solver(method="rk4", step=0.04))
     same(run(rotor, 1.0, u=u), first)
     same(run(rotor, 1.0, u=kinds(rotor)[kind]), first)
 

@@ -74,7 +74,7 @@ def test_it_is_as_exact_as_an_explicit_method_and_takes_less(stiff, name, monkey
 
 @pytest.mark.parametrize("u", [torque, feedback])
 def test_a_python_function_is_followed(stiff, u):
-    found, wanted = run(stiff, u=u), run(stiff, u=u, method="radau5", rtol=1e-10, atol=1e-12)
+    found, wanted = run(stiff, u=u), run(stiff, u=u, solver=fa.Solver(method="radau5", rtol=1e-10, atol=1e-12))
     assert found.attrs["method"] == "radau9"
     assert np.abs(found.q.values - wanted.q.values).max() < 1e-7
     assert found.attrs["energy_drift"] < 1e-5
@@ -82,8 +82,8 @@ def test_a_python_function_is_followed(stiff, u):
 
 @pytest.mark.parametrize("rtol", [1e-1, 1e-3, 1e-5, 1e-11, 1e-13])
 def test_any_tolerance_is_kept(stiff, rtol):
-    wanted = run(stiff, u=[0.3, 0.1], method="dop853", rtol=1e-12, atol=1e-14).q.values
-    found = run(stiff, u=[0.3, 0.1], rtol=rtol, atol=1e-2 * rtol)
+    wanted = run(stiff, u=[0.3, 0.1], solver=fa.Solver(method="dop853", rtol=1e-12, atol=1e-14)).q.values
+    found = run(stiff, u=[0.3, 0.1], solver=fa.Solver(rtol=rtol, atol=1e-2 * rtol))
     assert np.abs(found.q.values - wanted).max() < 20 * rtol + 1e-10  # of a step rtol; modes below it may be missed
 
 
@@ -95,7 +95,7 @@ def test_it_takes_little_more_than_the_better_method(seed):
         made = made.replace(links=tuple(stiffened(link) for link in made.links))
     model = fa.Model(made)
     q, qd, _ = random_state(made, seed)
-    given = {"q0": q, "qd0": 0.1 * qd, "rtol": 1e-6, "atol": 1e-8}
+    given = {"q0": q, "qd0": 0.1 * qd, "rtol": 1e-6, "solver": fa.Solver(atol=1e-8)}
     found = {m: run(model, 2.0, method=m, **given).attrs for m in ("auto", "dop853", "radau9")}
     counts = {m: attrs["evaluations"] for m, attrs in found.items()}
     if found["auto"]["method_reason"].endswith("needs few steps"):  # some ten milliseconds, which nobody looks at twice
@@ -309,8 +309,8 @@ def test_a_run_in_a_run(stiff):
         return [inside[-1], 0.0]
 
     model = fa.Model(fa.load("rigid-two-link"))
-    found = run(model, 0.1, u=inner, rtol=1e-3, atol=1e-4)
-    wanted = run(model, 0.1, u=inner(0.0), rtol=1e-3, atol=1e-4)
+    found = run(model, 0.1, u=inner, solver=fa.Solver(rtol=1e-3, atol=1e-4))
+    wanted = run(model, 0.1, u=inner(0.0), solver=fa.Solver(rtol=1e-3, atol=1e-4))
     np.testing.assert_array_equal(found.q.values, wanted.q.values)
     assert len(inside) == 100 and len({*inside}) == 1
 

@@ -26,7 +26,7 @@ def model():
 def test_the_command_is_u_before_delay_and_limit(model):
     limit, samples = 0.05, 91
     law = Sampled(JointPD(SLEW, 5.0, 2.0), PERIOD, delay=2 * PERIOD, limit=limit)
-    found = fa.simulate(model, 0.18, u=law, record=["command"], progress=False, samples=samples)
+    found = fa.simulate(model, 0.18, u=law, save=fa.SaveAt(record=["command"]), progress=False, samples=samples)
     assert found.command_signal.values.tolist() == list(model.inputs)
     command, u = found.command.values[:-1], found.u.values[:-1]
     assert np.abs(command).max() > 2 * limit
@@ -38,7 +38,9 @@ def test_an_observer_shows_what_it_read_and_what_it_makes_of_it(model):
     """Readings are what the sensors see of the state, with as much noise as they have, in steps of the resolution."""
     law = Sampled(Observed(JointPD(SLEW, 5.0, 2.0), SENSORS), PERIOD, seed=4)
     record = ["measured", "estimate", "innovation", "memory"]
-    found = fa.simulate(model, 0.3, u=law, record=record, progress=False, samples=151).isel(time=slice(0, -1))
+    found = fa.simulate(model, 0.3, u=law, save=fa.SaveAt(record=record), progress=False, samples=151).isel(
+        time=slice(0, -1)
+    )
     seen = fa.outputs(model, SENSORS)
     assert found.measured_signal.values.tolist() == list(seen.names)
     error = found.measured.values - seen.values(found.q.values, found.qd.values)
@@ -61,7 +63,7 @@ def test_a_record_changes_nothing_in_a_run(model, sampled):
     u = Sampled(law, PERIOD, limit=0.3) if sampled else Saturated(law, 0.3)
     plain = fa.simulate(model, 0.2, u=u, **RUN)
     record = ["integral", "command", "measured"]
-    found = fa.simulate(model, 0.2, u=u, record=record, **RUN)
+    found = fa.simulate(model, 0.2, u=u, save=fa.SaveAt(record=record), **RUN)
     assert "recorded" not in plain.attrs
     assert found.attrs["recorded"] == "integral command measured"
     for name in plain.data_vars:
@@ -86,7 +88,13 @@ def SLEW_AT(t):
 def test_between_two_samples_the_last_is_held(model):
     """At the samples themselves the value is the new one; from Python and from native code it is the same."""
     law = Sampled(Observed(JointPD(SLEW, 5.0, 2.0), SENSORS), 0.01, seed=1)
-    more = {"record": ["measured", "command"], "progress": False, "samples": 41, "method": "rk4", "step": 1e-4}
+    more = {
+        "save": fa.SaveAt(record=["measured", "command"]),
+        "progress": False,
+        "samples": 41,
+        "method": "rk4",
+        "solver": fa.Solver(step=1e-4),
+    }
     found = fa.simulate(model, 0.1, u=law, **more)
     for name in ("measured", "command", "u"):
         blocks = found[name].values[:40].reshape(10, 4, -1)
@@ -107,7 +115,13 @@ def test_a_function_of_sensors_shows_what_it_was_given(model):
 
     u = Sampled(law, 0.01, sensors=SENSORS[:2], limit=0.05)
     found = fa.simulate(
-        model, 0.1, u=u, q0=[0.2] + 7 * [0.0], record=["measured", "command"], progress=False, samples=11
+        model,
+        0.1,
+        u=u,
+        q0=[0.2] + 7 * [0.0],
+        save=fa.SaveAt(record=["measured", "command"]),
+        progress=False,
+        samples=11,
     )
     assert found.measured_signal.values.tolist() == ["upper_motor", "upper_joint"]
     assert np.array_equal(found.measured.values[:10], seen[:10])
@@ -132,24 +146,28 @@ class Own:
 
 def test_a_law_of_the_user_s_shows_what_it_likes(model):
     found = fa.simulate(
-        model, 0.1, u=Own("turned", "turned", signals=["sum", "now"]), record=["turned", "turned_2"], **RUN
+        model,
+        0.1,
+        u=Own("turned", "turned", signals=["sum", "now"]),
+        save=fa.SaveAt(record=["turned", "turned_2"]),
+        **RUN,
     )
     assert found.turned.sel(turned_signal="sum").values[0] == 0.5
     assert np.array_equal(found.turned.sel(turned_signal="now"), found.q[:, 0])
     assert np.array_equal(found.turned, found.turned_2)
     assert np.abs(found.turned[:, 0] + found.u[:, 0]).max() < 1e-15
-    held = fa.simulate(model, 0.1, u=Sampled(Own("turned"), 0.05), record=["turned"], **RUN)
+    held = fa.simulate(model, 0.1, u=Sampled(Own("turned"), 0.05), save=fa.SaveAt(record=["turned"]), **RUN)
     assert held.turned_signal.values.tolist() == ["turned_1", "turned_2"]
     assert held.turned.values[:15, 0].tolist() == [0.5] * 15
 
 
 def test_it_is_saved_and_loaded(model, tmp_path):
     law = Sampled(JointPD(SLEW, 5.0, 2.0), PERIOD)
-    found = fa.simulate(model, 0.1, u=law, record=["command", "rate"], keep=["q"], **RUN)
+    found = fa.simulate(model, 0.1, u=law, save=fa.SaveAt(record=["command", "rate"], keep=["q"]), **RUN)
     assert {*found.data_vars} == {"q", "command", "rate"}
     again = fa.load_result(fa.save_result(found, tmp_path / "run.nc"))
     assert again.identical(found)
-    whole = fa.simulate(model, 0.1, u=law, record=["command"], **RUN)
+    whole = fa.simulate(model, 0.1, u=law, save=fa.SaveAt(record=["command"]), **RUN)
     assert fa.load_result(fa.save_result(whole, tmp_path / "whole.nc")).identical(whole)
 
 
@@ -166,15 +184,15 @@ def test_a_scenario_may_ask_for_it(tmp_path):
 
 # -- many runs ---------------------------------------------------------------------------------------------------------
 
-FIXED = {"progress": False, "samples": 16, "method": "rk4", "step": 2e-4}
+FIXED = {"progress": False, "samples": 16, "method": "rk4", "solver": fa.Solver(step=2e-4)}
 
 
 def as_alone(model, until, controllers, record, **given):
     """Many runs, each of which shows what it shows alone."""
-    found = fa.simulate_many(model, until, u=controllers, record=record, **given)
+    found = fa.simulate_many(model, until, u=controllers, save=fa.SaveAt(record=record), **given)
     for i, law in enumerate(controllers):
         more = {**given, "disturbance": given["disturbance"][i]} if "disturbance" in given else given
-        alone = fa.simulate(model, until, u=law, record=record, **more)
+        alone = fa.simulate(model, until, u=law, save=fa.SaveAt(record=record), **more)
         for name in record:
             assert found[name].dims == ("run", *alone[name].dims)
             assert np.array_equal(found[f"{name}_signal"], alone[f"{name}_signal"])
@@ -224,7 +242,7 @@ def test_one_function_behind_other_sensors_is_another_controller(model):
         return [0.2 - y[0], 0.0]
 
     laws = [Sampled(law, 0.01, sensors=[fa.Encoder(coordinate=f"{link}.motor")]) for link in ("upper", "fore")]
-    found = fa.simulate_many(model, 0.1, u=laws, record=["command"], **FIXED)
+    found = fa.simulate_many(model, 0.1, u=laws, save=fa.SaveAt(record=["command"]), **FIXED)
     read = 0.2 - found.command.values[:, :, 0]
     ends = found.q.sel(coordinate=["upper.motor", "fore.motor"]).values
     sampled = np.searchsorted(found.time.values, [0.02, 0.04, 0.06, 0.08])  # times of samples and of the result
@@ -247,22 +265,22 @@ def test_one_linear_system_made_discrete_in_other_ways_is_another_controller(mod
 
 def test_many_laws_show_the_same_names_each_its_own(model):
     laws = [JointPD(SLEW, 5.0, 2.0), Integral(JointPD(SLEW, 4.0, 2.0), 3.0), JointPD(SLEW, 5.0, 2.0)]
-    found = fa.simulate_many(model, 0.05, u=laws, record=["command", "measured"], **RUN)
+    found = fa.simulate_many(model, 0.05, u=laws, save=fa.SaveAt(record=["command", "measured"]), **RUN)
     for i, law in enumerate(laws):
-        alone = fa.simulate(model, 0.05, u=law, record=["command"], **RUN)
+        alone = fa.simulate(model, 0.05, u=law, save=fa.SaveAt(record=["command"]), **RUN)
         assert np.abs(found.command.values[i] - alone.command.values).max() < 1e-6
     with pytest.raises(fa.DescriptionError, match=r"^u\[0\]: record has the unknown name 'integral'; the controller"):
-        fa.simulate_many(model, 0.05, u=laws, record=["integral"], **RUN)
+        fa.simulate_many(model, 0.05, u=laws, save=fa.SaveAt(record=["integral"]), **RUN)
     others = [Own("seen", signals=["a", "b"]), Own("seen")]
     line = r"^record: u\[1\] has the signals seen \(seen_1, seen_2\), u\[0\] seen \(a, b\); they must be equal$"
     with pytest.raises(fa.DescriptionError, match=line):
-        fa.simulate_many(model, 0.05, u=others, record=["seen"], **RUN)
+        fa.simulate_many(model, 0.05, u=others, save=fa.SaveAt(record=["seen"]), **RUN)
     with pytest.raises(fa.DescriptionError, match="only controllers have signals to record"):
-        fa.simulate_many(model, 0.05, u=np.zeros((3, 2)), record=["command"], **RUN)
+        fa.simulate_many(model, 0.05, u=np.zeros((3, 2)), save=fa.SaveAt(record=["command"]), **RUN)
     with pytest.raises(
         fa.DescriptionError, match="show: name is 'steps'; it must be a word that a result does not use"
     ):
-        fa.simulate_many(model, 0.05, u=Own("steps"), runs=2, record=["steps"], **RUN)
+        fa.simulate_many(model, 0.05, u=Own("steps"), runs=2, save=fa.SaveAt(record=["steps"]), **RUN)
 
 
 class Ending:
@@ -283,11 +301,11 @@ def test_of_a_run_that_fails_there_is_what_was_shown_before(model, period):
     starts[1, both] = -0.5  # which does not come so far
     rates[:2, both], rates[2, both] = 0.2, 0.4
     law = Sampled(Ending(), period)
-    found = fa.simulate_many(model, 0.15, q0=starts, qd0=rates, u=law, record=["seen"], **FIXED)
+    found = fa.simulate_many(model, 0.15, q0=starts, qd0=rates, u=law, save=fa.SaveAt(record=["seen"]), **FIXED)
     assert found.status.values[1] == "completed"
     for i in (0, 2):
         with pytest.raises(fa.SimulationError) as caught:
-            fa.simulate(model, 0.15, u=law, q0=starts[i], qd0=rates[i], record=["seen"], **FIXED)
+            fa.simulate(model, 0.15, u=law, q0=starts[i], qd0=rates[i], save=fa.SaveAt(record=["seen"]), **FIXED)
         alone = caught.value.result
         known = alone.sizes["time"]
         assert 1 < known < 16
@@ -299,7 +317,7 @@ def test_of_a_run_that_fails_there_is_what_was_shown_before(model, period):
 def test_many_records_are_written_to_a_folder(model, tmp_path, monkeypatch):
     monkeypatch.setattr("flexarm.simulation.ensemble.CHUNK", 1.0)  # a file for each run
     laws = [Sampled(JointPD(SLEW, 5.0, 2.0, filter=100.0, noise=1e-3), 0.01, seed=k) for k in range(3)]
-    given = {"record": ["measured", "command"], "keep": ["q"], **FIXED}
+    given = {"save": fa.SaveAt(record=["measured", "command"], keep=["q"]), **FIXED}
     held = fa.simulate_many(model, 0.05, u=laws, **given)
     found = fa.simulate_many(model, 0.05, u=laws, folder=tmp_path / "runs", **given)
     assert len([*(tmp_path / "runs").iterdir()]) == 3
@@ -338,6 +356,6 @@ def test_many_records_are_written_to_a_folder(model, tmp_path, monkeypatch):
 )
 def test_what_is_not_shown_is_refused_in_one_line(model, u, record, line):
     with pytest.raises(fa.DescriptionError) as caught:
-        fa.simulate(model, 0.1, u=u, record=record, progress=False)
-    assert str(caught.value).removeprefix("simulate: ").startswith(line)
+        fa.simulate(model, 0.1, u=u, save=fa.SaveAt(record=record), progress=False)
+    assert str(caught.value).removeprefix("simulate: ").removeprefix("SaveAt: ").startswith(line)
     assert "\n" not in str(caught.value)

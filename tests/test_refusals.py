@@ -682,5 +682,5 @@ def test_what_is_not_a_name_in_a_list_of_names_is_one_line(names):
     wheels = fa.control.AttitudePD(Kp=1.0, Kd=1.0, actuators=names)
     with pytest.raises(fa.DescriptionError, match=r"^AttitudePD: actuators has the unknown name .*; the inputs of"):
         wheels.law(fa.Model("satellite"))
-    with pytest.raises(fa.DescriptionError, match=r"^simulate: keep has the unknown name .*; a result has "):
-        fa.simulate(model, 0.1, keep=names, progress=False)
+    with pytest.raises(fa.DescriptionError, match=r"^SaveAt: keep has the unknown name .*; a result has "):
+        fa.SaveAt(keep=names)

@@ -71,7 +71,14 @@ def test_it_is_what_python_does(name, method, planar, monkeypatch):
     step = 3e-4 if method == "rk4" else None
 
     def run():
-        return fa.simulate(planar, 0.05, LAWS[name](), method=method, step=step, rtol=1e-6, samples=38, progress=False)
+        return fa.simulate(
+            planar,
+            0.05,
+            LAWS[name](),
+            solver=fa.Solver(method=method, step=step, rtol=1e-6),
+            samples=38,
+            progress=False,
+        )
 
     found, wanted, _ = both(monkeypatch, run)
     same(found, wanted)
@@ -90,14 +97,16 @@ def test_times_and_samples_need_not_agree(period, until, samples, method, planar
     law = Sampled(PD, period)
 
     def run():
-        return fa.simulate(planar, until, law, method=method, step=step, samples=samples, progress=False)
+        return fa.simulate(
+            planar, until, law, solver=fa.Solver(method=method, step=step), samples=samples, progress=False
+        )
 
     same(*both(monkeypatch, run)[:2])
 
 
 @pytest.mark.parametrize("most", [1, 7, 30])
 def test_chunks_follow_each_other(most, planar, monkeypatch):
-    law, given = LAWS["observer"](), {"method": "rk4", "step": 1e-3, "samples": 24, "progress": False}
+    law, given = LAWS["observer"](), {"method": "rk4", "solver": fa.Solver(step=1e-3), "samples": 24, "progress": False}
     wanted = fa.simulate(planar, 0.03, law, **given)
     monkeypatch.setattr(running, "MOST_AHEAD", most)
     found, again, chunks = both(monkeypatch, lambda: fa.simulate(planar, 0.03, law, **given))
@@ -128,7 +137,9 @@ def test_what_fails_is_told_as_python_does(name, method, planar, monkeypatch):
     u = Sampled(law, 1e-3, seed=2)
 
     def run():
-        return failing(lambda: fa.simulate(planar, 0.05, u, method=method, step=step, samples=70, progress=False))
+        return failing(
+            lambda: fa.simulate(planar, 0.05, u, solver=fa.Solver(method=method, step=step), samples=70, progress=False)
+        )
 
     found, wanted, _ = both(monkeypatch, run)
     assert str(found) == str(wanted) and "0.01" in str(found)
@@ -146,7 +157,14 @@ def test_what_fails_is_told_as_python_does(name, method, planar, monkeypatch):
 def test_another_method_goes_from_sample_to_sample_in_python(planar):
     """Where both step as they like they agree to the tolerance."""
     runs = [
-        fa.simulate(planar, 0.05, LAWS["integral"](), method=method, rtol=1e-9, atol=1e-11, samples=11, progress=False)
+        fa.simulate(
+            planar,
+            0.05,
+            LAWS["integral"](),
+            solver=fa.Solver(method=method, rtol=1e-9, atol=1e-11),
+            samples=11,
+            progress=False,
+        )
         for method in ("dop853", "gauss8")
     ]
     np.testing.assert_allclose(runs[0].q.values, runs[1].q.values, atol=1e-8)
@@ -162,7 +180,9 @@ def test_it_tells_how_far_it_has_come_and_stops(planar):
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match=r"interrupted at t = .* s of 3600 s"):
-        result = fa.simulate(planar, 3600.0, LAWS["pd"](), method="rk4", step=1e-4, samples=36001, progress=progress)
+        result = fa.simulate(
+            planar, 3600.0, LAWS["pd"](), solver=fa.Solver(method="rk4", step=1e-4), samples=36001, progress=progress
+        )
     assert 0 < seen[0] < seen[1] < seen[2] < 3600
     assert seen[1] <= float(result.time[-1]) + 0.1
     assert np.isfinite(result.u.values).all() and len(result.time) > 1
@@ -171,7 +191,7 @@ def test_it_tells_how_far_it_has_come_and_stops(planar):
 def test_runs_of_one_law_may_go_side_by_side(planar):
     """What a law remembers is a run's own."""
     law, found = LAWS["observer"](), {}
-    given = {"method": "rk4", "step": 1e-3, "samples": 11, "progress": False}
+    given = {"method": "rk4", "solver": fa.Solver(step=1e-3), "samples": 11, "progress": False}
     wanted = fa.simulate(planar, 0.5, law, **given)
 
     def work(k):

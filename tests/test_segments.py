@@ -228,7 +228,7 @@ def test_velocities_positions_and_energies_fit():
     back = vector(model, "inverse_dynamics", q, qd, qdd) - values(model, "input_matrix", q) @ u
     np.testing.assert_allclose(back, 0.0, atol=1e-9 * np.abs(qdd).max())
     assert np.linalg.eigvalsh(values(model, "mass_matrix", q)).min() > 0
-    result = fa.simulate(model, 0.1, q0=q, qd0=qd, rtol=1e-9, atol=1e-11, samples=11, progress=False)
+    result = fa.simulate(model, 0.1, q0=q, qd0=qd, solver=fa.Solver(rtol=1e-9, atol=1e-11), samples=11, progress=False)
     assert result.attrs["energy_drift"] < 1e-7
 
 
@@ -413,10 +413,10 @@ def test_a_beam_is_spun_up():
     body = fa.Beam(length=10.0, mass=12.0, EI=1.4e4, modes={"y": 3}, segments=2)
     arm = fa.Arm(name="rotor", links=[fa.Link(name="a", joint=fa.Revolute(axis=(0, 0, 1)), body=body)])
     u = fa.PrescribedMotion(SpinUp(final, T))
-    result = fa.simulate(fa.Model(arm), 20.0, u, samples=201, rtol=1e-7, atol=1e-9, progress=False)
+    result = fa.simulate(fa.Model(arm), 20.0, u, samples=201, solver=fa.Solver(rtol=1e-7, atol=1e-9), progress=False)
     bent = result.deflection.values[:, 0, 1]
     finer = arm.replace(links=[arm.links[0].replace(body=body.replace(segments=3))])
-    again = fa.simulate(fa.Model(finer), 20.0, u, samples=201, rtol=1e-7, atol=1e-9, progress=False)
+    again = fa.simulate(fa.Model(finer), 20.0, u, samples=201, solver=fa.Solver(rtol=1e-7, atol=1e-9), progress=False)
     np.testing.assert_allclose(again.deflection.values[:, 0, 1], bent, atol=5e-4)
     assert -0.60 < bent.min() < -0.55
     assert np.abs(bent[result.time.values > 15.0]).max() < 5e-3
@@ -435,7 +435,7 @@ def test_a_flying_beam_keeps_its_momentum():
     model = fa.Model(fa.Arm(name="flying", links=links_))
     F, M, pulse = 8.0, -80.0, 2.5
     u = fa.Piecewise([0.0, pulse], [[F, 0.0, M], [0.0, 0.0, 0.0]])
-    result = fa.simulate(model, 5.0, u, samples=51, rtol=1e-8, atol=1e-10, progress=False)
+    result = fa.simulate(model, 5.0, u, samples=51, solver=fa.Solver(rtol=1e-8, atol=1e-10), progress=False)
     assert np.abs(result.deflection.values[:, 2, 1]).max() > 1.0  # metres
     assert result.attrs["energy_drift"] < 1e-7
     q, qd = result.q.values, result.qd.values

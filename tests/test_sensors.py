@@ -506,7 +506,7 @@ def test_what_a_sensor_depends_on_must_have_been_kept():
     arm = beam(joint=fa.Revolute(axis=(0, 0, 1), drive=fa.Drive(friction=rubs)), modes={"y": 1}).arm
     model = fa.Model(arm.replace(forces=[fa.Force(name="push", link="upper")]))
     whole, *parts = (
-        fa.simulate(model, 0.1, w={"push.fy": 1.0}, keep=keep, samples=11, progress=False)
+        fa.simulate(model, 0.1, w={"push.fy": 1.0}, save=fa.SaveAt(keep=keep), samples=11, progress=False)
         for keep in (None, ["q", "qd", "u"], ["q", "qd", "u", "drive_state"])
     )
     both = sampled([Accelerometer(), Encoder(coordinate="upper.joint")], model, whole, seed=1)

@@ -69,7 +69,12 @@ def start(amplitude):
 def test_pendulum_is_an_elliptic_function(pendulum, method):
     """Two and a half periods of a swing of 2 rad; methods of low order, whose steps are many, sum up more errors."""
     period = 4 * ellipk(np.sin(1.0) ** 2) / np.sqrt(1.5 * G / 0.8)
-    result = run(pendulum, 2.5 * period, q0=start(2.0), method=method, step=STEPS.get(method), rtol=RTOL, atol=ATOL)
+    result = run(
+        pendulum,
+        2.5 * period,
+        q0=start(2.0),
+        solver=fa.Solver(method=method, step=STEPS.get(method), rtol=RTOL, atol=ATOL),
+    )
     error = result.q[:, 0] + np.pi / 2 - swing(result.time, 2.0)
     low = method.endswith(("bdf", "lsoda", "radau5", "alpha"))
     assert abs(error).max() < (50 * GLOBAL if low else GLOBAL)
@@ -152,7 +157,7 @@ def test_constant_torque_does_work(rotor):
 
 def test_rk4_is_of_order_four(pendulum):
     def error(step):
-        result = run(pendulum, 1.6, q0=start(2.0), method="rk4", step=step, samples=2)
+        result = run(pendulum, 1.6, q0=start(2.0), solver=fa.Solver(method="rk4", step=step), samples=2)
         return abs(float(result.q[-1, 0]) + np.pi / 2 - swing(1.6, 2.0))
 
     errors = np.array([error(step) for step in (0.02, 0.01, 0.005, 0.0025)])
@@ -160,19 +165,23 @@ def test_rk4_is_of_order_four(pendulum):
 
 
 def test_rk4_takes_equal_steps_between_samples(pendulum):
-    result = run(pendulum, 1.0, q0=start(1.0), method="rk4", step=0.03, samples=11)  # 0.1 is four steps of 0.025
+    result = run(
+        pendulum, 1.0, q0=start(1.0), solver=fa.Solver(method="rk4", step=0.03), samples=11
+    )  # 0.1 is four steps of 0.025
     assert result.attrs["steps"] == 40
     assert result.attrs["evaluations"] == 160
     assert result.attrs["step"] == 0.03
-    assert run(pendulum, 1.0, method="rk4", step=0.1, samples=11).attrs["steps"] == 10
-    assert run(pendulum, 3.3, method="rk4", step=1e-3, samples=2).attrs["steps"] == 3300  # more than a look's worth
+    assert run(pendulum, 1.0, solver=fa.Solver(method="rk4", step=0.1), samples=11).attrs["steps"] == 10
+    assert (
+        run(pendulum, 3.3, solver=fa.Solver(method="rk4", step=1e-3), samples=2).attrs["steps"] == 3300
+    )  # more than a look's worth
 
 
 @pytest.mark.parametrize("method", ["dop853", "vern7", "radau", "lsoda", "scipy-dop853"])
 def test_error_falls_with_the_tolerance(pendulum, method):
     errors = [
         abs(
-            float(run(pendulum, 2.0, q0=start(2.0), method=method, rtol=r, atol=r).q[-1, 0])
+            float(run(pendulum, 2.0, q0=start(2.0), solver=fa.Solver(method=method, rtol=r, atol=r)).q[-1, 0])
             + np.pi / 2
             - swing(2.0, 2.0)
         )
@@ -182,7 +191,9 @@ def test_error_falls_with_the_tolerance(pendulum, method):
 
 
 def test_absolute_tolerance_counts(pendulum):
-    few, many = (run(pendulum, 1.0, q0=start(2.0), rtol=1e-12, atol=a).attrs["steps"] for a in (1e-2, 1e-12))
+    few, many = (
+        run(pendulum, 1.0, q0=start(2.0), solver=fa.Solver(rtol=1e-12, atol=a)).attrs["steps"] for a in (1e-2, 1e-12)
+    )
     assert few < many / 2
 
 
@@ -212,7 +223,7 @@ def test_audit_covers_gravity_damping_springs_and_work():
         fa.Link(name="b", joint=fa.Revolute(damping=0.1), body=ROD),
         gravity=(1.0, 2.0, -9.0),
     )
-    result = run(arm, 1.0, u=lambda t: [2 * np.sin(5 * t), 1.0], samples=101, rtol=1e-10, atol=1e-12)
+    result = run(arm, 1.0, u=lambda t: [2 * np.sin(5 * t), 1.0], samples=101, solver=fa.Solver(rtol=1e-10, atol=1e-12))
     assert result.attrs["energy_drift"] < 1e-9
     for name in ("kinetic", "work", "dissipated"):
         assert abs(result[name]).max() > 0.1
@@ -221,7 +232,7 @@ def test_audit_covers_gravity_damping_springs_and_work():
 
 
 def test_audit_sees_a_coarse_step(pendulum):
-    result = run(pendulum, 5.0, q0=start(2.5), method="rk4", step=0.1, samples=51)
+    result = run(pendulum, 5.0, q0=start(2.5), solver=fa.Solver(method="rk4", step=0.1), samples=51)
     assert result.attrs["energy_drift"] > 1e-4
 
 
@@ -280,7 +291,9 @@ def test_auto_is_implicit_for_a_stiff_arm():
 def test_auto_leaves_the_implicit_method_when_it_falls_behind():
     """An undamped mode swings all the time: nobody can step over it, and explicit steps are cheaper."""
     arm, q0 = stiff_arm(1e6), [0.0, 0.0, 1e-4, 0.0]
-    explicit, found = (run(arm, 1.0, method=method, q0=q0, rtol=1e-6, atol=1e-10) for method in ("dop853", "auto"))
+    explicit, found = (
+        run(arm, 1.0, solver=fa.Solver(method=method, rtol=1e-6, atol=1e-10), q0=q0) for method in ("dop853", "auto")
+    )
     assert found.attrs["method"] == "radau9, dop853"
     behind = found.attrs["method_reason"].rpartition("then it was slower: dop853 for ")[2].split()[0]
     assert 0.8 < float(behind) < 1.0
@@ -328,20 +341,21 @@ def test_a_spectral_radius_damps_what_is_fast():
     arm, q0 = stiff_arm(1e8), [0.0, 0.0, 1e-7, 0.0]
     energies = []
     for radius in (1.0, 0.8, 0.0):
-        result = run(arm, 0.1, method="generalized-alpha", q0=q0, step=1e-3, spectral_radius=radius)
+        result = run(arm, 0.1, solver=fa.Solver(method="generalized-alpha", step=1e-3, spectral_radius=radius), q0=q0)
         energies.append((result.kinetic + result.potential).values)
     assert energies[0] == pytest.approx(energies[0][0], rel=1e-6)
     assert 1e-30 < energies[1][-1] < 1e-10 * energies[0][0]
     assert energies[2][1] < 1e-10 * energies[0][0]
+    only = "it must be from 0 to 1, and applies only to the method 'generalized-alpha'"
     for radius, method, message in (
-        (1.5, "generalized-alpha", "spectral_radius is 1.5; it must be from 0 to 1"),
-        ("x", "generalized-alpha", "spectral_radius is 'x'"),
-        (0.5, "gauss4", "spectral_radius is 0.5; it applies only to the method generalized-alpha"),
-        (0.5, "auto", "spectral_radius is 0.5; it applies only to the method generalized-alpha"),
+        (1.5, "generalized-alpha", f"spectral_radius is 1.5; {only}"),
+        ("x", "generalized-alpha", "spectral_radius is 'x'; it must be a number"),
+        (0.5, "gauss4", f"spectral_radius is 0.5; {only}"),
+        (0.5, "auto", f"spectral_radius is 0.5; {only}"),
     ):
         with pytest.raises(fa.DescriptionError) as caught:
-            run(arm, 0.1, method=method, spectral_radius=radius)
-        assert str(caught.value).startswith(message)
+            fa.Solver(method=method, spectral_radius=radius)
+        assert str(caught.value) == f"Solver: {message}"
 
 
 def test_a_method_asked_for_is_kept(pendulum):
@@ -352,7 +366,7 @@ def test_a_method_asked_for_is_kept(pendulum):
 @pytest.mark.parametrize("method", ["scipy-radau", "scipy-bdf", "scipy-lsoda"])
 def test_implicit_solvers_of_scipy_have_the_exact_jacobian(method):
     """One mode of 1e4 rad/s, damped: an explicit method would take 1e4 steps; Newton's method needs a Jacobian."""
-    result = run(stiff_arm(1e6, ratio=0.5), 0.5, u=[0.1, 0.1], method=method, rtol=1e-5, atol=1e-7)
+    result = run(stiff_arm(1e6, ratio=0.5), 0.5, u=[0.1, 0.1], solver=fa.Solver(method=method, rtol=1e-5, atol=1e-7))
     assert result.attrs["steps"] < 1000
     expected = run(stiff_arm(1e6, ratio=0.5), 0.5, u=[0.1, 0.1], method="radau")
     assert result.q[-1].values == pytest.approx(expected.q[-1].values, abs=1e-4)
@@ -394,7 +408,7 @@ def test_quantities_beside_the_state_are_the_models(canadarm):
 
 
 def test_names_units_and_attributes(canadarm):
-    result = run(canadarm, 0.01, samples=2, name="a run", rtol=1e-6, atol=1e-7)
+    result = run(canadarm, 0.01, samples=2, name="a run", solver=fa.Solver(rtol=1e-6, atol=1e-7))
     assert isinstance(result, xr.Dataset)
     assert tuple(result.coordinate.values) == canadarm.coordinates
     assert tuple(result.input.values) == canadarm.inputs
@@ -452,7 +466,9 @@ def test_a_motion_that_grows_without_bound_is_cut_off(rotor, method):
         asked.append(abs(qd[0]))
         return 12 * INERTIA * qd
 
-    line, result = failure(rotor, 10.0, qd0=[1.0], u=push, method=method, step=STEPS.get(method), rtol=1e-4)
+    line, result = failure(
+        rotor, 10.0, qd0=[1.0], u=push, solver=fa.Solver(method=method, step=STEPS.get(method), rtol=1e-4)
+    )
     assert "diverged" in line and "rod.joint" in line
     assert 1.2 < moment(line) < 3.1
     assert result.time.values.tolist() == [0, 1, 2]
@@ -470,12 +486,15 @@ def test_a_motion_that_has_diverged_is_not_followed_for_hours(pendulum):
 
 def test_a_step_too_long_is_said(canadarm):
     """RK4 is stable to |h omega| = 2.8; the first sample lies 1000 steps and more ahead."""
-    line, result = failure(canadarm, 100.0, u=[10, 0, 0], method="rk4", step=0.01, samples=3)
+    line, result = failure(canadarm, 100.0, u=[10, 0, 0], solver=fa.Solver(method="rk4", step=0.01), samples=3)
     assert "diverged" in line and "a step of 0.01 s is too long" in line
     assert any(name in line for name in canadarm.coordinates)
     assert 0 < moment(line) < 50
     assert result.sizes["time"] == 1
-    moments = {moment(failure(canadarm, 100.0, u=[10, 0, 0], method="rk4", step=0.01, samples=n)[0]) for n in (11, 6)}
+    moments = {
+        moment(failure(canadarm, 100.0, u=[10, 0, 0], solver=fa.Solver(method="rk4", step=0.01), samples=n)[0])
+        for n in (11, 6)
+    }
     assert moments == {moment(line)}, "when is found out to the step"
 
 
@@ -494,7 +513,7 @@ def test_nan_from_a_function(rotor, method):
     def broken(t):
         return np.nan if t > 0.55 else 1.0
 
-    line, result = failure(rotor, 1.0, u=broken, method=method, step=STEPS.get(method))
+    line, result = failure(rotor, 1.0, u=broken, solver=fa.Solver(method=method, step=STEPS.get(method)))
     assert line.startswith("input broken gave nan for rod.joint at t = ")
     assert 0.55 < moment(line) < 1.1
     assert 1 <= result.sizes["time"] <= 6, "a solver that takes long steps has fewer samples before"
@@ -521,7 +540,7 @@ def test_wrong_shape_from_a_function(canadarm, method):
     def two(t, q, qd):
         return [1.0, 2.0] if t > 0.05 else [0.0, 0.0, 0.0]
 
-    line, result = failure(canadarm, 0.1, u=two, method=method, step=STEPS.get(method))
+    line, result = failure(canadarm, 0.1, u=two, solver=fa.Solver(method=method, step=STEPS.get(method)))
     assert line.startswith("input two gave shape (2,) at t = 0.0")
     assert 0.05 < moment(line) < 0.1
     assert line.endswith("upper.joint, fore.joint, hand.joint")
@@ -544,7 +563,7 @@ def test_what_a_function_raises_comes_out(rotor, method):
         return 0.0
 
     with pytest.raises(Unplugged, match="the plug") as caught:
-        run(rotor, 1.0, u=motor, method=method, step=STEPS.get(method))
+        run(rotor, 1.0, u=motor, solver=fa.Solver(method=method, step=STEPS.get(method)))
     note = caught.value.__notes__[0]
     assert "input motor" in note and 0.5 < moment(note) <= 1
 
@@ -603,7 +622,12 @@ LONG = 1e6
 def test_ctrl_c_keeps_what_was_computed(pendulum, method):
     with pytest.warns(UserWarning, match=r"interrupted at t = .* s of 1e\+06 s"):
         result = run(
-            pendulum, LONG, 1_000_001, q0=start(1.0), method=method, step=STEPS.get(method), progress=interrupt_when(3)
+            pendulum,
+            LONG,
+            1_000_001,
+            q0=start(1.0),
+            solver=fa.Solver(method=method, step=STEPS.get(method)),
+            progress=interrupt_when(3),
         )
     assert result.attrs["status"] == "interrupted"
     assert 2 <= result.time[-1] < LONG
@@ -733,13 +757,16 @@ WRONG = [
     ({"samples": 1}, "samples is 1; it must be a whole number, at least 2"),
     ({"samples": 10.5}, "samples is 10.5; it must be a whole number, at least 2"),
     ({"samples": float("nan")}, "samples is nan; it must be finite"),
-    ({"method": "euler"}, "unknown method 'euler'; known methods are auto, rk45, dop853"),
+    ({"method": "euler"}, "method is 'euler'; it must be one of auto, rk45, dop853"),
     ({"rtol": 0}, "rtol is 0.0; it must be positive"),
-    ({"atol": -1e-9}, "atol is -1e-09; it must be positive"),
-    ({"method": "rk4"}, "step is None; rk4 needs a positive step"),
-    ({"method": "rk4", "step": 0}, "step is 0.0 s; it must be positive"),
-    ({"method": "rk4", "step": 2}, "step is 2.0; rk4 needs a positive step [s], no longer than the run"),
-    ({"step": 0.1}, "step is 0.1; auto chooses its own steps"),
+    ({"solver": {"atol": -1e-9}}, "Solver: atol is -1e-09; it must be positive"),
+    ({"method": "rk4"}, "step is missing; method 'rk4' needs one, as step = 1e-3 in its solver"),
+    ({"solver": {"step": 0}}, "Solver: step is 0.0 s; it must be positive"),
+    ({"method": "rk4", "solver": {"step": 2}}, "step is 2.0 s; rk4 needs a step no longer than the run, 1 s"),
+    ({"solver": {"method": "rk4"}}, "Solver: step is missing; method 'rk4' needs one, as step = 1e-3 in its solver"),
+    ({"solver": "rk4"}, "solver is 'rk4'; it must be a Solver, as fa.Solver(...)"),
+    ({"save": ["q"]}, "save is ['q']; it must be a SaveAt, as fa.SaveAt(...)"),
+    ({"solver": {"step": 0.1}}, "step is 0.1 s; method 'auto' chooses its own steps"),
     ({"q0": [0, 0]}, "q0 has shape (2,); it must have 1 numbers: rod.joint"),
     ({"qd0": [[0]]}, "qd0 has shape (1, 1); it must have 1 numbers: rod.joint"),
     ({"q0": [float("nan")]}, "q0 contains NaN or infinity"),
@@ -756,8 +783,12 @@ WRONG = [
 
 @pytest.mark.parametrize(("given", "line"), WRONG, ids=[line[:40] for _, line in WRONG])
 def test_what_is_not_possible_is_refused_in_one_line(rotor, given, line):
+    def attempt():
+        solver = {"solver": fa.Solver(**given["solver"])} if isinstance(given.get("solver"), dict) else {}
+        return run(rotor, **{"until": 1.0, **given, **solver})
+
     with pytest.raises(fa.DescriptionError) as caught:
-        run(rotor, **{"until": 1.0, **given})
+        attempt()
     assert str(caught.value).startswith(line)
     assert str(caught.value).isprintable()
 
@@ -816,10 +847,10 @@ def test_the_tolerance_counts_for_a_sampled_loop_too():
     exact, tight, standard, loose = (
         fa.simulate(model, 0.2, u=held, samples=11, progress=False, **more)
         for more in (
-            {"method": "dop853", "rtol": 1e-13, "atol": 1e-14},
-            {"rtol": 1e-10, "atol": 1e-13},
+            {"method": "dop853", "rtol": 1e-13, "solver": fa.Solver(atol=1e-14)},
+            {"rtol": 1e-10, "solver": fa.Solver(atol=1e-13)},
             {},
-            {"rtol": 1e-2, "atol": 1e-2},
+            {"rtol": 1e-2, "solver": fa.Solver(atol=1e-2)},
         )
     )
     assert [run.attrs["method"] for run in (tight, standard, loose)] == ["dop853", "dop853", "rk45"]

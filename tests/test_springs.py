@@ -38,7 +38,7 @@ def slider(drive, mass=1.5):
 
 
 def run(arm, until, **given):
-    given = {"u": np.zeros(len(arm.inputs)), "progress": False, "rtol": 1e-10, "atol": 1e-12, **given}
+    given = {"u": np.zeros(len(arm.inputs)), "progress": False, "rtol": 1e-10, "solver": fa.Solver(atol=1e-12), **given}
     return fa.simulate(fa.Model(arm), until, **given)
 
 

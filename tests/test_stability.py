@@ -344,7 +344,7 @@ def test_an_observer_with_an_accelerometer_is_linear_as_its_runs_are():
     law = Sampled(Observed(JointPD(0.2, Kp, Kd), FEELING), period, seed=1)
     closed = analysis.closed_loop(model, law)
     A, d = np.asarray(closed.A), np.array([1e-5, -2e-5, 3e-4, 1e-4])
-    more = {"samples": 31, "progress": False, "rtol": 1e-12, "atol": 1e-14, "method": "dop853"}
+    more = {"samples": 31, "progress": False, "rtol": 1e-12, "solver": fa.Solver(atol=1e-14), "method": "dop853"}
     a, b = (fa.simulate(model, 30 * period, law, [0.2, 0.2] + x[:2], x[2:], **more) for x in (0 * d, d))
     found = np.hstack([b.q - a.q, b.qd - a.qd])
     x = np.concatenate([d, np.zeros(len(A) - 4)])
@@ -361,7 +361,7 @@ def test_the_memory_along_a_run_is_that_which_a_feeling_law_had():
 
     model, period = elastic_bar(), 0.01
     law = Sampled(Observed(JointPD(fa.Quintic((0.0,), (0.3,), 0.2), Kp, Kd), FEELING), period)
-    motion = fa.simulate(model, 0.3, law, samples=301, progress=False, record=["memory"], rtol=1e-10)
+    motion = fa.simulate(model, 0.3, law, samples=301, progress=False, save=fa.SaveAt(record=["memory"]), rtol=1e-10)
     drive = as_input(law, model)
     states = passed(model, drive.law, period, motion)
     own = len(drive.law.memory)

@@ -62,7 +62,7 @@ def test_it_moves_as_simulate_does_by_rk4(planar):
     u, x = torques(60, 2), begun(planar)
     stepper = fa.Stepper(planar, PERIOD, x[:6], x[6:], "rk4", step=2.1e-4)
     assert stepper.longest == PERIOD / 5
-    wanted = simulated(planar, u, x, method="rk4", step=stepper.longest)
+    wanted = simulated(planar, u, x, solver=fa.Solver(method="rk4", step=stepper.longest))
     np.testing.assert_allclose(driven(stepper, u), wanted, rtol=1e-11, atol=1e-12)
 
 
@@ -72,7 +72,7 @@ def test_it_moves_as_simulate_does_by_an_implicit_method(method, elastic):
     u, x = torques(40, 2), begun(elastic)
     stepper = fa.Stepper(elastic, PERIOD, x[:8], x[8:], method, rtol=1e-8, atol=1e-10, step=4e-4)
     assert (stepper.method, stepper.reason, stepper.longest) == (method, "as asked", PERIOD / 3)
-    wanted = simulated(elastic, u, x, method=method, step=4e-4, rtol=1e-8, atol=1e-10)
+    wanted = simulated(elastic, u, x, solver=fa.Solver(method=method, step=4e-4, rtol=1e-8, atol=1e-10))
     np.testing.assert_allclose(driven(stepper, u), wanted, rtol=1e-9, atol=1e-9)
 
 
@@ -81,7 +81,7 @@ def test_it_moves_as_the_arm_does(method, order, planar):
     """The error of a step is rtol, that of the motion a step's length less: h^p of h^(p + 1)."""
     period, count = (PERIOD, 100) if method in IMPLICIT else (0.02, 20)  # more than one step in a period
     u, x = torques(count, 2), begun(planar)
-    exact = simulated(planar, u, x, period, method="dop853", rtol=1e-12, atol=1e-13)
+    exact = simulated(planar, u, x, period, solver=fa.Solver(method="dop853", rtol=1e-12, atol=1e-13))
     errors = []
     for rtol in (1e-3, 1e-7):
         stepper = fa.Stepper(planar, period, x[:6], x[6:], method, rtol=rtol, atol=1e-2 * rtol)

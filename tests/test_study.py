@@ -289,7 +289,7 @@ def test_a_task_that_is_none():
 def test_a_model_is_run_for_each_sample():
     model = fa.Model(fa.load("rigid-two-link"), vary=["gravity"])
     reference = fa.Quintic((0.0, 0.0), (0.3, -0.2), 0.3)
-    more = {"until": 0.5, "method": "rk4", "step": 0.005, "samples": 51, "u": [0.4, 0.1]}
+    more = {"until": 0.5, "method": "rk4", "solver": fa.Solver(step=0.005), "samples": 51, "u": [0.4, 0.1]}
     result = run(model, {"upper.mass": [1.0, -1.0, 1.5]}, "grid", keep=["residual", "tip"], reference=reference, **more)
     assert result.attrs["name"] == "rigid-two-link"
     assert "upper.mass is -1.0 kg; it must be positive" in str(result.status.values[1])
@@ -323,7 +323,7 @@ def test_a_model_and_wrong_arguments(arguments, message):
     ("arguments", "message"),
     [
         ({"until": -1.0}, "until is -1.0 s; it must be positive"),
-        ({"until": 1.0, "method": "euler"}, "unknown method 'euler'"),
+        ({"until": 1.0, "method": "euler"}, "method is 'euler'"),
         ({"until": 1.0, "reference": fa.Quintic((0.0,), (1.0,), 0.5)}, "reference moves 1 joints; the arm has 2"),
     ],
 )
@@ -344,7 +344,7 @@ def test_a_sample_that_cannot_be_costs_no_other():
 
 
 def test_an_arm_that_cannot_move_costs_no_other():
-    more = {"until": 0.1, "method": "rk4", "step": 0.01, "samples": 11}
+    more = {"until": 0.1, "method": "rk4", "solver": fa.Solver(step=0.01), "samples": 11}
     light = fa.Model(fa.load("rigid-two-link"))
     result = run(light, {"fore.mass": [1.0, 1e-300, 1e30]}, "grid", chunk=3, **more)
     assert str(result.status.values[0]) == "completed" and not result.attrs["runs_lost"]

@@ -180,7 +180,12 @@ def test_compiled_references_move_a_simulated_arm(name, planar):
     """Accelerations compiled to native code, integrated twice, are the reference."""
     reference, model = motions(planar)[name], fa.Model(planar.rigid())
     result = fa.simulate(
-        model, 1.0, u=fa.PrescribedMotion(reference), reference=reference, rtol=1e-10, atol=1e-12, progress=False
+        model,
+        1.0,
+        u=fa.PrescribedMotion(reference),
+        reference=reference,
+        solver=fa.Solver(rtol=1e-10, atol=1e-12),
+        progress=False,
     )
     np.testing.assert_allclose(result.q, result.q_ref, atol=FOLLOWED)
     assert reference.described() in result.attrs["input_description"]
@@ -588,7 +593,12 @@ def test_damped_vibrations_are_the_poles_of_the_linear_model():
 def left(model, reference, end, span=4.0):
     """Complex amplitude of the first flexible coordinate at `end`, and the largest deflection of a tip later on."""
     result = fa.simulate(
-        model, end + span, u=fa.PrescribedMotion(reference), samples=2001, rtol=1e-11, atol=1e-14, progress=False
+        model,
+        end + span,
+        u=fa.PrescribedMotion(reference),
+        samples=2001,
+        solver=fa.Solver(rtol=1e-11, atol=1e-14),
+        progress=False,
     )
     omega, zeta = (x[0] for x in vibrations(model, result.q.values[-1]))
     at = int(np.searchsorted(result.time.values, end))
@@ -656,7 +666,9 @@ def test_shaped_torques_calm_a_free_arm():
     impulses = shaper(model, np.zeros(2), "zv", locked=False)
 
     def swing(u, end):
-        result = fa.simulate(model, end + 3, u=u, samples=2001, rtol=1e-10, atol=1e-13, progress=False)
+        result = fa.simulate(
+            model, end + 3, u=u, samples=2001, solver=fa.Solver(rtol=1e-10, atol=1e-13), progress=False
+        )
         return np.abs(result.q.values[result.time.values > end, 1]).max()
 
     assert swing(shaped(torque, impulses), 0.4 + impulses.duration) < 0.02 * swing(torque, 0.4)

@@ -148,7 +148,9 @@ def test_many_samples_are_thinned_and_that_is_said(result):
 
 def test_a_run_that_stopped_says_when_and_why(arm):
     with pytest.raises(fa.SimulationError) as failed:
-        fa.simulate(fa.Model(arm), 20.0, u=[3.0, 1.0], method="rk4", step=0.05, samples=201, progress=False)
+        fa.simulate(
+            fa.Model(arm), 20.0, u=[3.0, 1.0], solver=fa.Solver(method="rk4", step=0.05), samples=201, progress=False
+        )
     (each,) = data_of(viewed(failed.value.result))["results"]
     assert re.match(r"ends at [\d.]+ s: \S", each["notes"][0])
 

@@ -117,11 +117,10 @@ def motion(task: Task, model: fa.Model, method: str, rtol: float, step: float | 
     u = fa.Piecewise(task.jumps, task.torques) if len(task.jumps) else None
     if task.feedback:
         u = Sampled(JointPD(np.zeros(7), *GAINS, gravity=False), PERIOD)
+    solver = fa.Solver(method=method, rtol=rtol, atol=1e-2 * rtol, step=step)
+    save = fa.SaveAt(samples=len(task.times), keep=["tip"])
     try:
-        result = fa.simulate(
-            model, task.until, u, q0=q0, qd0=qd0, method=method, rtol=rtol, atol=1e-2 * rtol,
-            step=step, samples=len(task.times), keep=["tip"], progress=False,
-        )  # fmt: skip
+        result = fa.simulate(model, task.until, u, q0=q0, qd0=qd0, solver=solver, save=save, progress=False)
     except fa.SimulationError:
         return None
     return result.tip.values
@@ -129,10 +128,8 @@ def motion(task: Task, model: fa.Model, method: str, rtol: float, step: float | 
 
 def many(task: Task, model: fa.Model, method: str, rtol: float, step: float | None) -> Array | None:
     """A thousand runs, eight at a time on all cores."""
-    result = fa.simulate_many(
-        model, task.until, q0=task.q0, method=method, rtol=rtol, atol=1e-2 * rtol, samples=2, keep=["tip"],
-        progress=False,
-    )  # fmt: skip
+    solver, save = fa.Solver(method=method, rtol=rtol, atol=1e-2 * rtol), fa.SaveAt(samples=2, keep=["tip"])
+    result = fa.simulate_many(model, task.until, q0=task.q0, solver=solver, save=save, progress=False)
     return result.tip.values[:, -1]
 
 

@@ -41,7 +41,9 @@ loop = control.feedback(8.0 * (s + 4) / (s + 40) / (J * s**2))
 by_hand = control.step_response(0.5 * loop, result.time.values).outputs
 assert np.abs(result.q.values[:, 0] - by_hand).max() < 1e-6
 
-sampled = fa.simulate(model, u=Sampled(Lead(place=0.5, K=8.0), period=1e-3), method="rk4", step=1e-3, **given)
+sampled = fa.simulate(
+    model, u=Sampled(Lead(place=0.5, K=8.0), period=1e-3), solver=fa.Solver(method="rk4", step=1e-3), **given
+)
 off = np.abs(sampled.q.values - result.q.values).max()
 assert 1e-5 < off < 1e-2
 print(f"the joint goes to {float(result.q[-1, 0]):.3f} rad, sampled at 1 kHz with {off:.1g} rad of difference")

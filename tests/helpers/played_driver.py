@@ -29,7 +29,13 @@ def launched(text, name, blocks, threads, arguments):
 def main(library):
     ctypes.CDLL(library).when_launched(launched)
     model = fa.Model(fa.load("rigid-two-link"))
-    given = {"method": "rk4", "step": 2e-3, "samples": 3, "progress": False, "u": 0.1 * np.eye(3)[:, :2]}
+    given = {
+        "method": "rk4",
+        "solver": fa.Solver(step=2e-3),
+        "samples": 3,
+        "progress": False,
+        "u": 0.1 * np.eye(3)[:, :2],
+    }
     expected = fa.simulate_many(model, 0.008, **given)
     for real, error in (("double", 1e-15), ("float", 1e-7)):
         found = fa.simulate_many(model, 0.008, device="gpu", real=real, **given)

@@ -100,7 +100,7 @@ def methods(model):
 
 def runs(model):
     def run(u, method):
-        step = {"step": 2e-4} if method == "rk4" else {}
+        step = {"solver": fa.Solver(step=2e-4)} if method == "rk4" else {}
         return fa.simulate(model, 0.1, u=u, samples=5, method=method, progress=False, **step)
 
     jobs = {f"run with {name}": lambda u=u: run(u, "dop853") for name, u in INPUTS.items()}

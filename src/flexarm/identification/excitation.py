@@ -477,7 +477,9 @@ def _scaled(
     for _ in range(ATTEMPTS):
         table = sine.table(scale * a)
         try:
-            result = simulate(model, sine.until, table, q0=q, samples=samples, solver=Solver(rtol=1e-6, atol=1e-8), progress=False)
+            result = simulate(
+                model, sine.until, table, q0=q, samples=samples, solver=Solver(rtol=1e-6, atol=1e-8), progress=False
+            )
         except SimulationError:
             used = np.inf
         else:

@@ -151,9 +151,7 @@ class Plant:
                 lines = [Table(times, ends.reshape(2, -1), "linear") for ends in each]
                 u = [lines[i] for i in which.ravel()]
             save = SaveAt(keep=["q", "qd"], samples=2)
-            runs = simulate_many(
-                self.model, float(h), u, x[own, :n], x[own, n:], method="dop853", save=save, **EXACT
-            )
+            runs = simulate_many(self.model, float(h), u, x[own, :n], x[own, n:], method="dop853", save=save, **EXACT)
             found[own] = np.hstack([runs.q.values[:, -1], runs.qd.values[:, -1]])
         return found
 

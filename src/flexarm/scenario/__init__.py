@@ -157,6 +157,10 @@ class Scenario(Described):
             raise Fault("reference", f"is missing; the controller {kind!r} needs it")
         if self.reference is None and "q_ref" in (self.keep or ()):
             raise Fault("reference", "is missing, but keep has 'q_ref'")
+        try:
+            self.solver.check()
+        except Fault as fault:
+            raise Fault(f"solver.{fault.part}", fault.message) from None
         if self.solver.step is not None and self.solver.step > self.until:
             raise Fault("solver.step", f"is {self.solver.step} s; it must be no longer than the run, {self.until} s")
         return self

@@ -93,8 +93,8 @@ def simulate_many(
     runs : int, optional
         N, if no other argument determines it.
     method, rtol, samples, solver, save, reference, name
-        As in `simulate`. All controllers must have the signals to record, which have `run` before `time`. "dop853", "rk45" and "rk4" use SIMD batches, the others compute one run after the other.
-        "auto" chooses for each run.
+        As in `simulate`. "dop853", "rk45" and "rk4" use SIMD batches, the others compute one run after the other.
+        "auto" chooses for each run. All controllers must have the signals to record, which have `run` before `time`.
     folder : path, optional
         Folder to which the runs are written, some hundreds per file, so that they need not fit into memory. The result
         reads its values from there on demand. The folder must be new or empty.
@@ -125,8 +125,6 @@ def simulate_many(
     with refused("simulate_many"):
         model = as_model(model)
         checked_instance(name, str, "name")
-        common = {"method": method, "rtol": rtol, "samples": samples}
-        solver, save = options("simulate_many", solver, save, common, former)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault(
                 "progress", f"is {shown(progress)}; it must be true, false or a function of the number of finished runs"
@@ -138,6 +136,9 @@ def simulate_many(
                 raise Fault(where, f"is {shown(given_)}; it must be {choices(*allowed)}")
         if device == "cpu" and real != "double":
             raise Fault("real", f"is {real!r}; on the processor (device 'cpu') it is 'double'")
+    common = {"method": method, "rtol": rtol, "samples": samples}
+    with refused():
+        solver, save = options("simulate_many", solver, save, common, former)
     methods.check(until, solver)
     drives, which = _drives(u, model, save.record)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}

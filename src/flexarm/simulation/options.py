@@ -81,9 +81,14 @@ class Solver(Described):
 
     @model_validator(mode="after")
     def _options_fit_the_method(self) -> Self:
+        if "method" in self.model_fields_set:  # else it may stand beside, as in simulate(method="rk4", solver=...)
+            self.check()
+        return self
+
+    def check(self) -> None:
+        """Raise `Fault` if an option does not fit the method."""
         if self.method in solvers.FIXED and self.step is None:
-            example = f"fa.Solver(method={self.method!r}, step=1e-3)"
-            raise Fault("step", f"is missing; method {self.method!r} needs one, as in {example}")
+            raise Fault("step", f"is missing; method {self.method!r} needs one, as step = 1e-3 in its solver")
         if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:
             raise Fault(
                 "step", f"is {self.step} s; method {self.method!r} chooses its own steps: leave it out, or use 'rk4'"
@@ -92,7 +97,6 @@ class Solver(Described):
         if radius is not None and not (self.method == solvers.DISSIPATIVE and radius <= 1.0):
             must = f"it must be from 0 to 1, and applies only to the method {solvers.DISSIPATIVE!r}"
             raise Fault("spectral_radius", f"is {radius}; {must}")
-        return self
 
 
 @final
@@ -117,8 +121,12 @@ class SaveAt(Described):
     record: Record = ()
 
 
-MOVED = {name: ("solver", Solver) for name in ("atol", "step", "spectral_radius")} | {
-    name: ("save", SaveAt) for name in ("keep", "record")
+MOVED: dict[str, tuple[str, type[Described]]] = {
+    "atol": ("solver", Solver),
+    "step": ("solver", Solver),
+    "spectral_radius": ("solver", Solver),
+    "keep": ("save", SaveAt),
+    "record": ("save", SaveAt),
 }
 """Former arguments of `simulate` by name, with the argument and the class that contain them now."""
 
@@ -152,9 +160,7 @@ def options(
             hint = did_you_mean(name, MOVED)
             raise TypeError(f"{function}() has no argument {name!r}{f'; {hint}' if hint else ''}")
         argument, cls = MOVED[name]
-        method = {"method": settings["method"]} if "method" in settings and name in ("step", "spectral_radius") else {}
-        fields = ", ".join(f"{key}={shown(x)}" for key, x in {**method, name: value}.items())
-        said = f"{function}: the argument {name} is deprecated; use {argument}=fa.{cls.__name__}({fields})"
+        said = f"{function}: {name} is deprecated; use {argument}=fa.{cls.__name__}({name}={shown(value)})"
         warnings.warn(said, DeprecationWarning, stacklevel=stacklevel)
         settings[name] = value
     return _with(Solver, "solver", solver, settings), _with(SaveAt, "save", save, settings)
@@ -165,4 +171,4 @@ def _with(cls: type[Described], argument: str, given: Any, settings: Mapping[str
     if given is not None and not isinstance(given, cls):
         raise Fault(argument, f"is {shown(given)}; it must be a {cls.__name__}, as fa.{cls.__name__}(...)")
     changes = {name: x for name, x in settings.items() if name in cls.model_fields}
-    return faulted(cls, {**(dict(given) if given is not None else {}), **changes})
+    return faulted(cls, {**dict(cls() if given is None else given), **changes})

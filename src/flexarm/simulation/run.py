@@ -167,10 +167,11 @@ def simulate(
     with refused("simulate"):
         model = as_model(model)
         checked_instance(name, str, "name")
-        given = {"method": method, "rtol": rtol, "samples": samples}
-        solver, save = options("simulate", solver, save, given, former)
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
+    common = {"method": method, "rtol": rtol, "samples": samples}
+    with refused():
+        solver, save = options("simulate", solver, save, common, former)
     methods.check(until, solver)
     rtol, atol, radius = solver.rtol, solver.atol, solver.spectral_radius
     drive = as_input(u, model)  # before `at` and `disturbed`, so that controllers are designed for the given model
