@@ -712,7 +712,7 @@ def test_neutral_axes_of_a_beam_that_bends_in_one_plane():
 def test_modes_are_drawn():
     """The first mode of a mast is the clamped-free shape, drawn a tenth of the arm's size wide."""
     model = fa.Model(cantilever())
-    figure = plots.draw_modes(model, np.zeros(2))
+    figure = plots.draw_modes(model, np.zeros(2)).figure
     still, low, high = figure.axes[0].lines[:3]
     np.testing.assert_allclose(still.get_xdata(), np.linspace(0, 0.8, STATIONS), atol=1e-12)
     np.testing.assert_allclose(still.get_ydata(), 0.0, atol=1e-12)
@@ -726,10 +726,10 @@ def test_modes_are_drawn():
 def test_a_mode_is_seen_in_its_plane(tmp_path):
     model = fa.Model(fa.load("theodore-ghosal"))
     q = np.array(model.arm.rest)
-    figure = plots.draw_modes(model, q, count=2)
+    figure = plots.draw_modes(model, q, count=2).figure
     seen = {axes.get_xlabel()[0] + axes.get_ylabel()[0] for axes in figure.axes}
     assert seen == {"yz", "xz"}
-    free = plots.draw_modes(fa.Model(fa.load("canadarm")), np.zeros(9), count=4, locked=False)
+    free = plots.draw_modes(fa.Model(fa.load("canadarm")), np.zeros(9), count=4, locked=False).figure
     assert [axes.get_title()[:6] for axes in free.axes[:4]] == ["mode 4", "mode 5", "mode 6", "mode 7"]
     assert free.axes[4].axison is False
     assert plots.save_figure(free, tmp_path / "modes.png").stat().st_size > 10_000
@@ -738,14 +738,14 @@ def test_a_mode_is_seen_in_its_plane(tmp_path):
 def test_frequencies_are_drawn():
     model = fa.Model(fa.load("theodore-ghosal"))
     lengths = np.linspace(0.3, 1.0, 5)
-    axes = plots.draw_frequencies(model, "slide.joint", lengths, count=3).axes[0]
+    axes = plots.draw_frequencies(model, "slide.joint", lengths, count=3).figure.axes[0]
     q = np.tile(model.arm.rest, (5, 1))
     q[:, 2] = lengths
     expected = np.array([model.frequencies(x) for x in q])[:, :3]
     np.testing.assert_allclose(np.array([line.get_ydata() for line in axes.lines]).T, expected, rtol=1e-12)
     assert axes.get_xlabel() == "slide.joint [m]"
     assert axes.get_yscale() == "log"
-    one = plots.draw_frequencies(fa.Model(cantilever(fa.Revolute(axis=(0, 0, 1)))), "beam.joint", 0.3).axes[0]
+    one = plots.draw_frequencies(fa.Model(cantilever(fa.Revolute(axis=(0, 0, 1)))), "beam.joint", 0.3).figure.axes[0]
     assert len(one.lines) == 2
 
 

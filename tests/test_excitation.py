@@ -226,7 +226,7 @@ def test_each_input_has_lines_of_its_own():
         np.testing.assert_allclose(found.input.values_[:-1, i], u, atol=1e-9)
         pushes = found.amplitude[own] / (2 * np.pi * found.frequency[own])
         assert abs(pushes @ np.sin(found.phase[own])) < 1e-9 * pushes.sum()  # the integral of u, zero where it begins
-    assert "standard error" in str(found) and len(found.plot().axes) == 2
+    assert "standard error" in str(found) and len(found.plot().figure.axes) == 2
 
 
 def test_a_model_that_varies_keeps_its_numbers():

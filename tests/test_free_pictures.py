@@ -353,13 +353,13 @@ def test_rates_of_joints_are_those_of_the_joints(model):
     (rates,) = (panel for panel in panels([ran], [np.arange(3)]) if panel["title"] == "joint rates")
     for each, name in zip(rates["runs"][0], ["wheel.joint", "upper.joint", "fore.joint"], strict=True):
         np.testing.assert_allclose(each["values"], ran.qd.sel(velocity=name), rtol=1e-6)
-    labels = {line.get_label(): line.get_ydata() for line in draw(ran).axes[3].lines}
+    labels = {line.get_label(): line.get_ydata() for line in draw(ran).figure.axes[3].lines}
     for name in ("wheel.joint", "upper.joint", "fore.joint"):
         np.testing.assert_array_equal(labels[name], ran.qd.sel(velocity=name))
 
 
 def test_a_figure_of_a_satellite_has_its_place_and_turn(result, model):
-    figure = draw(result)
+    figure = draw(result).figure
     assert len(figure.axes) == 6
     place, turn, joints, inputs = figure.axes[:4]
     np.testing.assert_array_equal([line.get_ydata() for line in place.lines], result.q.values[:, :3].T)
@@ -370,12 +370,12 @@ def test_a_figure_of_a_satellite_has_its_place_and_turn(result, model):
     assert labels[:4] == ["wheel.joint", "upper.joint", "fore.joint", "fore.motor"] and labels[4] == "reference"
     assert [line.get_label() for line in inputs.lines] == list(model.inputs)
     assert inputs.get_ylabel() == "inputs [N m or N]"
-    assert len(draw(fa.simulate(fa.Model(torso()), 0.01, samples=3, progress=False)).axes) == 4
+    assert len(draw(fa.simulate(fa.Model(torso()), 0.01, samples=3, progress=False)).figure.axes) == 4
 
 
 def test_modes_in_a_figure_move_the_base_against_the_arm(model):
     q, phi = state(model)[0], model.modes(state(model)[0])[1]
-    figure = draw_modes(model, q, count=2)
+    figure = draw_modes(model, q, count=2).figure
     axes, k = figure.axes[0], 6
     step = 1e-4 * phi[:, k]
     moved = np.subtract(
@@ -390,7 +390,7 @@ def test_modes_in_a_figure_move_the_base_against_the_arm(model):
     a, b = ("xyz".index(label()[0]) for label in (axes.get_xlabel, axes.get_ylabel))
     ends = [line.get_xydata() for line in axes.lines[2 * 5 : 3 * 5]]
     np.testing.assert_allclose(ends, (still + moved)[..., [a, b]], atol=1e-9)
-    lines = draw_frequencies(model, "fore.joint", [0.0, 1.0], count=8).axes[0].lines
+    lines = draw_frequencies(model, "fore.joint", [0.0, 1.0], count=8).figure.axes[0].lines
     assert len(lines) == 8 and not np.any([line.get_ydata() for line in lines[:6]])
 
 

@@ -415,7 +415,7 @@ def test_residuals_decibels_and_a_figure():
         found.comparison.decibels, 20 * np.log10(np.abs(model / data.response.values)), rtol=0, atol=1e-9
     )
     assert found.whiteness == {}
-    figure = found.plot()
+    figure = found.plot().figure
     assert [axes.get_title() for axes in figure.axes[:2]] == ["motor", "load"]
     assert found.validate(response(seed=5)).fit.min() > 95
 

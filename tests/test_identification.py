@@ -425,7 +425,7 @@ def test_estimates_can_be_written_and_loaded(found, tmp_path):
 
 
 def test_the_figure_can_be_read(found, tmp_path):
-    figure = found.plot()
+    figure = found.plot().figure
     assert len(figure.axes) == 6
     measured_, modelled = figure.axes[0].lines
     assert np.std(measured_.get_ydata() - modelled.get_ydata()) > 0

@@ -278,8 +278,8 @@ def test_poles_are_followed_through_those_of_others():
         assert np.allclose(column, expected)
     assert found.stable.all() and found.period is None
     with refused(r"PoleMigration.figure: size is -1.0 1/s; .*"):
-        found.figure(-1.0)
-    figure = found.figure(20.0)
+        found.plot(-1.0)
+    figure = found.plot(20.0).figure
     assert figure.axes[0].get_title() == "Kp from 20 to 200" and figure.axes[0].get_xlim() == (-20.0, 4.0)
 
 

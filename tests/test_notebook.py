@@ -173,7 +173,7 @@ def test_in_ipython_itself(result):
 
 
 def test_a_notebook_shows_a_figure_as_a_picture(result):
-    figure = draw(result)
+    figure = draw(result).figure
     picture = mpimg.imread(BytesIO(figure._repr_png_()))
     height, width = picture.shape[:2]
     assert (width, height) == tuple((figure.get_size_inches() * DPI).round())
@@ -184,8 +184,12 @@ def test_a_notebook_shows_a_figure_as_a_picture(result):
 def test_in_ipython_a_figure_is_a_picture(result):
     from IPython.core import interactiveshell as shell
 
-    data, _ = shell.InteractiveShell.instance().display_formatter.format(draw(result))
-    assert data["image/png"]
+    panels = draw(result)
+    for shown in (panels.figure, panels, panels[0]):
+        data, _ = shell.InteractiveShell.instance().display_formatter.format(shown)
+        assert data["image/png"]
+    assert pickle.loads(pickle.dumps(panels))._repr_png_() == panels._repr_png_()
+    assert repr(panels) == "<4 axes of a figure>"
 
 
 def test_without_the_extension_a_result_is_xarrays_own(result):

@@ -19,7 +19,7 @@ def driven():
 
 
 def by_place(result):
-    tables = drawn(draw(result))
+    tables = drawn(draw(result).figure)
     assert_readable(tables)
     return tables
 
@@ -68,7 +68,7 @@ def test_a_driven_arm(driven):
 
 
 def test_the_head_of_a_picture(driven):
-    figure = draw(driven)
+    figure = draw(driven).figure
     assert figure.get_suptitle() == f"a run ({driven.attrs['method']})"
     assert [text.get_text() for text in figure.texts if text is not figure._suptitle] == [
         f"input: {driven.attrs['input_description']}"
@@ -96,7 +96,7 @@ def test_slides_are_in_metres_and_a_run_that_stops_says_when():
     result = stopped.value.result
     joints, forces, _, _ = by_place(result)
     assert (joints["y"], forces["y"]) == ("joints [rad or m]", "inputs [N m or N]")
-    assert draw(result).get_suptitle().endswith(f"stopped at {float(result.time[-1]):.6g} s)")
+    assert draw(result).figure.get_suptitle().endswith(f"stopped at {float(result.time[-1]):.6g} s)")
 
 
 def test_the_input_of_a_motor_with_a_voltage_is_in_volts():
@@ -121,7 +121,7 @@ def test_a_mast_has_no_joints():
 
 
 def test_a_figure_is_written_in_the_format_of_its_name(driven, tmp_path):
-    figure = draw(driven)
+    figure = draw(driven).figure
     heads = {"a.png": b"\x89PNG\r\n\x1a\n", "a.pdf": b"%PDF-", "a.svg": b"<?xml"}
     for name, head in heads.items():
         assert save_figure(figure, tmp_path / name).read_bytes().startswith(head)
@@ -131,7 +131,7 @@ def test_a_figure_is_written_in_the_format_of_its_name(driven, tmp_path):
 
 
 def test_every_mode_of_a_picture_has_its_name():
-    tables = drawn(draw_modes(fa.Model(fa.load("canadarm")), np.zeros(9), count=3))
+    tables = drawn(draw_modes(fa.Model(fa.load("canadarm")), np.zeros(9), count=3).figure)
     assert_readable(tables)
     assert [axes["title"].partition(":")[0] for axes in tables] == ["mode 1", "mode 2", "mode 3"]
 
@@ -144,7 +144,7 @@ def test_whatever_the_size_of_its_numbers_a_picture_shows_all_of_them(driven, si
     scaled = driven.copy()
     for name in ("q", "q_ref", "u", "deflection", "kinetic", "potential", "work", "dissipated"):
         scaled[name] = -size * driven[name]
-    figure = draw(scaled)
+    figure = draw(scaled).figure
     renderer = FigureCanvasAgg(figure).get_renderer()
     boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
     boxes += [text.get_window_extent(renderer) for text in figure.texts]

@@ -40,7 +40,7 @@ def band(axes, k):
 
 
 def test_bands_lie_between_quantiles(many):
-    figure = draw_runs(many.tip.sel(axis="y"))
+    figure = draw_runs(many.tip.sel(axis="y")).figure
     (table,) = tables(figure)
     y, t = many.tip.sel(axis="y").values, many.time.values
     for k, shares in enumerate([(0.05, 0.95), (0.25, 0.75)]):
@@ -59,7 +59,7 @@ def test_bands_lie_between_quantiles(many):
 
 
 def test_each_coordinate_has_a_panel_in_its_unit(many):
-    found = tables(draw_runs(many, "qd", single=0, bands=[]))
+    found = tables(draw_runs(many, "qd", single=0, bands=[]).figure)
     units = many.unit.values
     assert [each["y"] for each in found] == [
         f"qd of {name} [{unit}/s]" for name, unit in zip(many.coordinate.values, units, strict=True)
@@ -67,19 +67,21 @@ def test_each_coordinate_has_a_panel_in_its_unit(many):
     for each, name in zip(found, many.coordinate.values, strict=True):
         (median,) = lines(each).values()
         np.testing.assert_allclose(median[1], np.median(many.qd.sel(coordinate=name).values, axis=0), atol=1e-15)
-    (torque, _) = tables(draw_runs(many, "u"))
+    (torque, _) = tables(draw_runs(many, "u").figure)
     assert torque["y"] == "u of upper.joint [N m]"
 
 
 def test_small_lengths_are_in_millimetres(many):
-    (table,) = tables(draw_runs(many.deflection.sel(link="fore", axis="y"), single=0))
+    (table,) = tables(draw_runs(many.deflection.sel(link="fore", axis="y"), single=0).figure)
     y = many.deflection.sel(link="fore", axis="y").values
     assert table["y"] == "deflection of fore, y [mm]"
     np.testing.assert_allclose(lines(table)["median"][1], 1e3 * np.median(y, axis=0))
 
 
 def test_what_is_computed_has_no_unit_but_its_name(many):
-    (table,) = tables(draw_runs(np.hypot(many.tip.sel(axis="x"), many.tip.sel(axis="y")).rename("radius").drop_attrs()))
+    (table,) = tables(
+        draw_runs(np.hypot(many.tip.sel(axis="x"), many.tip.sel(axis="y")).rename("radius").drop_attrs()).figure
+    )
     assert table["y"] == "radius"
 
 
@@ -88,13 +90,13 @@ def test_runs_that_ended_early_count_as_long_as_they_went(many):
     y = cut.kinetic.values.copy()
     y[:5, 3:] = np.nan
     cut["kinetic"] = (("run", "time"), y, {"units": "J"})
-    figure = draw_runs(cut, "kinetic", bands=[(0.0, 1.0)], single=1)
+    figure = draw_runs(cut, "kinetic", bands=[(0.0, 1.0)], single=1).figure
     (table,) = tables(figure)
     np.testing.assert_allclose(band(figure.axes[0], 0)[1], [np.nanmin(y, axis=0), np.nanmax(y, axis=0)])
     np.testing.assert_allclose(lines(table)["median"][1][3:], np.median(y[5:, 3:], axis=0))
     assert figure.get_suptitle() == "subudhi-morris: 21 runs, 5 ended early" and table["y"] == "kinetic [J]"
     y[:, 5] = np.nan
-    (table,) = tables(draw_runs(cut, "kinetic"))
+    (table,) = tables(draw_runs(cut, "kinetic").figure)
     assert np.isnan(lines(table)["median"][1][5])
 
 
@@ -105,7 +107,7 @@ def test_volts_are_no_torques():
         name="driven", gravity=(0, 0, 0), links=[fa.Link(name="a", joint=joint, body=fa.Rigid(length=1, mass=1))]
     )
     result = fa.simulate_many(fa.Model(arm), 0.01, qd0=[[0.0], [1.0]], u=[1.0], samples=3, progress=False)
-    (table,) = tables(draw_runs(result, "u"))
+    (table,) = tables(draw_runs(result, "u").figure)
     assert table["y"].endswith("[V]")
 
 
@@ -154,7 +156,7 @@ def swing():
 
 
 def test_poses_stand_where_the_arm_was_at_equal_times(swing):
-    figure = draw_stroboscope(swing, poses=4)
+    figure = draw_stroboscope(swing, poses=4).figure
     (table,) = tables(figure)
     (axes,) = figure.axes
     model = fa.Model(fa.load("subudhi-morris"))
@@ -176,7 +178,7 @@ def test_poses_stand_where_the_arm_was_at_equal_times(swing):
 
 def test_deflections_are_magnified_and_the_figure_says_so(swing):
     """Magnified by 0 the arm is rigid: its links are straight and as long as they are."""
-    figure = draw_stroboscope(swing, poses=2, magnified=0.0, trace=False)
+    figure = draw_stroboscope(swing, poses=2, magnified=0.0, trace=False).figure
     (axes,) = figure.axes
     for line in axes.lines:
         if len(line.get_xdata()) == 22:
@@ -188,7 +190,7 @@ def test_deflections_are_magnified_and_the_figure_says_so(swing):
     assert axes.get_legend().get_title().get_text() == "deflections \N{MULTIPLICATION SIGN} 0"
 
     def bend(magnified):
-        (axes,) = draw_stroboscope(swing, poses=1, magnified=magnified).axes
+        (axes,) = draw_stroboscope(swing, poses=1, magnified=magnified).figure.axes
         return np.column_stack(next(line for line in axes.lines if len(line.get_xdata()) == 22).get_data())
 
     still, once, thrice = (bend(s) for s in (0.0, 1.0, 3.0))
@@ -201,9 +203,9 @@ def test_in_space_the_arm_is_seen_from_aside():
     q0 = np.array(model.arm.rest)
     q0[:2] = 0.4, 0.5
     result = fa.simulate(model, 0.1, q0=q0, samples=3, name="still", progress=False)
-    (axes,) = draw_stroboscope(result, poses=2, view=(0.3, 0.2)).axes
+    (axes,) = draw_stroboscope(result, poses=2, view=(0.3, 0.2)).figure.axes
     assert [text.get_text() for text in axes.texts][:3] == ["x", "y", "z"]
-    flat = draw_stroboscope(result, poses=2, view="xz").axes[0]
+    flat = draw_stroboscope(result, poses=2, view="xz").figure.axes[0]
     np.testing.assert_allclose(
         np.column_stack(flat.lines[0].get_data()), result.tip.values[:, [0, 2]], atol=1e-9
     )  # the path of the tip
@@ -214,7 +216,7 @@ def test_a_floating_arm_is_drawn_from_its_base():
     q0 = np.array(model.arm.rest)
     q0[:3] = 1.0, 2.0, 3.0
     result = fa.simulate(model, 0.05, q0=q0, samples=2, name="afloat", progress=False)
-    figure = draw_stroboscope(result, poses=2, view="xy", ax=(given := Figure()).subplots())
+    figure = draw_stroboscope(result, poses=2, view="xy", ax=(given := Figure()).subplots()).figure
     assert figure is given
     start = np.array(figure.axes[0].lines[1].get_data())[:, 0]
     np.testing.assert_allclose(start, [1.0, 2.0], atol=1e-12)
@@ -246,7 +248,7 @@ def test_a_stroboscope_wants_one_run(many):
 
 
 def test_the_wanted_path_is_that_of_the_unbent_arm(swing):
-    figure = draw_path(swing)
+    figure = draw_path(swing).figure
     path, distance = tables(figure)
     own = lines(path)
     np.testing.assert_allclose(own["swing"].T, swing.tip.values[:, :2], atol=1e-12)
@@ -263,10 +265,10 @@ def test_the_wanted_path_is_that_of_the_unbent_arm(swing):
 def test_several_paths_beside_places_of_ones_own(swing):
     """A point 3 mm above the tip is 3 mm away."""
     above = swing.tip.values + [0.0, 0.003, 0.0]
-    path, distance = tables(draw_path({"one": swing, "two": swing.isel(time=slice(None))}, above))
+    path, distance = tables(draw_path({"one": swing, "two": swing.isel(time=slice(None))}, above).figure)
     assert list(lines(path)) == ["one", "two", "wanted"] and distance["y"].endswith("[mm]")
     np.testing.assert_allclose(lines(distance)["two"][1], 3.0, rtol=1e-9)
-    _, distance = tables(draw_path(swing, lambda t: (1.0 + t, 0.0, 0.0)))
+    _, distance = tables(draw_path(swing, lambda t: (1.0 + t, 0.0, 0.0)).figure)
     away = swing.tip.values - np.column_stack([1.0 + swing.time.values, *np.zeros((2, 31))])
     scale = 1e3 if distance["y"].endswith("[mm]") else 1.0
     np.testing.assert_allclose(lines(distance)["swing"][1], scale * np.linalg.norm(away, axis=1))

@@ -26,7 +26,7 @@ def measured(system, f, delay=0.0, coherence=1.0, **coords):
 
 
 def bode(*arguments, **options):
-    figure = draw_bode(*arguments, **options)
+    figure = draw_bode(*arguments, **options).figure
     assert style_faults(figure) == []
     tables = drawn(figure)
     assert_readable(tables)
@@ -158,7 +158,7 @@ def test_axes_of_ones_own_stay_as_they_are():
     figure = Figure()
     above, below = figure.subplots(2)
     above.tick_params(labelsize=17)
-    found = draw_bode(TWO_MASSES, measured(TWO_MASSES, np.array([1.0, 2.0])), ax=[above, below])
+    found = draw_bode(TWO_MASSES, measured(TWO_MASSES, np.array([1.0, 2.0])), ax=[above, below]).figure
     assert found is figure and [len(axes.lines) for axes in (above, below)] == [2, 2]
     assert above.yaxis.get_tick_params()["labelsize"] == 17
 
@@ -167,7 +167,7 @@ def test_axes_of_ones_own_stay_as_they_are():
 
 
 def poles(*arguments, **options):
-    figure = draw_poles(*arguments, **options)
+    figure = draw_poles(*arguments, **options).figure
     assert style_faults(figure) == []
     (table,) = drawn(figure)
     assert_readable([table])
@@ -236,7 +236,7 @@ def test_a_model_has_the_poles_of_its_modes():
 def test_a_system_on_given_axes():
     figure = Figure()
     axes = figure.subplots()
-    assert draw_poles(TWO_MASSES, ax=axes) is figure and len(axes.lines) > 2
+    assert draw_poles(TWO_MASSES, ax=axes).figure is figure and len(axes.lines) > 2
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

@@ -479,7 +479,7 @@ def test_words_vary():
     result = run(scenario, {"solver.method": ["dop853", "rk45"]}, "grid")
     assert result["solver.method"].values.tolist() == ["dop853", "rk45"]
     np.testing.assert_allclose(*result.residual.values, rtol=1e-4)
-    assert_readable(drawn(draw(result)))
+    assert_readable(drawn(draw(result).figure))
 
 
 def test_runs_that_end_badly_say_why_and_the_others_go_on():
@@ -981,10 +981,10 @@ def test_bundled_studies_run(tmp_path):
         least = 16 if study.plan().design.type == "sensitivity" else 2
         result = study.run(executor=1, runs=least, progress=False)
         assert (result.status == "completed").sum() >= 2
-        assert_readable(drawn(draw(result)))
+        assert_readable(drawn(draw(result).figure))
         again = load(save(result, tmp_path / f"{name}.nc"))
         xr.testing.assert_equal(again, result)
-        assert_readable(drawn(draw(again)))
+        assert_readable(drawn(draw(again).figure))
     assert load_study("canadarm-robustness").plan().design.runs == 10_000
 
 
@@ -1092,10 +1092,10 @@ def test_a_study_that_is_not_there():
 
 def test_figures():
     result = run(ishigami, ABC, "sensitivity", runs=64 * 5, name="a $strange$ name")
-    assert_readable(drawn(draw(result)))
+    assert_readable(drawn(draw(result).figure))
     worst = run(ishigami, ABC, {"type": "worst-case", "outcome": "value", "runs": 60})
-    assert_readable(drawn(draw(worst)))
-    nothing = draw(run(lambda s: s["x"] * np.nan, X, runs=3))
+    assert_readable(drawn(draw(worst).figure))
+    nothing = draw(run(lambda s: s["x"] * np.nan, X, runs=3)).figure
     assert drawn(nothing) == [] and "none finite" in [text.get_text() for axes in nothing.axes for text in axes.texts]
     for wrong in (3, xr.Dataset()):
         with pytest.raises(fa.DescriptionError, match=r"draw: result is .*; it must be a Dataset, as study gives it"):

@@ -1,5 +1,6 @@
 """Migration of a closed loop's poles with a gain, a parameter, or any other value."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from flexarm import style
 from flexarm.analysis.loops import linear_loop, looped
+from flexarm.axes import checked_axes, finished, single
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
 from flexarm.errors import DescriptionError
@@ -16,6 +18,7 @@ from flexarm.model import Model
 from flexarm.simulation.closed_loop import continuous, multipliers
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Array = np.ndarray
@@ -54,11 +57,24 @@ class PoleMigration:
         return self.poles.real.max(axis=1) <= 1e-9 * size
 
     def figure(self, size: float | None = None) -> "Figure":
-        """Plot the poles' paths in the complex plane, from a circle to a cross, within `size` [1/s] if given."""
-        with refused("PoleMigration.figure"):
+        """Return the figure of `plot`, which replaces this function."""
+        warnings.warn("PoleMigration.figure is deprecated; use plot", DeprecationWarning, stacklevel=2)
+        return self.plot(size).figure  # type: ignore[return-value]
+
+    def plot(self, size: float | None = None, *, ax: Any = None) -> "Axes":
+        """Draw the poles' paths in the complex plane, from a circle to a cross, and return the axes.
+
+        Parameters
+        ----------
+        size : float, optional
+            Largest distance from the origin to show [1/s].
+        ax : Axes, optional
+            Axes of the plane. Default: a new figure.
+        """
+        with refused("PoleMigration.plot"):
             size = None if size is None else checked_number(size, "1/s", POSITIVE, "size")
-        drawn = style.figure(6.4, 4.8, layout="constrained")
-        axes = drawn.subplots()
+            given = checked_axes(ax)
+        axes = single(given, 6.4, 4.8)
         style.s_plane(axes)
         for i, way in enumerate(np.where(np.isfinite(self.poles), self.poles, np.nan).T):
             seen = np.isfinite(way)
@@ -73,7 +89,7 @@ class PoleMigration:
             axes.set_xlim(-size, RIGHT * size)
             axes.set_ylim(-size, size)
         axes.set_title(f"{self.name or 'value'} from {self.values[0]:g} to {self.values[-1]:g}")
-        return style.finished(drawn)
+        return finished(axes, given)  # type: ignore[no-any-return]
 
 
 def pole_migration(

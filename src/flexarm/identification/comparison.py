@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.cached import cached_property
+from flexarm.checks import refused
 from flexarm.identification.estimate import Whiteness, fit_percent, whiteness
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from xarray import DataArray, Dataset
+
+    from flexarm.figure import Panels
 
 Array = np.ndarray
 
@@ -71,19 +74,29 @@ class InTime:
             for j, output in enumerate(self.outputs)
         }
 
-    def plot(self, title: str, record: int = 0) -> "Figure":
-        """Plot one record: measured and modelled signals, residuals, and their autocorrelation.
+    def plot(self, title: str, record: int = 0, *, ax: Any = None) -> "Panels":
+        """Draw one record: measured and modelled signals, residuals, and their autocorrelation.
+
+        Return the axes, (outputs, 3).
 
         Parameters
         ----------
         title : str
         record : int
             Index of the record, from 0.
+        ax : Axes, three for each output, optional
+            Axes of the panels, row by row. Default: a new figure.
         """
         t, y, model = self.times[record], self.measured[record], self.modelled[record]
         shown = self.outputs[:DRAWN]
-        figure = style.figure(12, 1.2 + 2.2 * len(shown), layout="constrained")
-        rows = figure.subplots(len(shown), 3, squeeze=False, width_ratios=(3, 2, 1.2))
+        with refused("plot"):
+            given = checked_axes(ax, (3 * len(shown),))
+        if given is None:
+            figure = style.figure(12, 1.2 + 2.2 * len(shown), layout="constrained")
+            rows = figure.subplots(len(shown), 3, squeeze=False, width_ratios=(3, 2, 1.2))
+            figure.suptitle(escape.label(f"{title}: {self.records[record]}"))
+        else:
+            rows = given.reshape(len(shown), 3)
         for j, (output, unit) in enumerate(zip(shown, self.units, strict=False)):
             values, residual, correlation = rows[j]
             values.plot(t, y[:, j], **style.MEASURED, label="measured")
@@ -96,8 +109,7 @@ class InTime:
             for axes, label in zip(rows[j], ("time [s]", "time [s]", "lag [samples]"), strict=True):
                 axes.set_xlabel(label)
         rows[0][0].legend(loc="best")
-        figure.suptitle(escape.label(f"{title}: {self.records[record]}"))
-        return style.finished(figure)
+        return finished(rows, given)  # type: ignore[no-any-return]
 
     def _draw_correlation(self, axes: Any, found: Whiteness) -> None:
         axes.bar(np.arange(1, len(found.correlation)), found.correlation[1:], width=0.6, **style.bar(1))

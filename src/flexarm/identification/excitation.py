@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.brief import brief
 from flexarm.checks import (
     POSITIVE,
@@ -30,7 +31,7 @@ from flexarm.simulation.options import Solver
 from flexarm.simulation.run import simulate
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from flexarm.figure import Panels
 
 Array = np.ndarray
 
@@ -124,10 +125,12 @@ class Excitation:
         lines += [f"crest factor of {name}: {factor:.2f}" for name, factor in self.crest_factor.items()]
         return escape.lines("\n".join(lines))
 
-    def plot(self) -> "Figure":
-        """Plot the torques over a period, and their lines."""
-        figure = style.figure(8, 6, layout="constrained")
-        over_time, over_lines = figure.subplots(2, 1)
+    def plot(self, *, ax: Any = None) -> "Panels":
+        """Draw the torques over a period, and their lines, into new axes or two given ones. Return both axes."""
+        with refused("plot"):
+            given = checked_axes(ax, (2,))
+        panels = style.figure(8, 6, layout="constrained").subplots(2, 1) if given is None else given
+        over_time, over_lines = panels
         inputs = list(self.crest_factor)
         t = self.input.times[self.input.times <= self.period]
         for i, name in enumerate(inputs):
@@ -139,7 +142,7 @@ class Excitation:
         over_time.legend()
         over_lines.set_xlabel("frequency [Hz]")
         over_lines.set_ylabel("amplitude [N m or N]")
-        return style.finished(figure)
+        return finished(panels, given)  # type: ignore[no-any-return]
 
 
 def excitation(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.cached import cached_property
 from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
@@ -25,8 +26,9 @@ from flexarm.identification.wanted import aliased, check_known, constant, of_arm
 from flexarm.model import Model, Sensor
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from xarray import DataArray, Dataset
+
+    from flexarm.figure import Panels
 
 Array = np.ndarray
 
@@ -170,11 +172,20 @@ class ResponseComparison:
         """Empty, because lines have no order in time."""
         return {}
 
-    def plot(self, title: str) -> "Figure":
-        """Plot Bode diagrams, measured and modelled, with the weight of each line, and the errors below them."""
+    def plot(self, title: str, *, ax: Any = None) -> "Panels":
+        """Draw Bode diagrams, measured and modelled, with the weight of each line, and the errors below them.
+
+        The axes, (3, outputs), are new ones or those given, row by row. Return them.
+        """
         d = self.data
-        figure = style.figure(5.2 * len(d.outputs) + 0.6, 8, layout="constrained")
-        panels = figure.subplots(3, len(d.outputs), sharex=True, squeeze=False)
+        with refused("plot"):
+            given = checked_axes(ax, (3 * len(d.outputs),))
+        if given is None:
+            figure = style.figure(5.2 * len(d.outputs) + 0.6, 8, layout="constrained")
+            panels = figure.subplots(3, len(d.outputs), sharex=True, squeeze=False)
+            figure.suptitle(escape.label(title))
+        else:
+            panels = given.reshape(3, len(d.outputs))
         for o, output in enumerate(d.outputs):
             size, phase, error = panels[:, o]
             for i, name in enumerate(d.inputs):
@@ -194,8 +205,7 @@ class ResponseComparison:
             size.legend()
             for axes, label in ((size, "size [dB]"), (phase, "phase [degrees]"), (error, "model over measured [dB]")):
                 axes.set_ylabel(label)
-        figure.suptitle(escape.label(title))
-        return style.finished(figure)
+        return finished(panels, given)  # type: ignore[no-any-return]
 
 
 def _array(values: Any, **coords: Any) -> "DataArray":

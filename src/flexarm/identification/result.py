@@ -14,11 +14,11 @@ from flexarm.identification.unknowns import Unknown
 from flexarm.model import Model
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.console import RenderableType
     from xarray import DataArray, Dataset
 
     from flexarm.description.arm import Arm
+    from flexarm.figure import Panels
 
 Array = np.ndarray
 
@@ -44,8 +44,8 @@ class Comparison(Protocol):
     def whiteness(self) -> Mapping[tuple[str, str], Whiteness]:
         """Whiteness of the residuals of each record and output, if they have an order in time; may be empty."""
 
-    def plot(self, title: str) -> "Figure":
-        """Plot measured and modelled values, and the residuals."""
+    def plot(self, title: str, *, ax: Any = None) -> "Panels":
+        """Draw measured and modelled values, and the residuals, and return the axes."""
 
 
 @final
@@ -206,9 +206,9 @@ class Identification:
         lines += [f"{name}: {value}" for name, value in self.facts.items()]
         return lines
 
-    def plot(self) -> "Figure":
-        """Plot measured and modelled values, and the residuals."""
-        return self.comparison.plot(self.model.arm.name)
+    def plot(self, *, ax: Any = None) -> "Panels":
+        """Draw measured and modelled values, and the residuals, into new axes or those given. Return the axes."""
+        return self.comparison.plot(self.model.arm.name, ax=ax)
 
     def _of_arm(self, numbers: Array) -> dict[str, float]:
         pairs = zip(self.unknowns, numbers, strict=True)

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.checks import NOT_NEGATIVE, Fault, checked_array, checked_number, refused, shown
-from flexarm.plots.axes import checked_axes, ended
 from flexarm.plots.systems import channel, named_systems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from control.lti import LTI
-    from matplotlib.figure import Figure
     from xarray import Dataset
+
+    from flexarm.figure import Panels
 
 Array = np.ndarray
 
@@ -45,9 +46,10 @@ def draw_bode(
     sensors: "Sequence[Any] | None" = None,
     q: Any = None,
     ax: Any = None,
-) -> "Figure":
-    """Return a figure of gain and phase from one input to one output, of systems and of a measurement with its
-    coherence.
+) -> "Panels":
+    """Draw gain and phase from one input to one output, of systems and of a measurement with its coherence.
+
+    Return the axes of gain, phase and, for a measurement with a coherence, of the coherence.
 
     The phase of the first system begins between -180 and 180 degrees and continues without jumps. The phases of other
     systems, and of the measurement, begin within half a turn of the first.
@@ -92,9 +94,9 @@ def draw_bode(
     if axes is None:
         figure = style.figure(6, 5.4 if coherent else 4.4, layout="constrained")
         heights = (3, 2.4, 1) if coherent else (3, 2.4)
-        panels = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
+        panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     else:
-        figure, panels = axes[0].figure, axes
+        panels = axes
     size, phase = panels[:2]
     lines = np.empty(0) if data is None else data.frequency
     beside = np.zeros(len(lines))
@@ -122,7 +124,7 @@ def draw_bode(
         each.set_xscale("log")
     panels[-1].set_xlabel("frequency [Hz]")
     size.legend(loc="best")
-    return ended(figure, axes)
+    return finished(panels, axes)  # type: ignore[no-any-return]
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 
 from flexarm import escape, style
 from flexarm.attitude import configuration, local
+from flexarm.axes import checked_axes, finished, single
 from flexarm.checks import checked_array, checked_flag, checked_instance, checked_whole, refused, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -15,7 +16,9 @@ from flexarm.model.faults import no_mode
 from flexarm.sensors import coordinate_unit
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+
+    from flexarm.figure import Panels
 
 
 def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
@@ -29,9 +32,8 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
     return list(drawn(model, q)[0][..., :3])
 
 
-def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Figure":
-    """Return a figure of an arm's lowest modes at a configuration, with neutral axes at rest and at both ends of the
-    swing.
+def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True, *, ax: Any = None) -> "Panels":
+    """Draw an arm's lowest modes at a configuration, with neutral axes at rest and at both ends of the swing.
 
     Each mode is drawn in the base plane with most of its motion. The swing is a tenth of the arm's size. Modes without
     restoring force are left out. Raises `DescriptionError` if no mode remains.
@@ -44,6 +46,12 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
         Largest number of modes.
     locked : bool
         True if the drives are locked, as in `Model.frequencies`.
+    ax : Axes, as many as modes, optional
+        Axes of the modes. Default: a new figure.
+
+    Returns
+    -------
+    array of Axes, one for each mode
     """
     count = _count("draw_modes", model, count, locked)
     q = unit_pose("draw_modes: q", model.single("draw_modes", "q", q), model.arm)
@@ -54,10 +62,15 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
     arm = model.arm
     still, at = drawn(model, q)[0][..., :3], local(arm, q, q)  # (links, STATIONS, 3)
     size = float(np.ptp(np.vstack([*still, q[:3] if arm.free else np.zeros(3)]), axis=0).max())
+    with refused("draw_modes"):
+        given = checked_axes(ax, (len(chosen),))
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    figure = style.figure(3.4 * columns, 2.9 * rows + 0.4, layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    panels: Any = given
+    if panels is None:
+        figure = style.figure(3.4 * columns, 2.9 * rows + 0.4, layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        figure.suptitle(escape.label(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}"))
     for axes, k in zip(panels, chosen, strict=False):
         step = 1e-4 * phi[:, k]
         above, below = drawn(model, configuration(arm, np.array([at + step, at - step]), q))[0][..., :3]
@@ -77,8 +90,7 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True) -> "Fi
         axes.margins(0.08)
     for axes in panels[len(chosen) :]:
         axes.set_axis_off()
-    figure.suptitle(escape.label(f"{model.arm.name}: modes, drives {'held' if locked else 'free'}"))
-    return style.finished(figure)
+    return finished(panels[: len(chosen)], given)  # type: ignore[no-any-return]
 
 
 def _count(where: str, model: Any, count: Any, locked: Any) -> int:
@@ -99,9 +111,16 @@ def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
 
 
 def draw_frequencies(
-    model: Model, coordinate: str, values: Any, q: Any = None, count: int = 6, locked: bool = True
-) -> "Figure":
-    """Return a figure of an arm's lowest frequencies over values of one coordinate, with the others as in q.
+    model: Model,
+    coordinate: str,
+    values: Any,
+    q: Any = None,
+    count: int = 6,
+    locked: bool = True,
+    *,
+    ax: Any = None,
+) -> "Axes":
+    """Draw an arm's lowest frequencies over values of one coordinate, with the others as in q, and return the axes.
 
     Parameters
     ----------
@@ -113,6 +132,8 @@ def draw_frequencies(
         Configuration of the other coordinates. Default: at rest.
     count, locked
         As in `draw_modes`.
+    ax : Axes, optional
+        Axes of the curves. Default: a new figure.
 
     Raises
     ------
@@ -125,6 +146,8 @@ def draw_frequencies(
     q = model.argument("q", model.arm.rest if q is None else q).copy()
     with refused():
         x = checked_array(values, "values").ravel()
+    with refused("draw_frequencies"):
+        given = checked_axes(ax)
     if not len(x) or q.ndim != 1:
         raise DescriptionError("draw_frequencies: values is empty, or q is not one configuration")
     rows = []
@@ -132,8 +155,7 @@ def draw_frequencies(
         q[model.coordinates.index(coordinate)] = value
         rows.append(model.frequencies(q, locked))
     omega = np.array(rows)[:, :count]
-    figure = style.figure(6, 4, layout="constrained")
-    axes = figure.subplots()
+    axes = single(given, 6, 4)
     for k, line in enumerate(omega.T):
         look = style.points(k) if len(x) == 1 else style.curve(k)
         axes.plot(x, line, **look, label=f"mode {k + 1}")
@@ -144,4 +166,4 @@ def draw_frequencies(
     if omega.size:
         axes.legend()
     axes.set_title(escape.label(f"{model.arm.name}: drives {'held' if locked else 'free'}"))
-    return style.finished(figure)
+    return finished(axes, given)  # type: ignore[no-any-return]

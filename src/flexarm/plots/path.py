@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.checks import Fault, checked_array, refused
 from flexarm.model import Model
 from flexarm.model.drawing import drawn
-from flexarm.plots.axes import checked_axes, ended
 from flexarm.plots.camera import chosen_camera, floor, upright
 from flexarm.plots.recorded import Motion, motions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.figure import Figure
+    from flexarm.figure import Panels
 
 Array = np.ndarray
 
@@ -31,8 +31,8 @@ def draw_path(
     view: Any = None,
     model: Model | None = None,
     ax: Any = None,
-) -> "Figure":
-    """Return a figure of the tip's path and the desired path, at equal scales, and of their distance over time.
+) -> "Panels":
+    """Draw the tip's path and the desired path, at equal scales, and their distance over time. Return both axes.
 
     Parameters
     ----------
@@ -67,11 +67,8 @@ def draw_path(
         size = float(np.linalg.norm(across)) or 1.0
         up = upright(runs[0].model.arm.gravity)
         camera = chosen_camera(view, across, size, up)
-    if axes is None:
-        figure = style.figure(9, 4, layout="constrained")
-        plane, beside = figure.subplots(1, 2)
-    else:
-        figure, (plane, beside) = axes[0].figure, axes
+    panels = style.figure(9, 4, layout="constrained").subplots(1, 2) if axes is None else axes
+    plane, beside = panels
     low, high = camera.seen(seen).min(axis=0), camera.seen(seen).max(axis=0)
     room = 0.08 * size
     plane.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
@@ -88,7 +85,7 @@ def draw_path(
     beside.set(xlabel="time [s]", ylabel=f"distance from the wanted place [{'mm' if small else 'm'}]")
     beside.set_ylim(bottom=0.0)
     plane.legend(loc="best")
-    return ended(figure, axes)
+    return finished(panels, axes)  # type: ignore[no-any-return]
 
 
 def _wanted(run: Motion, wanted: Any) -> Array:

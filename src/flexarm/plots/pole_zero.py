@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import analysis, escape, style
+from flexarm.axes import checked_axes, finished, single
 from flexarm.checks import Fault, refused, shown
 from flexarm.errors import DescriptionError
-from flexarm.plots.axes import checked_axes, ended
 from flexarm.plots.systems import named_systems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from control.lti import LTI
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 Array = np.ndarray
 
@@ -33,8 +33,8 @@ def draw_poles(
     sensors: "Sequence[Any] | None" = None,
     q: Any = None,
     ax: Any = None,
-) -> "Figure":
-    """Return a figure of the poles and zeros of linear systems, with lines of equal damping ratio.
+) -> "Axes":
+    """Draw the poles and zeros of linear systems, with lines of equal damping ratio, and return the axes.
 
     For discrete systems the figure has the unit circle. Zeros are those from all inputs to all outputs. For those of
     one channel give `system["tip_y", "u_joint"]`.
@@ -64,8 +64,7 @@ def draw_poles(
         axes = checked_axes(ax)
         places = {name: (each.poles(), _zeros(name, each)) for name, each in found.items()}
     discrete = kinds.pop()
-    figure = style.figure(5.4, 4.6, layout="constrained") if axes is None else axes[0].figure
-    plane = figure.subplots() if axes is None else axes[0]
+    plane: Any = single(axes, 5.4, 4.6)
     for i, (name, (s_p, s_z)) in enumerate(places.items()):
         for s, look, what in ((s_p, style.pole(i), "poles"), (s_z, style.zero(i), "zeros")):
             if len(s):
@@ -78,7 +77,7 @@ def draw_poles(
         _draw_rays(plane, np.concatenate([s for pair in places.values() for s in pair]))
     if plane.get_legend_handles_labels()[0]:
         plane.legend(loc="best")
-    return ended(figure, axes)
+    return finished(plane, axes)  # type: ignore[no-any-return]
 
 
 def _zeros(name: str, system: "LTI") -> Array:

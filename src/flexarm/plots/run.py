@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.checks import checked_result, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.simulation.momenta import base_turn
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from xarray import Dataset
+
+    from flexarm.figure import Panels
 
 
 VARIABLES = ("q", "qd", "u", "tip", "deflection", "kinetic", "potential", "work", "dissipated", "role", "owner", "unit")
@@ -32,19 +34,31 @@ MOTOR, AXES = 3, {"x": 1, "y": 0, "z": 2}
 """Marks by their number in the house style: of motors beside their joints, and of a deflection's direction."""
 
 
-def draw(result: "Dataset") -> "Figure":
-    """Return a figure of a result: joints (with the reference, if there is one), inputs, tip deflections and energy.
+def draw(result: "Dataset", *, ax: Any = None) -> "Panels":
+    """Draw a result: joints (with the reference, if there is one), inputs, tip deflections and energy.
 
     For an arm without inputs it shows joint rates, and for a rigid arm the position of the tip in place of deflections.
     For a free base its position in the world and its rotation since the start are added at the top.
+
+    Parameters
+    ----------
+    result : Dataset
+        Result of `simulate`.
+    ax : four Axes, or six for a free base, optional
+        Axes of the panels. Default: a new figure.
+
+    Returns
+    -------
+    array of Axes, in the order of the panels
     """
     with refused("draw"):
         checked_result(result, VARIABLES, ATTRIBUTES)
-    a = result.attrs
-    free = bool((result.role.values == "base").any())
-    rows = 3 if free else 2
-    figure = style.figure(10, 4 * rows)
-    panels = figure.subplots(rows, 2, sharex=True, gridspec_kw=PLACES).ravel()
+        free = bool((result.role.values == "base").any())
+        rows = 3 if free else 2
+        given = checked_axes(ax, (2 * rows,))
+    panels = given
+    if panels is None:
+        panels = style.figure(10, 4 * rows).subplots(rows, 2, sharex=True, gridspec_kw=PLACES).ravel()
     if free:
         _draw_base(panels[0], panels[1], result)
     joints, forces, tips, energies = panels[-4:]
@@ -59,11 +73,16 @@ def draw(result: "Dataset") -> "Figure":
             axes.legend(loc="best")
     for axes in (tips, energies):
         axes.set_xlabel("time [s]")
-    state = "" if a["status"] in ("completed", "") else f", stopped at {float(result.time[-1]):.6g} s"
+    if given is None:
+        _write_title(panels.figure, result.attrs, float(result.time[-1]))
+    return finished(panels, given)  # type: ignore[no-any-return]
+
+
+def _write_title(figure: Any, a: dict[str, Any], end: float) -> None:
+    state = "" if a["status"] in ("completed", "") else f", stopped at {end:.6g} s"
     title = escape.label(f"{a['name']} ({a['method']}{state})")
     figure.suptitle(title, y=0.995, fontsize=style.MEDIUM)
     figure.text(0.5, 0.955, escape.label(f"input: {a['input_description']}"), ha="center", fontsize=style.TINY)
-    return style.finished(figure)
 
 
 def thrusters(result: "Dataset") -> dict[str, str]:

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.checks import SHARE, Fault, checked_list, checked_number, checked_whole, refused, shown
-from flexarm.plots.axes import checked_axes, ended
 from flexarm.plots.run import input_units
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from xarray import DataArray, Dataset
+
+    from flexarm.figure import Panels
 
 Array = np.ndarray
 
@@ -26,8 +27,8 @@ def draw_runs(
     bands: Any = ((0.05, 0.95), (0.25, 0.75)),
     single: int = 3,
     ax: Any = None,
-) -> "Figure":
-    """Return a figure of a variable over time in many runs: its median, bands between quantiles, and a few runs.
+) -> "Panels":
+    """Draw a variable over time in many runs: its median, bands between quantiles, and a few runs. Return the axes.
 
     Each coordinate, axis or link of the variable has a panel. Runs that ended early count up to their end.
 
@@ -62,8 +63,9 @@ def draw_runs(
     columns = 1 if len(panels) == 1 else 2 if len(panels) < 5 else 3
     rows = -(-len(panels) // columns)
     size = (6.0, 3.6) if len(panels) == 1 else (4.2 * columns, 2.4 * rows + 0.4)
-    figure = style.figure(*size, layout="constrained") if axes is None else axes[0].figure
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel() if axes is None else axes
+    grid: Any = axes
+    if grid is None:
+        grid = style.figure(*size, layout="constrained").subplots(rows, columns, squeeze=False, sharex=True).ravel()
     labels = values.run.values if "run" in values.coords else np.arange(values.sizes["run"])
     alone: Any = np.unique(np.linspace(0, values.sizes["run"] - 1, few).round().astype(int)) if few else []
     for each, (label, y) in zip(grid, panels, strict=False):
@@ -87,8 +89,8 @@ def draw_runs(
         each.tick_params(labelbottom=True)
     grid[0].legend(loc="best")
     if axes is None:
-        figure.suptitle(_title(result, values))
-    return ended(figure, axes)
+        grid.figure.suptitle(_title(result, values))
+    return finished(grid[: len(panels)], axes)  # type: ignore[no-any-return]
 
 
 def _chosen(result: Any, variable: Any) -> "DataArray":

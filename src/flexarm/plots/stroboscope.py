@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished, single
 from flexarm.checks import NOT_NEGATIVE, Fault, checked_flag, checked_number, checked_whole, refused
 from flexarm.model import Model
 from flexarm.model.drawing import drawn
-from flexarm.plots.axes import checked_axes, ended
 from flexarm.plots.camera import chosen_camera, floor, upright
 from flexarm.plots.recorded import Motion, motions
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
     from xarray import Dataset
 
 Array = np.ndarray
@@ -37,11 +37,10 @@ def draw_stroboscope(
     trace: bool = True,
     model: Model | None = None,
     ax: Any = None,
-) -> "Figure":
-    """Return a figure of the arm at equal intervals of time, from a faint first pose to an opaque last one, with the
-    tip's path.
+) -> "Axes":
+    """Draw the arm at equal intervals of time, from a faint first pose to an opaque last one, with the tip's path.
 
-    Links are their bent neutral axes, with dots at their joints.
+    Links are their bent neutral axes, with dots at their joints. Return the axes.
 
     Parameters
     ----------
@@ -84,12 +83,8 @@ def draw_stroboscope(
         camera = chosen_camera(view, across, size, up)
     paper = camera.seen(seen)
     box = np.array([paper.min(axis=0) - 0.05 * size, paper.max(axis=0) + 0.05 * size])
-    if axes is None:
-        shape = float(np.clip((box[1] - box[0])[1] / (box[1] - box[0])[0], 0.4, 1.2))
-        figure = style.figure(6, 0.6 + 5.4 * shape, layout="constrained")
-        plane = figure.subplots()
-    else:
-        figure, plane = axes[0].figure, axes[0]
+    shape = float(np.clip((box[1] - box[0])[1] / (box[1] - box[0])[0], 0.4, 1.2))
+    plane = single(axes, 6, 0.6 + 5.4 * shape)
     plane.set(xlim=box[:, 0], ylim=box[:, 1], aspect="equal")
     floor(plane, camera, up, extent, box, size)
     if traced:
@@ -101,7 +96,7 @@ def draw_stroboscope(
             plane.plot(*camera.seen(line).T, **style.curve(i, linestyle=style.DASHES[0]), **ink)
         plane.plot(*camera.seen(pose[moves, 1]).T, **style.points(0, color=style.INK), **ink)
     _label(plane, run, scale, times)
-    return ended(figure, axes)
+    return finished(plane, axes)  # type: ignore[no-any-return]
 
 
 def _lines(model: Model, q: Array, magnified: float) -> Array:

@@ -15,7 +15,7 @@ from flexarm.floating import usual_errors
 from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
-from flexarm.simulation import balance, memory, methods
+from flexarm.simulation import balance, memory
 from flexarm.simulation.dataset import kept_of, numbers
 from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset, tally
@@ -23,7 +23,7 @@ from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.options import SaveAt, Solver, options
+from flexarm.simulation.options import SaveAt, Solver, check_end, options
 from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plausible import implausible
@@ -139,7 +139,7 @@ def simulate_many(
     common = {"method": method, "rtol": rtol, "samples": samples}
     with refused():
         solver, save = options("simulate_many", solver, save, common, former)
-    methods.check(until, solver)
+    check_end(until, solver)
     drives, which = _drives(u, model, save.record)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
     values = None if p is None else parameter_rows(model, p)

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
@@ -19,7 +18,6 @@ from flexarm.simulation.explicit import Adaptive
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.options import Solver
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -44,9 +42,6 @@ FAR = 5.0
 An implicit method needs some 25 evaluations, each a little cheaper than a rate, and products with Newton's matrix.
 """
 
-MOST_STEPS = 1e12
-"""Largest number of fixed steps in a run: about a day, at a tenth of a microsecond per step."""
-
 
 @final
 @dataclass(frozen=True)
@@ -70,18 +65,6 @@ class Solve:
     def __call__(self, t0: float, x0: Array, times: Array) -> solvers.Stretch:
         """Return the states that the method reached."""
         return self.stretch(t0, x0, times)
-
-
-def check(until: Any, solver: Solver) -> None:
-    """Raise `DescriptionError` if the end of a run is not valid, or if the step does not suit it."""
-    with refused():
-        end = checked_number(until, "s", POSITIVE, "until")
-    step = solver.step
-    if step is not None and solver.method in solvers.FIXED and step > end:
-        raise DescriptionError(f"step is {step} s; {solver.method} needs a step no longer than the run, {end:g} s")
-    if step is not None and not end / step <= MOST_STEPS:
-        message = f"a run of {end:g} s has {end / step:.3g} steps, and at most {MOST_STEPS:.0e} are allowed"
-        raise DescriptionError(f"step is {step} s; {message}")
 
 
 def chosen(

@@ -16,11 +16,16 @@ from flexarm.checks import (
     faulted,
     number,
     optional_number,
+    refused,
     shown,
     unknown_name,
 )
+from flexarm.errors import DescriptionError
 from flexarm.simulation import solvers
 from flexarm.simulation.dataset import checked_keep, checked_record
+
+MOST_STEPS = 1e12
+"""Largest number of fixed steps in a run: about a day, at a tenth of a microsecond per step."""
 
 
 def _method(value: object) -> str:
@@ -101,7 +106,7 @@ class Solver(Described):
 
 @final
 class SaveAt(Described):
-    """What the result of a run contains: the argument `save` of `simulate` and `simulate_many`.
+    """Contents of the result of a run: the argument `save` of `simulate` and `simulate_many`.
 
     Parameters
     ----------
@@ -172,3 +177,15 @@ def _with(cls: type[Described], argument: str, given: Any, settings: Mapping[str
         raise Fault(argument, f"is {shown(given)}; it must be a {cls.__name__}, as fa.{cls.__name__}(...)")
     changes = {name: x for name, x in settings.items() if name in cls.model_fields}
     return faulted(cls, {**dict(cls() if given is None else given), **changes})
+
+
+def check_end(until: Any, solver: Solver) -> None:
+    """Raise `DescriptionError` if the end of a run is not valid, or if the step does not suit it."""
+    with refused():
+        end = checked_number(until, "s", POSITIVE, "until")
+    step = solver.step
+    if step is not None and solver.method in solvers.FIXED and step > end:
+        raise DescriptionError(f"step is {step} s; {solver.method} needs a step no longer than the run, {end:g} s")
+    if step is not None and not end / step <= MOST_STEPS:
+        message = f"a run of {end:g} s has {end / step:.3g} steps, and at most {MOST_STEPS:.0e} are allowed"
+        raise DescriptionError(f"step is {step} s; {message}")

@@ -34,7 +34,7 @@ from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
-from flexarm.simulation.options import SaveAt, Solver, options
+from flexarm.simulation.options import SaveAt, Solver, check_end, options
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.plausible import implausible
 from flexarm.simulation.protocol import Input
@@ -172,7 +172,7 @@ def simulate(
     common = {"method": method, "rtol": rtol, "samples": samples}
     with refused():
         solver, save = options("simulate", solver, save, common, former)
-    methods.check(until, solver)
+    check_end(until, solver)
     rtol, atol, radius = solver.rtol, solver.atol, solver.spectral_radius
     drive = as_input(u, model)  # before `at` and `disturbed`, so that controllers are designed for the given model
     drive = drive.recording(save.record, model) if save.record else drive

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.axes import checked_axes, finished
 from flexarm.checks import refused
 from flexarm.studies.result import checked_study
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from xarray import Dataset
+
+    from flexarm.figure import Panels
 
 MOST = 6
 """Largest number of outcomes and of parameters in a figure. The table has all."""
@@ -25,19 +27,33 @@ Every n-th run of a design would not be representative.
 """
 
 
-def draw(result: "Dataset") -> "Figure":
-    """Return a figure of a study's result: for each outcome its distribution, and its dependence on each parameter.
+def draw(result: "Dataset", *, ax: Any = None) -> "Panels":
+    """Draw a study's result: for each outcome its distribution, and its dependence on each parameter.
 
     For a sensitivity study the last panel of a row shows the indices and their bounds. Raises `DescriptionError` if the
     argument is not a study's result.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Axes of the panels, row by row. Default: a new figure.
+
+    Returns
+    -------
+    array of Axes, (outcomes, panels)
     """
     with refused("draw"):
         checked_study(result)
-    outcomes, parameters = result.attrs["outcomes"][:MOST], result.attrs["parameters"][:MOST]
-    has_indices = "first_order" in result
-    columns = 1 + len(parameters) + has_indices
-    figure = style.figure(1.2 + 2.4 * columns, 0.9 + 2.3 * max(1, len(outcomes)), layout="constrained")
-    panels = figure.subplots(max(1, len(outcomes)), columns, squeeze=False)
+        outcomes, parameters = result.attrs["outcomes"][:MOST], result.attrs["parameters"][:MOST]
+        has_indices = "first_order" in result
+        rows, columns = max(1, len(outcomes)), 1 + len(parameters) + has_indices
+        given = checked_axes(ax, (rows * columns,))
+    if given is None:
+        figure = style.figure(1.2 + 2.4 * columns, 0.9 + 2.3 * rows, layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False)
+        figure.suptitle(_title(result))
+    else:
+        panels = given.reshape(rows, columns)
     for i, (row, name) in enumerate(zip(panels, outcomes, strict=False)):
         y, scale, label = _scaled(result, name)
         limits = _limits(y * scale)
@@ -53,14 +69,17 @@ def draw(result: "Dataset") -> "Figure":
         row[1].set_ylabel(label)
         if has_indices:
             _draw_indices(row[-1], result.sel(outcome=name), parameters, i == 0)
-    failed = result.attrs["runs_failed"]
-    title = f"{result.attrs['name']}: {result.sizes['run']} runs, {result.attrs['design']}"
-    figure.suptitle(escape.label(title + (f", {failed} without result" if failed else "")))
     for axes in panels.ravel():
         axes.margins(0.05)
     for row in panels:
         row[0].locator_params(axis="x", nbins=4)
-    return style.finished(figure)
+    return finished(panels, given)  # type: ignore[no-any-return]
+
+
+def _title(result: "Dataset") -> str:
+    failed = result.attrs["runs_failed"]
+    title = f"{result.attrs['name']}: {result.sizes['run']} runs, {result.attrs['design']}"
+    return escape.label(title + (f", {failed} without result" if failed else ""))
 
 
 def _limits(y: np.ndarray) -> tuple[float, float] | None:

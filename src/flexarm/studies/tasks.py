@@ -11,10 +11,9 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.scenario import Scenario
-from flexarm.simulation import methods
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import as_input
-from flexarm.simulation.options import SaveAt
+from flexarm.simulation.options import SaveAt, check_end
 from flexarm.simulation.run import checked_wanted, simulate
 from flexarm.studies.digest import digest
 from flexarm.studies.outcomes import OUTCOMES, Keep, Rows, of_function
@@ -231,7 +230,7 @@ class ModelTask:
 
     def check(self, samples: Samples) -> None:
         given = self.arguments
-        methods.check(given["until"], given["solver"])
+        check_end(given["until"], given["solver"])
         model = varied(self.arm, list(samples))
         n = len(model.coordinates)
         with refused("study"):
