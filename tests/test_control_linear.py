@@ -65,7 +65,7 @@ def double():
 def run(model, u, until=2.0, **more):
     given = {"q0": np.zeros(len(model.coordinates)), "samples": round(until / T) + 1, "progress": False} | FINE | more
     if isinstance(u, Sampled):
-        given |= {"method": "rk4", "solver": fa.Solver(step=u.period / 40)} if "method" not in more else {}
+        given |= {"method": "rk4", "solver": fa.Solver(step=u.period / 40, atol=1e-13)} if "method" not in more else {}
     return fa.simulate(model, until, u=u, **given)
 
 
@@ -313,7 +313,14 @@ def test_readings_are_noisy_and_rounded_where_they_are_sampled(single):
     sensors = [DRIVE.replace(noise=noise), RATE.replace(resolution=step, sample_time=T)]
     off = np.array([[1.0, 0.0], [0.0, 1.0]])
     for row, rounds in zip(off, (False, True), strict=True):
-        result = run(single, Sampled(Linear([row], sensors), T, seed=5), 10.0, q0=[0.5], method="rk4", step=T)
+        result = run(
+            single,
+            Sampled(Linear([row], sensors), T, seed=5),
+            10.0,
+            q0=[0.5],
+            method="rk4",
+            solver=fa.Solver(step=T, atol=1e-13),
+        )
         u, y = result.u.values[:-1, 0], [result.q, result.qd][rounds].values[:-1, 0]
         if rounds:
             np.testing.assert_allclose(u / step, np.floor(y / step + 0.5), rtol=0, atol=1e-9)
@@ -478,7 +485,7 @@ def test_accelerations_beside_what_acts_from_outside():
     pushed = slide(forces=[fa.Force(name="push", link="a", at=1.0)])
     for u in (Linear([[0.5]], [FELT]), Sum(Linear([[0.2]], [FELT]), 0.0, Linear([[0.3]], [FELT]))):
         for model, push in ((pushed, {"w": [0.3, 0.0, 0.0]}), (slide(), {"disturbance": {"a.drive": 0.3}})):
-            result = run(model, Sampled(u, T), record=["measured"], until=20 * T, **push)
+            result = run(model, Sampled(u, T), save=fa.SaveAt(record=["measured"]), until=20 * T, **push)
             x, v, last = result.q.values[1:-1, 0], result.qd.values[1:-1, 0], result.u.values[:-2, 0]
             felt = (0.3 + last - D * v - K * x) / M
             np.testing.assert_allclose(result.measured.values[1:-1, 0], felt, rtol=0, atol=1e-12)

@@ -89,7 +89,7 @@ def test_no_motion_is_prescribed_through_a_coupling(keep, many):
     call = (lambda *a, **k: fa.simulate_many(*a, runs=2, **k)) if many else fa.simulate
     for arm in (wrist(OWN), wrist(OWN, **SPRUNG)):
         with pytest.raises(fa.DescriptionError, match=r"\Aarm 'wrist' has coupled joints; only single joints .*\Z"):
-            call(fa.Model(arm), 0.1, u=fa.PrescribedMotion(SLEW), keep=keep, progress=False)
+            call(fa.Model(arm), 0.1, u=fa.PrescribedMotion(SLEW), save=fa.SaveAt(keep=keep), progress=False)
 
 
 def test_friction_of_a_motor_without_a_spring_acts_on_what_it_turns():

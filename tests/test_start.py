@@ -59,7 +59,7 @@ def test_a_run(tmp_path, method):
     step = 1e-3 if method == "rk4" else None
     program = f"""
 import flexarm as fa
-fa.simulate(fa.Model(fa.load('rigid-two-link')), 0.01, method={method!r}, step={step}, progress=False)
+fa.simulate(fa.Model(fa.load('rigid-two-link')), 0.01, solver=fa.Solver(method={method!r}, step={step}), progress=False)
 """
     assert loaded(program, tmp_path) - TRACING == COMPILING | RESULT
 

@@ -1,10 +1,21 @@
-"""A line on stderr for work that takes longer than expected: tracing and compiling."""
+"""Messages about work that takes long, such as compiling: a line on stderr, and the log.
 
+The logger "flexarm" has a handler that does nothing, as usual for libraries, so that messages appear only if the user
+asks for them with `logging.basicConfig` or a handler. Work that takes long is reported at the level INFO, and each run
+at the level DEBUG.
+"""
+
+import logging
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+LOG = logging.getLogger("flexarm")
+"""Logger of the package."""
+LOG.addHandler(logging.NullHandler())
 
 PATIENCE = 2.0
 """Time before the line appears [s]."""
@@ -17,8 +28,19 @@ _doing: list[str] = []
 def said(what: str) -> Iterator[None]:
     """Show a line about the work within the context after `PATIENCE` seconds, if stderr is a terminal.
 
-    A nested context changes the line, which disappears with the outermost context. Only the main thread shows lines.
+    A nested context changes the line, which disappears with the outermost context. Only the main thread shows lines. At
+    the end the log gets a message with the duration.
     """
+    began = time.perf_counter()
+    try:
+        with _shown(what):
+            yield
+    finally:
+        LOG.info("%s took %.3g s", what, time.perf_counter() - began)
+
+
+@contextmanager
+def _shown(what: str) -> Iterator[None]:
     depth = len(_doing)
     done = threading.Event()
     line = threading.Thread(target=_show, args=(done,), daemon=True)

@@ -202,6 +202,8 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
                 known = unpacked(task, grid, solved.x)
                 more = {"steps": taken, "rigid_duration": rigid, "status": solved.said}
                 found = _found(task, grid, known, program, solved, more, stopped)
+                cost, taken_by = found.report["cost"], f"{solved.steps} steps of the solver"
+                progress.LOG.info("optimal motion, %d intervals: cost %.6g, %s", grid.intervals, cost, taken_by)
             gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
             if best is None or _is_better(task, found, best):
                 best = found

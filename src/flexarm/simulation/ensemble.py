@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from flexarm import escape
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput
 from flexarm.floating import usual_errors
 from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
+from flexarm.progress import LOG
 from flexarm.simulation import balance, memory
 from flexarm.simulation.dataset import kept_of, numbers
 from flexarm.simulation.disturbance import disturbed_many, listed
@@ -256,6 +258,15 @@ def _solved(
         "threads": min(threads, len(work)),
         **where,
     }
+    LOG.debug(
+        "simulate_many: %s, runs %d to %d, %g s: %d evaluations, %.3g s",
+        escape.line(attributes["name"]),
+        first,
+        first + len(runs) - 1,
+        asked.until,
+        sum(int(group.evaluations.sum()) for group in kinds),
+        attributes["solve_seconds"],
+    )
     found = dataset(runs, kinds, asked, kept, references, first, attributes)
     if "energy_drift" in found.variables and on_gpu != "float":
         tally(runs, kinds, asked, found.variables["energy_drift"].values, first, off)

@@ -1,5 +1,6 @@
 """Simulation of an arm's motion under inputs, with its energy balance."""
 
+import logging
 import time as clock
 import warnings
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm import escape
 from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
 from flexarm.errors import (
     DescriptionError,
@@ -26,6 +28,7 @@ from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
 from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
+from flexarm.progress import LOG
 from flexarm.simulation import balance, contacts, divergence, memory, methods, restarts
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
@@ -236,6 +239,7 @@ def simulate(
             "status": run.failure or ("completed" if run.completed else "interrupted"),
             **drive.report(),
         }
+        _log(statistics, float(until))
         t, x = times[: run.reached], run.x[: run.reached]
         if outside.parts:
             statistics["outside_description"] = outside.described()
@@ -261,6 +265,13 @@ def simulate(
         message = f"interrupted at t = {float(result.time[-1]):.6g} s of {until:g} s"
         warnings.warn(message, InterruptedRun, stacklevel=2)
     return result
+
+
+def _log(a: dict[str, Any], until: float) -> None:
+    """Write a line about a run to the log."""
+    if LOG.isEnabledFor(logging.DEBUG):
+        effort = f"{a['steps']} steps, {a['evaluations']} evaluations, {a['solve_seconds']:.3g} s"
+        LOG.debug("%s", escape.line(f"simulate: {a['name']}, {until:g} s, {a['method']}: {effort}, {a['status']}"))
 
 
 def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:

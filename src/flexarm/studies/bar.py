@@ -1,11 +1,13 @@
 """Progress of a study in the terminal: finished runs, and remaining time."""
 
+import logging
 import sys
 import time
 from collections.abc import Callable
 from typing import Any, final
 
 from flexarm import escape
+from flexarm.progress import LOG
 
 PATIENCE = 1.0
 """Time before the bar appears [s]."""
@@ -26,14 +28,16 @@ class Bar:
     def __call__(self, runs: int) -> None:
         """Add a number of finished runs."""
         self._done += runs
+        LOG.info("%s: %d of %d runs are finished", self._label, self._done, self._total)
         if callable(self._wanted):
             self._wanted(self._done, self._total)
         elif self._wanted and sys.stderr is not None and sys.stderr.isatty():
             self._show()
 
     def say(self, text: str) -> None:
-        """Write a line above the bar, if there may be a bar."""
-        if self._wanted is not True or sys.stderr is None:
+        """Write a line to the log, or above the bar if there may be a bar and the log does not take the line."""
+        LOG.info("%s", escape.line(text))
+        if self._wanted is not True or sys.stderr is None or LOG.isEnabledFor(logging.INFO):
             return
         if self._shown is not None:
             self._shown.console.print(escape.line(text), markup=False, highlight=False)
