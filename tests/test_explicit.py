@@ -293,9 +293,7 @@ def driven(stepper, u):
     return np.array([stepper.step(each) for each in u])
 
 
-@pytest.mark.parametrize(
-    "given", [{}, {"method": "rk45"}, {"method": "dop853", "solver": fa.Solver(step=6e-4)}], ids=str
-)
+@pytest.mark.parametrize("given", [{}, {"method": "rk45"}, {"method": "dop853", "step": 6e-4}], ids=str)
 def test_many_plants_take_the_steps_that_each_alone_takes(given, damped):
     """To the last bit: an environment of a vector is what it is alone."""
     (q0, qd0), u = begun(11), np.random.default_rng(1).normal(size=(30, 11, 2))
@@ -315,9 +313,9 @@ def test_no_step_is_longer_than_asked_for(count):
     exact_, loose, short = (
         driven(fa.Stepper(model, 0.02, q0, qd0, "dop853", **given), np.zeros((5, 2)))
         for given in (
-            {"rtol": 1e-12, "solver": fa.Solver(atol=1e-13)},
-            {"rtol": 0.1, "solver": fa.Solver(atol=0.1)},
-            {"rtol": 1.0, "solver": fa.Solver(atol=1.0, step=5e-4)},
+            {"rtol": 1e-12, "atol": 1e-13},
+            {"rtol": 0.1, "atol": 0.1},
+            {"rtol": 1.0, "atol": 1.0, "step": 5e-4},
         )
     )
     assert np.abs(short - exact_).max() < 1e-6 < 1e-3 < np.abs(loose - exact_).max()

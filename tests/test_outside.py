@@ -163,12 +163,12 @@ def test_a_law_is_what_the_same_function_is(model):
 def test_jumps_end_stretches(model, method):
     """Beside a constant input, a law and a sampled one, whose own instants are not touched."""
     w = {"push.fy": fa.Piecewise([0.1001, 0.2003], [0.5, 0.0])}
-    step = {"solver": fa.Solver(step=1e-4)} if method == "rk4" else {}
+    given = RUN | ({"solver": fa.Solver(step=1e-4)} if method == "rk4" else {})
     drives = [np.zeros(2), fa.inputs.Sampled(lambda t, q, qd: -0.3 * qd[:2], 0.01)]
     for u in drives:
-        result = fa.simulate(model, 0.4, u=u, w=w, method=method, **step, **RUN)
+        result = fa.simulate(model, 0.4, u=u, w=w, method=method, **given)
         assert result.energy_drift < 1e-8
-        parts = fa.simulate(model, 0.1001, u=np.zeros(2), method=method, **step, **RUN)
+        parts = fa.simulate(model, 0.1001, u=np.zeros(2), method=method, **given)
         assert float(np.abs(parts.q).max()) == 0.0
         np.testing.assert_array_equal(result.w[:, 1], np.where((result.time > 0.1) & (result.time < 0.2003), 0.5, 0.0))
         assert float(np.abs(result.q[-1]).max()) > 1e-3
