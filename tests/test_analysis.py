@@ -379,7 +379,7 @@ def test_with_its_drives_held_an_arm_vibrates_at_its_locked_frequencies():
 
 def test_zero_dynamics_of_as_many_outputs_as_inputs():
     system = at_rest(lin_lewis.beam("clamped-free", 2), [JOINT, TIP])
-    with refused("zero dynamics: 2 outputs for 1 inputs; the numbers must be equal"):
+    with refused("zero dynamics: 2 outputs for 1 input; the numbers must be equal"):
         analysis.zero_dynamics(system)
     A, B = np.diag([-1.0, -2.0, -3.0]), np.ones((3, 2))
     twice = control.StateSpace(A, B, np.eye(2, 3), np.zeros((2, 2)))

@@ -334,7 +334,7 @@ WRONG = [
     ({"view": "zx"}, r"view is 'zx'; it must be xy, xz, yz or space, or an azimuth and an elevation in rad"),
     ({"view": (0.1, "x")}, r"view\[1\] is 'x'; it must be a number in rad"),
     ({"names": "ab"}, "names is 'ab'; it must be a list of texts"),
-    ({"names": ["a", "b"]}, "names has 2 names for 1 results"),
+    ({"names": ["a", "b"]}, "names has 2 names for 1 result"),
 ]
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.errors import NotCached
 from flexarm.native import cache
 from flexarm.native import kernel as native
 from flexarm.native.kernel import Kernel, Source
@@ -284,7 +285,7 @@ def test_a_folder_that_others_can_write_is_not_used(folder, how):
     code()
     before = sorted(folder.iterdir())
     folder.chmod(OPENED[how])
-    with pytest.warns(UserWarning, match=r"the cache folder '.*' .* can be written by others; .*") as told:
+    with pytest.warns(NotCached, match=r"the cache folder '.*' .* can be written by others; .*") as told:
         assert not code().was_cached
     assert len(told) == 1 and "\n" not in str(told[0].message)
     with warnings.catch_warnings():
@@ -304,9 +305,7 @@ def test_what_belongs_to_another_is_not_used(folder, foreign, monkeypatch):
         os.chown(folder if foreign == "folder" else folder / "secret", 12345, 12345)
     else:
         monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    with (
-        pytest.warns(UserWarning, match="belongs to another user") if foreign == "folder" else warnings.catch_warnings()
-    ):
+    with pytest.warns(NotCached, match="belongs to another user") if foreign == "folder" else warnings.catch_warnings():
         assert not code().was_cached
 
 
@@ -314,7 +313,7 @@ def test_what_belongs_to_another_is_not_used(folder, foreign, monkeypatch):
 def test_in_a_folder_that_others_can_write_nothing_is_signed(folder):
     folder.mkdir()
     folder.chmod(0o777)
-    with pytest.warns(UserWarning, match="can be written by others; compiled code is not cached"):
+    with pytest.warns(NotCached, match="can be written by others; compiled code is not cached"):
         assert cache.signature("result", b"numbers") == bytes(cache.SIZE)
     assert not list(folder.iterdir())
 

@@ -244,8 +244,8 @@ def test_arguments_that_would_fit_end_to_end_do_not_pass(model):
     for parts in ((N + 1, N - 1), (N - 1, N + 1), (M, N), (N, M)):
         values = np.split(everything, np.cumsum(parts))
         assert "its last axis must have" in refusal(lambda: model.forward_dynamics(*values))  # noqa: B023
-    assert refusal(lambda: model.evaluate("bias", q)) == "bias takes q, qd; 1 values were given"
-    assert refusal(lambda: model.evaluate("bias", q, qd, u)) == "bias takes q, qd; 3 values were given"
+    assert refusal(lambda: model.evaluate("bias", q)) == "bias takes q, qd, not 1 value"
+    assert refusal(lambda: model.evaluate("bias", q, qd, u)) == "bias takes q, qd, not 3 values"
 
 
 @pytest.mark.parametrize("huge", [1e160, 1.7e308, -1.7e308, 5e-324])

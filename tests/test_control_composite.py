@@ -348,7 +348,7 @@ def test_what_cannot_be_controlled():
     with refused("Composite: the reference never comes to rest; give configuration for the equilibrium too"):
         Composite(turning, 5.0, 2.0).law(model)
     assert Composite(turning, 5.0, 2.0, configuration=[0.3, 0.3]).law(model).facts["poles"].real.max() < 0
-    with refused(r"Composite: configuration has 1 numbers; it must have 2: upper\.joint, fore\.joint"):
+    with refused(r"Composite: configuration has 1 number; it must have 2: upper\.joint, fore\.joint"):
         Composite(PAPER, 5.0, 2.0, configuration=[0.3]).law(model)
     with refused(r"Composite: Kp has shape \(3,\); it must be one number, a list of 2 numbers, or a matrix \(2, 2\)"):
         Composite(PAPER, [1.0, 2.0, 3.0], 2.0).law(model)

@@ -542,7 +542,7 @@ def test_a_law_of_the_wrong_width_is_refused_before_the_start(sampled, planar):
 
     with refused(r"controller Broken returns 3 inputs; the arm has 2: upper\.joint, fore\.joint"):
         run(planar, 0.1, given("wide"))
-    with refused("controller Broken: its memory has 1 numbers, but it returns 0 for the next period"):
+    with refused("controller Broken: its memory has 1 number, but it returns 0 for the next period"):
         run(planar, 0.1, given("forgets"))
 
 

@@ -427,7 +427,7 @@ WRONG = {
     "initial": ({"initial": [1.0]}, r"Linear: initial applies only to a StateSpace; leave it out"),
     "initial of another": (
         {"system": control.ss(ONE), "initial": [1.0, 2.0]},
-        r"Linear: initial has shape \(2,\); the system has 1 states, so it must be \(1,\)",
+        r"Linear: initial has shape \(2,\); the system has 1 state, so it must be \(1,\)",
     ),
     "sensors": ({"sensors": []}, r"outputs is \[\]; it must be a list of sensors"),
     "sample time": (

@@ -332,7 +332,7 @@ def test_points_up_to_a_time():
     for points in (1, 2.5, True):
         with refused(rf"ScheduledLQR: points is {points}; it must be a whole number, at least 2"):
             ScheduledLQR(SLEW, points=points).law(model)
-    with refused("ScheduledLQR: the reference moves 1 joints; the arm has 2: upper.joint, fore.joint"):
+    with refused("ScheduledLQR: the reference moves 1 joint; the arm has 2: upper.joint, fore.joint"):
         ScheduledLQR(Quintic([0.0], [1.0], 1.0)).law(model)
 
 
@@ -461,9 +461,9 @@ def test_what_must_be_given():
         LQR().law(model)
     with refused("LQR: the reference never comes to rest; give joints for the equilibrium too"):
         LQR(reference=fa.Cycloidal([0.1, 0.1], [2.0, 1.0])).law(model)
-    with refused(r"LQR: joints has 1 numbers; it must have 2: upper\.joint, fore\.joint"):
+    with refused(r"LQR: joints has 1 number; it must have 2: upper\.joint, fore\.joint"):
         LQR([0.0]).law(model)
-    with refused("LQR: the reference moves 1 joints; the arm has 2: upper.joint, fore.joint"):
+    with refused("LQR: the reference moves 1 joint; the arm has 2: upper.joint, fore.joint"):
         LQR(reference=Quintic([0.0], [1.0], 1.0)).law(model)
     rigid = fa.Model(fa.load("rigid-two-link"))
     with refused(r"LQR: arm '.*' has no stiffness, so there is no default bandwidth; give bandwidth, or Q and R"):
@@ -489,7 +489,7 @@ def test_a_period_that_is_too_long():
         warnings.simplefilter("error")
         LQR([0.0, 0.0]).law(model, period=0.99 * half)
     half_of = rf"half the fastest controlled mode's, {half:.4g} s \({fastest:.4g} rad/s\)"
-    with pytest.warns(UserWarning, match=rf"LQR: period is 0\.002 s, longer than {half_of}"):
+    with pytest.warns(fa.errors.SlowSampling, match=rf"LQR: period is 0\.002 s, longer than {half_of}"):
         LQR([0.0, 0.0]).law(model, period=0.002)
 
 

@@ -297,8 +297,8 @@ WRONG = {
         r"Sum: <lambda> is not an expression of t: .*; use CasADi operations in it, .*",
     ),
     "not a number": (lambda t: [np.nan, t], r"Sum: <lambda> is not an expression of t: it returns nan; use CasADi .*"),
-    "too few": (lambda t: [t], r"controller <lambda> in a Sum returns 1 inputs; the arm has 2: .*"),
-    "table": (fa.Table([0.0, 1.0], [1.0, 2.0]), r"values: 1 columns for 2 actuators: upper\.joint, fore\.joint"),
+    "too few": (lambda t: [t], r"controller <lambda> in a Sum returns 1 input; the arm has 2: .*"),
+    "table": (fa.Table([0.0, 1.0], [1.0, 2.0]), r"values: 1 column for 2 actuators: upper\.joint, fore\.joint"),
     "reference": (JointPD(OTHER, 1.0, 1.0), r"Sum: its terms follow different references, .* and .*; give all .*"),
     "system": (
         control.tf([1.0], [1.0, 2.0]),

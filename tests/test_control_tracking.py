@@ -570,10 +570,10 @@ def test_a_motion_that_the_arm_does_not_make_is_told(period):
     model = fa.Model(fa.load("subudhi-morris"))
     slew = fa.Quintic((0.0, 0.0), (0.15, 0.15), 0.8)
     beside = r"upper\.joint deviates by about 0\.052 rad at 0\.\d+ s"
-    with pytest.warns(UserWarning, match=rf"\ATracking: the arm cannot follow this motion, {beside}; give "):
+    with pytest.warns(fa.errors.NotReached, match=rf"\ATracking: the arm cannot follow this motion, {beside}; give "):
         Tracking(slew).law(model, period)
     u = Tracking(slew) if period is None else Sampled(Tracking(slew), period)
-    with pytest.warns(UserWarning, match="cannot follow this motion"):
+    with pytest.warns(fa.errors.NotReached, match="cannot follow this motion"):
         run = fa.simulate(model, 0.8, u=u, samples=201, method="auto", progress=False)
     path = slow_motion("it", model, slew).states(run.time.values)[0]
     assert np.abs(run.q.values[:, :2] - path[:, :2]).max() == pytest.approx(0.052, rel=0.03)
@@ -599,7 +599,7 @@ def test_a_motion_that_runs_away_is_told_too(rigid, motion):
     """Gains that push away from it: deviations beyond what a float holds."""
     t, x, u = motion
     law = Tracking(t, x, u, K=np.hstack([-1e6 * np.eye(2), np.zeros((2, 2))]))
-    with pytest.warns(UserWarning, match=r"\ATracking: the arm cannot follow this motion, \S+ diverges at "):
+    with pytest.warns(fa.errors.NotReached, match=r"\ATracking: the arm cannot follow this motion, \S+ diverges at "):
         law.law(rigid)
 
 

@@ -391,7 +391,7 @@ PLACES = "upper.drive, fore.drive, tip.fx, upper.fx, fore.fx (fx to mz, or f and
         ({"tip.fy": fa.Table([0, 1], [[0, 1], [0, 1]])}, "disturbance['tip.fy'] has 2 columns"),
         ({"tip.fy": lambda a, b: 0.0}, "disturbance['tip.fy'] is <lambda>, of 2 arguments"),
         ([1.0, 2.0, 3.0], "disturbance has shape (3,); it must have 2 numbers: upper.drive, fore.drive"),
-        (fa.Piecewise([0.0], [[1.0]]), "disturbance has 1 columns; it must have 2 numbers"),
+        (fa.Piecewise([0.0], [[1.0]]), "disturbance has 1 column; it must have 2 numbers"),
         ("much", "disturbance is not an array of numbers"),
         (
             {fa.Force(name="tip", link="upper"): [0, 0, 0], "tip.mz": 1.0},

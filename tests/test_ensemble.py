@@ -412,7 +412,7 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(name, planar):
     until = 1e4 if name == "lanes" else 100.0
     starts = np.zeros((64, 6))
     timer.start()
-    with pytest.warns(InterruptedRun, match="of 64 runs are finished"):
+    with pytest.warns(InterruptedRun, match="interrupted after .* of 64 runs"):
         many = fa.simulate_many(
             planar, until, q0=starts, samples=5, progress=False, save=fa.SaveAt(keep=["q"]), **INTERRUPTED[name]
         )
@@ -434,7 +434,7 @@ def test_ctrl_c_while_a_run_is_being_laid_out_ends_it(planar, monkeypatch):
         return found
 
     monkeypatch.setattr(methods, "planned", planned)
-    with pytest.warns(InterruptedRun, match="0 of 1 runs are finished"):
+    with pytest.warns(InterruptedRun, match="interrupted after 0 of 1 run$"):
         many = fa.simulate_many(
             planar, 0.1, runs=1, solver=fa.Solver(method="gauss4", step=1e-5), samples=5, progress=False
         )
@@ -467,7 +467,7 @@ REFUSED = [
     ({"runs": 2, "save": {"keep": ["q_ref"]}}, "keep has 'q_ref', which a run without a reference does not have"),
     ({"runs": 2, "progress": 3}, "progress is 3; it must be true, false or a function of the number of finished runs"),
     ({"runs": 2, "name": 3}, "name"),
-    ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joints; the arm has 2"),
+    ({"runs": 2, "reference": fa.Quintic((0.0,), (1.0,), 1.0)}, "reference moves 1 joint; the arm has 2"),
     ({"runs": 10**9}, "a result of 1000000000 runs takes .* GB are free; use folder= to write it to disk"),
 ]
 
@@ -530,7 +530,7 @@ def test_a_folder_keeps_what_was_ready_when_ctrl_c_came(planar, tmp_path, monkey
             signal.raise_signal(signal.SIGINT)
 
     u = lambda t: [0.1, 0.2]  # noqa: E731  (a slow run)
-    with pytest.warns(InterruptedRun, match="of 50 runs are finished"):
+    with pytest.warns(InterruptedRun, match="interrupted after .* of 50 runs"):
         found = fa.simulate_many(
             planar, 2.0, runs=50, u=u, folder=tmp_path / "r", progress=seen, samples=5, save=fa.SaveAt(keep=["q"])
         )

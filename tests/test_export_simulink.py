@@ -104,7 +104,7 @@ def test_the_block_refuses_what_does_not_fit(case, block):
     status, said = block([[0.0] * (size - 1), *p], [])
     assert status == 1 and said.startswith(f"{name}: the state at the start must be [] or {size} numbers: q, qd")
     if p:
-        assert block([[], [1.0, 2.0]], []) == (1, f"{name}: p must be [] or 1 numbers\n")
+        assert block([[], [1.0, 2.0]], []) == (1, f"{name}: p must be [] or a vector of length 1\n")
 
 
 @pytest.mark.skipif(OCTAVE is None, reason="no Octave")

@@ -561,7 +561,7 @@ def test_what_does_not_fit_is_refused():
         ({"name": "two links"}, "'two links' is not an identifier; it must be a letter, then letters, digits and _"),
         ({"parameters": good.parameters[:3]}, "input 'p' has 4 numbers and 3 names"),
         ({"parameters": good.parameters[:1] * 4}, "two parameters have the symbol 'm'"),
-        ({"entries": {"q": ("a", "b")}}, "input 'q' has 1 numbers and 2 names"),
+        ({"entries": {"q": ("a", "b")}}, "input 'q' has 1 number and 2 names"),
         ({"entries": {"u": ("a",)}}, "unknown input or output 'u'; known names are q, qd, p, T, M"),
         ({"notes": {"D": "?"}}, "unknown input or output 'D'; known names are q, qd, p, T, M"),
         ({"shapes": {"M": (2,)}}, r"output 'M' is 1 x 1; it cannot have the shape \(2,\)"),

@@ -289,7 +289,7 @@ def test_what_a_controller_holds_is_the_target():
         lived(wheel, controller=pd | {"attitude": [1.0, 1.0]})
     held = {"type": "lqr", "joints": [0.4, -0.2, 0.0, 0.0], "wheels": ["w", "x"]}
     assert lived(wheel, controller=held).target.tolist() == [0.4, -0.2, 0.0, 0.0]
-    with pytest.raises(fa.DescriptionError, match=r"^play: controller\.joints has 1 numbers"):
+    with pytest.raises(fa.DescriptionError, match=r"^play: controller\.joints has 1 number"):
         lived(wheel, controller=held | {"joints": [0.4]})
 
 

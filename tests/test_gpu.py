@@ -230,7 +230,7 @@ def test_ctrl_c_ends_the_runs_where_they_are(host, planar, monkeypatch):
         return launched
 
     monkeypatch.setattr(host, "kernel", slow)
-    with pytest.warns(InterruptedRun, match="0 of 2 runs are finished"):
+    with pytest.warns(InterruptedRun, match="interrupted after 0 of 2 runs"):
         many = fa.simulate_many(planar, 0.05, u=np.zeros((2, 2)), device="gpu", **GIVEN)
     assert count[0] == 25
     assert many.status.values.tolist() == ["interrupted"] * 2
@@ -529,7 +529,7 @@ def test_states_of_drives_are_zero_unless_they_are_given(host):
 @pytest.mark.parametrize(
     ("values", "given", "message"),
     [
-        (("forward_dynamics", np.zeros((2, 6))), {}, "forward_dynamics takes q, qd, u; 1 values are given"),
+        (("forward_dynamics", np.zeros((2, 6))), {}, "forward_dynamics takes q, qd, u, not 1 value"),
         (("forward_dynamics", np.zeros((2, 6)), np.zeros((3, 6)), np.zeros(2)), {}, "different numbers of states"),
         (("mass_matrix", np.zeros((2, 5))), {}, r"q has shape \(2, 5\)"),
         (("mass_matrix", np.zeros(6)), {"real": "half"}, "real is 'half'; it must be double or float"),

@@ -455,7 +455,7 @@ MADE = {
     "negative": ({"limit": -1.0}, r"ArmEnv: limit is -1\.0; it must be positive"),
     "weights": (
         {"weights": [1.0]},
-        r"ArmEnv: weights has 1 numbers; it must have 3: for the error, its velocity .*",
+        r"ArmEnv: weights has 1 number; it must have 3: for the error, its velocity .*",
     ),
     "weight": ({"weights": [1.0, -1.0, 0.0]}, r"ArmEnv: weights\[1\] is -1\.0; it must be zero or positive"),
     "rtol": ({"rtol": 0.0}, r"ArmEnv: rtol is 0\.0; it must be positive"),
@@ -589,7 +589,7 @@ def test_what_a_vector_refuses():
         envs.reset(seed="one")
     with refused(r"ArmVectorEnv\.reset: seed\[1\] is -1; it must be .*"):
         envs.reset(seed=[1, -1, 2])
-    with refused(r"ArmVectorEnv: 2 seeds are given; there are 3 environments"):
+    with refused(r"ArmVectorEnv: 2 seeds for 3 environments; give one for each"):
         envs.reset(seed=[1, 2])
     with refused(r"ArmVectorEnv: options is \[0, 1\]; it must be a dict"):
         envs.reset(options=[0, 1])
@@ -598,7 +598,7 @@ def test_what_a_vector_refuses():
     envs.reset(seed=1)
     for _ in range(10):
         envs.step(np.zeros((3, 2)))
-    with refused(r"ArmVectorEnv: 3 episodes have ended; reset them with the option reset_mask"):
+    with refused(r"ArmVectorEnv: 3 episodes ended; reset with the option reset_mask"):
         envs.step(np.zeros((3, 2)))
 
 

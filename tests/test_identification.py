@@ -11,7 +11,7 @@ from figures import assert_readable, drawn
 import flexarm as fa
 from examples.identify_synthetic import damped
 from flexarm.description.toml_text import toml_text
-from flexarm.identification.output_error import Doubtful, Indistinct
+from flexarm.errors import Doubtful, Indistinct
 from flexarm.identification.plant import Plant
 from flexarm.identification.records import Smooth, held, linear, nodes
 from flexarm.identification.shooting import cuts
@@ -571,7 +571,7 @@ BAD = [
     (
         lambda d: d.assign(u=(("time", "input"), np.ones((401, 2)))),
         {},
-        "record 1: u has 2 columns for 1 inputs: arm.motor",
+        "record 1: u has 2 columns for 1 input: arm.motor",
     ),
     (lambda d: d.rename(time="t"), {}, "record 1: it must have one dimension of time with its times"),
     (lambda d: d.drop_vars([*d.data_vars]), {}, "record 1 has no signals"),
@@ -639,7 +639,7 @@ BAD = [
     (None, {"offsets": "arm_drive"}, "identify: offsets is 'arm_drive'; it must be true, false or a list of names"),
     (None, {"q0": {"leg": 1.0}}, "identify: q0: unknown coordinate 'leg'; the coordinates are arm.joint, arm.motor"),
     (None, {"q0": [1.0]}, r"identify: q0 has shape \(1,\); it must be \(2,\), or have one row per record"),
-    (None, {"q0": np.zeros((2, 2))}, "q0 has 2 rows for 1 records"),
+    (None, {"q0": np.zeros((2, 2))}, "q0 has 2 rows for 1 record"),
 ]
 
 

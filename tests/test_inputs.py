@@ -317,7 +317,7 @@ WRONG = [
     (lambda: fa.bang_bang(1.0, 1.0, NAN), "bang_bang: start is nan s; it must be finite"),
     (lambda: fa.bang_bang("x", 1.0), "bang_bang: amplitude must be numbers"),
     (lambda: inputs.constant("x"), "constant: values must be numbers"),
-    (lambda: fa.Cycloidal([1, 2], [1]), "Cycloidal: 2 rates for 1 periods"),
+    (lambda: fa.Cycloidal([1, 2], [1]), "Cycloidal: 2 rates for 1 period"),
     (lambda: fa.Cycloidal([1], [0]), "Cycloidal: a period is 0.0 s; it must be positive"),
     (lambda: inputs.Computed(lambda: 0), r"of 0 arguments; it must be u\(t\) or u\(t, q, qd\)"),
     (lambda: inputs.Computed(lambda a, b, c, d: 0), "of 4 arguments"),
@@ -349,7 +349,7 @@ def test_the_number_of_actuators_must_fit(slides, u):
 def test_an_arm_without_actuators_takes_no_numbers():
     body = fa.Beam(length=1.0, mass=1.0, EI=1.0, modes={"y": 1})
     beam = fa.Model(fa.Arm(name="b", links=[fa.Link(name="b", joint=fa.Fixed(), body=body)]))
-    with pytest.raises(fa.DescriptionError, match="1 columns for 0 actuators: there is none"):
+    with pytest.raises(fa.DescriptionError, match="1 column for 0 actuators: there is none"):
         run(beam, 1.0, u=[1.0])
     assert run(beam, 0.1, u=[]).attrs["status"] == "completed"
 

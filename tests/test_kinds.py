@@ -153,7 +153,7 @@ def test_a_length_that_leaves_its_range_stops_the_run():
 
 def test_a_fast_telescope_is_warned_of():
     fast = fa.ParabolicBlends((0.0, 0.4), (0.0, 1.2), 0.06, 0.02)
-    with pytest.warns(UserWarning, match=r"of U_g = sqrt\(EI / m\) / l: its mode shapes are inaccurate"):
+    with pytest.warns(fa.errors.FastTelescope, match=r"of U_g = sqrt\(EI / m\) / l: its mode shapes are inaccurate"):
         fa.simulate(fa.Model(telescope_arm()), 0.06, u=fa.PrescribedMotion(fast))
 
 

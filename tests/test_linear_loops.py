@@ -277,7 +277,7 @@ def test_poles_are_followed_through_those_of_others():
         expected = [r[np.sign(r.imag) == sign][0] for r in (np.roots([2.0, 2.0, g]) for g in values)]
         assert np.allclose(column, expected)
     assert found.stable.all() and found.period is None
-    with refused(r"PoleMigration.figure: size is -1.0 1/s; .*"):
+    with refused(r"PoleMigration.plot: size is -1.0 1/s; .*"):
         found.plot(-1.0)
     figure = found.plot(20.0).figure
     assert figure.axes[0].get_title() == "Kp from 20 to 200" and figure.axes[0].get_xlim() == (-20.0, 4.0)

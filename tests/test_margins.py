@@ -223,7 +223,7 @@ def test_nothing_comes_back():
 def test_what_is_refused():
     with refused(r"margins: the loop has 3 inputs and 3 outputs; it must have one of each"):
         margins(random_loop(0, m=3))
-    with refused(r"margins: the loop has 1 inputs and 2 outputs; the numbers must be equal"):
+    with refused(r"margins: the loop has 1 input and 2 outputs; the numbers must be equal"):
         together(ct.ss([[-1.0]], [[1.0]], [[1.0], [1.0]], 0))
     with refused(r"margins: the loop has a feedthrough matrix D; .*"):
         margins(ct.ss([[-1.0]], [[1.0]], [[1.0]], 1.0))

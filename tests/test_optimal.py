@@ -189,7 +189,7 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
     coarse = Grid(masses, 5)
     assert coarse.size == 1 + 5 * (1 + 3 * 6) + 4 + 1
     with pytest.warns(
-        UserWarning,
+        fa.errors.NotReached,
         match=r"with 10 intervals the tip error is .* m and the residual vibration .* m; tolerance is 1e-12 m",
     ):
         found = optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, intervals=5, most_intervals=10, tolerance=1e-12)

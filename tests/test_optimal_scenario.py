@@ -367,10 +367,10 @@ def test_where_nothing_can_be_kept_a_process_remembers(scenario, count, monkeypa
 
 def test_what_it_warned_of_is_said_again(own_cache, scenario, unasked):
     given = scenario.replace(reference=scenario.reference.replace(tolerance=1e-12, most_intervals=20))
-    with pytest.warns(UserWarning, match=r"tolerance is 1e-12 m"):
+    with pytest.warns(fa.errors.NotReached, match=r"tolerance is 1e-12 m"):
         found = motion(given)
     unasked()
-    with pytest.warns(UserWarning, match=r"tolerance is 1e-12 m"):
+    with pytest.warns(fa.errors.NotReached, match=r"tolerance is 1e-12 m"):
         same(motion(given), found)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -677,7 +677,7 @@ def test_a_motion_with_stops_is_one_run(hub, monkeypatch):
     assert found.report["end_rate"] == pytest.approx(np.abs(qd[-1]).max(), abs=1e-7)
     monkeypatch.setattr(search, "SHARE", 1.0)  # each stretch as rough as the whole may be
     with pytest.warns(
-        UserWarning,
+        fa.errors.NotReached,
         match=r"at the last stop the tip error is .* m and the residual vibration .* m; tolerance is 0.0001 m",
     ):
         optimal_motion(hub, [0], [1], {"torque": 1.0}, through=[[0.4]], stops=True, **SOON)

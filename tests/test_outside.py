@@ -391,7 +391,7 @@ def test_an_arm_that_nothing_acts_on_takes_nothing():
         (lambda t: 1.0, "w is a function; the arm has 0 numbers: it has no exogenous inputs"),
         (lambda t: [], "w is a function; the arm has 0 numbers: it has no exogenous inputs"),
         (0.0, r"w has shape \(\); it must have 0 numbers: it has no exogenous inputs"),
-        (fa.Piecewise([0.0], [1.0]), "w has 1 columns; it must have 0 numbers: it has no exogenous inputs"),
+        (fa.Piecewise([0.0], [1.0]), "w has 1 column; it must have 0 numbers: it has no exogenous inputs"),
     ):
         with pytest.raises(fa.DescriptionError, match=rf"\A{line}\Z"):
             fa.simulate(bare, 0.01, w=w, progress=False)

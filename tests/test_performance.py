@@ -180,7 +180,7 @@ def test_a_period_too_long_for_the_fastest_mode_is_told():
     model = fa.Model(fa.load("subudhi-morris-elastic"))
     fastest = model.frequencies(np.zeros(8), locked=False).max()
     pd = JointPD(fa.Quintic((0, 0), (0.1, 0.1), 0.5), 1.0, 0.5)
-    with pytest.warns(UserWarning, match=rf"period is 0.002 s, longer than half .* \({fastest:.4g} rad/s\)"):
+    with pytest.warns(fa.errors.SlowSampling, match=rf"period is 0.002 s, longer than half .* \({fastest:.4g} rad/s\)"):
         fa.simulate(model, 0.01, u=Sampled(pd, 2e-3), method="auto", progress=False)
     fa.simulate(model, 0.01, u=Sampled(pd, 0.9 * np.pi / fastest), method="auto", progress=False)
 

@@ -425,7 +425,7 @@ def test_without_a_solution_the_last_plan_goes_on(rotor):
         r"Predictive at t = 0.1 s: no solution within the limits; rod_drive exceeds its limit most, 0.3 s ahead: the "
         r"last plan continues"
     )
-    with pytest.warns(UserWarning, match=rf"\A{match}\Z"):
+    with pytest.warns(fa.errors.NotReached, match=rf"\A{match}\Z"):
         second = steps(T, np.array([0.3, 2.0]))
     third = steps(2 * T, np.array([0.3, 2.0]))  # warns no more
     np.testing.assert_array_equal([second, third], planned[1:3])
@@ -438,7 +438,7 @@ def test_without_a_solution_the_last_plan_goes_on(rotor):
 @pytest.mark.parametrize("otherwise", ["plan", "lqr"])
 def test_without_a_plan_lqr_is_cut_off(rotor, otherwise):
     steps = Predictive(0.0, otherwise=otherwise, **HARD, **WEIGHTS).stepper(rotor, T)
-    with pytest.warns(UserWarning, match="no solution"):
+    with pytest.warns(fa.errors.NotReached, match="no solution"):
         assert steps(0.0, np.array([0.3, 2.0])) == pytest.approx([-0.5], abs=1e-12)
 
 

@@ -351,7 +351,7 @@ def test_many_records_are_written_to_a_folder(model, tmp_path, monkeypatch):
         (Own("u"), ["u"], "show: name is 'u'; it must be a word that a result does not use already"),
         (Own("two words"), ["u"], "show: name is 'two words'; it must be a word"),
         (Own(3), ["u"], "show: name is 3"),
-        (Own("a", signals=["one"]), ["a"], "show: a has 2 numbers and 1 names; give one name for each number"),
+        (Own("a", signals=["one"]), ["a"], "show: a has 2 numbers and 1 name; give one name for each number"),
     ],
 )
 def test_what_is_not_shown_is_refused_in_one_line(model, u, record, line):

@@ -605,7 +605,7 @@ CALLS = [
     (lambda: TWO.kernel({}), QUANTITY.format("{}")),
     (lambda: TWO.kernel("x"), QUANTITY.format("'x'")),
     (lambda: TWO.evaluate(None, ZERO), QUANTITY.format("None")),
-    (lambda: TWO.evaluate("bias", ZERO), "bias takes q, qd; 1 values were given"),
+    (lambda: TWO.evaluate("bias", ZERO), "bias takes q, qd, not 1 value"),
     (lambda: TWO.slope({}, 0), QUANTITY.format("{}")),
     (lambda: TWO.slope("bias", 2), "slope of bias: argument is 2; it must be an integer from 0 to 1"),
     (lambda: TWO.slope("tip", 0.0), "slope of tip: argument is 0.0; it must be an integer from 0 to 0"),

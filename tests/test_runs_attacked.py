@@ -847,7 +847,7 @@ def test_an_axis_stays_what_it_is(seed):
 def test_a_period_may_be_a_fraction():
     """Python's own numbers of other kinds are numbers; the warning of a period too long shows it as one."""
     model = fa.Model(fa.load("subudhi-morris-elastic"))
-    with pytest.warns(UserWarning, match=r"period is 0\.333333 s, longer than"), suppress(fa.FlexarmError):
+    with pytest.warns(fa.errors.SlowSampling, match=r"period is 0\.333333 s, longer than"), suppress(fa.FlexarmError):
         control.LQR(joints=(0.1, 0.1)).law(model, Fraction(1, 3))
 
 

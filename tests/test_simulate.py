@@ -1,6 +1,7 @@
 """Motions against closed forms, every solver, the energy audit, and every way a run can end early."""
 
 import _thread
+import functools
 import itertools
 import signal
 import sys
@@ -16,7 +17,7 @@ import flexarm as fa
 from flexarm.control import JointPD
 from flexarm.errors import EnergyDrift
 from flexarm.mechanics import quantities
-from flexarm.simulation import cyrk, solvers
+from flexarm.simulation import cyrk, explicit, methods, solvers
 from flexarm.simulation import watch as progress
 
 G = 9.81
@@ -508,6 +509,17 @@ def test_a_tolerance_that_cannot_be_met(pendulum, method):
     assert result.sizes["time"] == 5
 
 
+def test_a_budget_that_is_used_up_is_not_a_tolerance_that_cannot_be_met(pendulum, monkeypatch):
+    """The same law needs no more than some thousand evaluations between its samples."""
+    monkeypatch.setattr(methods, "Adaptive", functools.partial(explicit.Adaptive, most=100))
+    u = fa.control.Sampled(lambda t, q, qd: [np.sin(t)], 0.5)
+    line, _ = failure(pendulum, 1.0, u=u, method="rk45", samples=11)
+    assert line.startswith("the solver used up its evaluations at t = ") and "(more than 1e+02 evaluations" in line
+    assert line.endswith("; use a larger rtol, or method 'radau5'") and "tolerance" not in line
+    monkeypatch.undo()
+    assert run(pendulum, 1.0, u=u, method="rk45", samples=11).attrs["status"] == "completed"
+
+
 @pytest.mark.parametrize("method", solvers.METHODS)
 def test_nan_from_a_function(rotor, method):
     def broken(t):
@@ -767,11 +779,11 @@ WRONG = [
     ({"solver": "rk4"}, "solver is 'rk4'; it must be a Solver, as fa.Solver(...)"),
     ({"save": ["q"]}, "save is ['q']; it must be a SaveAt, as fa.SaveAt(...)"),
     ({"solver": {"step": 0.1}}, "step is 0.1 s; method 'auto' chooses its own steps"),
-    ({"q0": [0, 0]}, "q0 has shape (2,); it must have 1 numbers: rod.joint"),
-    ({"qd0": [[0]]}, "qd0 has shape (1, 1); it must have 1 numbers: rod.joint"),
+    ({"q0": [0, 0]}, "q0 has shape (2,); it must have 1 number: rod.joint"),
+    ({"qd0": [[0]]}, "qd0 has shape (1, 1); it must have 1 number: rod.joint"),
     ({"q0": [float("nan")]}, "q0 contains NaN or infinity"),
     ({"q0": ["a"]}, "q0 is not an array of numbers"),
-    ({"u": [1, 2]}, "u: 2 columns for 1 actuators: rod.joint"),
+    ({"u": [1, 2]}, "u: 2 columns for 1 actuator: rod.joint"),
     ({"u": [[1.0]]}, "u has shape (1, 1); it must have one number per actuator: rod.joint"),
     ({"u": "much"}, "u is a str; it must be numbers, an input, or a function of t"),
     ({"u": fa.Quintic([0.0], [1.0], 1.0)}, "u is a Quintic, which is a motion and not an input; give a "),

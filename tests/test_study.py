@@ -127,7 +127,7 @@ UNIFORM = {"type": "uniform", "low": 0.0, "high": 1.0}
         ([1.0, None], r"values\[1\] is None; it must be a number"),
         ([1.0, "much"], r"values\[1\] is 'much'; it must be a number, or a text such as"),
         ({"type": "choice", "values": 3.0}, "values is 3.0; it must be a list of values"),
-        ({"type": "choice", "values": [1, 2], "weights": [1]}, "weights has 1 numbers; .* each of the 2 values"),
+        ({"type": "choice", "values": [1, 2], "weights": [1]}, "weights has 1 number; .* each of the 2 values"),
         ({"type": "choice", "values": [1, 2], "weights": [0, 0]}, "weights are all zero; one must be positive"),
         (
             {"type": "choice", "values": [1, 2], "weights": [1, -1]},
@@ -324,7 +324,7 @@ def test_a_model_and_wrong_arguments(arguments, message):
     [
         ({"until": -1.0}, "until is -1.0 s; it must be positive"),
         ({"until": 1.0, "method": "euler"}, "method is 'euler'"),
-        ({"until": 1.0, "reference": fa.Quintic((0.0,), (1.0,), 0.5)}, "reference moves 1 joints; the arm has 2"),
+        ({"until": 1.0, "reference": fa.Quintic((0.0,), (1.0,), 0.5)}, "reference moves 1 joint; the arm has 2"),
     ],
 )
 def test_a_model_and_what_no_run_can_do(arguments, message):

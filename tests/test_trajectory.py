@@ -686,22 +686,22 @@ def test_a_shaper_is_the_product_of_its_modes():
 
 NAN = float("nan")
 WRONG = [
-    (lambda: Quintic([0], [1, 2], 1.0), "Quintic: 1 starts for 2 ends; give one of each per joint"),
+    (lambda: Quintic([0], [1, 2], 1.0), "Quintic: 1 start for 2 ends; give one of each per joint"),
     (lambda: Quintic([0], [NAN], 1.0), r"Quintic: end\[0\] is nan; it must be finite"),
     (lambda: Quintic("a", [1], 1.0), "Quintic: start is 'a'; it must be a list of numbers"),
     (lambda: Quintic([0], [1], 0), "Quintic: duration is 0.0 s; it must be positive"),
-    (lambda: BangBang([0], [1, 2], 1.0), "BangBang: 1 starts for 2 ends"),
+    (lambda: BangBang([0], [1, 2], 1.0), "BangBang: 1 start for 2 ends"),
     (lambda: BangBang([0], [1], -1.0), "BangBang: duration is -1.0 s; it must be positive"),
     (
         lambda: ParabolicBlends([0], [1, 2], 1.0, 0.1),
-        "ParabolicBlends: 1 starts for 2 ends; give one of each per joint",
+        "ParabolicBlends: 1 start for 2 ends; give one of each per joint",
     ),
     (lambda: MinimumJerk([0, 1], [0]), "MinimumJerk: times has 1 number; it must have at least 2"),
     (lambda: MinimumJerk([0, 1], [0, 1, 2]), "MinimumJerk: 2 points for 3 times; give one time for each point"),
     (lambda: MinimumJerk([0, 1], [1, 1]), r"MinimumJerk: times\[1\] is 1.0 s after 1.0 s; times must increase"),
     (
         lambda: MinimumJerk([[0, 1], [1]], [0, 1]),
-        r"MinimumJerk: points\[1\] has 1 joints and points\[0\] has 2",
+        r"MinimumJerk: points\[1\] has 1 joint and points\[0\] has 2",
     ),
     (lambda: MinimumJerk([[0, NAN]], [0, 1]), r"MinimumJerk: points\[0\]\[1\] is nan; it must be finite"),
     (lambda: MinimumJerk(3, [0, 1]), "MinimumJerk: points is 3; it must be a list of points"),

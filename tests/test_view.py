@@ -344,7 +344,7 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
         (lambda r: (({str(k): {"b": r} for k in range(13)},), {}), "view: cases has 13; at most 12 fit on"),
         (lambda r: (({3: {"b": r}},), {}), "view: cases has the name 3; it must be a text"),
         (lambda r: (({"a": {}},), {}), "view: results has 0; it must have 1 to 8 results, so that"),
-        (lambda r: ((r,), {"names": ["a", "b"]}), "view: names has 2 names for 1 results"),
+        (lambda r: ((r,), {"names": ["a", "b"]}), "view: names has 2 names for 1 result"),
         (lambda r: ((r,), {"names": [3]}), "view: names is [3]; it must be a list of texts"),
         (lambda r: ((r,), {"names": "a"}), "view: names is 'a'; it must be names of the results"),
         (lambda r: ((r.drop_vars("q"),), {}), "view: result has no 'q'; it must be a Dataset from simulate"),

@@ -37,7 +37,14 @@ from flexarm.description.sections import MATERIALS
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
 from flexarm.description.wheels import reaction_wheel
-from flexarm.errors import DescriptionError, FlexarmError, NativeCodeError, NotUnderstood, SimulationError
+from flexarm.errors import (
+    DescriptionError,
+    FlexarmError,
+    FlexarmWarning,
+    NativeCodeError,
+    NotUnderstood,
+    SimulationError,
+)
 from flexarm.model import Model
 from flexarm.version import __version__
 
@@ -131,6 +138,7 @@ __all__ = [
     "FiniteElement",
     "Fixed",
     "FlexarmError",
+    "FlexarmWarning",
     "Force",
     "Frame",
     "FreeBase",

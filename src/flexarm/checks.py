@@ -98,8 +98,9 @@ def choices(*names: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number of things with their noun: "1 input", "2 inputs"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """Return a number of things with their noun: "1 input", "2 inputs", "2 bodies"."""
+    many = f"{noun[:-1]}ies" if noun.endswith(("dy", "py", "ry", "cy")) else f"{noun}s"
+    return f"{count} {noun if count == 1 else many}"
 
 
 def unknown_name(problem: str, given: object, names: Iterable[str], allowed: str = "", listed: str = "") -> str:
@@ -333,7 +334,7 @@ def unit_of(cls: type[BaseModel], field: str) -> str:
 def checked_vector(value: object, unit: str) -> tuple[float, ...]:
     items = checked_list(value, "a list of three numbers")
     if len(items) != 3:
-        raise Fault("", f"has {len(items)} entries; it must have three")
+        raise Fault("", f"has {counted(len(items), 'entry')}; it must have three")
     return tuple(checked_number(item, unit, part=f"[{i}]") for i, item in enumerate(items))
 
 
@@ -407,14 +408,14 @@ def checked_inertia(value: object) -> Any:
         return checked_number(value, unit, NOT_NEGATIVE)
     rows = checked_list(value, allowed)
     if len(rows) != 3:
-        raise Fault("", f"has {len(rows)} entries; it must be {allowed}")
+        raise Fault("", f"has {counted(len(rows), 'entry')}; it must be {allowed}")
     if not any(isinstance(row, list | tuple | np.ndarray) for row in rows):
         return tuple(checked_number(row, unit, NOT_NEGATIVE, f"[{i}]") for i, row in enumerate(rows))
     full = []
     for i, given in enumerate(rows):
         row = checked_list(given, "a row of three numbers", f"[{i}]")
         if len(row) != 3:
-            raise Fault(f"[{i}]", f"has {len(row)} entries; it must be a row of three numbers")
+            raise Fault(f"[{i}]", f"has {counted(len(row), 'entry')}; it must be a row of three numbers")
         full.append(tuple(checked_number(entry, unit, part=f"[{i}][{j}]") for j, entry in enumerate(row)))
     array = np.array(full)
     scale = abs(array).max()

@@ -78,33 +78,67 @@ class NativeCodeError(FlexarmError):
     """
 
 
-class InterruptedRun(UserWarning):
+class FlexarmWarning(UserWarning):
+    """Any warning of flexarm about a result or an argument."""
+
+
+class InterruptedRun(FlexarmWarning):
     """Ctrl-C ended a run; its result ends where the run was interrupted."""
 
 
-class LargeDeflection(UserWarning):
+class LargeDeflection(FlexarmWarning):
     """A link without segments was bent by more than half its length, where small-deflection shapes are not valid."""
 
 
-class UncertainResult(UserWarning):
+class UncertainResult(FlexarmWarning):
     """The last digits of a problem's numbers change a result, such as a pole or a margin, so it is not reliable."""
 
 
-class EnergyDrift(UserWarning):
+class EnergyDrift(FlexarmWarning):
     """The energy balance of a run is wrong, since the integrator's steps were too long for the motion."""
 
 
-class Implausible(UserWarning):
+class Implausible(FlexarmWarning):
     """A number is allowed, but looks like one in another unit: degrees, per cent, millimetres."""
 
 
-class MissedInput(UserWarning):
+class MissedInput(FlexarmWarning):
     """A function of time changed between two steps of the solver, which did not see the change."""
 
 
-class UnstableStart(UserWarning):
+class UnstableStart(FlexarmWarning):
     """A run starts where its closed loop is unstable, so that deviations grow."""
 
 
-class NotUnderstood(UserWarning):
+class NotUnderstood(FlexarmWarning):
     """A robot's file (URDF, MJCF) contains something that may affect the motion and that is not in the arm."""
+
+
+class NotReached(FlexarmWarning):
+    """A motion that the arm cannot follow, or an optimal motion or a controller that misses its goal."""
+
+
+class SlowSampling(FlexarmWarning):
+    """A sampling period is longer than half the period of a mode, so that the mode appears at another frequency."""
+
+
+class FastTelescope(FlexarmWarning):
+    """A telescope moves so fast that its mode shapes, those of a beam at rest, are inaccurate."""
+
+
+class NotCached(FlexarmWarning):
+    """Compiled code is not stored on disk, since other users can write to the folder."""
+
+
+class Indistinct(FlexarmWarning):
+    """The data of an identification do not determine some parameters separately.
+
+    The estimate lies somewhere along the combination that the warning names.
+    """
+
+
+class Doubtful(FlexarmWarning):
+    """The search of an identification has not converged, or the model does not fit.
+
+    The standard errors are then not meaningful, because they are those of a model that fits.
+    """

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import attitude
-from flexarm.checks import checked_array, checked_instance, refused, shown
+from flexarm.checks import checked_array, checked_instance, counted, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -184,7 +184,7 @@ def configuration(model: Model, q: ArrayLike) -> Array:
         raise DescriptionError("q has more than one axis; give one configuration")
     if given.shape not in ((n,), (m,)):
         joints = ", ".join(model.velocities[i] for i in model.arm.joints)
-        allowed = f"{n} numbers: {', '.join(model.coordinates)}; or the joints alone: {joints}"
+        allowed = f"{counted(n, 'number')}: {', '.join(model.coordinates)}; or the joints alone: {joints}"
         raise DescriptionError(f"q has shape {given.shape}; it must have {allowed}")
     if given.shape == (n,):
         checked_unit("q", given, model.arm)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from flexarm.analysis.linear import state_space, zeros
-from flexarm.checks import NOT_NEGATIVE, checked_array, checked_number, refused
-from flexarm.errors import DescriptionError
+from flexarm.checks import NOT_NEGATIVE, checked_array, checked_number, counted, refused
+from flexarm.errors import DescriptionError, NotReached
 
 if TYPE_CHECKING:
     import control
@@ -132,7 +132,9 @@ def stable_inversion(
     A, B, C, D = (np.asarray(part) for part in (system.A, system.B, system.C, system.D))
     n, m = B.shape
     if C.shape[0] != m:
-        raise DescriptionError(f"stable_inversion: {C.shape[0]} outputs for {m} inputs; the numbers must be equal")
+        raise DescriptionError(
+            f"stable_inversion: {counted(C.shape[0], 'output')} for {counted(m, 'input')}; the numbers must be equal"
+        )
     if times.ndim != 1 or y.shape != (len(times), m):
         raise DescriptionError(
             f"stable_inversion: y has shape {y.shape}; it must have one row per time, {(times.size, m)}"
@@ -190,7 +192,7 @@ def stable_inversion(
     lead = max(0.0, float(times[0] - time[int(np.argmax(begun))]))
     inverse = Inversion(time, u, x, (around + y[0])[:kept], found, lead, (cut[0], cut[1]))
     if inverse.missing and before is None and after is None:
-        warnings.warn(f"stable_inversion: {inverse.missing.removeprefix('; ')}", stacklevel=2)
+        warnings.warn(f"stable_inversion: {inverse.missing.removeprefix('; ')}", NotReached, stacklevel=2)
     return inverse
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.analysis.balance import ROUNDED, balanced_matrix, doubtful, eigenvalues
 from flexarm.analysis.rosenbrock import reduced, scaled
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_instance, refused, unknown_name
+from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, unknown_name
 from flexarm.errors import DescriptionError, UncertainResult
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def zeros(system: "control.StateSpace", output: Channels = None, input: Channels
     if (poor := error > DETERMINED * np.abs(s)).any():
         least = np.abs(s[poor]).min()
         warnings.warn(
-            f"zeros: {poor.sum()} of {len(s)} zeros, from {least:.4g} 1/s on, are sensitive to rounding of the "
+            f"zeros: {poor.sum()} of {counted(len(s), 'zero')}, from "
+            f"{least:.4g} 1/s on, are sensitive to rounding of the "
             "system's numbers, so they are not reliable; use fewer modes, or leave out the fastest poles",
             UncertainResult,
             stacklevel=2,
@@ -249,7 +250,9 @@ def zero_dynamics(system: "control.StateSpace", output: Channels = None, input: 
     a, b, c, d = _channel(system, output, input)
     A, B, C, D, x_scale, u_scale, rate = scaled(a, b, c, d)
     if len(C) != B.shape[1]:
-        raise DescriptionError(f"zero dynamics: {len(C)} outputs for {B.shape[1]} inputs; the numbers must be equal")
+        raise DescriptionError(
+            f"zero dynamics: {counted(len(C), 'output')} for {counted(B.shape[1], 'input')}; the numbers must be equal"
+        )
     A, B, C, D, basis = reduced(A, B, C, D)
     if len(D) < B.shape[1]:
         raise DescriptionError("zero dynamics: outputs or inputs are linearly dependent, so u is not unique")

@@ -16,7 +16,7 @@ from flexarm.analysis.balance import eigenvalues
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.attitude import configuration as posed
 from flexarm.cached import cached_property
-from flexarm.checks import checked_array, checked_instance, checked_number, refused, unknown_name
+from flexarm.checks import checked_array, checked_instance, checked_number, counted, refused, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import input_signals, signals, state_names
@@ -300,7 +300,9 @@ def _memory(where: str, z: Any, count: int) -> Array:
     with refused(where):
         found = checked_array(z, "z")
     if found.shape != (count,):
-        raise DescriptionError(f"{where}: z has shape {found.shape}; the controller's memory has {count} numbers")
+        raise DescriptionError(
+            f"{where}: z has shape {found.shape}; the controller's memory has {counted(count, 'number')}"
+        )
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from flexarm.analysis.balance import balanced, eigenvalues
 from flexarm.analysis.linear import state_space, zeros_with_errors
 from flexarm.analysis.response import Response, largest
-from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
+from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, counted, refused
 from flexarm.errors import DescriptionError, UncertainResult
 
 if TYPE_CHECKING:
@@ -154,7 +154,8 @@ def margins(loop: "control.StateSpace", name: str = "", drift: float = 0.0) -> M
         checked_instance(name, str, "name")
     if loop.ninputs != 1 or loop.noutputs != 1:
         raise DescriptionError(
-            f"margins: the loop has {loop.ninputs} inputs and {loop.noutputs} outputs; it must have one of each"
+            f"margins: the loop has {counted(loop.ninputs, 'input')} and "
+            f"{counted(loop.noutputs, 'output')}; it must have one of each"
         )
     name = name or loop.input_labels[0]
     if not np.any(B) or not np.any(C):  # there is no feedback
@@ -189,7 +190,8 @@ def together(loop: "control.StateSpace", drift: float = 0.0) -> Together:
     A, B, C, period = _checked(loop, drift)
     if len(C) != B.shape[1]:
         raise DescriptionError(
-            f"margins: the loop has {B.shape[1]} inputs and {len(C)} outputs; the numbers must be equal"
+            f"margins: the loop has {counted(B.shape[1], 'input')} and "
+            f"{counted(len(C), 'output')}; the numbers must be equal"
         )
     S, T, both = _sensitivities(A, B, C, period, drift)
     omega, values = _resolved(both, _looked_at([*_poles(A, period), *_poles(A - B @ C, period)], period))

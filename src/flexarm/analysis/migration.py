@@ -12,7 +12,7 @@ from flexarm import style
 from flexarm.analysis.loops import linear_loop, looped
 from flexarm.axes import checked_axes, finished, single
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import continuous, multipliers
@@ -135,7 +135,8 @@ def pole_migration(
         z, period = multipliers(found.model, found.phases, found.period), found.span
         if ways and len(z) != len(ways[0]):
             raise DescriptionError(
-                f"pole_migration: {len(z)} poles at {value:g}, and {len(ways[0])} before; the number must not change"
+                f"pole_migration: {counted(len(z), 'pole')} at {value:g}, "
+                f"and {len(ways[0])} before; the number must not change"
             )
         ways.append(_followed(ways, z) if ways else z[np.lexsort((z.imag, z.real))])
     poles = np.array(ways, dtype=complex)

@@ -12,7 +12,7 @@ from flexarm.analysis.equilibrium import configuration
 from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction_null
 from flexarm.brief import brief
 from flexarm.cached import cached_property
-from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_numbers, refused
+from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_numbers, counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
@@ -74,7 +74,7 @@ class ReactionlessLine:
             for name, unit, size in (("joints", "", len(self.model.arm.joints)), ("way", "m", 3)):
                 given = checked_numbers(getattr(self, name), unit, part=name)
                 if len(given) != size:
-                    raise Fault(name, f"has {len(given)} numbers; it must have {size}")
+                    raise Fault(name, f"has {counted(len(given), 'number')}; it must have {size}")
                 object.__setattr__(self, name, given)
         if not self.model.arm.free:
             raise DescriptionError(

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, final
 import casadi as ca
 
 from flexarm.cached import cached_property
-from flexarm.checks import checked_flag, checked_instance, checked_names, checked_number, refused, shown
+from flexarm.checks import checked_flag, checked_instance, checked_names, checked_number, counted, refused, shown
 from flexarm.closed_forms.collect import Form, Writer, collected
 from flexarm.closed_forms.exports import check, identifier, program
 from flexarm.closed_forms.formats import Program, c, javascript, latex, markdown, matlab, python, text
@@ -148,7 +148,10 @@ class Equations:
         return equations, (self.arm, given, self._however_large)  # derived again on demand
 
     def __repr__(self) -> str:
-        return f"Equations({self.arm.name!r}: {len(self.coordinates)} coordinates, {len(self.parameters)} parameters)"
+        return (
+            f"Equations({self.arm.name!r}: {counted(len(self.coordinates), 'coordinate')}, "
+            f"{counted(len(self.parameters), 'parameter')})"
+        )
 
     # -- the matrices
 

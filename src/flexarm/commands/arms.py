@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from flexarm import escape
+from flexarm.checks import counted
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import ArmName, check_file, say, spaced, table
 from flexarm.errors import DescriptionError
@@ -204,11 +205,11 @@ def _show_facts(found: dict[str, Any]) -> None:
     masses = f"total mass {found['total_mass']:g} kg, payload {found['payload']:g} kg"
     say(f"\n{masses}, gravity {found['gravity']} m/s^2")
     coordinates = [f"{each['name']} [{each['unit']}]" for each in found["coordinates"]]
-    say(f"\n{len(coordinates)} coordinates: {', '.join(coordinates)}")
+    say(f"\n{counted(len(coordinates), 'coordinate')}: {', '.join(coordinates)}")
     if len(found["rates"]) != len(coordinates):
         rates = [f"{each['name']} [{each['unit']}]" for each in found["rates"]]
-        say(f"{len(rates)} rates: {', '.join(rates)}")
-    say(f"{len(found['inputs'])} inputs: {', '.join(found['inputs']) or '-'}")
+        say(f"{counted(len(rates), 'rate')}: {', '.join(rates)}")
+    say(f"{counted(len(found['inputs']), 'input')}: {', '.join(found['inputs']) or '-'}")
     say("\nnatural frequencies at rest [rad/s]")
     say(f"  actuators locked: {spaced(found['omega_locked'])}")
     say(f"  actuators free:   {spaced(found['omega_free'])}")
@@ -216,7 +217,7 @@ def _show_facts(found: dict[str, Any]) -> None:
     say("\noperations of forward dynamics")
     for label, facts in found["operations"].items():
         a, b = facts["multiplications"], facts["additions"]
-        say(f"  {label + ':':10} {a} multiplications, {b} additions, {a + b} in total")
+        say(f"  {label + ':':10} {counted(a, 'multiplication')}, {counted(b, 'addition')}, {a + b} in total")
 
 
 def _parameters(arm: Any) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _show_problem(asked: "Problem") -> None:
 
 def _show_written(found: dict[str, Any]) -> None:
     folder = found["written"][0].parent
-    say(f"written: {len(found['written'])} files in {folder}; {folder / 'README.md'} describes them")
+    say(f"written: {counted(len(found['written']), 'file')} in {folder}; {folder / 'README.md'} describes them")
 
 
 def _scored(scored: "Score") -> dict[str, Any]:

@@ -15,12 +15,7 @@ from flexarm.commands.completion import ScenarioArgument, bundled_or_file
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, check_folder, finished_first, say, say_next, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
-
-BAND = 0.02
-"""Share of a joint's motion within which it counts as settled."""
-
-WITHIN = 1e-3
-"""Distance within which the tip counts as settled [m]."""
+from flexarm.simulation.performance import BAND, WITHIN
 
 
 def simulate(
@@ -308,7 +303,7 @@ def _performance(result: Any) -> dict[str, float] | None:
     from flexarm.simulation.performance import performance
 
     try:
-        return vars(performance(result, BAND, within=WITHIN))
+        return vars(performance(result))
     except DescriptionError:
         return None
 

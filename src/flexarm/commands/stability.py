@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from flexarm.checks import counted
 from flexarm.commands.completion import ScenarioArgument
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import say, table
@@ -159,7 +160,7 @@ def _show(found: "Stability") -> None:
     if found.worst:
         values = ", ".join(f"{name} = {value:.5g}" for name, value in found.worst.parameters.items())
         bad = f", {found.worst.unstable} of them unstable" if found.worst.unstable else ""
-        say(f"\nWorst of {found.worst.tried} cases{bad}: {values}", style="bold")
+        say(f"\nWorst of {counted(found.worst.tried, 'case')}{bad}: {values}", style="bold")
         _show_point(found.worst.point, "at rest")
 
 

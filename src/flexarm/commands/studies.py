@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from flexarm import escape
+from flexarm.checks import counted
 from flexarm.commands.completion import bundled_or_file
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, check_folder, finished_first, say, table
@@ -108,7 +109,7 @@ def lost(result: Any) -> str:
         return ""
     first = int(result.run_lost.values.argmax())
     at = ", ".join(f"{name} {result[name].values[first]:.5g}" for name in result.attrs["parameters"])
-    said = f"{count} of {result.sizes['run']} runs could not be computed"
+    said = f"{count} of {counted(result.sizes['run'], 'run')} could not be computed"
     return f"{said}; the first, with {at}: {result.status.values[first]}"
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from flexarm.control.along import Motion, linear_models
 from flexarm.control.tracking_gains import Gains, samples
+from flexarm.errors import NotReached
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
 
@@ -93,4 +94,4 @@ def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | 
     size = f"deviates by about {abs(x[k, i]):.2g} {model.arm.units[i]}" if np.isfinite(x[k, i]) else "diverges"
     beside = f"{model.coordinates[i]} {size} at {times[k]:.3g} s"
     must = "give a slower reference, or the states and torques of a run or of an optimal motion"
-    warnings.warn(f"Tracking: the arm cannot follow this motion, {beside}; {must}", stacklevel=2)
+    warnings.warn(f"Tracking: the arm cannot follow this motion, {beside}; {must}", NotReached, stacklevel=2)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
-from flexarm.checks import checked_instance, checked_numbers, refused
+from flexarm.checks import checked_instance, checked_numbers, counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.reference import rest as rest
@@ -31,5 +31,7 @@ def checked_joints(what: str, value: Any, model: Model) -> Array:
         joints = checked_numbers(value, part=what)
     if len(joints) != len(model.arm.joints):
         names = ", ".join(model.velocities[i] for i in model.arm.joints)
-        raise DescriptionError(f"{what} has {len(joints)} numbers; it must have {len(model.arm.joints)}: {names}")
+        raise DescriptionError(
+            f"{what} has {counted(len(joints), 'number')}; it must have {len(model.arm.joints)}: {names}"
+        )
     return np.array(joints)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.checks import POSITIVE, checked_array, checked_instance, checked_number, refused, shown
+from flexarm.checks import POSITIVE, checked_array, checked_instance, checked_number, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, law_of
@@ -64,7 +64,7 @@ def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> 
     if rows == columns and given.shape == (rows,):
         return np.diag(given)
     if given.shape != (rows, columns):
-        one = f"one number, a list of {rows} numbers, or " if rows == columns else ""
+        one = f"one number, a list of {counted(rows, 'number')}, or " if rows == columns else ""
         raise DescriptionError(f"{what} has shape {given.shape}; it must be {one}a matrix ({rows}, {columns})")
     return given
 
@@ -88,7 +88,7 @@ def followed(what: str, given: Any, model: Model) -> Reference:
     found = positions(given, ca.SX.sym("t")).numel()
     if found != m:
         names = ", ".join(model.velocities[i] for i in model.arm.joints)
-        raise DescriptionError(f"{what}: the reference moves {found} joints; the arm has {m}: {names}")
+        raise DescriptionError(f"{what}: the reference moves {counted(found, 'joint')}; the arm has {m}: {names}")
     return given  # type: ignore[no-any-return]
 
 
@@ -100,7 +100,7 @@ def _places(what: str, given: Any, m: int) -> tuple[float, ...]:
         values = np.asarray(None)
     if values.dtype.kind not in "iuf" or values.shape not in ((), (m,)) or not np.isfinite(values).all():
         raise DescriptionError(
-            f"{what} is {shown(given)}; it must be a reference, one number, or {m} numbers, one per joint"
+            f"{what} is {shown(given)}; it must be a reference, one number, or {counted(m, 'number')}, one per joint"
         )
     return tuple(np.broadcast_to(values.astype(float), (m,)).tolist())
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, checked_array, checked_names, checked_number, refused, unknown_name
+from flexarm.checks import POSITIVE, checked_array, checked_names, checked_number, counted, refused, unknown_name
 from flexarm.control.gains import actuators, followed
 from flexarm.control.readings import Readings, wanted_readings
 from flexarm.control.systems import System, checked_method, order, system_of
@@ -139,7 +139,7 @@ class Linear:
             start = checked_array(self.initial, "initial")
         if start.shape != (n,):
             raise DescriptionError(
-                f"Linear: initial has shape {start.shape}; the system has {n} states, so it must be ({n},)"
+                f"Linear: initial has shape {start.shape}; the system has {counted(n, 'state')}, so it must be ({n},)"
             )
         return tuple(start.tolist())
 

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from flexarm.analysis import configuration, equilibrium
 from flexarm.brief import brief
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, refused
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, counted, refused
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.control.riccati import from_sample_to_sample
@@ -239,7 +239,7 @@ def _steps(period: float, fastest: float) -> int:
     steps = max(1, int(np.ceil(period * fastest)))
     if steps > MOST_STEPS:
         raise DescriptionError(
-            f"Observed: the filter needs {steps} steps in a period of {float(period):g} s for the mode at "
+            f"Observed: the filter needs {counted(steps, 'step')} in a period of {float(period):g} s for the mode at "
             f"{fastest:.3g} rad/s, "
             f"and at most {MOST_STEPS} are allowed; sample faster, or use DesignedFor with an arm with fewer modes"
         )

@@ -20,6 +20,7 @@ from flexarm.checks import (
     checked_number,
     checked_whole,
     choices,
+    counted,
     refused,
     shown,
 )
@@ -251,7 +252,7 @@ class Predictive:
                 given = checked_list(self.horizon, "a number of periods, or a list of them", "horizon")
                 found = [checked_whole(each, 1, f"horizon[{i}]") for i, each in enumerate(given)]
             if not 0 < len(found) <= MOST_STEPS or sum(found) > MOST_PERIODS:
-                size = f"{len(found)} steps with {sum(found)} periods in total"
+                size = f"{counted(len(found), 'step')} with {counted(sum(found), 'period')} in total"
                 raise Fault(
                     "horizon",
                     f"has {size}; it must have 1 to {MOST_STEPS} steps with at most {MOST_PERIODS} periods in total",
@@ -317,7 +318,7 @@ def _bounds(name: str, value: ArrayLike | None, count: int) -> Array:
     if given.shape in ((), (count,)):
         sizes = np.broadcast_to(given, (count,))
         given = np.stack([-sizes, sizes], axis=1)
-    must = f"it must be one number, {count} numbers, or ({count}, 2), the lower and the upper bound of each"
+    must = f"it must be one number, {counted(count, 'number')}, or ({count}, 2), the lower and the upper bound of each"
     if given.shape != (count, 2):
         raise DescriptionError(f"Predictive: {name} has shape {given.shape}; {must}")
     low, high = given.T

@@ -11,7 +11,7 @@ from flexarm.control.predictive_course import Array, Course, Optimum, Slopes, St
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
 from flexarm.control.predictive_solver import QuadraticProgram
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, NotReached
 from flexarm.sensors import Outputs
 from flexarm.simulation.stepper import Stepper
 
@@ -283,7 +283,7 @@ class Steps:
             if self.otherwise == "raise":
                 raise FlexarmError(f"Predictive at {self.first_failure}")
             does = "the last plan continues" if self.otherwise == "plan" else "saturated LQR takes over"
-            warnings.warn(f"Predictive at {self.first_failure}: {does}", stacklevel=2)
+            warnings.warn(f"Predictive at {self.first_failure}: {does}", NotReached, stacklevel=2)
         if self.otherwise == "plan" and self.plan is not None and first - self.plan.first < len(self.plan.u):
             return self._within(self.plan.u[first - self.plan.first])
         return self._within(program.c.u_of_x0[0] @ x0 + v[0])

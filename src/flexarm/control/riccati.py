@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.control.gains import gain
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, SlowSampling
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import continuous, held
 
@@ -202,5 +202,6 @@ def check_modes(what: str, A: Array, B: Array, M: Array, names: tuple[str, ...],
         half = f"half the fastest controlled mode's, {np.pi / fastest:.4g} s ({fastest:.4g} rad/s)"
         warnings.warn(
             f"{what}: period is {float(period):g} s, longer than {half}; this mode is aliased: sample faster",
+            SlowSampling,
             stacklevel=2,
         )

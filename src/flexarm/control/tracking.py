@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
 from flexarm.cached import cached_property
-from flexarm.checks import checked_array, checked_flag, refused, shown
+from flexarm.checks import checked_array, checked_flag, counted, refused, shown
 from flexarm.control.along import Motion, held_of, motion_of, slow_motion
 from flexarm.control.deviation import warn_of_defects
 from flexarm.control.equilibrium import Array, equilibrium
@@ -184,7 +184,7 @@ class Tracking:
             with refused("Tracking"):
                 x = checked_array(self.x_ref, "x_ref")
             if x.ndim != 2 or x.shape[1] != 2 * model.nv:
-                must = f"(times, {2 * model.nv}): {model.nv} coordinates, then their rates"
+                must = f"(times, {2 * model.nv}): {counted(model.nv, 'coordinate')}, then their rates"
                 raise DescriptionError(f"Tracking: x_ref has shape {x.shape}; it must be {must}")
             return motion_of("Tracking", model, given, x[:, : model.nv], x[:, model.nv :], self.u_ref, hold)
         if all(hasattr(given, name) for name in ("times", "q", "qd", "u")) and not isinstance(given, type):

@@ -27,6 +27,7 @@ from flexarm.checks import (
     Fault,
     Inertia,
     Vector,
+    counted,
     kind,
     number,
     shown,
@@ -221,7 +222,7 @@ def _list_of_links(value: object) -> object:
     if not value:
         raise Fault("", "is empty; an arm needs at least one link")
     if len(value) > MOST_LINKS:
-        raise Fault("", f"has {len(value)} links; an arm can have at most {MOST_LINKS}")
+        raise Fault("", f"has {counted(len(value), 'link')}; an arm can have at most {MOST_LINKS}")
     return value
 
 
@@ -370,7 +371,7 @@ class Arm(Described):
     @model_validator(mode="after")
     def _is_not_too_large(self) -> Self:
         if (count := len(self.layout)) > MOST_COORDINATES:
-            raise Fault("", f"has {count} coordinates; it must have at most {MOST_COORDINATES}")
+            raise Fault("", f"has {counted(count, 'coordinate')}; it must have at most {MOST_COORDINATES}")
         return self
 
     @model_validator(mode="after")

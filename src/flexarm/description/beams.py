@@ -369,7 +369,7 @@ class Beam(Body):
         y, z, torsion, axial = self.counts.values()
         products = (y * (y + 1) + z * (z + 1)) // 2 + (torsion + axial) * (y + z)
         if self.foreshortening and products > MOST_PRODUCTS:
-            pairs = f"give {products} pairs of modes for foreshortening"
+            pairs = f"give {counted(products, 'pair')} of modes for foreshortening"
             raise Fault("modes", f"{pairs}; at most {MOST_PRODUCTS} are allowed, so use fewer modes")
 
     def _check_table(self) -> None:
@@ -440,7 +440,9 @@ class Beam(Body):
         for part, (ratios, count) in given.items():
             if isinstance(ratios, tuple) and len(ratios) != count:
                 raise Fault(
-                    part, f"has {counted(len(ratios), 'ratio')}; give one number, or {count} numbers, one per mode"
+                    part,
+                    f"has {counted(len(ratios), 'ratio')}; give one "
+                    f"number, or {counted(count, 'number')}, one per mode",
                 )
 
     @property

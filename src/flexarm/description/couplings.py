@@ -49,7 +49,7 @@ class Coupling(Described):
     def _fits(self) -> Self:
         k = len(self.links)
         if [len(row) for row in self.matrix] != [k] * k:
-            raise Fault("matrix", f"is {shown(self.matrix)}; it must have {k} rows of {k} numbers")
+            raise Fault("matrix", f"is {shown(self.matrix)}; it must have {k} rows of {counted(k, 'number')}")
         sizes = np.linalg.svd(np.array(self.matrix), compute_uv=False)
         if not sizes[-1] > SINGULAR * sizes[0]:
             raise Fault("matrix", "is singular; the actuators must be able to move each joint by itself")

@@ -119,7 +119,8 @@ class FiniteElement(Body):
     def _has_its_part(self) -> Self:
         if isinstance(self.damping, tuple) and len(self.damping) != self.modes:
             message = (
-                f"has {counted(len(self.damping), 'ratio')}; give one number, or {self.modes} numbers, one per mode"
+                f"has {counted(len(self.damping), 'ratio')}; give one "
+                f"number, or {counted(self.modes, 'number')}, one per mode"
             )
             raise Fault("damping", message)
         part, before = self._found(), self.part

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from flexarm import child_process
-from flexarm.checks import ANY_SIZE, SIZES, Fault, shown, unknown_name
+from flexarm.checks import ANY_SIZE, SIZES, Fault, counted, shown, unknown_name
 from flexarm.description import mat_process
 from flexarm.shapes.finite import CYCLE, Elements, MassPoints
 
@@ -193,7 +193,7 @@ class _Reader:
             given = given.ravel()
         wanted = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
         if given.size > MOST_UNPACKED // 8:
-            raise Fault(key, f"has {given.size} numbers; at most {MOST_UNPACKED // 8} are allowed")
+            raise Fault(key, f"has {counted(given.size, 'number')}; at most {MOST_UNPACKED // 8} are allowed")
         if given.ndim != len(shape) or any(
             isinstance(s, int) and s != g for s, g in zip(shape, given.shape, strict=True)
         ):
@@ -330,7 +330,10 @@ class _Reader:
         n, given = self.n, self._array("dofs", self.n, 2)
         if given is None:
             if n not in (3 * N, 6 * N):
-                raise Fault("dofs", f"is missing; {N} nodes without dofs need a K of {3 * N} or {6 * N} rows, not {n}")
+                raise Fault(
+                    "dofs",
+                    f"is missing; {counted(N, 'node')} without dofs need a K of {3 * N} or {6 * N} rows, not {n}",
+                )
             return np.repeat(np.arange(N), n // N), np.tile(np.arange(n // N) + 1, N)
         if not np.array_equal(given, np.round(given)):
             raise Fault("dofs", "must have whole numbers: nodes from 1, directions from 1 to 6")
@@ -426,7 +429,9 @@ def _compressed(key: str, given: Sparse) -> Any:
     if len(starts) != shape[1] + 1 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] > len(indices):
         raise Fault(key, "is not a valid sparse matrix: its indptr does not divide its indices into columns")
     if len(data) < starts[-1]:
-        raise Fault(key, f"is not a valid sparse matrix: it has {len(data)} numbers for {starts[-1]} indices")
+        raise Fault(
+            key, f"is not a valid sparse matrix: it has {counted(len(data), 'number')} for {starts[-1]} indices"
+        )
     indices, data = indices[: starts[-1]], data[: starts[-1]]
     if len(indices) and not 0 <= indices.min() <= indices.max() < shape[0]:
         bad = indices.min() if indices.min() < 0 else indices.max()

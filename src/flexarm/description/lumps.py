@@ -5,7 +5,7 @@ from typing import Annotated, final
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import NOT_NEGATIVE, SHARE, Described, Fault, Inertia, Vector, number, shown, vector
+from flexarm.checks import NOT_NEGATIVE, SHARE, Described, Fault, Inertia, Vector, counted, number, shown, vector
 
 MOST_LUMPS = 50
 """Largest number of lumps on one link. Each lump adds to the cost of every evaluation."""
@@ -37,7 +37,7 @@ def _some(value: object) -> object:
     if not isinstance(value, list | tuple):
         raise Fault("", f"is {shown(value)}; it must be a list of lumps, such as [{{at = 0.5, mass = 0.2}}]")
     if len(value) > MOST_LUMPS:
-        raise Fault("", f"has {len(value)} lumps; a link has at most {MOST_LUMPS}")
+        raise Fault("", f"has {counted(len(value), 'lump')}; a link has at most {MOST_LUMPS}")
     return value
 
 

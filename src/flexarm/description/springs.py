@@ -39,7 +39,7 @@ def _points(value: object) -> Any:
     for i, item in enumerate(items):
         pair = checked_list(item, "a pair (deflection, force)", f"[{i}]")
         if len(pair) != 2:
-            raise Fault(f"[{i}]", f"has {len(pair)} entries; it must be a pair (deflection, force)")
+            raise Fault(f"[{i}]", f"has {counted(len(pair), 'entry')}; it must be a pair (deflection, force)")
         found.append(tuple(checked_number(x, u, part=f"[{i}]") for x, u in zip(pair, (PLACE, EFFORT), strict=True)))
     for i, (a, b) in enumerate(pairwise(found), start=1):
         if not b[0] > a[0]:

@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.cached import cached_property
-from flexarm.checks import LONGEST, checked_instance, checked_integer, refused, tensor
+from flexarm.checks import LONGEST, checked_instance, checked_integer, counted, refused, tensor
 from flexarm.description.arm import Arm, Link, Payload, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Body, Frame, Rigid
@@ -158,7 +158,10 @@ class Lumped:
     @property
     def statement(self) -> tuple[str, ...]:
         """Description and accuracy of the equivalent, a line each."""
-        head = f"lumped equivalent of {self.source.name!r}: {self.segments} hinges a flexible link and direction"
+        head = (
+            f"lumped equivalent of {self.source.name!r}: "
+            f"{counted(self.segments, 'hinge')} a flexible link and direction"
+        )
         each = [
             f"{c:.6g} ({100 * (c / a - 1):+.2g} % of the beams' {a:.6g}; the arm's shapes {100 * (b / a - 1):+.2g} %)"
             for a, b, c in self.frequencies.T
@@ -298,7 +301,7 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
             mine[-1] = mine[-1].replace(payload=link.payload)
         links += mine
     tip = pieces[arm.links[arm.tip_link].name][-1].name
-    more = f", {segments} segments"
+    more = f", {counted(segments, 'segment')}"
     made = Arm(
         name=f"{arm.name[: LONGEST - len(more)]}{more}", description=f"Lumped equivalent of {arm.name}.", links=links,
         payload=arm.payload, gravity=arm.gravity, base=arm.base, tip=tip,

@@ -243,7 +243,7 @@ GIVEN = Template("""#define P(S) ssGetSFcnParam((S), 1)
 #define PARAMETERS(S) ((mxGetNumberOfElements(P(S)) != 0) ? mxGetPr(P(S)) : ${plant}_p_nominal)""")
 
 CHECK = Template("""if ((mxGetNumberOfElements(P(S)) != 0) && (mxGetNumberOfElements(P(S)) != $np)) {
-    ssSetErrorStatus(S, "$name: p must be [] or $np numbers");
+    ssSetErrorStatus(S, "$name: p must be [] or a vector of length $np");
     return;
 }""")
 

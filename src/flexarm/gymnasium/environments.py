@@ -9,7 +9,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from flexarm.checks import checked_whole, refused, shown
+from flexarm.checks import checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.gymnasium.episodes import Episodes
 from flexarm.gymnasium.picture import Picture
@@ -252,7 +252,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         if options is not None and "reset_mask" in options:
             where = options["reset_mask"]
             if not isinstance(where, np.ndarray) or where.shape != (self.num_envs,) or where.dtype != bool:
-                must = f"it must be an array of {self.num_envs} booleans"
+                must = f"it must be an array of {counted(self.num_envs, 'boolean')}"
                 raise DescriptionError(f"ArmVectorEnv: reset_mask is {shown(where)}; {must}")
         self._seed(seed, where)
         self._ended[where] = False
@@ -269,7 +269,9 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
                 first = None if seed is None else checked_whole(seed, 0, "seed")
                 seeds = [None if first is None else first + i for i in range(count)]
         if len(seeds) != count:
-            raise DescriptionError(f"ArmVectorEnv: {len(seeds)} seeds are given; there are {count} environments")
+            raise DescriptionError(
+                f"ArmVectorEnv: {counted(len(seeds), 'seed')} for {counted(count, 'environment')}; give one for each"
+            )
         if not self._generators:
             self._generators = [seeding.np_random(each)[0] for each in seeds]
         else:
@@ -285,7 +287,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         again = self._ended if self._mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
             many = int(self._ended.sum())
-            raise DescriptionError(f"ArmVectorEnv: {many} episodes have ended; reset them with the option reset_mask")
+            raise DescriptionError(f"ArmVectorEnv: {counted(many, 'episode')} ended; reset with the option reset_mask")
         _check_begun(self._generators, "ArmVectorEnv", "step")
         given = np.where(again[:, None], 0.0, given)
         seen, reward, terminated, truncated, told = self._episodes.step(given, self._generators, ~again)

@@ -4,7 +4,17 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, checked_numbers, refused, shown, unknown_name
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    checked_number,
+    checked_numbers,
+    counted,
+    refused,
+    shown,
+    unknown_name,
+)
 from flexarm.description.arm import Arm, Beam
 from flexarm.description.free import POSE, TWIST
 from flexarm.errors import DescriptionError, SimulationError
@@ -80,7 +90,7 @@ class Episodes:
             self.weights = checked_numbers(WEIGHTS if weights is None else weights, "", NOT_NEGATIVE, "weights")
             if len(self.weights) != len(WEIGHTS):
                 must = "for the error, its velocity and the effort"
-                raise Fault("weights", f"has {len(self.weights)} numbers; it must have 3: {must}")
+                raise Fault("weights", f"has {counted(len(self.weights), 'number')}; it must have 3: {must}")
             checked_number(rtol, "", POSITIVE, "rtol")
         self.count = count
         asked = sensors_of(model.arm, bool(self.task.shown)) if sensors is None else sensors

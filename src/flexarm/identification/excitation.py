@@ -16,6 +16,7 @@ from flexarm.checks import (
     checked_array,
     checked_instance,
     checked_number,
+    counted,
     refused,
     shown,
     unknown_name,
@@ -116,7 +117,7 @@ class Excitation:
 
     def __str__(self) -> str:
         run = f"period {self.period:g} s, {self.until:g} s at {self.sample_rate:g} Hz"
-        lines = [f"multisine of {len(self.frequency)} lines, {run}"]
+        lines = [f"multisine of {counted(len(self.frequency), 'line')}, {run}"]
         for name, error in self.errors.items():
             value = self.nominal[name]
             share = f", {100 * error / abs(value):.2g} %" if value else ""
@@ -312,7 +313,8 @@ def _lines(model: Model, q: Array, period: float, band: Any, sample_rate: float)
         )
     if len(lines) > MOST_LINES:
         raise DescriptionError(
-            f"excitation: {len(lines)} lines, and at most {MOST_LINES} are allowed: give a band, or a shorter period"
+            f"excitation: {counted(len(lines), 'line')}, and at most "
+            f"{MOST_LINES} are allowed: give a band, or a shorter period"
         )
     return lines, np.arange(len(lines)) % m
 

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_number, refused, shown, unknown_name
+from flexarm.checks import Fault, checked_array, checked_number, counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.identification.plant import Plant
 from flexarm.identification.records import Record, Smooth, as_list, records
@@ -57,7 +57,9 @@ class Experiment:
         found = records(data, self.sample_rate)
         for name, x in (("q0", self.q0), ("qd0", self.qd0)):
             if x.ndim == 2 and len(x) != len(found):
-                raise DescriptionError(f"{name} has {len(x)} rows for {len(found)} records; the numbers must be equal")
+                raise DescriptionError(
+                    f"{name} has {len(x)} rows for {counted(len(found), 'record')}; the numbers must be equal"
+                )
         return tuple(self._measured(i, each) for i, each in enumerate(found))
 
     def _measured(self, i: int, record: Record) -> Measured:
@@ -69,7 +71,9 @@ class Experiment:
             motions.append(Smooth(record.t, angle, rate[0] if rate else None, self.given_noise))
         start = np.concatenate([(x if x.ndim == 1 else x[i])[list(plant.free)] for x in (self.q0, self.qd0)])
         if (len(record.t) - 1) // self.segments < 2:
-            raise DescriptionError(f"{record.name} has {len(record.t)} samples, too few for {self.segments} segments")
+            raise DescriptionError(
+                f"{record.name} has {counted(len(record.t), 'sample')}, too few for {counted(self.segments, 'segment')}"
+            )
         return Measured(record.name, record.t, self._driving(record), tuple(motions), y, start)
 
     def _driving(self, record: Record) -> Array:
@@ -89,7 +93,10 @@ class Experiment:
             raise DescriptionError(f"{record.name} has no signal 'u' but {', '.join(record.signals)}; {must}")
         u = record.signals["u"].reshape(len(record.t), -1)
         if u.shape[1] != len(plant.driven):
-            raise DescriptionError(f"{record.name}: u has {u.shape[1]} columns for {len(plant.driven)} inputs: {asked}")
+            raise DescriptionError(
+                f"{record.name}: u has {counted(u.shape[1], 'column')} "
+                f"for {counted(len(plant.driven), 'input')}: {asked}"
+            )
         return u
 
     def own(
@@ -171,7 +178,8 @@ def experiment(
     for i, names in moving.items():
         if len(names) > 2:
             raise DescriptionError(
-                f"identify: given: {model.inputs[i]} has {len(names)} signals; it must be an angle, or an angle "
+                f"identify: given: {model.inputs[i]} has "
+                f"{counted(len(names), 'signal')}; it must be an angle, or an angle "
                 "and its rate"
             )
         if i in (driving or {}) or i in constants:

@@ -311,7 +311,7 @@ def _solved(records: list[tuple[Array, Array]], frequency: float) -> tuple[Array
     Y = np.stack([y.mean(axis=0) for _, y in records], axis=1)
     s = np.linalg.svd(U, compute_uv=False)
     if U.shape[1] < len(U) or s[-1] < ALIKE * s[0]:
-        said = f"{len(U)} inputs move at {frequency:g} Hz in {counted(U.shape[1], 'record')}"
+        said = f"{counted(len(U), 'input')} move at {frequency:g} Hz in {counted(U.shape[1], 'record')}"
         must = "give as many records as inputs, with different combinations, or one input per line"
         raise DescriptionError(f"frequency_response: {said}; {must}")
     back = np.linalg.pinv(U)  # (records, m)
@@ -382,7 +382,7 @@ def resonance(frequency: Array, response: Array, band: tuple[float, float]) -> R
             raise Fault("response", f"has shape {G.shape}; it must be that of frequency, {f.shape}")
     inside = (f >= low) & (f <= high) & np.isfinite(G)
     if inside.sum() < LINES:
-        said = f"{int(inside.sum())} lines from {low:g} to {high:g} Hz"
+        said = f"{counted(int(inside.sum()), 'line')} from {low:g} to {high:g} Hz"
         raise DescriptionError(f"resonance: the band has {said}; it must have at least {LINES}")
     middle = 2 * math.pi * (low + high) / 2
     s, y = 2j * math.pi * f[inside] / middle, G[inside] / np.abs(G[inside]).max()

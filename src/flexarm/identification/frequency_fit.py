@@ -15,7 +15,7 @@ import numpy as np
 from flexarm import escape, style
 from flexarm.axes import checked_axes, finished
 from flexarm.cached import cached_property
-from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, refused, shown, unknown_name
+from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.identification.estimate import Whiteness, fit_percent, statistics
 from flexarm.identification.frequency import decibels, is_response
@@ -319,7 +319,9 @@ def identify_response(
     unknowns = [placed(each, start, bounds) for each in unknowns]
     numbers = int(2 * taken.known.sum())
     if numbers <= len(unknowns):
-        raise DescriptionError(f"identify: too few lines, {numbers} numbers for {len(unknowns)} unknowns")
+        raise DescriptionError(
+            f"identify: too few lines, {counted(numbers, 'number')} for {counted(len(unknowns), 'unknown')}"
+        )
     problem = Problem(model, sensors, taken, chosen, tuple(constants), delay is not None, q)
     done = search(unknowns, problem.residuals)
 
@@ -328,7 +330,7 @@ def identify_response(
 
     f = taken.frequency
     facts = {
-        "method": f"frequency response, {len(f)} lines from {f[0]:g} to {f[-1]:g} Hz",
+        "method": f"frequency response, {counted(len(f), 'line')} from {f[0]:g} to {f[-1]:g} Hz",
         "evaluations": done.evaluations,
         "ended": "converged" if done.converged else done.message,
     }

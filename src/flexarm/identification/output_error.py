@@ -23,7 +23,7 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, Doubtful, Indistinct
 from flexarm.identification.comparison import InTime
 from flexarm.identification.estimate import SINGULAR, combination, statistics
 from flexarm.identification.experiment import Experiment, experiment
@@ -65,20 +65,6 @@ SHORTEST = 30
 
 RAMP = (1e-3, 0.03, 1.0)
 """Shares of the final weight that joins segments, in consecutive searches."""
-
-
-class Indistinct(UserWarning):
-    """Warning that the data do not determine some parameters separately.
-
-    The estimate lies somewhere along the combination that the warning names.
-    """
-
-
-class Doubtful(UserWarning):
-    """Warning that the search has not converged or the model does not fit.
-
-    The standard errors are then not meaningful, because they are those of a model that fits.
-    """
 
 
 def identify(
@@ -239,7 +225,9 @@ def identify(
     unknowns, layout = _unknowns(asked, measured, chosen, constants, delay, start, bounds)
     readings = sum(each.y.size for each in measured)
     if readings <= len(unknowns):
-        raise DescriptionError(f"identify: too few samples, {readings} readings for {len(unknowns)} unknowns")
+        raise DescriptionError(
+            f"identify: too few samples, {counted(readings, 'reading')} for {counted(len(unknowns), 'unknown')}"
+        )
     fastest = fastest_of(model, np.atleast_2d(asked.q0)[0])
     p = np.concatenate([model.p, list(constants.values())])
     steps = _steps(measured, fastest, step)
@@ -454,7 +442,7 @@ def _result(asked: Experiment, unknowns: tuple[Unknown, ...], fit: Fitted, faste
     facts = {
         "residuals": ", ".join(f"{name} {x:.3g} {unit}" for name, x, unit in spread),
         "integration": f"{steps}, fastest mode {fastest:.4g} rad/s, error {fit.error:.2g} of the residuals",
-        "search": f"{found.evaluations} evaluations with derivatives, {ended}",
+        "search": f"{counted(found.evaluations, 'evaluation')} with derivatives, {ended}",
     }
     compared = _compared(asked, shots, found.values)
     if said := _doubts(found, compared):

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, counted, refused, shown
 from flexarm.errors import DescriptionError
 
 Array = np.ndarray
@@ -49,7 +49,9 @@ class Record:
             raise DescriptionError(f"{self.name} has no {shown(name)} for {whose}; it has {known}")
         x = self.signals[name]
         if x.ndim != 1:
-            raise DescriptionError(f"{self.name}: {name} has {x.shape[1]} columns; for {whose} it must be one signal")
+            raise DescriptionError(
+                f"{self.name}: {name} has {counted(x.shape[1], 'column')}; for {whose} it must be one signal"
+            )
         return x
 
 
@@ -109,10 +111,12 @@ def _record(data: Any, name: str, sample_rate: float | None) -> Record:
         raise DescriptionError(f"{name} has no signals")
     for key, x in signals.items():
         if len(x) != len(t):
-            raise DescriptionError(f"{name}: {key} has {len(x)} samples and others {len(t)}; the numbers must be equal")
+            raise DescriptionError(
+                f"{name}: {key} has {counted(len(x), 'sample')} and others {len(t)}; the numbers must be equal"
+            )
         _check_whole(name, key, x, t)
     if len(t) < LEAST:
-        raise DescriptionError(f"{name} has {len(t)} samples; it must have at least {LEAST}")
+        raise DescriptionError(f"{name} has {counted(len(t), 'sample')}; it must have at least {LEAST}")
     return Record(name, t, signals)
 
 
@@ -172,7 +176,7 @@ def _check_whole(record: str, name: str, x: Array, t: Array) -> None:
     """Raise `DescriptionError` for gaps, with their position."""
     bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
     if len(bad):
-        count = f"{len(bad)} samples are" if len(bad) > 1 else "a sample is"
+        count = f"{counted(len(bad), 'sample')} are" if len(bad) > 1 else "a sample is"
         raise DescriptionError(
             f"{record}: {name} has a gap: {count} NaN or infinite, the first at {t[bad[0]]:.6g} s (sample {bad[0]})"
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.brief import brief
+from flexarm.checks import counted
 from flexarm.description.toml_text import toml_text
 from flexarm.identification.estimate import Direction, Statistics, Whiteness
 from flexarm.identification.unknowns import Unknown
@@ -179,7 +180,9 @@ class Identification:
             share = f"{100 * error / abs(value):.2g} %" if np.isfinite(error) and value and each.of_arm else ""
             row = (f"{value:.6g}", f"{error:.2g}", share, each.unit, f"{each.start:.6g}", remark(each, value, error))
             table.add_row(each.name, *row)
-        title = Text(escape.line(f"{self.model.arm.name}: {len(self.values)} parameters identified"), style="bold")
+        title = Text(
+            escape.line(f"{self.model.arm.name}: {counted(len(self.values), 'parameter')} identified"), style="bold"
+        )
         return Group(title, table, *(Text(line) for line in self._said()))
 
     def _said(self) -> list[str]:

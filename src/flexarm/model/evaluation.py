@@ -6,6 +6,7 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
+from flexarm.checks import counted
 from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
 from flexarm.native.calls import OneState
@@ -29,7 +30,8 @@ def argument(name: str, signals: Sequence[str], value: Any) -> Array:
         raise DescriptionError(f"{name} is not an array of numbers") from None
     if x.ndim == 0 or x.shape[-1] != len(signals):
         raise DescriptionError(
-            f"{name} has shape {x.shape}; its last axis must have {len(signals)} numbers: {', '.join(signals)}"
+            f"{name} has shape {x.shape}; its last axis must have "
+            f"{counted(len(signals), 'number')}: {', '.join(signals)}"
         )
     if not np.isfinite(x).all():
         raise DescriptionError(f"{name} contains NaN or infinity")
@@ -93,7 +95,7 @@ class Evaluation:
         """
         if len(values) != len(self._shapes):
             names = ", ".join(self._arguments)
-            raise DescriptionError(f"{self._name} takes {names}; {len(values)} values were given")
+            raise DescriptionError(f"{self._name} takes {names}, not {counted(len(values), 'value')}")
         w = self._kernel.constants if p is None else self._kernel.constants_of(p)
         if (found := self._plain(values, w)) is None:
             values = [argument(*each, x) for each, x in zip(self._arguments.items(), values, strict=True)]

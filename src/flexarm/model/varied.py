@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.cached import cached_property
-from flexarm.checks import checked_array, checked_number, named_or_fitting, refused, shown, unknown_name
+from flexarm.checks import checked_array, checked_number, counted, named_or_fitting, refused, shown, unknown_name
 from flexarm.description import numbers
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -85,7 +85,7 @@ class Varied:
             )
         if x.ndim == 0 or x.shape[-1] != len(self.parameters):
             names = ", ".join(each.name for each in self.parameters)
-            message = f"its last axis must have {len(self.parameters)} numbers: {names}"
+            message = f"its last axis must have {counted(len(self.parameters), 'number')}: {names}"
             raise DescriptionError(f"p has shape {x.shape}; {message}")
         usual = (np.abs(x) < LARGE) & ((np.abs(x) > SMALL) | (x == 0.0))
         allowed = usual & ((x >= 0.0) | ~self._not_negative) & ((x != 0.0) | ~self._not_zero)

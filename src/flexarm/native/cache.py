@@ -14,7 +14,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, NotCached
 from flexarm.files import write_whole
 
 if sys.platform != "win32":  # pragma: no branch  (Windows has no fcntl)
@@ -109,7 +109,7 @@ def _is_private(folder: Path) -> bool:
         _refused.add(folder)
         why = f"the cache folder {str(folder)!r} belongs to another user or can be written by others"
         mend = "make it yours alone (chmod 700), or name another in FLEXARM_CACHE"
-        warnings.warn(f"{why}; compiled code is not cached: {mend}", stacklevel=2)
+        warnings.warn(f"{why}; compiled code is not cached: {mend}", NotCached, stacklevel=2)
     return False
 
 

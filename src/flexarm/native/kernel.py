@@ -14,6 +14,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from flexarm import progress
+from flexarm.checks import counted
 from flexarm.native.cache import read, write
 from flexarm.native.calls import LANES, ManyStates, OneState
 from flexarm.native.once import Once, hold_at_forks
@@ -287,7 +288,7 @@ def _source(function: Any, lanes: int) -> Source:
     text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
 
     def check(code: Code) -> None:
-        call, width = ManyStates(code), "one state" if lanes == 1 else f"{lanes} states at once"
+        call, width = ManyStates(code), "one state" if lanes == 1 else f"{counted(lanes, 'state')} at once"
         verify(function, lambda x: call([x])[0], width)
 
     return Source(text, facts, function.name(), EFFORT if lanes == 1 else 2, check)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.checks import Described
-from flexarm.errors import InterruptedRun
+from flexarm.errors import InterruptedRun, NotReached
 from flexarm.model import Model
 from flexarm.native.cache import read, write
 from flexarm.native.kernel import sources_digest
@@ -143,4 +143,4 @@ def _read(name: str) -> Found | None:
             return [made(x) for x in inside] if kind == "list" else {k: made(x) for k, x in inside.items()}
 
         parts = {field: made(value) for field, value in whole["parts"].items()}
-    return OptimalMotion(**parts), [UserWarning(text) for text in whole["warned"]]
+    return OptimalMotion(**parts), [NotReached(text) for text in whole["warned"]]

@@ -12,6 +12,7 @@ from flexarm.checks import (
     checked_array,
     checked_instance,
     choices,
+    counted,
     numbers,
     refused,
     shown,
@@ -121,7 +122,9 @@ class Limits(Described):
         for name, count in (counts | {"moment": links, "link_radius": links}).items():
             given = getattr(self, name)
             if isinstance(given, tuple) and len(given) != count:
-                raise DescriptionError(f"limits.{name} has {len(given)} entries; it must have {count}, or one")
+                raise DescriptionError(
+                    f"limits.{name} has {counted(len(given), 'entry')}; it must have {count}, or one"
+                )
         bending = [isinstance(x.body, Beam) and bool(x.body.counts["y"] or x.body.counts["z"]) for x in model.arm.links]
         if self.moment is not None and not any(bending):
             raise DescriptionError(

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import progress
-from flexarm.checks import Fault, checked_flag, checked_whole, choices, refused, shown
-from flexarm.errors import FlexarmError, InterruptedRun
+from flexarm.checks import Fault, checked_flag, checked_whole, choices, counted, refused, shown
+from flexarm.errors import FlexarmError, InterruptedRun, NotReached
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.optimal.collocation import Grid
@@ -136,7 +136,7 @@ def optimal_motion(
 
     Warns
     -----
-    UserWarning
+    NotReached
         If the simulation on the finest grid does not end within the tolerance. The motion is returned.
     InterruptedRun
         If Ctrl-C interrupts the search and there is a motion to return. Without one, KeyboardInterrupt is raised.
@@ -174,7 +174,7 @@ def optimal_motion(
         whole = joined(task, [_refined(each, grids, int(steps), fine) for each in own])
         if not _rests(task, whole):
             left = f"{_left(whole)}; tolerance is {task.tolerance:g} m"
-            warnings.warn(f"optimal_motion: at the last stop {left}", stacklevel=2)
+            warnings.warn(f"optimal_motion: at the last stop {left}", NotReached, stacklevel=2)
         return whole
     return _refined(task, grids, int(steps), fine * stretches)
 
@@ -191,7 +191,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
         known = _begun(task, grids[0], steps, stopped)
         rigid = _rigid_duration(task, grids[0], steps, stopped) if task.weights["time"] else None
         for grid in grids:
-            with progress.said(f"optimal motion, {grid.intervals} intervals"):
+            with progress.said(f"optimal motion, {counted(grid.intervals, 'interval')}"):
                 seek = found_on if best is not None else _found_first
                 program, solved = seek(task, grid, known, steps, stopped)
                 taken += solved.steps
@@ -202,7 +202,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
                 known = unpacked(task, grid, solved.x)
                 more = {"steps": taken, "rigid_duration": rigid, "status": solved.said}
                 found = _found(task, grid, known, program, solved, more, stopped)
-                cost, taken_by = found.report["cost"], f"{solved.steps} steps of the solver"
+                cost, taken_by = found.report["cost"], f"{counted(solved.steps, 'step')} of the solver"
                 progress.LOG.info("optimal motion, %d intervals: cost %.6g, %s", grid.intervals, cost, taken_by)
             gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
             if best is None or _is_better(task, found, best):
@@ -219,8 +219,10 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
         warnings.warn(f"optimal_motion: interrupted; {_left(best)}", InterruptedRun, stacklevel=3)
     else:
         why = "" if solved.found else f"; with {grid.intervals} the solver reports {solved.said}"
-        grid_said = f"with {best.report['intervals']} intervals {_left(best)}; tolerance is {task.tolerance:g} m"
-        warnings.warn(f"optimal_motion: {grid_said}{why}", stacklevel=3)
+        grid_said = (
+            f"with {counted(best.report['intervals'], 'interval')} {_left(best)}; tolerance is {task.tolerance:g} m"
+        )
+        warnings.warn(f"optimal_motion: {grid_said}{why}", NotReached, stacklevel=3)
     return best
 
 
@@ -354,4 +356,7 @@ def _why_not(task: Task, grid: Grid, solved: Solved) -> str:
     pressed = np.abs(solved.on_bounds[grid.inputs]).max(axis=0)
     at = task.model.inputs[int(np.argmax(pressed))]
     limited = f"; the most restrictive limit is that on {at!r}" if pressed.max(initial=0.0) > 0 else ""
-    return f"no motion found with {grid.intervals} intervals in {solved.steps} steps ({solved.said}){limited}"
+    return (
+        f"no motion found with {counted(grid.intervals, 'interval')} "
+        f"in {counted(solved.steps, 'step')} ({solved.said}){limited}"
+    )

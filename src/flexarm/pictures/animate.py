@@ -20,6 +20,7 @@ from flexarm.checks import (
     checked_number,
     checked_whole,
     choices,
+    counted,
     refused,
     shown,
 )
@@ -120,10 +121,13 @@ def animate(
         options = _checked(suffix, magnified, ghost, trace, fps, speed, poses, size, dark)
         runs = motions(results, names, model)
         if len(runs) > MOST_RUNS:
-            raise Fault("results", f"has {len(runs)} results; at most {MOST_RUNS} can be distinguished in one picture")
+            raise Fault(
+                "results",
+                f"has {counted(len(runs), 'result')}; at most {MOST_RUNS} can be distinguished in one picture",
+            )
         stage = Stage(runs, _times(runs, suffix, fps, speed, poses), options, view)
     check_writable(path)
-    with said(f"drawing {len(stage.times)} pictures"):
+    with said(f"drawing {counted(len(stage.times), 'picture')}"):
         if suffix in STILL:
             content = style.rendered(strip(stage), suffix[1:], dpi=2 * DOTS_PER_INCH)
         elif suffix == ".gif":

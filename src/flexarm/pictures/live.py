@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.attitude import local_names
 from flexarm.cached import cached_property
+from flexarm.checks import counted
 from flexarm.closed_forms.formats.program import Program
 from flexarm.control import JointPD, lqr
 from flexarm.control.gains import rigid_arm
@@ -374,7 +375,7 @@ class Live:
             counts[direction] -= 1
             before = next(x for x in self.described.links if x.name == link.name).body.counts[direction]
             changed = link.replace(body=link.body.replace(modes={d: c for d, c in counts.items() if c}))
-            what, left = f"{link.name} {direction}", f"{counts[direction]} of {before} modes"
+            what, left = f"{link.name} {direction}", f"{counts[direction]} of {counted(before, 'mode')}"
         else:
             changed, what, left = link.replace(joint=link.joint.rigid()), f"{link.name} joint", "rigid"
         links = [changed if x is link else x for x in self.arm.links]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.checks import counted
 from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.free import FreeBase
 from flexarm.description.tree import carriers
@@ -33,7 +34,7 @@ MOST_LINKS = 40
 
 def of_arm(arm: Arm, what: str = "Arm", more: str = "") -> str:
     """Return an arm at rest as HTML: a picture, and a row for each link. All texts of the user are escaped."""
-    facts = [f"{len(arm.coordinates)} coordinates", f"{len(arm.inputs)} inputs"]
+    facts = [f"{counted(len(arm.coordinates), 'coordinate')}", f"{counted(len(arm.inputs), 'input')}"]
     if any(arm.gravity):
         facts.append(f"gravity {_numbers(arm.gravity)} m/s\N{SUPERSCRIPT TWO}")
     if isinstance(arm.base, FreeBase):

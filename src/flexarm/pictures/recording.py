@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import style
-from flexarm.checks import Fault, checked_result, refused
+from flexarm.checks import Fault, checked_result, counted, refused
 from flexarm.files import check_ending, check_writable, write_whole
 from flexarm.model import Model
 from flexarm.model.drawing import drawn
@@ -78,7 +78,7 @@ def export_rerun(result: "Dataset", path: str | PathLike[str], *, model: Model |
         checked_result(result, ("q", "role", "unit", "owner"), ("arm", "name"))
         (motion,) = motions([result], None, model)
     check_writable(path)
-    with said(f"drawing {len(motion.t)} samples"):
+    with said(f"drawing {counted(len(motion.t), 'sample')}"):
         return write_whole(path, _recorded(motion, result))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.attitude import configuration, local, local_names
-from flexarm.checks import Fault, checked_flag, checked_names, checked_result, refused, shown
+from flexarm.checks import Fault, checked_flag, checked_names, checked_result, counted, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -213,7 +213,7 @@ def _named(what: Any, names: Any) -> tuple[list["Dataset"], list[str]]:
         what, names = list(what.values()), list(what)
     given = list(what) if isinstance(what, list | tuple) else [what]
     if names is not None and len(checked_names(names, "names of the results", "names")) != len(given):
-        raise Fault("names", f"has {len(names)} names for {len(given)} results")
+        raise Fault("names", f"has {counted(len(names), 'name')} for {counted(len(given), 'result')}")
     found: dict[str, Dataset] = {}
     for k, each in enumerate(given):
         checked_result(each, ("q", "role", "unit", "owner"), ("arm", "title"))
@@ -241,7 +241,7 @@ def _runs(given: "Dataset") -> list[tuple["Dataset", Any]]:
         return [(given.isel(time=slice(0, len(known) if known.all() else int(np.argmin(known)))), given["run"].item())]
     if given.sizes["run"] > MOST_RESULTS:
         some = "choose some: ensemble.isel(run=[0, 7])"
-        raise Fault("result", f"has {given.sizes['run']} runs; at most {MOST_RESULTS} are shown: {some}")
+        raise Fault("result", f"has {counted(given.sizes['run'], 'run')}; at most {MOST_RESULTS} are shown: {some}")
     return [pair for i in range(given.sizes["run"]) for pair in _runs(given.isel(run=i))]
 
 
@@ -309,7 +309,7 @@ def _notes(result: "Dataset", motion: Motion, shown_: int) -> list[str]:
     """Return notes on a result: that it stopped early, and that the page has only some of its samples."""
     status = str(result["status"].values if "status" in result.variables else result.attrs.get("status", ""))
     notes = [] if status in ("completed", "") else [f"ends at {motion.t[-1]:.6g} s: {status}"]
-    return notes + ([f"{shown_} of {len(motion.t)} samples are shown"] if shown_ < len(motion.t) else [])
+    return notes + ([f"{shown_} of {counted(len(motion.t), 'sample')} are shown"] if shown_ < len(motion.t) else [])
 
 
 def _about(results: list["Dataset"]) -> str:

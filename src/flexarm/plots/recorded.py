@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_instance, checked_result, shown
+from flexarm.checks import Fault, checked_instance, checked_result, counted, shown
 from flexarm.description.arm import Arm
 from flexarm.description.free import POSE
 from flexarm.errors import DescriptionError
@@ -86,7 +86,7 @@ def motions(results: Any, names: Any = None, model: Any = None) -> list[Motion]:
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise Fault("names", f"is {shown(names)}; it must be a list of texts")
     if len(names) != len(results):
-        raise Fault("names", f"has {len(names)} names for {len(results)} results")
+        raise Fault("names", f"has {counted(len(names), 'name')} for {counted(len(results), 'result')}")
     if model is not None:
         checked_instance(model, Model, "model")
     return [_motion(result, name, model) for result, name in zip(results, names, strict=True)]

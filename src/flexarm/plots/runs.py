@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm import escape, style
 from flexarm.axes import checked_axes, finished
-from flexarm.checks import SHARE, Fault, checked_list, checked_number, checked_whole, refused, shown
+from flexarm.checks import SHARE, Fault, checked_list, checked_number, checked_whole, counted, refused, shown
 from flexarm.plots.run import input_units
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ def _panels(values: "DataArray") -> list[tuple[str, Array]]:
     over = [name for name in values.dims if name not in ("run", "time")]
     sizes = [values.sizes[name] for name in over]
     if (count := int(np.prod(sizes))) > MOST:
-        raise Fault("result", f"has {count} curves over {', '.join(map(str, over))}; choose at most {MOST} with .sel")
+        raise Fault(
+            "result", f"has {counted(count, 'curve')} over {', '.join(map(str, over))}; choose at most {MOST} with .sel"
+        )
     found = []
     for place in np.ndindex(*sizes):
         each = values.isel(dict(zip(over, place, strict=True)))
@@ -187,4 +189,4 @@ def _title(result: Any, values: "DataArray") -> str:
     lost = int((~np.isfinite(last)).any(axis=1).sum())
     name = str(result.attrs.get("title", "")).partition(":")[0] if values is not result else ""
     early = f", {lost} ended early" if lost else ""
-    return escape.label(f"{name}: {count} runs{early}" if name else f"{count} runs{early}")
+    return escape.label(f"{name}: {counted(count, 'run')}{early}" if name else f"{counted(count, 'run')}{early}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm.analysis import equilibrium
-from flexarm.checks import Fault, checked_list, shown
+from flexarm.checks import Fault, checked_list, counted, shown
 from flexarm.model import Model
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def named_systems(systems: Any, sensors: Any = None, q: Any = None) -> dict[str,
     else:
         given = {_name(systems, "model"): systems}
     if not 0 < len(given) <= MOST:
-        raise Fault("systems", f"has {len(given)} systems; it must have 1 to {MOST}")
+        raise Fault("systems", f"has {counted(len(given), 'system')}; it must have 1 to {MOST}")
     return {name: _linear(each, sensors, q) for name, each in given.items()}
 
 

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 from flexarm import checks
 from flexarm.attitude import rotation
-from flexarm.checks import SHARE, Fault, checked_instance, checked_list, checked_number, number, refused, shown
+from flexarm.checks import SHARE, Fault, checked_instance, checked_list, checked_number, counted, number, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
 from flexarm.description.tree import BASE
@@ -26,7 +26,7 @@ def _axes(value: object) -> str:
 def _quaternion(value: object) -> tuple[float, ...]:
     items = checked_list(value, "a list of four numbers")
     if len(items) != 4:
-        raise Fault("", f"has {len(items)} numbers; a quaternion has four")
+        raise Fault("", f"has {counted(len(items), 'number')}; a quaternion has four")
     e = [checked_number(item, part=f"[{i}]") for i, item in enumerate(items)]
     size = float(np.linalg.norm(e))
     if not abs(size - 1.0) < 1e-6:

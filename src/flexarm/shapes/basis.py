@@ -23,7 +23,7 @@ MOST_SHAPES = 400
 """Largest number of shapes of a family. Higher ones have no meaning for a beam, and their tables stay within 100 MB."""
 
 
-def counted(count: object) -> int:
+def checked_count(count: object) -> int:
     """Return a number of shapes as an integer. Raises `DescriptionError`."""
     try:
         return checked_integer(count, MOST_SHAPES, "count")

@@ -20,7 +20,7 @@ from typing import Any, final
 
 from flexarm.checks import shown, unknown_name
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import counted
+from flexarm.shapes.basis import checked_count
 from flexarm.shapes.pieces import Hermite, Polynomial
 from flexarm.shapes.rods import FixedFree, LinearElements, RodPolynomial
 from flexarm.shapes.uniform import ClampedFree, ClampedPinned, PinnedFree, PinnedPinned, pinned_roots, roots
@@ -122,7 +122,7 @@ def constants(family: Any, count: int) -> tuple[Constant, ...]:
 
     The result is empty if the forms contain none, or if there are no closed forms.
     """
-    shapes = [_constants(type(family), j) for j in range(1, counted(count) + 1)]
+    shapes = [_constants(type(family), j) for j in range(1, checked_count(count) + 1)]
     return tuple(constant for alike in zip(*shapes, strict=True) for constant in alike)
 
 

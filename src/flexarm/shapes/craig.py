@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from flexarm.checks import Described
-from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, counted, quadrature, scaled
+from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, checked_count, quadrature, scaled
 from flexarm.shapes.fine import fine_model, lowest, null_space
 from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.uniform import clamped_clamped, clamped_roots
@@ -39,7 +39,7 @@ class CraigBampton(Described):
 
     def basis(self, count: int) -> Basis:
         """Return the shapes of a uniform beam."""
-        return _uniform(counted(count))
+        return _uniform(checked_count(count))
 
 
 @final
@@ -54,7 +54,7 @@ class CraigBamptonOf:
 
     def basis(self, count: int) -> Basis:
         """Return the shapes of the actual beam."""
-        if not counted(count):
+        if not checked_count(count):
             return NO_SHAPES  # the beam may have no stiffness in this direction
         fine = fine_model(self.beam, self.direction, count)
         C = np.linalg.cholesky(fine.K)

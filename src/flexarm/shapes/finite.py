@@ -13,6 +13,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import counted
+
 Array = np.ndarray
 
 STATIONS = 11
@@ -183,7 +185,7 @@ class Reduced:
         }
 
     def __repr__(self) -> str:
-        return f"Reduced({self.size} shapes, {self.mass[0]:g} kg)"
+        return f"Reduced({counted(self.size, 'shape')}, {self.mass[0]:g} kg)"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reduced) and self.written() == other.written()
@@ -221,14 +223,16 @@ def read_back(modes: int, size: int, inertia: str, choice: str, numbers: str) ->
     shapes = {name: shape_of(name, size) for name in NUMBERS}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
     if len(found) != ends[-1] or not np.isfinite(found).all():
-        raise ValueError(f"the text has {len(found)} numbers; {size} shapes need {ends[-1]} finite numbers")
+        raise ValueError(
+            f"the text has {counted(len(found), 'number')}; {counted(size, 'shape')} need {ends[-1]} finite numbers"
+        )
     pieces = np.split(found, ends[:-1])
     arrays = {name: x.reshape(shape) for (name, shape), x in zip(shapes.items(), pieces, strict=True)}
     stiff, inert = np.diag(arrays["K"]), np.diag(arrays["M"])
     if not (arrays["mass"] > 0).all() or not (stiff > 0).all() or not (inert >= 0).all():
         raise ValueError("the mass or a stiffness of the part is not positive")
     if size < modes:
-        raise ValueError(f"the text has {size} shapes; {modes} modes need as many")
+        raise ValueError(f"the text has {counted(size, 'shape')}; {counted(modes, 'mode')} need as many")
     d = 1 / np.sqrt(stiff)
     if not (np.linalg.eigvalsh(arrays["K"] * np.outer(d, d)) > 0).all():
         raise ValueError("the part can move without force")

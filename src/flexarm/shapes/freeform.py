@@ -10,9 +10,19 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexarm.checks import ANY_SIZE, Described, Fault, checked_list, checked_number, checked_numbers, flag, shown
+from flexarm.checks import (
+    ANY_SIZE,
+    Described,
+    Fault,
+    checked_list,
+    checked_number,
+    checked_numbers,
+    counted,
+    flag,
+    shown,
+)
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import DIRECTIONS, Basis, counted, scaled
+from flexarm.shapes.basis import DIRECTIONS, Basis, checked_count, scaled
 
 FEWEST = 7
 """Least number of samples: a spline of fifth degree has six coefficients, and the clamped end is one more condition."""
@@ -40,9 +50,9 @@ def _samples(value: object) -> Any:
 def _points(value: object) -> Any:
     x = tuple(checked_number(item, part=f"[{i}]") for i, item in enumerate(checked_list(value, "a list of numbers")))
     if len(x) < FEWEST:
-        raise Fault("", f"has {len(x)} points; it must have at least {FEWEST}")
+        raise Fault("", f"has {counted(len(x), 'point')}; it must have at least {FEWEST}")
     if len(x) > MOST:
-        raise Fault("", f"has {len(x)} points; it must have at most {MOST}")
+        raise Fault("", f"has {counted(len(x), 'point')}; it must have at most {MOST}")
     if x[0] != 0 or x[-1] != 1 or any(b <= a for a, b in pairwise(x)):
         raise Fault("", f"is {shown(list(x))}; it must increase from 0 at the hub to 1 at the tip")
     for i, (a, b) in enumerate(pairwise(x), start=1):
@@ -87,7 +97,10 @@ class FreeForm(Described):
             raise Fault("x", "must be given with values, and only with values")
         for i, row in enumerate(self.values):
             if len(row) != len(self.x or ()):
-                raise Fault(f"values[{i}]", f"has {len(row)} values; it must have {len(self.x or ())}, one for each x")
+                raise Fault(
+                    f"values[{i}]",
+                    f"has {counted(len(row), 'value')}; it must have {len(self.x or ())}, one for each x",
+                )
         which, grid = "functions" if self.functions else "values", np.linspace(0, 1, 201)
         for i, piece in enumerate(self._pieces(clamped=False)):
             deflection, slope = piece(grid, 0), piece(grid, 1)
@@ -105,7 +118,7 @@ class FreeForm(Described):
     def refusal(self, count: int) -> str | None:
         """Return why there are not so many functions, or None."""
         most = len(self.functions or self.values)
-        return f"the free-form family has only {most}" if counted(count) > most else None
+        return f"the free-form family has only {most}" if checked_count(count) > most else None
 
     def basis(self, count: int) -> Basis:
         """Return the first `count` shapes. Raise `DescriptionError` if there are not so many."""

@@ -18,7 +18,7 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import BENDING, Basis, counted, scaled
+from flexarm.shapes.basis import BENDING, Basis, checked_count, scaled
 from flexarm.shapes.uniform import clamped_roots, roots, sine
 
 
@@ -185,8 +185,8 @@ class ClampedMass(Carrying):
     def basis(self, count: int, beta: np.ndarray | None = None) -> Basis:
         """Return the `count` modes of lowest frequency. Wave numbers from elsewhere (as from eq. 11) may be given."""
         if beta is None:
-            return _loaded_basis(counted(count), *self.ratios)
-        return _basis_of(_wave_numbers(beta, counted(count)), *self.ratios)
+            return _loaded_basis(checked_count(count), *self.ratios)
+        return _basis_of(_wave_numbers(beta, checked_count(count)), *self.ratios)
 
 
 @final
@@ -230,7 +230,7 @@ class ClampedLoaded(Described):
 
     def basis(self, count: int) -> Basis:
         """Return the `count` modes of lowest frequency."""
-        return _loaded_basis(counted(count), self._ratio, 0.0, 0.0)
+        return _loaded_basis(checked_count(count), self._ratio, 0.0, 0.0)
 
     @property
     def _ratio(self) -> float:
@@ -322,7 +322,7 @@ def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -
 
     Raises `DescriptionError` for an invalid load or count.
     """
-    count = counted(count)
+    count = checked_count(count)
     try:
         mu, iota = (checked_number(x, "", NOT_NEGATIVE, name) for name, x in (("mu", mu), ("iota", iota)))
         sigma = checked_number(sigma, part="sigma")

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.checks import Described
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, counted, scaled
+from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, checked_count, scaled
 from flexarm.shapes.fine import fine_model, lowest
 from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad, checked_case
 
@@ -33,7 +33,7 @@ class Polynomial(Described):
 
 def jacobi(count: int, zero: int) -> Basis:
     """Return x^zero P_k(2x - 1), P_k Jacobi's of (0, 2 zero), k < count: orthogonal over (0, 1), 1 at the tip."""
-    count = counted(count)
+    count = checked_count(count)
     edges = (1 - np.cos(np.pi * np.arange(count // 4 + 2) / (count // 4 + 1))) / 2  # zeros are dense at the ends
     return Basis(count, partial(_jacobi, count, zero), tuple(edges.tolist()))
 
@@ -66,7 +66,7 @@ class Hermite(Described):
 
     def refusal(self, count: int) -> str | None:
         """Return why there are not so many functions, or None."""
-        count = counted(count)
+        count = checked_count(count)
         return "each element has two functions, so the number must be even" if count % 2 else None
 
     def basis(self, count: int) -> Basis:
@@ -138,7 +138,7 @@ class ModesOf:
 
     def basis(self, count: int) -> Basis:
         """Return the `count` modes of lowest frequency."""
-        if not counted(count):
+        if not checked_count(count):
             return NO_SHAPES  # the beam may have no stiffness in this direction
         fine, load = fine_model(self.beam, self.direction, count), self.load
         tip, slope = fine.deflection(1.0)[0], fine.rotation(1.0)[0] / self.beam.length

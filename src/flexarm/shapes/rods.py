@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from flexarm.checks import NOT_NEGATIVE, Described, Fault, checked_number, optional_number
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import RODS, Basis, counted, gauss
+from flexarm.shapes.basis import RODS, Basis, checked_count, gauss
 from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.pieces import jacobi
 from flexarm.shapes.uniform import sine
@@ -30,7 +30,7 @@ class FixedFree(Described):
 
     def basis(self, count: int) -> Basis:
         """Return the `count` modes of lowest frequency."""
-        return Basis(count, partial(_fixed_free, np.arange(1, 2 * counted(count), 2) * (np.pi / 2)))
+        return Basis(count, partial(_fixed_free, np.arange(1, 2 * checked_count(count), 2) * (np.pi / 2)))
 
 
 def _fixed_free(beta, x, n):
@@ -112,7 +112,7 @@ def rod_roots(count: int, mu: float) -> np.ndarray:
 
     Raises `DescriptionError` for an invalid load or count.
     """
-    count = counted(count)
+    count = checked_count(count)
     try:
         mu = checked_number(mu, "", NOT_NEGATIVE, "mu")
     except Fault as fault:
@@ -155,7 +155,7 @@ class LinearElements(Described):
 
     def basis(self, count: int) -> Basis:
         """Return the functions of `count` elements."""
-        count = counted(count)
+        count = checked_count(count)
         return Basis(count, partial(_hats, count), tuple(np.linspace(0, 1, max(count, 1) + 1).tolist()))
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from flexarm.checks import Described
-from flexarm.shapes.basis import BENDING, Basis, counted, scaled
+from flexarm.shapes.basis import BENDING, Basis, checked_count, scaled
 
 
 @final
@@ -36,7 +36,7 @@ class PinnedPinned(Described):
 
     def basis(self, count: int) -> Basis:
         """Return the `count` modes of lowest frequency."""
-        return Basis(count, partial(_pinned_pinned, np.arange(1, counted(count) + 1)))
+        return Basis(count, partial(_pinned_pinned, np.arange(1, checked_count(count) + 1)))
 
 
 @final
@@ -75,7 +75,7 @@ class ClampedPinned(Described):
 
 def roots(count: int) -> np.ndarray:
     """Return the wave numbers beta of the first modes of a clamped-free beam, cos(beta) cosh(beta) = -1: (count,)."""
-    return _roots(np.arange(1, counted(count) + 1) - 0.5, lambda c, s, sech, tanh: (c + sech, -s - sech * tanh))
+    return _roots(np.arange(1, checked_count(count) + 1) - 0.5, lambda c, s, sech, tanh: (c + sech, -s - sech * tanh))
 
 
 def clamped_roots(count: int) -> np.ndarray:
@@ -85,7 +85,9 @@ def clamped_roots(count: int) -> np.ndarray:
 
 def pinned_roots(count: int) -> np.ndarray:
     """Return the wave numbers of a pinned-free and of a clamped-pinned beam, tan(beta) = tanh(beta): (count,)."""
-    return _roots(np.arange(1, counted(count) + 1) + 0.25, lambda c, s, sech, T: (s - T * c, c + T * s - sech**2 * c))
+    return _roots(
+        np.arange(1, checked_count(count) + 1) + 0.25, lambda c, s, sech, T: (s - T * c, c + T * s - sech**2 * c)
+    )
 
 
 def _roots(guess, equation):

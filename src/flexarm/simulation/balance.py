@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.checks import counted
+
 if TYPE_CHECKING:
     from xarray import Dataset
 
@@ -109,5 +111,7 @@ class Tally:
         """Return one line about all counted runs, or "" if there is none."""
         if not self.count:
             return ""
-        said = f"the energy balance of {self.count} of {total} runs has an error of more than {limit(rtol):.2g}"
+        said = (
+            f"the energy balance of {self.count} of {counted(total, 'run')} has an error of more than {limit(rtol):.2g}"
+        )
         return f"{said} of the exchanged energy; the largest is {self.worst:.2g} in run {self.run}: {self.advice}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.checks import counted
 from flexarm.model import Model
 from flexarm.native.kernel import Code
 from flexarm.simulation import methods
@@ -99,7 +100,7 @@ class Stopped:
     @property
     def reason(self) -> str:
         """Reason for the underlying method, and the number of stops at contacts."""
-        return f"{self._solve.reason}; stopped at {self.stops} contacts"
+        return f"{self._solve.reason}; stopped at {counted(self.stops, 'contact')}"
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate from a state at t0 to the given times."""
@@ -207,4 +208,4 @@ class _Way:
 
     def stretch(self) -> Stretch:
         """Return the complete integration."""
-        return Stretch(self._rows, self._steps, self._last.message, self._last.diverged)
+        return Stretch(self._rows, self._steps, self._last.message, self._last.diverged, self._last.spent)

@@ -80,10 +80,12 @@ def diagnosis(
         return f"stopped at t = {end:.6g} s: {why}{reason}"
     fastest = int(np.argmax(np.abs(rate)))
     name = model.velocities[fastest]
-    return (
-        f"the solver could not meet the tolerance at t = {end:.6g} s, where the acceleration of {name} is "
-        f"{rate[fastest]:.3g}{reason}"
-    )
+    there = f"at t = {end:.6g} s, where the acceleration of {name} is {rate[fastest]:.3g}"
+    if stretch.spent:
+        return (
+            f"the solver ran out of its budget {there}{reason}; use a larger rtol, or method 'radau5' for a stiff loop"
+        )
+    return f"the solver could not meet the tolerance {there}{reason}"
 
 
 def motion_names(model: Model) -> list[str]:

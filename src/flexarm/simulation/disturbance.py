@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, shown, unknown_name
+from flexarm.checks import Fault, checked_array, counted, shown, unknown_name
 from flexarm.description.arm import Arm
 from flexarm.description.outside import FORCES, MOMENTS, Force
 from flexarm.errors import DescriptionError
@@ -111,7 +111,7 @@ def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
     """
     disturbances, which = listed(disturbance)
     if which is not None and len(which) != count:
-        raise DescriptionError(f"disturbance has {len(which)} entries; give one for all plants, or {count}")
+        raise DescriptionError(f"disturbance has {counted(len(which), 'entry')}; give one for all plants, or {count}")
     moved, outsides = disturbed_many(model, [as_outside(None, model)] * len(disturbances), disturbances)
     own = [moved.exogenous.index(name) for name in model.exogenous]
     return Disturbed(moved, tuple(outsides[i] for i in ([0] * count if which is None else which)), own)

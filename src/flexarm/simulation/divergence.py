@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from flexarm.attitude import configuration, local, local_names
+from flexarm.checks import counted
 from flexarm.description.arm import Arm
 from flexarm.model import Model
 from flexarm.simulation.breakpoints import jump_between
@@ -160,7 +161,7 @@ class Judge:
         if worst is None or not rates[worst] > FAST:
             return ""
         name = self._model.velocities[worst]
-        return f"diverged by t = {t:.6g} s: the rate of {name} reached {rates[worst]:.3g} in {n} evaluations"
+        return f"diverged by t = {t:.6g} s: the rate of {name} reached {rates[worst]:.3g} in {counted(n, 'evaluation')}"
 
     def _jump(self, t: float, x: Array) -> str:
         """Return a message about a law that jumps near a state, or "" if it does not jump or depends only on time."""
@@ -194,11 +195,8 @@ def _jump_of(law: Callable[[Array], Array], inputs: Sequence[str]) -> str:
     worst = int(np.argmax(np.abs(b - a)))
     if not abs(b[worst] - a[worst]) > ACROSS * max(abs(a[worst]), abs(b[worst])):
         return ""
-    return (
-        f"{inputs[worst]} jumps from {a[worst]:.3g} to {b[worst]:.3g}"
-        if jump_between(law, -1.0, 1.0) is not None
-        else ""
-    )
+    jumps = jump_between(law, -1.0, 1.0) is not None
+    return f"{inputs[worst]} jumps from {a[worst]:.3g} to {b[worst]:.3g}" if jumps else ""
 
 
 def judged(model: Model, drive: Input, layout: Layout, plan: Plan, until: float) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flexarm import escape
-from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput
 from flexarm.floating import usual_errors
 from flexarm.model import Model, ModelLike, as_model
@@ -208,11 +208,11 @@ def simulate_many(
         warnings.warn(said, EnergyDrift, stacklevel=2)
     if missed:
         run = min(missed)
-        said = f"{len(missed)} of {count} runs, first run {run}: {missed_input(missed[run])}"
+        said = f"{len(missed)} of {counted(count, 'run')}, first run {run}: {missed_input(missed[run])}"
         warnings.warn(said, MissedInput, stacklevel=2)
     if interrupted:
         ended = int((result.status.values != "interrupted").sum())
-        warnings.warn(f"interrupted: {ended} of {count} runs are finished", InterruptedRun, stacklevel=2)
+        warnings.warn(f"interrupted after {ended} of {counted(count, 'run')}", InterruptedRun, stacklevel=2)
     return result
 
 
@@ -260,7 +260,7 @@ def _solved(
     }
     LOG.debug(
         "simulate_many: %s, runs %d to %d, %g s: %d evaluations, %.3g s",
-        escape.line(attributes["name"]),
+        escape.line(name or runs.model.arm.name),
         first,
         first + len(runs) - 1,
         asked.until,
@@ -411,6 +411,6 @@ def _check_size(count: int, each: float) -> None:
     """Raise an error for a result that does not fit into memory, before memory is allocated."""
     needed, there = count * each, max(memory.room(), SMALL)
     if needed > there:
-        size = f"a result of {count} runs takes {needed / 1e9:.3g} GB and {there / 1e9:.3g} GB are free"
+        size = f"a result of {counted(count, 'run')} takes {needed / 1e9:.3g} GB and {there / 1e9:.3g} GB are free"
         advice = "use folder= to write it to disk, or reduce samples or keep"
         raise DescriptionError(f"{size}; {advice}")

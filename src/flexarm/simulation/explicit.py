@@ -111,6 +111,7 @@ class Adaptive:
         tableau, size = METHODS[method], len(atol)
         first, terms, weights = grouped([*tableau.a, tableau.b, *tableau.errors])
         self._code, self._plan, self._limit = CODE(), plan, most
+        self.spent = False
         self.record = Placed(
             Explicit(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
@@ -159,9 +160,11 @@ class Adaptive:
         call: Callable[..., None] = ADVANCE(self._code.addresses["explicit"])
         call(record.address, t0, x0.ctypes.data, times.ctypes.data, len(times), out.ctypes.data, reached.ctypes.data)
         rows = out[: reached[0]]
+        self.spent = False
         if len(rows) == len(times) or self._plan.stopped:
             return rows, int(reached[1]), "", None
         if self._plan.evaluations - before >= self._limit:
+            self.spent = True
             return rows, int(reached[1]), f"more than {self._limit:.0e} evaluations between two breakpoints", None
         if is_motion(record.z, self._plan.states) == 0 and np.isfinite(record.z).all():
             return rows, int(reached[1]), "", (record.t + record.h, record.z.copy())

@@ -14,7 +14,7 @@ import numpy as np
 
 from flexarm.attitude import configuration, local
 from flexarm.cached import cached_property
-from flexarm.checks import unknown_name
+from flexarm.checks import counted, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import localized, moved_by_joints
@@ -190,7 +190,10 @@ def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
     check_width(model, u, name)
     following = after(u)
     if following.numel() != len(law.memory):
-        message = f"its memory has {len(law.memory)} numbers, but it returns {following.numel()} for the next period"
+        message = (
+            f"its memory has {counted(len(law.memory), 'number')}, "
+            f"but it returns {following.numel()} for the next period"
+        )
         raise DescriptionError(f"controller {name}: {message}")
     both = ca.cse(ca.densify(ca.vertcat(u, following)))
     return ca.Function("law", symbols, ca.vertsplit(both, [0, u.numel(), both.numel()]), [*names], ["u", "following"])
@@ -282,7 +285,7 @@ def check_width(model: Model, u: Column, name: str) -> None:
     if u.numel() != len(model.inputs):
         names = ", ".join(model.inputs)
         raise DescriptionError(
-            f"controller {name} returns {u.numel()} inputs; the arm has {len(model.inputs)}: {names}"
+            f"controller {name} returns {counted(u.numel(), 'input')}; the arm has {len(model.inputs)}: {names}"
         )
 
 
@@ -306,7 +309,9 @@ def on_reference(model: Model, reference: Reference) -> tuple[Array, Array]:
     start, rate, _ = reference_motion(reference, 0.0)
     if len(start) != len(arm.joints):
         names = ", ".join(model.velocities[i] for i in arm.joints)
-        raise DescriptionError(f"reference moves {len(start)} joints; the arm has {len(arm.joints)}: {names}")
+        raise DescriptionError(
+            f"reference moves {counted(len(start), 'joint')}; the arm has {len(arm.joints)}: {names}"
+        )
     if not (np.isfinite(start).all() and np.isfinite(rate).all()):
         raise DescriptionError("reference is not finite at t = 0; its values and rates must be finite there")
     T = moved_by_joints(arm)

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import counted
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.native import cuda
@@ -151,7 +152,10 @@ class _Courses:
                 continue
             size += 8.0 * len(at) * len(model.inputs)
             if size > LARGEST:
-                why = f"u of {len(drives)} runs at every half step needs more than {LARGEST / 1e9:.2g} GB on the GPU"
+                why = (
+                    f"u of {counted(len(drives), 'run')} at every half "
+                    f"step needs more than {LARGEST / 1e9:.2g} GB on the GPU"
+                )
                 raise DescriptionError(f"device is 'gpu'; {why}; use a longer step, or fewer runs at once (folder=)")
             none = np.zeros((len(at), model.nq))
             values.append(drive.values(model, at, none, none, none[:, :0]))

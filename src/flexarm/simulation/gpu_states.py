@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_instance, choices, refused, shown
+from flexarm.checks import Fault, checked_instance, choices, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.varied import place
@@ -113,7 +113,7 @@ def evaluate_on_gpu(
     names = model.arguments(name)
     few = [a for a in names if a not in ("s", "w")]
     if len(values) != len(few):
-        raise DescriptionError(f"evaluate_on_gpu: {name} takes {', '.join(few)}; {len(values)} values are given")
+        raise DescriptionError(f"evaluate_on_gpu: {name} takes {', '.join(few)}, not {counted(len(values), 'value')}")
     given = {**dict(zip(few, values, strict=True)), **{a: x for a, x in (("s", s), ("w", w)) if x is not None}}
     rows = {a: np.atleast_2d(model.argument(a, x)) for a, x in given.items()}
     at = None if p is None else np.atleast_2d(model.parameter_values(p))

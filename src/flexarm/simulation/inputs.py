@@ -14,7 +14,7 @@ import numpy as np
 
 from flexarm.brief import brief
 from flexarm.cached import cached_property
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -102,7 +102,9 @@ class Piecewise(Input):
             return "none"
         if len(self.times) == 1 and np.isneginf(self.times[0]):
             return f"constant {self.values_[0].tolist()}"
-        return f"piecewise constant, {len(self.times)} values from {self.times[0]:g} s to {self.times[-1]:g} s"
+        return (
+            f"piecewise constant, {counted(len(self.times), 'value')} from {self.times[0]:g} s to {self.times[-1]:g} s"
+        )
 
 
 def constant(values: Any) -> Piecewise:
@@ -249,7 +251,7 @@ class Computed(Input):
         if needed not in (1, 3) and not (anything and needed < 3):
             name = where[:1]
             must = f"it must be {name}(t) or {name}(t, q, qd)"
-            raise DescriptionError(f"{where} is {self.described()}, of {needed} arguments; {must}")
+            raise DescriptionError(f"{where} is {self.described()}, of {counted(needed, 'argument')}; {must}")
         self.of_state = needed != 1
 
     def _value(self, model: Model, t: float, q: Array, qd: Array) -> Array:
@@ -548,7 +550,9 @@ def _names(model: Model) -> str:
 
 def _width(what: str, given: int, model: Model) -> None:
     if given != len(model.inputs):
-        raise DescriptionError(f"{what}: {given} columns for {len(model.inputs)} actuators: {_names(model)}")
+        raise DescriptionError(
+            f"{what}: {counted(given, 'column')} for {counted(len(model.inputs), 'actuator')}: {_names(model)}"
+        )
 
 
 def _numbers(what: str, values: Any) -> Array:

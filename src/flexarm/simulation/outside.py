@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import refused
+from flexarm.checks import counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.exogenous import by_name, constants, listed
@@ -126,7 +126,7 @@ class _Moved(_Compiled):
 def _three(name: str, reference: Reference, t: Any) -> Any:
     found = positions(reference, t)
     if found.numel() != 3:
-        raise DescriptionError(f"BaseMotion: {name} has {found.numel()} components; it must have three")
+        raise DescriptionError(f"BaseMotion: {name} has {counted(found.numel(), 'component')}; it must have three")
     return found
 
 
@@ -165,7 +165,9 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
     t, q, qd = (ca.SX.sym(name, k) for name, k in (("t", 1), ("q", model.nq), ("qd", model.nv)))
     w, _ = law(t, localized(model.arm, q), qd, ca.SX(0, 1))
     if w.numel() != len(names):
-        raise DescriptionError(f"{where}: its law returns {w.numel()} numbers; it must return {listed(names)}")
+        raise DescriptionError(
+            f"{where}: its law returns {counted(w.numel(), 'number')}; it must return {listed(names)}"
+        )
     return _ByLaw(law, lifted.kernel(ca.Function("outside", [ca.vertcat(t, q, qd)], [ca.densify(ca.cse(w))])))
 
 
@@ -359,7 +361,9 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
         return _Moved(value)
     if isinstance(value, Piecewise | Table):
         if value.values_.shape[1] != len(names):
-            raise DescriptionError(f"{where} has {value.values_.shape[1]} columns; it must have {listed(names)}")
+            raise DescriptionError(
+                f"{where} has {counted(value.values_.shape[1], 'column')}; it must have {listed(names)}"
+            )
         _check_shares(where, value.values_, model, names)
         return value
     if callable(getattr(value, "law", None)) and not isinstance(value, type):

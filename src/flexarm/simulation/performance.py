@@ -20,6 +20,13 @@ AT_REST = 1e-9
 """Share of its way that a reference may still have to go when it counts as arrived."""
 
 
+BAND = 0.02
+"""Share of a joint's way within which it counts as settled."""
+
+WITHIN = 1e-3
+"""Distance within which the tip counts as settled [m]."""
+
+
 @final
 @dataclass(frozen=True)
 class Performance:
@@ -56,7 +63,7 @@ class Performance:
     energy: float
 
 
-def performance(result: Any, band: float = 0.02, after: float = 0.0, within: float = 1e-3) -> Performance:
+def performance(result: Any, band: float = BAND, after: float = 0.0, within: float = WITHIN) -> Performance:
     """Return the performance of a result that follows a reference.
 
     Parameters

@@ -145,7 +145,7 @@ class Race:
             self._behind = True
         rest = solvers.explicit(self._explicit, self._plan, t, x, times[len(rows) :], self._rtol, self._atol)
         self._note(self._explicit, (end if self._plan.met is None else self._plan.met) - t)
-        return Stretch(np.concatenate([rows, rest.x]), steps + rest.steps, rest.message, rest.diverged)
+        return Stretch(np.concatenate([rows, rest.x]), steps + rest.steps, rest.message, rest.diverged, rest.spent)
 
     def _by_spells(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate an arm whose stiffness may change during the motion, with repeated selection of the method.
@@ -189,7 +189,7 @@ class Race:
     def _asked(self, places: Array, times: Array, rows: list[Array], steps: int, last: Stretch) -> Stretch:
         """Return the rows at the result's times."""
         x = np.concatenate(rows)
-        return Stretch(x[np.isin(places[: len(x)], times)], steps, last.message, last.diverged)
+        return Stretch(x[np.isin(places[: len(x)], times)], steps, last.message, last.diverged, last.spent)
 
     def _explicit_cost(self, length: float) -> float:
         """Return a lower bound of the explicit method's operations."""

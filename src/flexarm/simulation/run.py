@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape
-from flexarm.checks import Fault, checked_array, checked_instance, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, shown
 from flexarm.errors import (
     DescriptionError,
     EnergyDrift,
+    FastTelescope,
     FlexarmError,
     Implausible,
     InterruptedRun,
@@ -250,7 +251,9 @@ def simulate(
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:
         warnings.warn(
-            f"a telescope moves at {ratio:.2g} of U_g = sqrt(EI / m) / l: its mode shapes are inaccurate", stacklevel=2
+            f"a telescope moves at {ratio:.2g} of U_g = sqrt(EI / m) / l: its mode shapes are inaccurate",
+            FastTelescope,
+            stacklevel=2,
         )
     if bent := bent_far(model, result, x):
         warnings.warn(bent, LargeDeflection, stacklevel=2)
@@ -270,7 +273,7 @@ def simulate(
 def _log(a: dict[str, Any], until: float) -> None:
     """Write a line about a run to the log."""
     if LOG.isEnabledFor(logging.DEBUG):
-        effort = f"{a['steps']} steps, {a['evaluations']} evaluations, {a['solve_seconds']:.3g} s"
+        effort = f"{counted(a['steps'], 'step')}, {counted(a['evaluations'], 'evaluation')}, {a['solve_seconds']:.3g} s"
         LOG.debug("%s", escape.line(f"simulate: {a['name']}, {until:g} s, {a['method']}: {effort}, {a['status']}"))
 
 
@@ -282,7 +285,9 @@ def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) 
     with refused():
         x = checked_array(value, name)
     if x.shape != (n,):
-        raise DescriptionError(f"{name} has shape {x.shape}; it must have {n} numbers: {', '.join(signals) or 'none'}")
+        raise DescriptionError(
+            f"{name} has shape {x.shape}; it must have {counted(n, 'number')}: {', '.join(signals) or 'none'}"
+        )
     return x
 
 
@@ -303,7 +308,9 @@ def checked_wanted(reference: Reference, model: Model) -> None:
         checked_reference(reference)
     given = reference_values(reference, np.zeros(1)).shape[1]
     if given != len(joints):
-        raise DescriptionError(f"reference moves {given} joints; the arm has {len(joints)}: {', '.join(joints)}")
+        raise DescriptionError(
+            f"reference moves {counted(given, 'joint')}; the arm has {len(joints)}: {', '.join(joints)}"
+        )
 
 
 def missed_input(t: float) -> str:

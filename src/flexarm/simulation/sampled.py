@@ -23,7 +23,7 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.errors import DescriptionError, FlexarmError, SlowSampling
 from flexarm.model import Model
 from flexarm.native.lifted import LiftedKernel
 from flexarm.simulation.advance import Advance
@@ -152,7 +152,9 @@ def _warn_of_aliasing(model: Model, period: float) -> None:
     if omega * period > np.pi:
         half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
         warnings.warn(
-            f"Sampled: period is {period:g} s, longer than {half}; this mode is aliased: sample faster", stacklevel=4
+            f"Sampled: period is {period:g} s, longer than {half}; this mode is aliased: sample faster",
+            SlowSampling,
+            stacklevel=4,
         )
 
 

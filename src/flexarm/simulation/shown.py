@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from flexarm.checks import checked_instance, refused, shown
+from flexarm.checks import checked_instance, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.simulation.results import EVERY, LABELS, MOMENTA, OF_A_RUN, RATES
 
@@ -90,7 +90,8 @@ def show(name: str, values: Any, signals: Sequence[str] | None = None, unit: str
     names = tuple(f"{name}_{i + 1}" for i in range(column.numel())) if signals is None else tuple(signals)
     if len(names) != column.numel():
         raise DescriptionError(
-            f"show: {name} has {column.numel()} numbers and {len(names)} names; give one name for each number"
+            f"show: {name} has {counted(column.numel(), 'number')} "
+            f"and {counted(len(names), 'name')}; give one name for each number"
         )
     called, number = name, 1
     while called in collected.found:

@@ -77,12 +77,15 @@ class Stretch:
         Why the solver stopped early, if it did and reports it.
     diverged : (time, state), optional
         The first state that has diverged.
+    spent : bool
+        True if the solver stopped since it had used all evaluations that it is allowed.
     """
 
     x: Array
     steps: int
     message: str = ""
     diverged: tuple[float, Array] | None = None
+    spent: bool = False
 
 
 def available(method: str) -> tuple[str, str]:
@@ -135,7 +138,7 @@ def cyrk(
 
 def adaptive(stepping: Adaptive, t0: float, x0: Array, times: Array) -> Stretch:
     """Integrate over a short interval with one of flexarm's explicit methods."""
-    return Stretch(*stepping(t0, x0, times))
+    return Stretch(*stepping(t0, x0, times), spent=stepping.spent)
 
 
 def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, limit: int = ENDLESS) -> Stretch:

@@ -7,7 +7,7 @@ from typing import Any, cast, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, choices, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, FlexarmError, SimulationError
 from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
@@ -338,7 +338,7 @@ class Stepper:
         return drift if self._many else float(drift[0])
 
     def __repr__(self) -> str:
-        plants = f", {self._plants.count} plants" if self._many else ""
+        plants = f", {counted(self._plants.count, 'plant')}" if self._many else ""
         return f"Stepper({self._model.arm.name!r}: period {self.period:g} s, {self.method}{plants})"
 
     def __reduce__(self) -> tuple[type["Stepper"], tuple, tuple[Array, ...]]:
@@ -501,7 +501,7 @@ class Stepper:
                 return found
             if found.dtype.kind in "iu" and found.ndim == 1 and ((found >= 0) & (found < count)).all():
                 return found
-            must = f"it must be {count} booleans, or indices of plants from 0 to {count - 1}"
+            must = f"it must be {counted(count, 'boolean')}, or indices of plants from 0 to {count - 1}"
             raise Fault("where", f"is {shown(where)}; {must}")
 
     def _failure(self, bad: int) -> FlexarmError:
@@ -609,7 +609,7 @@ def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) 
     with refused("Stepper"):
         x = checked_array(otherwise if value is None else value, name)
         if x.ndim == 0 or x.shape[-1] != len(signals):
-            must = f"its last axis must have {len(signals)} numbers: {', '.join(signals)}"
+            must = f"its last axis must have {counted(len(signals), 'number')}: {', '.join(signals)}"
             raise Fault(name, f"has shape {x.shape}; {must}")
     return x
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.checks import refused, shown, unknown_name
+from flexarm.checks import counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 from flexarm.files import alone
 from flexarm.studies.bar import Bar
@@ -87,8 +87,12 @@ def conduct(plan: Plan, executor: Any, folder: Any, progress: Progress | bool) -
     if whole:
         return result
     done = sum(chunk.runs for chunk in listed if chunk.key in work.done)
-    kept = f"{done} of {total} runs are in {keeper.path}; start again to continue" if keeper and work.folder else ""
-    kept = kept or f"{done} of {total} runs are in the result"
+    kept = (
+        f"{done} of {counted(total, 'run')} are in {keeper.path}; start again to continue"
+        if keeper and work.folder
+        else ""
+    )
+    kept = kept or f"{done} of {counted(total, 'run')} are in the result"
     if not interrupted:
         raise SimulationError(f"study: {stopped}; {kept}", result)
     warnings.warn(f"interrupted; {kept}", InterruptedRun, stacklevel=3)

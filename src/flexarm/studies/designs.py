@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, final
 import numpy as np
 from pydantic import BeforeValidator
 
-from flexarm.checks import Described, Fault, checked_integer, checked_whole, title
+from flexarm.checks import Described, Fault, checked_integer, checked_whole, counted, title
 from flexarm.studies.distributions import Quantile
 
 Array = np.ndarray
@@ -91,7 +91,8 @@ class Grid(Described):
         levels = [quantile.levels(self.levels) for quantile in quantiles]
         if (count := math.prod(map(len, levels))) > MOST_RUNS:
             raise Fault(
-                "design.levels", f"is {self.levels}, which means {count} runs, and at most {MOST_RUNS} are allowed"
+                "design.levels",
+                f"is {self.levels}, which means {counted(count, 'run')}, and at most {MOST_RUNS} are allowed",
             )
         return [each.ravel() for each in np.meshgrid(*levels, indexing="ij")]
 

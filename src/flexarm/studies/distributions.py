@@ -15,6 +15,7 @@ from flexarm.checks import (
     checked_number,
     checked_numbers,
     choices,
+    counted,
     faulted,
     shown,
 )
@@ -150,7 +151,8 @@ class Choice(Described):
         if self.weights is not None and len(self.weights) != len(self.values):
             raise Fault(
                 "weights",
-                f"has {len(self.weights)} numbers; it must have one for each of the {len(self.values)} values",
+                f"has {counted(len(self.weights), 'number')}; it must have "
+                f"one for each of the {counted(len(self.values), 'value')}",
             )
         if self.weights is not None and not sum(self.weights) > 0:
             raise Fault("weights", "are all zero; one must be positive")

@@ -25,6 +25,7 @@ from flexarm.model import Model
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.options import options
+from flexarm.simulation.performance import BAND
 from flexarm.studies import designs
 from flexarm.studies.conduct import Progress, conduct
 from flexarm.studies.designs import Design, Sensitivity, WorstCase
@@ -55,7 +56,7 @@ def study(
     seed: int | None = None,
     keep: Any = None,
     knows: Literal["nominal", "true"] = "nominal",
-    band: float = 0.02,
+    band: float = BAND,
     after: float = 0.0,
     executor: "Executor | str | int | None" = None,
     folder: str | PathLike[str] | None = None,
@@ -147,7 +148,7 @@ def planned(
     seed: Any = None,
     keep: Any = None,
     knows: Any = "nominal",
-    band: Any = 0.02,
+    band: Any = BAND,
     after: Any = 0.0,
     chunk: Any = None,
     name: Any = "",
@@ -206,7 +207,8 @@ def _with_runs(design: Sensitivity, runs: Any, parameters: int) -> Sensitivity:
     rows = checked_whole(runs, 1, "runs") // (parameters + 2)
     if rows < 2:
         least = (
-            f"with {counted(parameters, 'parameter')} a sensitivity study needs at least {2 * (parameters + 2)} runs"
+            f"with {counted(parameters, 'parameter')} a sensitivity "
+            f"study needs at least {counted(2 * (parameters + 2), 'run')}"
         )
         raise Fault("runs", f"is {runs}; {least}")
     table = dict(design) | {"base": 2 ** (rows.bit_length() - 1)}

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm import escape, style
 from flexarm.axes import checked_axes, finished
-from flexarm.checks import refused
+from flexarm.checks import counted, refused
 from flexarm.studies.result import checked_study
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def draw(result: "Dataset", *, ax: Any = None) -> "Panels":
 
 def _title(result: "Dataset") -> str:
     failed = result.attrs["runs_failed"]
-    title = f"{result.attrs['name']}: {result.sizes['run']} runs, {result.attrs['design']}"
+    title = f"{result.attrs['name']}: {counted(result.sizes['run'], 'run')}, {result.attrs['design']}"
     return escape.label(title + (f", {failed} without result" if failed else ""))
 
 

@@ -11,6 +11,7 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number, sho
 from flexarm.description.load import NAMED_BY, catalogued, located, printable, read_toml, seen_from
 from flexarm.errors import DescriptionError
 from flexarm.scenario import Scenario, load_scenario
+from flexarm.simulation.performance import BAND
 from flexarm.studies.conduct import Progress, conduct
 from flexarm.studies.entry import planned
 from flexarm.studies.plan import Plan
@@ -57,7 +58,7 @@ class Study(Described):
     design: Any = "latin-hypercube"
     keep: Any = None
     knows: Literal["nominal", "true"] = "nominal"
-    band: Annotated[float, number("", POSITIVE)] = 0.02
+    band: Annotated[float, number("", POSITIVE)] = BAND
     after: Annotated[float, number("s", NOT_NEGATIVE)] = 0.0
     chunk: Any = None
 

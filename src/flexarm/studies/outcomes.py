@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_names, choices, shown, unknown_name
+from flexarm.checks import Fault, checked_names, choices, counted, shown, unknown_name
 from flexarm.simulation import results
-from flexarm.simulation.performance import performance
+from flexarm.simulation.performance import BAND, performance
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -92,7 +92,7 @@ class Keep:
 
     outcomes: tuple[str, ...]
     trajectories: tuple[str, ...]
-    band: float = 0.02
+    band: float = BAND
     after: float = 0.0
 
     def needs(self) -> tuple[str, ...]:
@@ -196,7 +196,9 @@ def of_function(value: object, count: int, names: Iterable[str]) -> "Dataset":
             raise Fault("", f"has returned an outcome called {shown(name)}; use another name")
         if values.shape[:1] != (count,):
             raise Fault(
-                "", f"has returned shape {values.shape} for {shown(name)}; its first axis must have {count} runs"
+                "",
+                f"has returned shape {values.shape} for {shown(name)}; "
+                f"its first axis must have {counted(count, 'run')}",
             )
         dims = ("run", *(f"{name}_{axis}" for axis in range(1, values.ndim)))
         found[name] = (dims, values)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 
 import numpy as np
 
-from flexarm.checks import Described, Fault, checked_array, named_or_fitting, refused, unknown_name
+from flexarm.checks import Described, Fault, checked_array, counted, named_or_fitting, refused, unknown_name
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -237,7 +237,7 @@ class ModelTask:
             for name in ("q0", "qd0"):
                 x = None if given.get(name) is None else checked_array(given[name], name)
                 if x is not None and x.shape != (n,):
-                    must = f"it must have {n} numbers: {', '.join(model.coordinates)}"
+                    must = f"it must have {counted(n, 'number')}: {', '.join(model.coordinates)}"
                     raise Fault(name, f"has shape {x.shape}; {must}")
         if given.get("reference") is not None:
             checked_wanted(given["reference"], model)

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.brief import brief
-from flexarm.checks import checked_instance, refused
+from flexarm.checks import checked_instance, counted, refused
 from flexarm.description.joints import Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -68,7 +68,9 @@ class TipCompensated:
         motors = {motor: joint for joint, motor in model.arm.springs}
         r = positions(self.reference, t)
         if r.numel() != len(joints):
-            raise DescriptionError(f"TipCompensated: the reference moves {r.numel()} joints; the arm has {len(joints)}")
+            raise DescriptionError(
+                f"TipCompensated: the reference moves {counted(r.numel(), 'joint')}; the arm has {len(joints)}"
+            )
 
         # 1. the forces along the motion of the undeformed arm
         rd = ca.jacobian(r, t)

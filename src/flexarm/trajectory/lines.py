@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, counted, refused, shown
 from flexarm.description.arm import Arm, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -91,7 +91,7 @@ class TaskLine:
                     continue
                 values = checked_numbers(given, unit, part=name)
                 if len(values) != len(joints):
-                    raise Fault(name, f"has {len(values)} numbers; it must have {len(joints)}")
+                    raise Fault(name, f"has {counted(len(values), 'number')}; it must have {len(joints)}")
                 object.__setattr__(self, name, values)
             if self.start is None and self.q0 is None:
                 raise Fault("start", "is missing; without it q0 says where the tip is")

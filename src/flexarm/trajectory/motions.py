@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers, refused
+from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers, counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.trajectory.reference import Array, check_pairs, share
 
@@ -39,7 +39,7 @@ class Cycloidal:
         with refused("Cycloidal"):
             for name in ("rates", "periods"):
                 object.__setattr__(self, name, checked_numbers(getattr(self, name), part=name))
-        check_pairs("Cycloidal", self.rates, self.periods, ("rates", "periods"))
+        check_pairs("Cycloidal", self.rates, self.periods, ("rate", "period"))
         for T in self.periods:
             if not T > 0:
                 raise DescriptionError(f"Cycloidal: a period is {T} s; it must be positive")
@@ -81,7 +81,7 @@ class ParabolicBlends:
                 object.__setattr__(self, name, checked_numbers(getattr(self, name), part=name))
             for name in ("duration", "blend"):
                 object.__setattr__(self, name, checked_number(getattr(self, name), "s", part=name))
-        check_pairs("ParabolicBlends", self.start, self.end, ("starts", "ends"))
+        check_pairs("ParabolicBlends", self.start, self.end, ("start", "end"))
         if not 0 < 2 * self.blend <= self.duration:
             raise DescriptionError(
                 f"ParabolicBlends: blend is {self.blend} s; it must be positive and at most half of {self.duration} s"
@@ -123,7 +123,7 @@ def BangBang(start: Any, end: Any, duration: float) -> ParabolicBlends:
     with refused("BangBang"):
         a, z = checked_numbers(start, part="start"), checked_numbers(end, part="end")
         T = checked_number(duration, "s", POSITIVE, "duration")
-    check_pairs("BangBang", a, z, ("starts", "ends"))
+    check_pairs("BangBang", a, z, ("start", "end"))
     return ParabolicBlends(a, z, T, T / 2)
 
 
@@ -158,7 +158,7 @@ class Quintic:
             for name in ("start", "end"):
                 object.__setattr__(self, name, checked_numbers(getattr(self, name), part=name))
             object.__setattr__(self, "duration", checked_number(self.duration, "s", POSITIVE, "duration"))
-        check_pairs("Quintic", self.start, self.end, ("starts", "ends"))
+        check_pairs("Quintic", self.start, self.end, ("start", "end"))
 
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t."""
@@ -197,7 +197,7 @@ class MinimumJerk:
             object.__setattr__(self, "times", checked_times(self.times))
             object.__setattr__(self, "points", checked_points(self.points))
         if len(self.points) != len(self.times):
-            counts = f"{len(self.points)} points for {len(self.times)} times"
+            counts = f"{counted(len(self.points), 'point')} for {len(self.times)} times"
             raise DescriptionError(f"MinimumJerk: {counts}; give one time for each point")
 
     def pieces(self) -> Array:
@@ -253,6 +253,7 @@ def checked_points(value: object) -> tuple[tuple[float, ...], ...]:
         rows.append(checked_numbers(point, part=f"points[{i}]"))
         if len(rows[i]) != len(rows[0]):
             raise Fault(
-                f"points[{i}]", f"has {len(rows[i])} joints and points[0] has {len(rows[0])}; they must be equal"
+                f"points[{i}]",
+                f"has {counted(len(rows[i]), 'joint')} and points[0] has {len(rows[0])}; they must be equal",
             )
     return tuple(rows)

@@ -6,7 +6,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_number, checked_numbers, refused, shown
+from flexarm.checks import Fault, checked_array, checked_number, checked_numbers, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model.user_code import digest, is_foreign
 
@@ -146,7 +146,8 @@ def share(t: Any, begin: float, end: float) -> Any:
 def check_pairs(name: str, one: tuple[float, ...], other: tuple[float, ...], words: tuple[str, str]) -> None:
     """Raise `DescriptionError` if two fields are for different numbers of joints."""
     if len(one) != len(other):
-        raise DescriptionError(f"{name}: {len(one)} {words[0]} for {len(other)} {words[1]}; give one of each per joint")
+        pair = f"{counted(len(one), words[0])} for {counted(len(other), words[1])}"
+        raise DescriptionError(f"{name}: {pair}; give one of each per joint")
 
 
 def rest(reference: Reference) -> tuple[float, Array] | None:

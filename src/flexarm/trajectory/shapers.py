@@ -14,6 +14,7 @@ from flexarm.checks import (
     checked_instance,
     checked_number,
     checked_numbers,
+    counted,
     refused,
     shown,
 )
@@ -47,7 +48,8 @@ class Shaper:
             if len(self.times) != len(self.amplitudes):
                 raise Fault(
                     "times",
-                    f"has {len(self.times)} numbers and amplitudes has {len(self.amplitudes)}; they must be equal",
+                    f"has {counted(len(self.times), 'number')} and amplitudes "
+                    f"has {len(self.amplitudes)}; they must be equal",
                 )
             if self.times[0] < 0 or not (np.diff(self.times) > 0).all():
                 raise Fault("times", f"is {shown(list(self.times))}; they must increase from 0 or later")

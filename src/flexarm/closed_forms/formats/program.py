@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
-from flexarm.checks import unknown_name
+from flexarm.checks import counted, unknown_name
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.parameters import Parameter
 from flexarm.native.verification import samples
@@ -68,7 +68,7 @@ class Program:
             if columns != 1 or rows == 0:
                 self._refuse(f"input {name!r} is {rows} x {columns}; it must be a column with some numbers")
             if name in names and len(names[name]) != rows:
-                self._refuse(f"input {name!r} has {rows} numbers and {len(names[name])} names")
+                self._refuse(f"input {name!r} has {counted(rows, 'number')} and {len(names[name])} names")
         for name, shape in self.outputs.items():
             rows, columns = self.function.size_out(name)
             if len(shape) > 2 or math.prod(shape) != rows * columns or 0 in shape:

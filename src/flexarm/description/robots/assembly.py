@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_vector, shown, tensor, unknown_name
+from flexarm.checks import Fault, checked_vector, counted, shown, tensor, unknown_name
 from flexarm.description.arm import Arm, Link
 from flexarm.description.beams import Beam
 from flexarm.description.free import POSE, TWIST, FreeBase, Thruster
@@ -424,7 +424,9 @@ class _Assembly:
         some = [joint for joint in on if joint.name not in self.held] or on
         if len(some) != 1:
             what = (
-                (f"carries {len(some)} links, none of them on the path to the tip") if some else "carries no other link"
+                (f"carries {counted(len(some), 'link')}, none of them on the path to the tip")
+                if some
+                else "carries no other link"
             )
             raise Setting(f"{where}: the link {what}; give the end of the beam, `to`: a link on it or a point [m]")
         return np.array(some[0].place.xyz)

@@ -17,7 +17,7 @@ import numpy as np
 
 from flexarm import child_process
 from flexarm.attitude import rotation
-from flexarm.checks import Fault, Vector
+from flexarm.checks import Fault, Vector, counted
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
@@ -56,7 +56,7 @@ def _compiled(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(said, parse_constant=refuse, parse_float=number)
     if len(found["bodies"]) > MOST_BODIES:
         count = len(found["bodies"])
-        raise Fault("", f"has {count} bodies; at most {MOST_BODIES} are supported", sentence=True)
+        raise Fault("", f"has {counted(count, 'body')}; at most {MOST_BODIES} are supported", sentence=True)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 from flexarm.brief import brief
-from flexarm.checks import Fault, shown
+from flexarm.checks import Fault, counted, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots import mjcf, urdf
 from flexarm.description.robots.assembly import Setting, assembled
@@ -68,7 +68,10 @@ class RobotReport:
 
     def __str__(self) -> str:
         arm = self.arm
-        lines = [f"{arm.name}: {len(arm.joints)} joints, {len(arm.links)} links, {len(self.merged)} merged"]
+        lines = [
+            f"{arm.name}: {counted(len(arm.joints), 'joint')}, "
+            f"{counted(len(arm.links), 'link')}, {len(self.merged)} merged"
+        ]
         for title, said in (
             ("not understood", self.not_understood),
             ("left out", self.left_out),

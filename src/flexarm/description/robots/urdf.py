@@ -371,7 +371,10 @@ def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str
             raise Fault("", f"{joint.at}: link {joint.child!r} {both}", sentence=True)
     roots = [name for name in links if name not in under]
     if len(roots) > 1:
-        said = f"has {len(roots)} links without a parent, {', '.join(map(repr, roots[:5]))}; it must have only one"
+        said = (
+            f"has {counted(len(roots), 'link')} without a parent, "
+            f"{', '.join(map(repr, roots[:5]))}; it must have only one"
+        )
         raise Fault("", said + _unread_joint(file), sentence=True)
     reached, waiting = set(roots), list(roots)
     on: dict[str, list[str]] = {}
