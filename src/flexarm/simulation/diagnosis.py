@@ -82,9 +82,7 @@ def diagnosis(
     name = model.velocities[fastest]
     there = f"at t = {end:.6g} s, where the acceleration of {name} is {rate[fastest]:.3g}"
     if stretch.spent:
-        return (
-            f"the solver ran out of its budget {there}{reason}; use a larger rtol, or method 'radau5' for a stiff loop"
-        )
+        return f"the solver used up its evaluations {there}{reason}; use a larger rtol, or method 'radau5'"
     return f"the solver could not meet the tolerance {there}{reason}"
 
 
