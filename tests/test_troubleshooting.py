@@ -132,7 +132,7 @@ PROVOKED = {
     "is a motion and not an input": lambda folder: run(u=slew()),
     "reference moves": lambda folder: run(reference=fa.Quintic(start=[0, 0], end=[1, 1], duration=1.0)),
     "It must be one of": lambda folder: run(method="rk5"),
-    "chooses its own steps": lambda folder: run(solver=fa.Solver(method="dop853", step=1e-3)),
+    "chooses its own steps": lambda folder: run(method="dop853", solver=fa.Solver(step=1e-3)),
     "diverged by": lambda folder: run(u=[1.0], until=5.0, solver=fa.Solver(method="rk4", step=0.05), samples=11),
     "which bends link": lambda folder: run(u=lambda t, q, qd: 1.0 + 50.0 * qd[:1], until=5.0),
     "is discontinuous": lambda folder: run(u=lambda t, q, qd: -3 * np.sign(qd[:1] + 5 * q[:1] - 1), until=1.0),
