@@ -443,7 +443,10 @@ def test_residuals_decibels_and_a_figure():
             {"sensors": {"motor": TipPosition(axes="xy")}},
             "identify: a sensor in a dict must have one signal; give a list of sensors instead",
         ),
-        ({"inputs": {"load.drive": "u"}}, "identify: unknown input 'load.drive'; the inputs of the arm are load.motor"),
+        (
+            {"inputs": {"load.drive": "u"}},
+            "identify: unknown input 'load.drive'; did you mean 'load.motor'\\? The inputs of the arm are load.motor",
+        ),
         ({"inputs": {"load.motor": "v"}}, "identify: the data have no input 'v'; their inputs are u"),
         ({"inputs": ["u"]}, r"identify: inputs is \['u'\]; it must be a dict of signals by actuators"),
         ({"fit": ["load.colour"]}, "vary: unknown parameter 'load.colour'; the parameters are .*"),

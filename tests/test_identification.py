@@ -635,7 +635,12 @@ BAD = [
         {"start": {"arm.mass": 0.0}, "bounds": {"arm.mass": (-np.inf, np.inf)}},
         "identify: arm.mass is 0 at the start; give it another start, or finite bounds",
     ),
-    (None, {"states": ["arm.y1"]}, "identify: states: unknown name 'arm.y1'; known names are arm.joint, arm.motor"),
+    (
+        None,
+        {"states": ["arm.y1"]},
+        "identify: states: unknown name 'arm.y1'; did you mean 'arm.joint' or 'arm.motor'[?] Known names "
+        "are arm.joint, arm.motor",
+    ),
     (None, {"offsets": "arm_drive"}, "identify: offsets is 'arm_drive'; it must be true, false or a list of names"),
     (None, {"q0": {"leg": 1.0}}, "identify: q0: unknown coordinate 'leg'; the coordinates are arm.joint, arm.motor"),
     (None, {"q0": [1.0]}, r"identify: q0 has shape \(1,\); it must be \(2,\), or have one row per record"),

@@ -388,7 +388,8 @@ WRONG = [
     (HEAD + "[initial]\nqd = [0, 0, 0, 0, 0, nan]", "initial.qd[5] is nan; it must be finite"),
     (
         HEAD + '[initial]\nq = { "upper.knee" = 1 }',
-        f"initial.q: unknown coordinate 'upper.knee'; the coordinates are {COORDINATES}",
+        "initial.q: unknown coordinate 'upper.knee'; did you mean 'upper.joint', 'upper.y1' or 'upper.y2'? "
+        f"The coordinates are {COORDINATES}",
     ),
     (HEAD + "[initial]\nq.upper.joint = nan", "initial.q.upper.joint is nan; it must be finite"),
     (HEAD + '[initial]\nq = "rest"', "initial.q is 'rest'; it must be a list of numbers"),

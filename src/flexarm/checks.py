@@ -136,14 +136,23 @@ def advised(problem: str, hint: str, advice: str = "") -> str:
 
 
 def did_you_mean(given: object, names: Iterable[str], most: int = 3) -> str:
-    """Return a suggestion for a wrong name: "did you mean 'canadarm'?", or "" if no name is similar."""
+    """Return a suggestion for a wrong name: "did you mean 'canadarm'?", or "" if no name is similar.
+
+    For an owner its names are suggested: "upper.joint" for "upper". If no name is similar, those of the same owner
+    are, if there are at most `most`: "upper.motor" for "upper.joint".
+    """
     from difflib import SequenceMatcher  # here, since only error messages need it
 
     if not isinstance(given, str) or len(given) > LONGEST:
         return ""
+    names = list(names)
     likeness = {name: SequenceMatcher(None, given.casefold(), name.casefold()).ratio() for name in names}
     least = max(CLOSE, max(likeness.values(), default=0.0) - 0.1)
-    found = sorted((name for name in likeness if likeness[name] >= least), key=lambda name: -likeness[name])
+    owner = given.rpartition(".")[0]
+    found = [name for name in names if name.startswith(f"{given}.")]
+    found = found or sorted((name for name in names if likeness[name] >= least), key=lambda name: -likeness[name])
+    others = [name for name in names if owner and name.startswith(f"{owner}.")]
+    found = found or (others if len(others) <= most else [])
     return f"did you mean {choices(*map(repr, found[:most]))}?" if found else ""
 
 

@@ -6,7 +6,17 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, counted, refused, shown
+from flexarm.checks import (
+    POSITIVE,
+    Fault,
+    advised,
+    checked_array,
+    checked_number,
+    counted,
+    did_you_mean,
+    refused,
+    shown,
+)
 from flexarm.errors import DescriptionError
 
 Array = np.ndarray
@@ -45,8 +55,8 @@ class Record:
     def signal(self, name: str, whose: str) -> Array:
         """Return a signal (T,); raises `DescriptionError` if the name is unknown or the array has several columns."""
         if not isinstance(name, str) or name not in self.signals:
-            known = ", ".join(self.signals)
-            raise DescriptionError(f"{self.name} has no {shown(name)} for {whose}; it has {known}")
+            problem, hint = f"{self.name} has no {shown(name)} for {whose}", did_you_mean(name, self.signals)
+            raise DescriptionError(advised(problem, hint, f"it has {', '.join(self.signals)}"))
         x = self.signals[name]
         if x.ndim != 1:
             raise DescriptionError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm.analysis import equilibrium
-from flexarm.checks import Fault, checked_list, counted, shown
+from flexarm.checks import Fault, checked_list, counted, shown, unknown_name
 from flexarm.model import Model
 
 if TYPE_CHECKING:
@@ -75,4 +75,4 @@ def channel(labels: list[str], wanted: Any, part: str, whose: str) -> int:
         return labels.index(wanted)
     if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool) and 0 <= wanted < len(labels):
         return int(wanted)
-    raise Fault(part, f"is {shown(wanted)}; {whose} has {', '.join(labels)}; name one of them")
+    raise Fault(part, unknown_name("is", wanted, labels, f"{whose} has", f"{', '.join(labels)}; name one of them"))

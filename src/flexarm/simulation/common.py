@@ -74,6 +74,8 @@ class Common:
             return frame.empty.copy(deep=True, data={name: x for name, (_, x, _) in data.items()})
         import xarray as xr
 
+        from flexarm.simulation import labels
+
         made = xr.Dataset(data, coords=coords())
         if len(times) <= KEPT:
             nothing = {name: np.broadcast_to(0.0, x.shape) for name, (_, x, _) in data.items()}

@@ -41,6 +41,8 @@ def dataset(
     """
     import xarray as xr
 
+    from flexarm.simulation import labels  # noqa: F401  (the accessor of results)
+
     model, arm, t = runs.model, runs.model.arm, asked.times
     parts = [_variables(runs, group, asked, kept, references) for group in groups]
     data: dict[str, Any] = {}

@@ -72,6 +72,8 @@ def opened(files: list[Path]) -> "Dataset":
     """Return a dataset of the runs in these files, in sequence."""
     import xarray as xr
 
+    from flexarm.simulation import labels  # noqa: F401  (the accessor of results)
+
     parts = [_opened(file) for file in files]
     first = parts[0]
     starts = np.cumsum([0, *(part.sizes["run"] for part in parts)])

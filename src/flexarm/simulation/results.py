@@ -71,6 +71,8 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
     """
     import xarray as xr
 
+    from flexarm.simulation import labels  # noqa: F401  (the accessor of results)
+
     if not isinstance(result, xr.Dataset):
         raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
     path = checked_path(path)
