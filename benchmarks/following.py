@@ -120,7 +120,7 @@ def contenders(motion: Callable[[float], Any]) -> dict[str, Contender]:
 
     def shaped_pd() -> Contender:
         gains, slew = {"Kp": 3.0, "Kd": 1.5}, fa.Quintic((0.0, 0.0), END, 1.5)
-        calm = fa.shaper(model, kind="zvd", controller=Sampled(JointPD(slew, **gains), PERIOD))
+        calm = fa.design_shaper(model, kind="zvd", controller=Sampled(JointPD(slew, **gains), PERIOD))
         reference = fa.shaped(slew, calm)
         encoder = {"filter": 200.0, "resolution": 2e-4, "noise": 1e-4}
         law = {noisy: JointPD(reference, **gains, **(encoder if noisy else {})) for noisy in (False, True)}

@@ -111,7 +111,7 @@ def canadarm_shaped(reference: fa.Quintic) -> JointPD:
     """As the bundled scenario `canadarm-slew-shaped` has it."""
     gains = [113400.0, 30000.0, 507.0]
     model = fa.Model(fa.load("canadarm"))
-    shaper = fa.shaper(model, None, "zvd", 1, controller=JointPD(reference, gains, gains))
+    shaper = fa.design_shaper(model, None, "zvd", 1, controller=JointPD(reference, gains, gains))
     return JointPD(fa.shaped(reference, shaper), gains, gains)
 
 

@@ -162,7 +162,7 @@ def led(
     found: Arrival | None = None
     for modes in range(1, MODES + 1):
         try:
-            shaper = fa.shaper(model, qe, kind, modes)
+            shaper = fa.design_shaper(model, qe, kind, modes)
         except fa.DescriptionError:
             break
 
@@ -228,7 +228,7 @@ def shaped_steps(model: fa.Model, way: float, limit: float, tolerance: float, ki
     found: Arrival | None = None
     for modes in range(1, MODES + 1):
         try:
-            shaper = fa.shaper(model, np.zeros(model.nq), kind, modes, locked=False)
+            shaper = fa.design_shaper(model, np.zeros(model.nq), kind, modes, locked=False)
         except fa.DescriptionError:
             break
 

@@ -64,7 +64,7 @@ def experiment(model: fa.Model, seed: int) -> xr.Dataset:
         "progress": False,
     }
     run = fa.simulate(model, t[-1], u=torque, **motion)
-    return fa.sampled(SENSORS, model, run, seed=seed).assign(u=(("time", "input"), u))
+    return fa.sensor_readings(SENSORS, model, run, seed=seed).assign(u=(("time", "input"), u))
 
 
 def identified(model: fa.Model, seed: int) -> fa.Identification:

@@ -225,7 +225,7 @@ def test_a_transfer_function_has_the_systems_response():
     for name in ("a_motor", "a_joint", "tip_y"):
         found = analysis.transfer_function(system, name)
         assert (found.input_labels, found.output_labels) == (["u_a_motor"], [name])
-        wanted = analysis.frequency_response(system, omega)[:, system.output_labels.index(name), 0]
+        wanted = analysis.transfer_matrix(system, omega)[:, system.output_labels.index(name), 0]
         np.testing.assert_allclose(found(1j * omega), wanted, rtol=1e-7)
         assert len(found.zeros()) == len(analysis.zeros(system, name))
         assert (found.poles() == 0).sum() == 1, "the joint is free to turn, exactly"
@@ -262,7 +262,7 @@ def test_a_transfer_function_leaves_out_what_is_not_reached_or_seen():
     omega = np.logspace(-1, 3, 20)
     both = analysis.transfer_function(system, ["beam_joint", "tip_y"])
     assert both.output_labels == ["beam_joint", "tip_y"]
-    wanted = analysis.frequency_response(system, omega)[:, :2]
+    wanted = analysis.transfer_matrix(system, omega)[:, :2]
     np.testing.assert_allclose(np.moveaxis(both(1j * omega, squeeze=False), -1, 0), wanted, rtol=1e-6)
     direct = control.ss(-2.0, 1.0, 3.0, 0.5)
     assert analysis.transfer_function(direct)(1.0) == pytest.approx(1.5)
@@ -397,7 +397,7 @@ def test_a_response_is_the_sum_of_the_modes():
     omega, phi = model.modes(np.zeros(n), locked=False)
     B = model.input_matrix(np.zeros(n))
     w = np.array([0.7, 13.0, 210.0])
-    found = analysis.frequency_response(at_rest(model), w)
+    found = analysis.transfer_matrix(at_rest(model), w)
     expected = np.einsum("ik,wk,jk->wij", phi, 1 / (omega**2 - w[:, None] ** 2), (B.T @ phi))
     assert found.shape == (3, 2 * n, len(arm.inputs))
     for a, b in zip(found[:, :n], expected, strict=True):
@@ -408,7 +408,7 @@ def test_a_response_is_the_sum_of_the_modes():
 
 def test_at_a_pole_a_response_is_infinite():
     system = at_rest(lin_lewis.beam("clamped-free", 2), [JOINT])
-    found = analysis.frequency_response(system, 0.0)
+    found = analysis.transfer_matrix(system, 0.0)
     assert found.shape == (1, 1, 1)
     assert not np.isfinite(found).any()
 

@@ -194,7 +194,7 @@ def test_it_has_poles_with_and_without_a_reset_time(period):
     """Without one it is a PD law with Kv Kp and Kv; a long one changes its vibrations by little."""
     model = bending()
     given = [control.JointPD(0.3, 60.0, 5.0), control.Cascaded(0.3, 12.0, 5.0), control.Cascaded(0.3, 12.0, 5.0, 100.0)]
-    shapers = [fa.shaper(model, controller=each if period is None else sampled(each, period)) for each in given]
+    shapers = [fa.design_shaper(model, controller=each if period is None else sampled(each, period)) for each in given]
     for each, tolerance in zip(shapers[1:], (1e-9, 1e-2), strict=True):
         assert each.times == pytest.approx(shapers[0].times, rel=tolerance)
         assert each.amplitudes == pytest.approx(shapers[0].amplitudes, rel=tolerance)
@@ -205,10 +205,10 @@ def test_the_vibrations_under_a_law_of_currents_are_refused_in_one_line():
     model = bending(WINDING)
     for law in (control.Cascaded(0.3, 12.0, 5.0), control.VoltageDrive(control.JointPD(0.3, 60.0, 5.0))):
         with pytest.raises(DescriptionError, match=r"\Ashaper: arm 'bends': its motors have inductance, .* to zero\Z"):
-            fa.shaper(model, controller=sampled(law))
+            fa.design_shaper(model, controller=sampled(law))
     resistive = {key: x for key, x in WINDING.items() if key != "inductance"}
     plain, driven = (
-        fa.shaper(each, controller=law)
+        fa.design_shaper(each, controller=law)
         for each, law in (
             (bending(), control.JointPD(0.3, 60.0, 5.0)),
             (bending(resistive), control.VoltageDrive(control.JointPD(0.3, 60.0, 5.0))),

@@ -180,7 +180,7 @@ def test_the_account_is_kept_with_everything_on():
 def test_a_sensor_of_a_run_reads_the_force():
     model = flexible(stiffness=2e4)
     result = run(model, 0.5, u=[-1.0], samples=11)
-    read = fa.sampled([fa.ContactForce(contact="wall")], model, result, seed=0)
+    read = fa.sensor_readings([fa.ContactForce(contact="wall")], model, result, seed=0)
     assert float(read.wall_force.max()) > 0.5
     assert float(read.wall_force.min()) >= 0.0
     with pytest.raises(fa.DescriptionError) as caught:

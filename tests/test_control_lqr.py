@@ -10,7 +10,7 @@ from random_arms import random_arm
 from scipy.linalg import expm, solve_discrete_are, solve_discrete_lyapunov
 
 import flexarm as fa
-from flexarm.control import LQR, ScheduledLQR, equilibrium, shaper
+from flexarm.control import LQR, ScheduledLQR, design_shaper, equilibrium
 from flexarm.control.equilibrium import rest
 from flexarm.control.lqr import pace
 from flexarm.control.riccati import doubling, effort, energy, from_sample_to_sample, held, linear, optimal, weights
@@ -111,7 +111,7 @@ def test_a_reference_comes_to_rest():
     assert rest(blends)[0] == pytest.approx(1.5, rel=1e-5)
     assert rest(fa.Cycloidal([0.1], [1.0])) is None
     assert rest(Quintic([0.4], [0.4], 1.0))[0] == 0.0
-    late = shaped(slew, shaper(elastic(), q=np.zeros(8)))
+    late = shaped(slew, design_shaper(elastic(), q=np.zeros(8)))
     assert rest(late)[0] > 2.5
 
 

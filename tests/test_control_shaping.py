@@ -139,10 +139,10 @@ def test_joints_alone_are_a_configuration():
     """The arm sags as they are held there, motors turned on by the springs' twist."""
     model = fa.Model(fa.load("subudhi-morris-elastic").replace(gravity=(0.0, -9.81, 0.0)))
     q, _ = equilibrium(model, [-0.6, 0.4])
-    ours, theirs = fa.shaper(model, [-0.6, 0.4], modes=2), fa.shaper(model, q, modes=2)
+    ours, theirs = fa.design_shaper(model, [-0.6, 0.4], modes=2), fa.design_shaper(model, q, modes=2)
     assert ours == theirs
     straight = np.array([-0.6, 0.4, 0, 0, 0, 0, -0.6, 0.4])
-    assert ours != fa.shaper(model, straight, modes=2)
+    assert ours != fa.design_shaper(model, straight, modes=2)
 
 
 # -- what is left of a motion -----------------------------------------------------------------------------------------
@@ -160,15 +160,15 @@ def test_a_shaper_for_the_controlled_arm_calms_it(single):
     """Joints that give way have other vibrations than joints that are held: 6.8 and 23 rad/s here, damped by half."""
     found = {}
     for name, calm in {
-        "held": fa.shaper(single, [0.8], modes=2),
-        "one": fa.shaper(single, controller=pd(SLEW)),
-        "two": fa.shaper(single, controller=pd(SLEW), modes=2),
+        "held": fa.design_shaper(single, [0.8], modes=2),
+        "one": fa.design_shaper(single, controller=pd(SLEW)),
+        "two": fa.design_shaper(single, controller=pd(SLEW), modes=2),
     }.items():
         found[name] = left(single, pd(fa.shaped(SLEW, calm)), SLEW.duration + calm.duration)
     assert found["held"][0] > 0.05 and found["held"][1] > 3.0
     assert found["one"][0] < 5e-4
     assert found["two"][0] < 5e-5 and found["two"][1] < 1.8
-    calm = fa.shaper(single, controller=Sampled(pd(SLEW), period=5e-3), modes=2)
+    calm = fa.design_shaper(single, controller=Sampled(pd(SLEW), period=5e-3), modes=2)
     shaped = Sampled(pd(fa.shaped(SLEW, calm)), period=5e-3)
     run = fa.simulate(single, 4.0, u=shaped, method="auto", samples=2001, progress=False)
     away = np.linalg.norm(run.tip.values - single.tip(np.array([0.8, 0, 0]))[:3, 3], axis=1)
@@ -198,7 +198,7 @@ def test_what_cannot_be_shaped(single):
         r"shaper: modes is 9; it must be an integer from 1 to 3": {"controller": pd(SLEW), "modes": 9},
     }.items():
         with refused(line):
-            fa.shaper(single, **arguments)
+            fa.design_shaper(single, **arguments)
     with refused(r"q has shape \(2,\); it must have 3 numbers: .*; or the joints alone: a\.joint"):
-        fa.shaper(single, [0.1, 0.2])
-    assert fa.shaper(single, [0.8], controller=LQR([0.8], bandwidth=9.0)).duration > 0
+        fa.design_shaper(single, [0.1, 0.2])
+    assert fa.design_shaper(single, [0.8], controller=LQR([0.8], bandwidth=9.0)).duration > 0

@@ -331,6 +331,6 @@ def test_other_faults_of_sums_and_rates(model):
             run(model, Sampled(Every(PD, periods), T))
     several = Sampled(Integral(Sum(Every(PD, 2), 0.0), 1.0), T)
     with refused(r"shaper: the controller has several sampling periods, so its poles .*"):
-        fa.control.shaper(model, controller=several)
+        fa.control.design_shaper(model, controller=several)
     with refused(r"Every: controller is a Sampled; give the controller itself, .*"):
         run(model, Sampled(Every(Sampled(PD, T), 2), T))

@@ -357,7 +357,7 @@ def test_thrusters_that_push_turn_the_base_without_pushing_where_they_can():
 def test_a_shaper_for_the_free_base_leaves_no_vibration_where_one_for_the_fixed_base_does():
     model, fixed = satellite(mass=20.0), satellite(mass=None)
     slew = fa.Quintic((0.0, 0.3), (0.4, 0.3), 0.4)
-    free, held = fa.shaper(model, (0.4, 0.3), "zv"), fa.shaper(fixed, (0.4, 0.3), "zv")
+    free, held = fa.design_shaper(model, (0.4, 0.3), "zv"), fa.design_shaper(fixed, (0.4, 0.3), "zv")
     omega, _ = control.vibrations(model, analysis.configuration(model, (0.4, 0.3)))
     assert omega[0] == pytest.approx(model.frequencies(analysis.configuration(model, (0.4, 0.3)))[6], rel=1e-6)
     assert free.duration < held.duration
@@ -435,7 +435,7 @@ TAKES = "the base of arm 'sat' is free, and the controller needs a fixed base"
         ),
         (
             control.AttitudePD(1, 1, ["fore"]),
-            "AttitudePD: actuators has the unknown name 'fore'; the inputs of the arm are upper.joint, fore.joint",
+            "AttitudePD: actuators has the unknown name 'fore'; did you mean 'fore.joint'? The inputs of the arm are upper.joint, fore.joint",
         ),
         (control.AttitudePD(1, 1, ["fore.joint"]), "'fore.joint', which is not a wheel"),
         (control.AttitudePD(1, 1, ["upper.joint"] * 2), "actuators has 'upper.joint' twice; give each actuator once"),

@@ -824,7 +824,7 @@ def test_what_a_scenario_says_of_a_state_must_fit(given: dict[str, Any], said: s
 def test_a_shaper_in_a_scenario_counts_where_the_motion_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the joint's end, its motor's too, and where the table says that the base stands."""
     found: list[np.ndarray] = []
-    monkeypatch.setattr(control, "shaper", lambda model, q, *_: found.append(q))
+    monkeypatch.setattr(control, "design_shaper", lambda model, q, *_: found.append(q))
     shaper = {"kind": "zv", "at": {"base.x": 3.0}}
     table = {"type": "quintic", "start": [0.0], "end": [0.5], "duration": 0.5, "shaper": shaper}
     given = scenario(reference=table, controller={"type": "joint-pd", "Kp": 20.0, "Kd": 8.0})

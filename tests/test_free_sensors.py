@@ -224,7 +224,7 @@ def test_an_accelerometer_on_a_falling_spinning_bus(tmp_path):
     y = outputs(model, both).values(q, qd, np.zeros(0))
     assert_close(y, [0, 0, 0, -(2.5**2) * 2.0, 0, 0, 0, 0, 2.5])
     result = fa.simulate(model, until=1.0, qd0=qd, samples=501, progress=False)
-    readings = fa.sampled([*both, fa.StarTracker(noise=1e-4, resolution=1e-5)], model, result, seed=3)
+    readings = fa.sensor_readings([*both, fa.StarTracker(noise=1e-4, resolution=1e-5)], model, result, seed=3)
     assert_close(readings.here_x.values, np.zeros(501), 1e-9)
     noise = readings.tip_turning_z.values - 2.5
     assert 0.8e-3 < noise.std() < 1.2e-3

@@ -493,7 +493,7 @@ def test_friction_is_identified_from_a_record():
     made = pendulum(fa.Friction(**true, **kind), inertia=0.02)
     record = run(made, 6.0, u=fa.Table(times, u[:, None], kind="linear"), samples=1201)
     sensors = [fa.Encoder(coordinate="rod.joint", noise=1e-4)]
-    data = fa.sampled(sensors, made, record, seed=1).assign(u=(("time", "input"), u[:, None]))
+    data = fa.sensor_readings(sensors, made, record, seed=1).assign(u=(("time", "input"), u[:, None]))
     guess = pendulum(fa.Friction(coulomb=0.2, static=0.5, viscous=0.1, **kind), inertia=0.02)
     found = fa.identify(guess, data, names, outputs=sensors)
     for name, exact in zip(names, true.values(), strict=True):

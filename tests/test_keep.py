@@ -212,8 +212,8 @@ def test_who_needs_more_says_what(model):
             "performance: the result has no reference; simulate with one, and with q_ref in keep",
         ),
         (
-            lambda: fa.sampled([fa.Encoder(coordinate="fore.joint")], model, run(model, ["q"]), 0),
-            f"sampled: result has no 'qd'; {must.format('qd')}",
+            lambda: fa.sensor_readings([fa.Encoder(coordinate="fore.joint")], model, run(model, ["q"]), 0),
+            f"sensor_readings: result has no 'qd'; {must.format('qd')}",
         ),
     ):
         with pytest.raises(fa.DescriptionError) as caught:

@@ -311,7 +311,7 @@ def test_shapers_are_those_of_the_loop():
     assert len(shapers) == len(KP_STOPS) * len(KD_STOPS)
     usual = shapers[KP_STOPS.index(1.0) * len(KD_STOPS) + KD_STOPS.index(1.0)]
     controller = JointPD(tuple(live.target.tolist()), live.Kp, live.Kd)
-    expected = fa.shaper(live.plain, kind="zvd", modes=1, controller=controller)
+    expected = fa.design_shaper(live.plain, kind="zvd", modes=1, controller=controller)
     assert usual.times[:3] == pytest.approx(expected.times) or expected.times[-1] in usual.times
 
 

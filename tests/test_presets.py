@@ -181,7 +181,7 @@ def test_what_an_ammeter_would_have_read():
     motor = {"input": "voltage", "torque_constant": 0.1, "resistance": 1.0, "inductance": 2e-3}
     model = fa.Model(one(rotor_inertia=1e-4, gear_ratio=50.0, drive={"motor": motor}))
     run = fa.simulate(model, 0.05, u=[8.0], samples=51)
-    read = fa.sampled([fa.MotorCurrent(link="l"), fa.MotorTorque(link="l")], model, run, seed=1)
+    read = fa.sensor_readings([fa.MotorCurrent(link="l"), fa.MotorTorque(link="l")], model, run, seed=1)
     assert read.l_motor_current.values == pytest.approx(run.drive_state.values[:, 0])
     assert read.l_motor_torque.values == pytest.approx(5.0 * run.drive_state.values[:, 0])
     assert read.l_motor_current.attrs["units"] == "A"

@@ -229,14 +229,14 @@ def places(soft, result):
         "DesignedFor": (law(DesignedFor), {"controller": PD, "model": soft}),
         "control.equilibrium": (control.equilibrium, {"model": soft, "joints": (0.1,)}),
         "shaper": (
-            control.shaper,
+            control.design_shaper,
             {"model": soft, "q": (0.1,), "kind": "zvd", "modes": 1, "locked": True, "tolerance": 0.05}
             | {"controller": None},
         ),
         "vibrations": (control.vibrations, {"model": soft, "q": still, "locked": True}),
         "outputs": (fa.outputs, {"model": soft, "sensors": encoder}),
         "outputs.values": (measured.values, {"q": still, "qd": still, "u": None}),
-        "sampled": (fa.sampled, {"sensors": encoder, "model": soft, "result": result, "seed": 0}),
+        "sampled": (fa.sensor_readings, {"sensors": encoder, "model": soft, "result": result, "seed": 0}),
         "equilibrium": (analysis.equilibrium, {"model": soft, "q": (0.1,), "held": "drives"}),
         "configuration": (analysis.configuration, {"model": soft, "q": (0.1,)}),
         "convergence": (analysis.convergence, {"arm": SOFT, "q": None}),
@@ -249,7 +249,7 @@ def places(soft, result):
         "transfer_function": (analysis.transfer_function, channels),
         "is_minimum_phase": (analysis.is_minimum_phase, channels),
         "zero_dynamics": (analysis.zero_dynamics, channels),
-        "frequency_response": (analysis.frequency_response, {"system": system, "omega": [1.0, 2.0]}),
+        "frequency_response": (analysis.transfer_matrix, {"system": system, "omega": [1.0, 2.0]}),
         "flexible_equations": (analysis.flexible_equations, {"model": soft, "straight": False}),
         "equations_along": (
             analysis.equations_along,
@@ -366,7 +366,10 @@ MESSAGES = [
     ),
     (lambda m, r: fa.performance(None), "performance: result is a NoneType; it must be a Dataset from simulate"),
     (lambda m, r: fa.performance(r, band=0), "performance: band is 0.0; it must be positive"),
-    (lambda m, r: fa.sampled([], m, r.drop_vars("q"), 0), "sampled: result has no 'q'; it must be a Dataset from sim"),
+    (
+        lambda m, r: fa.sensor_readings([], m, r.drop_vars("q"), 0),
+        "sensor_readings: result has no 'q'; it must be a Dataset from sim",
+    ),
     (lambda m, r: plots.draw(r.assign_attrs(name=1).drop_attrs()), "draw: result has no 'name'; it must be a Dataset"),
     (lambda m, r: plots.run.thrusters(np), "thrusters: result is a module; it must be a Dataset from simulate"),
     (lambda m, r: plots.draw_modes(m, np.zeros(3), count=0), "draw_modes: count is 0; it must be a whole number, at"),
@@ -376,13 +379,16 @@ MESSAGES = [
         lambda m, r: plots.save_figure(matplotlib.figure.Figure(), None),
         "save_figure: path is None; it must be the name",
     ),
-    (lambda m, r: fa.sampled([fa.TipPosition(sample_time=1e-30)], m, r, 0), "TipPosition: sample_time is 1e-30 s, s"),
+    (
+        lambda m, r: fa.sensor_readings([fa.TipPosition(sample_time=1e-30)], m, r, 0),
+        "TipPosition: sample_time is 1e-30 s, s",
+    ),
     (lambda m, r: trajectory.reference_motion(SLEW, "x"), "t is 'x'; it must be a number in s"),
     (lambda m, r: trajectory.Still([]), "Still: position is empty; it must have at least one number"),
     (lambda m, r: trajectory.Shaped(SLEW, SLEW), "Shaped: shaper is Quintic("),
     (lambda m, r: fa.ZV(9.0).residual(1.0, 1.0), "residual: damping_ratio is 1.0; it must be at least 0 and less"),
     (lambda m, r: analysis.zeros(system_of(m), output=[]), "no output is given; the system has tip_y"),
-    (lambda m, r: analysis.frequency_response(system_of(m), [[1.0]]), "frequency_response: omega has shape (1, 1)"),
+    (lambda m, r: analysis.transfer_matrix(system_of(m), [[1.0]]), "transfer_matrix: omega has shape (1, 1)"),
     (lambda m, r: analysis.poles(broken_system(m)), "poles: the system's matrices contain NaN or infinity"),
     (
         lambda m, r: stable_inversion(system_of(m), np.linspace(0, 1, 9), np.zeros(9), before=1e30),
@@ -773,7 +779,7 @@ NO_DESIGN = {
     "an observer's weight": lambda soft: Observed(PD, [Encoder(coordinate="a.joint", noise=1e-30)], process=1e200).law(
         soft
     ),
-    "a gain, for a shaper": lambda _: control.shaper(
+    "a gain, for a shaper": lambda _: control.design_shaper(
         fa.Model(TWO), controller=Sampled(JointPD(fa.Quintic((4e11, 0.0), (-0.5, -0.5), 2.0), 1e-3, -5e31), 0.01)
     ),
 }

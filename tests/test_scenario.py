@@ -135,7 +135,7 @@ def test_a_reference_may_be_shaped(table, given, joints, file, model):
     """By default for the configuration in which the reference ends."""
     scenario = fa.load_scenario(file(HEAD + QUINTIC + f"shaper = {table}\n"))
     q = np.array([*(joints or [0.3, 0.2]), 0, 0, 0, 0])
-    expected = fa.shaper(model, q, **given)
+    expected = fa.design_shaper(model, q, **given)
     reference = scenario.motion(model)
     assert reference.reference == trajectory.Quintic([0, 0], [0.3, 0.2], 0.08)
     assert reference.shaper == expected
@@ -148,7 +148,7 @@ def test_the_motor_of_an_elastic_joint_ends_where_its_joint_does(file):
     scenario = fa.load_scenario(file(head + QUINTIC + 'shaper = { kind = "zv" }'))
     model = fa.Model(scenario.loaded_arm())
     q = np.array([0.3, 0.2, 0, 0, 0, 0, 0.3, 0.2])
-    assert scenario.motion(model).shaper == fa.shaper(model, q, "zv")
+    assert scenario.motion(model).shaper == fa.design_shaper(model, q, "zv")
 
 
 def test_a_telescope_is_shaped_at_its_length(file):
@@ -157,7 +157,7 @@ def test_a_telescope_is_shaped_at_its_length(file):
     scenario = fa.load_scenario(file(text))
     model = fa.Model(scenario.loaded_arm())
     q = np.array([0.3, 0.2, 0.9, 0, 0, 0, 0])
-    assert scenario.motion(model).shaper.times == pytest.approx(fa.shaper(model, q, "zv").times)
+    assert scenario.motion(model).shaper.times == pytest.approx(fa.design_shaper(model, q, "zv").times)
 
 
 def test_a_line_begins_where_q0_is(file, model):

@@ -15,7 +15,7 @@ from flexarm.sensors import (
     TipPosition,
     coordinate_unit,
     outputs,
-    sampled,
+    sensor_readings,
 )
 
 ROUNDING = 1e-11  # relative: the same numbers, summed in another order
@@ -389,7 +389,7 @@ def test_a_description_that_cannot_be(make, message):
     [
         (
             [Encoder(coordinate="upper")],
-            r"Encoder: unknown coordinate 'upper'; did you mean 'upper.y1', 'upper.y2' or 'upper.y3'\? The "
+            r"Encoder: unknown coordinate 'upper'; did you mean 'upper.drive', 'upper.hub' or 'upper.joint'\? The "
             rf"coordinates are {KNOWN}",
         ),
         (
@@ -430,7 +430,7 @@ def result(model):
 
 
 def test_readings_without_noise_are_the_outputs(model, result):
-    found = sampled(SENSORS, model, result, seed=1)
+    found = sensor_readings(SENSORS, model, result, seed=1)
     assert tuple(found) == NAMES
     expected = outputs(model, SENSORS).values(result.q.values, result.qd.values, result.u.values)
     for k, name in enumerate(NAMES):
@@ -441,7 +441,7 @@ def test_readings_without_noise_are_the_outputs(model, result):
 
 def test_each_sensor_has_its_own_times(model, result):
     slow = SENSORS[0].replace(sample_time=0.01)
-    found = sampled([slow, SENSORS[2].replace(sample_time=0.002), SENSORS[5]], model, result, seed=1)
+    found = sensor_readings([slow, SENSORS[2].replace(sample_time=0.002), SENSORS[5]], model, result, seed=1)
     assert set(found.sizes) == {"time_0_01", "time_0_002", "time"}
     np.testing.assert_allclose(found.time_0_01, np.linspace(0, 0.4, 41), atol=1e-12)
     np.testing.assert_array_equal(found.upper_drive, result.q.values[::10, 0])
@@ -450,9 +450,9 @@ def test_each_sensor_has_its_own_times(model, result):
 
 def test_noise_is_white_and_belongs_to_the_seed_and_the_name(model, result):
     noisy = [SENSORS[0].replace(noise=0.3), SENSORS[5].replace(noise=0.02)]
-    clean = sampled([SENSORS[0], SENSORS[5]], model, result, seed=7)
-    one, again, other = (sampled(noisy, model, result, seed=seed) for seed in (7, 7, 8))
-    alone = sampled(noisy[::-1], model, result, seed=7)
+    clean = sensor_readings([SENSORS[0], SENSORS[5]], model, result, seed=7)
+    one, again, other = (sensor_readings(noisy, model, result, seed=seed) for seed in (7, 7, 8))
+    alone = sensor_readings(noisy[::-1], model, result, seed=7)
     e = {name: (one[name] - clean[name]).values for name in one}
     for name, sigma in (("upper_drive", 0.3), ("tip_x", 0.02), ("tip_z", 0.02)):
         np.testing.assert_array_equal(one[name], again[name])
@@ -466,8 +466,8 @@ def test_noise_is_white_and_belongs_to_the_seed_and_the_name(model, result):
 
 def test_readings_are_rounded_after_noise(model, result):
     coarse = SENSORS[0].replace(resolution=0.01, noise=0.002)
-    found = sampled([coarse], model, result, seed=3).upper_drive
-    fine = sampled([coarse.replace(resolution=0.0)], model, result, seed=3).upper_drive
+    found = sensor_readings([coarse], model, result, seed=3).upper_drive
+    fine = sensor_readings([coarse.replace(resolution=0.0)], model, result, seed=3).upper_drive
     steps = found.values / 0.01
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-9)
     error = np.abs(found - fine).values
@@ -486,18 +486,18 @@ def test_times_that_the_result_does_not_have(model, result):
         r"Encoder: sample_time is 0\.0015 s, but 0\.0015 s is not among the times of the result; "
         "simulate with samples at all these times"
     ):
-        sampled([SENSORS[0].replace(sample_time=0.0015)], model, result, seed=1)
+        sensor_readings([SENSORS[0].replace(sample_time=0.0015)], model, result, seed=1)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, None, True])
 def test_a_seed_is_a_whole_number(model, result, seed):
     with refused(rf"seed is {seed}; it must be a whole number, zero or positive"):
-        sampled(SENSORS, model, result, seed)
+        sensor_readings(SENSORS, model, result, seed)
 
 
 def test_a_result_of_another_arm(result):
-    with refused("sampled: the result is not of arm 'one': its coordinates differ"):
-        sampled([TipPosition()], beam(modes={"y": 1}), result, seed=1)
+    with refused("sensor_readings: the result is not of arm 'one': its coordinates differ"):
+        sensor_readings([TipPosition()], beam(modes={"y": 1}), result, seed=1)
 
 
 def test_what_a_sensor_depends_on_must_have_been_kept():
@@ -509,14 +509,14 @@ def test_what_a_sensor_depends_on_must_have_been_kept():
         fa.simulate(model, 0.1, w={"push.fy": 1.0}, save=fa.SaveAt(keep=keep), samples=11, progress=False)
         for keep in (None, ["q", "qd", "u"], ["q", "qd", "u", "drive_state"])
     )
-    both = sampled([Accelerometer(), Encoder(coordinate="upper.joint")], model, whole, seed=1)
+    both = sensor_readings([Accelerometer(), Encoder(coordinate="upper.joint")], model, whole, seed=1)
     state = whole.q.values, whole.qd.values, whole.u.values
     expected = outputs(model, [Accelerometer()]).values(*state, s=whole.drive_state.values, w=whole.w.values)
     assert_close(both.tip_acceleration_y.values, expected[:, 1])
     for part, lacking in zip(parts, ("drive_state", "w"), strict=True):
-        with refused(f"sampled: result has no '{lacking}'; simulate with '{lacking}' in keep, or without keep"):
-            sampled([Accelerometer()], model, part, seed=1)
-        angle = sampled([Encoder(coordinate="upper.joint")], model, part, seed=1)
+        with refused(f"sensor_readings: result has no '{lacking}'; simulate with '{lacking}' in keep, or without keep"):
+            sensor_readings([Accelerometer()], model, part, seed=1)
+        angle = sensor_readings([Encoder(coordinate="upper.joint")], model, part, seed=1)
         assert (angle.upper_joint.values == both.upper_joint.values).all()
 
 

@@ -9,7 +9,7 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.legendre import leggauss
 
 import flexarm as fa
-from flexarm.control import shaper, vibrations
+from flexarm.control import design_shaper, vibrations
 from flexarm.trajectory import (
     EI,
     ZV,
@@ -627,7 +627,7 @@ def test_a_shaper_made_from_the_arm_calms_it(kind, angle):
     """A tenth at most, with the arm as modelled and in a large motion too, where the link softens as it turns."""
     model, T = beam(), 0.5
     slew = BangBang([0.0], [angle], T)
-    impulses = shaper(model, [angle, 0.0], kind)
+    impulses = design_shaper(model, [angle, 0.0], kind)
     assert left(model, shaped(slew, impulses), T + impulses.duration)[1] < 0.1 * left(model, slew, T)[1]
 
 
@@ -644,7 +644,7 @@ def test_robust_shapers_hold_with_half_as_much_payload_again():
         late = result.tip.values[result.time.values > stop]
         return np.linalg.norm(late - model.tip(q)[:3, 3], axis=1).max()
 
-    shapers = [ONE, *(shaper(nominal, q, kind) for kind in ("zv", "zvd", "ei"))]
+    shapers = [ONE, *(design_shaper(nominal, q, kind) for kind in ("zv", "zvd", "ei"))]
     none, zv, zvd, ei = (swing(nominal, s) for s in shapers)
     assert zv < none / 10 and zvd < zv / 2 and ei < 0.06 * none
     none, zv, zvd, ei = (swing(heavy, s) for s in shapers)
@@ -655,7 +655,7 @@ def test_a_shaper_for_two_modes_calms_both():
     """A short motion shakes both modes; shaping the first leaves the second."""
     model, T = beam(modes=2), 0.1
     slew = BangBang([0.0], [0.02], T)
-    one, two = (shaper(model, np.zeros(3), "zv", modes) for modes in (1, 2))
+    one, two = (design_shaper(model, np.zeros(3), "zv", modes) for modes in (1, 2))
     none, first, both = (left(model, shaped(slew, s), T + s.duration)[1] for s in (ONE, one, two))
     assert none > 10 * first > 100 * both > 0
 
@@ -663,7 +663,7 @@ def test_a_shaper_for_two_modes_calms_both():
 def test_shaped_torques_calm_a_free_arm():
     """Bang-bang torque on a free joint: its frequencies are those of the free arm."""
     model, torque = beam(), fa.bang_bang(0.05, 0.2)
-    impulses = shaper(model, np.zeros(2), "zv", locked=False)
+    impulses = design_shaper(model, np.zeros(2), "zv", locked=False)
 
     def swing(u, end):
         result = fa.simulate(
@@ -672,7 +672,7 @@ def test_shaped_torques_calm_a_free_arm():
         return np.abs(result.q.values[result.time.values > end, 1]).max()
 
     assert swing(shaped(torque, impulses), 0.4 + impulses.duration) < 0.02 * swing(torque, 0.4)
-    wrong = shaper(model, np.zeros(2), "zv")  # of the arm with its joint held
+    wrong = design_shaper(model, np.zeros(2), "zv")  # of the arm with its joint held
     assert swing(shaped(torque, wrong), 0.4 + wrong.duration) > 0.2 * swing(torque, 0.4)
 
 
@@ -680,8 +680,8 @@ def test_a_shaper_is_the_product_of_its_modes():
     model = fa.Model(fa.load("subudhi-morris"))
     q = np.array([0.4, 0.7, 0, 0, 0, 0])
     omega = model.frequencies(q)
-    assert shaper(model, q) == ONE * ZVD(omega[0])
-    assert shaper(model, q, "EI", 2, tolerance=0.02) == ONE * EI(omega[0], 0, 0.02) * EI(omega[1], 0, 0.02)
+    assert design_shaper(model, q) == ONE * ZVD(omega[0])
+    assert design_shaper(model, q, "EI", 2, tolerance=0.02) == ONE * EI(omega[0], 0, 0.02) * EI(omega[1], 0, 0.02)
 
 
 NAN = float("nan")
@@ -715,15 +715,15 @@ WRONG = [
     (lambda: EI(1.0, 0.6), r"EI: damping_ratio is 0.6; it must be from 0 to 0.4 \(ZV and ZVD allow more\)"),
     (lambda: EI(1.0, 0.0, 0.5), "EI: tolerance is 0.5; it must be positive and at most 0.1"),
     (
-        lambda: shaper(beam(), np.zeros(2), "zvdd"),
+        lambda: design_shaper(beam(), np.zeros(2), "zvdd"),
         "shaper: kind is 'zvdd'; did you mean 'zvd'. It must be one of zv",
     ),
-    (lambda: shaper(beam(), np.zeros(2), None), "shaper: kind is None; it must be one of zv, zvd, ei"),
-    (lambda: shaper(beam(), np.zeros(2), modes=2), "shaper: modes is 2; it must be an integer from 1 to 1"),
-    (lambda: shaper(beam(), np.zeros(2), modes=0), "shaper: modes is 0; it must be an integer from 1 to 1"),
-    (lambda: shaper(beam(), np.zeros(2), modes=1.5), "shaper: modes is 1.5; it must be an integer from 1 to 1"),
-    (lambda: shaper(beam(modes=0), np.zeros(1)), "shaper: modes is 1; the arm has no vibration"),
-    (lambda: shaper(beam(), np.zeros(3)), "q has shape"),
+    (lambda: design_shaper(beam(), np.zeros(2), None), "shaper: kind is None; it must be one of zv, zvd, ei"),
+    (lambda: design_shaper(beam(), np.zeros(2), modes=2), "shaper: modes is 2; it must be an integer from 1 to 1"),
+    (lambda: design_shaper(beam(), np.zeros(2), modes=0), "shaper: modes is 0; it must be an integer from 1 to 1"),
+    (lambda: design_shaper(beam(), np.zeros(2), modes=1.5), "shaper: modes is 1.5; it must be an integer from 1 to 1"),
+    (lambda: design_shaper(beam(modes=0), np.zeros(1)), "shaper: modes is 1; the arm has no vibration"),
+    (lambda: design_shaper(beam(), np.zeros(3)), "q has shape"),
     (lambda: shaped(Quintic([0], [1], 1.0), "zv"), "shaped: shaper is 'zv'; it must be a Shaper, such as ZV"),
     (lambda: shaped(fa.Table([0, 1], [0, 1]), ZV(1.0)), "shaped: cannot shape Table.*; it must be a reference or a P"),
     (lambda: shaped(fa.Piecewise, ZV(1.0)), "shaped: cannot shape <class"),

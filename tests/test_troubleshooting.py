@@ -151,7 +151,7 @@ PROVOKED = {
     "no default bandwidth": lambda folder: run(fa.Model(fa.load("rigid-two-link")), u=LQR((0.0, 0.0))),
     "is rigid, so it has no fast motion": lambda folder: run(fa.Model(arm().rigid()), u=Composite(slew(), 4.0, 4.0)),
     "a pole at": lambda folder: run(u=Composite(slew(), 4e4, 40.0)),
-    "; the arm has no vibration": lambda folder: fa.shaper(fa.Model(arm().rigid()), [0.0]),
+    "; the arm has no vibration": lambda folder: fa.design_shaper(fa.Model(arm().rigid()), [0.0]),
     "of the line": lambda folder: fa.TaskLine(fa.load("subudhi-morris"), (0.8, 0.1), (1.5, 0.0), 2.0),
     "no equilibrium found": lambda folder: analysis.equilibrium(
         fa.Model(fa.load("canadarm").replace(gravity=(300.0, -1e3, 0.0))), [0.1, 0.2, 0.3]

@@ -46,12 +46,13 @@ from flexarm.errors import (
     SimulationError,
 )
 from flexarm.model import Model
+from flexarm.renamed import renamed
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
     from flexarm import analysis, control, drives, optimal, problems
     from flexarm.closed_forms.equations import Equations, equations
-    from flexarm.control import shaper
+    from flexarm.control import design_shaper
     from flexarm.exports.exudyn import export_exudyn
     from flexarm.exports.fmu.export import export_fmu, export_law_fmu
     from flexarm.exports.law import export_law
@@ -86,7 +87,7 @@ if TYPE_CHECKING:
         TipPosition,
         TipVelocity,
         outputs,
-        sampled,
+        sensor_readings,
     )
     from flexarm.simulation import inputs
     from flexarm.simulation.ensemble import simulate_many
@@ -206,6 +207,7 @@ __all__ = [
     "bundled",
     "bundled_scenarios",
     "control",
+    "design_shaper",
     "drives",
     "equations",
     "excitation",
@@ -236,10 +238,9 @@ __all__ = [
     "problems",
     "reaction_wheel",
     "robot_report",
-    "sampled",
     "save_result",
+    "sensor_readings",
     "shaped",
-    "shaper",
     "shapes",
     "show_versions",
     "simulate",
@@ -251,7 +252,7 @@ __all__ = [
 
 LATE = {
     "closed_forms.equations": "Equations equations",
-    "control": "shaper",
+    "control": "design_shaper",
     "exports.exudyn": "export_exudyn",
     "exports.law": "export_law",
     "exports.fmu.export": "export_fmu export_law_fmu",
@@ -272,7 +273,7 @@ LATE = {
     "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
     "sensors": "Accelerometer ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque StarTracker "
-    "StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sampled",
+    "StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.options": "SaveAt Solver",
@@ -308,6 +309,10 @@ MODULES = {"inputs": "simulation.inputs"} | {
 """Public modules, imported on first use too."""
 
 
+FORMER = {"sampled": "sensor_readings", "shaper": "design_shaper"}
+"""Present names by former ones."""
+
+
 def _notebook() -> Any:
     return import_module("flexarm.pictures.notebook")
 
@@ -333,7 +338,7 @@ def __getattr__(name: str) -> Any:
             return getattr(import_module(f"flexarm.{home}"), name)
     if name in MODULES:
         return import_module(f"flexarm.{MODULES[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return renamed(__name__, FORMER, name)
 
 
 def __dir__() -> list[str]:

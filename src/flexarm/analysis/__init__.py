@@ -7,6 +7,8 @@
 Functions of a system take a continuous-time `control.StateSpace`, with outputs and inputs by name or index.
 """
 
+from typing import Any
+
 from flexarm.analysis.along import (
     LyapunovRate,
     equations_along,
@@ -21,10 +23,10 @@ from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction
 from flexarm.analysis.linear import (
     Channels,
     ZeroDynamics,
-    frequency_response,
     is_minimum_phase,
     poles,
     transfer_function,
+    transfer_matrix,
     zero_dynamics,
     zeros,
 )
@@ -34,6 +36,7 @@ from flexarm.analysis.migration import PoleMigration, pole_migration
 from flexarm.analysis.modes import mode_table
 from flexarm.analysis.reactionless import ReactionlessLine
 from flexarm.analysis.stability import Point, Stability, Worst, stability
+from flexarm.renamed import renamed
 
 __all__ = [
     "Channels",
@@ -54,7 +57,6 @@ __all__ = [
     "equations_along",
     "equilibrium",
     "flexible_equations",
-    "frequency_response",
     "frozen_eigenvalues",
     "generalized_jacobian",
     "is_minimum_phase",
@@ -70,6 +72,11 @@ __all__ = [
     "tip_jacobian",
     "together",
     "transfer_function",
+    "transfer_matrix",
     "zero_dynamics",
     "zeros",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return renamed(__name__, {"frequency_response": "transfer_matrix"}, name)

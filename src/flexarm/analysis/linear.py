@@ -310,10 +310,10 @@ def _chosen(what: str, wanted: Any, labels: list[str]) -> list[int]:
     return found
 
 
-def frequency_response(system: "control.StateSpace", omega: Array) -> Array:
+def transfer_matrix(system: "control.StateSpace", omega: Array) -> Array:
     """C (j omega - A)^-1 B + D at frequencies [rad/s]: (frequencies, outputs, inputs) complex; infinite at a pole."""
-    state_space("frequency_response", system)
-    with refused("frequency_response"):
+    state_space("transfer_matrix", system)
+    with refused("transfer_matrix"):
         s = 1j * np.atleast_1d(checked_array(omega, "omega"))
         if s.ndim > 1:
             raise Fault("omega", f"has shape {s.shape}; it must be one number or a list of numbers")

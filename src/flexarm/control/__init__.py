@@ -1,5 +1,7 @@
 """Controllers: each is a frozen object that designs a control law for a model. Each file has one controller."""
 
+from typing import Any
+
 from flexarm.control.attitude import AttitudePD
 from flexarm.control.cascaded import Cascaded
 from flexarm.control.composite import Composite
@@ -17,11 +19,12 @@ from flexarm.control.pd import JointPD
 from flexarm.control.predictive import Predictive
 from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
-from flexarm.control.shaping import shaper, vibrations
+from flexarm.control.shaping import design_shaper, vibrations
 from flexarm.control.strain import StrainRate
 from flexarm.control.sum import Sum
 from flexarm.control.tracking import Tracking
 from flexarm.control.voltage import VoltageDrive
+from flexarm.renamed import renamed
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled
 from flexarm.simulation.shown import show
@@ -49,8 +52,12 @@ __all__ = [
     "Sum",
     "Tracking",
     "VoltageDrive",
+    "design_shaper",
     "equilibrium",
-    "shaper",
     "show",
     "vibrations",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return renamed(__name__, {"shaper": "design_shaper"}, name)

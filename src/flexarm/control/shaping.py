@@ -18,7 +18,7 @@ from flexarm.trajectory import EI, ZV, ZVD, Shaper
 Array = np.ndarray
 
 
-def shaper(
+def design_shaper(
     model: Model,
     q: ArrayLike | None = None,
     kind: str = "zvd",
@@ -112,7 +112,7 @@ def controlled_vibrations(
     else:
         law, period = law_of("shaper: controller", controller, model), None
     if law.drives or Motors.of(model).currents:
-        why = "its motors have inductance, which shaper does not support"
+        why = "its motors have inductance, which design_shaper does not support"
         raise DescriptionError(f"shaper: arm {model.arm.name!r}: {why}; set the inductance to zero")
     if law.cycle > 1:
         message = "the controller has several sampling periods, so its poles are not defined; leave Every out"

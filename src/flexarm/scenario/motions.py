@@ -55,13 +55,13 @@ class ShaperTable(Described):
 
     def made(self, model: Model, reference: trajectory.Reference, until: float) -> trajectory.Shaper:
         """Return the shaper itself."""
-        from flexarm.control import shaper  # imported late: it needs CasADi and SciPy
+        from flexarm.control import design_shaper  # imported late: it needs CasADi and SciPy
 
         ends = configuration(model, trajectory.reference_values(reference, np.array([until]))[0])
         q = dict(zip(model.coordinates, ends.tolist(), strict=True))
         q |= self.at if isinstance(self.at, Mapping) else dict(zip(q, self.at, strict=False))
         where = np.array(list(q.values()))
-        return shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
+        return design_shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
 
 
 def _check_ends(start: tuple[float, ...], end: tuple[float, ...]) -> None:

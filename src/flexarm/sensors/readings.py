@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
-def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) -> "Dataset":
+def sensor_readings(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) -> "Dataset":
     """Return the readings of sensors for a simulated motion: sampled, with noise, rounded.
 
     Noise depends on the seed and the signal's name. It is therefore the same in every run and does not change if other
@@ -47,11 +47,11 @@ def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) 
 
     with refused():
         seed = checked_whole(seed, 0, "seed")
-    with refused("sampled"):
+    with refused("sensor_readings"):
         checked_instance(model, Model, "model")
         checked_result(result, ("q", "qd", "u"))
     if tuple(map(str, result.coordinate.values)) != model.coordinates:
-        raise DescriptionError(f"sampled: the result is not of arm {model.arm.name!r}: its coordinates differ")
+        raise DescriptionError(f"sensor_readings: the result is not of arm {model.arm.name!r}: its coordinates differ")
     model.output_names(sensors)
     beside = {"s": ("drive_state", model.states), "w": ("w", model.exogenous)}
     more = {argument: name for argument, (name, signals) in beside.items() if signals}
@@ -60,7 +60,7 @@ def sampled(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) 
     for sensor in sensors:
         measured = outputs(model, [sensor])
         also = more if measured.driven else {}
-        with refused("sampled"):
+        with refused("sensor_readings"):
             checked_result(result, tuple(also.values()))
         dimension = "time" if sensor.sample_time is None else signal(f"time_{sensor.sample_time:g}")
         rows = _rows(sensor, t)
