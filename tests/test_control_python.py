@@ -127,7 +127,7 @@ def test_currents_are_states_that_are_read():
 
     sensors = [fa.MotorCurrent(link=link.name) for link in model.arm.links if link.joint.moves]
     result = fa.simulate(model, 0.004, u=Sampled(f, 1e-3, sensors=sensors), samples=5, progress=False)
-    wanted = fa.sensors.sampled(sensors, model, result, 1)
+    wanted = fa.sensors.sensor_readings(sensors, model, result, 1)
     np.testing.assert_allclose(seen, np.array([wanted[n] for n in wanted]).T[:-1], rtol=1e-9, atol=1e-12)
     assert np.abs(seen[-1]).min() > 0
 

@@ -435,7 +435,8 @@ TAKES = "the base of arm 'sat' is free, and the controller needs a fixed base"
         ),
         (
             control.AttitudePD(1, 1, ["fore"]),
-            "AttitudePD: actuators has the unknown name 'fore'; did you mean 'fore.joint'? The inputs of the arm are upper.joint, fore.joint",
+            "AttitudePD: actuators has the unknown name 'fore'; did you mean 'fore.joint'[?] The "
+            "inputs of the arm are upper.joint, fore.joint",
         ),
         (control.AttitudePD(1, 1, ["fore.joint"]), "'fore.joint', which is not a wheel"),
         (control.AttitudePD(1, 1, ["upper.joint"] * 2), "actuators has 'upper.joint' twice; give each actuator once"),

@@ -151,7 +151,7 @@ def test_arrays_over_time_are_as_many_signals_as_they_have_columns():
         np.testing.assert_allclose(found.response, plain.response, rtol=1e-9)
         assert found.input.values.tolist() == ["u[upper.joint]", "u[fore.joint]"]
     with refused(
-        r"frequency_response: data\[1\] has the signals u, y\[0\], y\[1\]; they must be those of data\[0\], u.*"
+        r"frequency_response: record 2 has the signals u, y\[0\], y\[1\]; they must be those of record 1, u.*"
     ):
         fa.frequency_response([tables[0], tables[1] | {"u": first["u0"]}], "u", "y", PERIOD, sample_rate=RATE)
 
@@ -185,16 +185,15 @@ GOOD = answered(of_two_inertias(), periods=3)
     [
         (
             {"data": GOOD | {"y0": np.append(GOOD["y0"][:-1], np.nan)}},
-            r".*signal 'y0' of data\[0\] contains NaN or infinity",
+            r"record 1: y0 has a gap: a sample is NaN or infinite, the first at 1.499 s \(sample 1499\)",
         ),
         (
             {"data": GOOD | {"y0": GOOD["y0"][:-1]}},
-            r".*has signals of the shapes u \(1500,\), y0 \(1499,\); all must be \(time,\) "
-            r"or \(time, signals\), of one length",
+            r"record 1: y0 has 1499 samples and others 1500; the numbers must be equal",
         ),
-        ({"data": [1, 2]}, r".*data\[0\] is a int; it must be a Dataset, a DataFrame or a dict of arrays"),
-        ({"data": []}, r".*data is empty; it must have a record"),
-        ({"inputs": "w"}, r".*data\[0\] has no signal 'w'; its signals are u, y0, y1"),
+        ({"data": [1, 2]}, r"record 1 is 1; it must be a Dataset, a DataFrame, or a dict of arrays by name with a .*"),
+        ({"data": []}, r"data is empty; it must be a Dataset, a DataFrame, a dict of arrays, or a list of them"),
+        ({"inputs": "w"}, r"record 1 has no signal 'w'; its signals are u, y0, y1"),
         ({"inputs": 3}, r".*inputs is 3; it must be the name of a signal, or a list of names"),
         ({"outputs": ["y0", "y0"]}, r".*outputs is \['y0', 'y0'\]; give each signal once"),
         (
@@ -211,8 +210,11 @@ GOOD = answered(of_two_inertias(), periods=3)
         ),
         ({"skip": -1}, r".*skip is -1; it must be a whole number, zero or positive"),
         ({"excited": 2.0}, r".*excited is 2.0; it must be between 0 and 1"),
-        ({"sample_rate": None}, r".*sample_rate is missing; data without time must have one"),
-        ({"sample_rate": 0.0}, r".*sample_rate is 0.0 Hz; it must be positive"),
+        (
+            {"sample_rate": None},
+            r"record 1: sample_rate is missing; arrays, and a DataFrame without a column 'time', .*",
+        ),
+        ({"sample_rate": 0.0}, r".*sample_rate is 0.0 1/s; it must be positive"),
         (
             {"period": 0.4},
             r"frequency_response: input 'u' does not repeat with a period of 0.4 s; give the right period, and skip "
@@ -237,10 +239,10 @@ def test_uneven_times_are_refused():
     t = np.arange(len(GOOD["u"])) / RATE
     t[700:] += 0.1
     signals = {name: ("time", x) for name, x in GOOD.items()}
-    with refused(r".*time of data\[0\] is not evenly spaced, at 0.\d+ s; resample it, or cut out the gap"):
+    with refused(r"record 1: time has a gap after 0.699 s, a step of 0.101 s among steps of 0.001 s; samples must .*"):
         fa.frequency_response(xr.Dataset(signals, coords={"time": t}), "u", "y0", PERIOD)
     other = xr.Dataset({n: ("sample", x) for n, x in GOOD.items()}, coords={"time": ("time", t[:5])})
-    with refused(r".*time of data\[0\] has shape \(5,\); it must be that of the signals, 1500"):
+    with refused(r"record 1: it must have one dimension of time with its times, .*; its dimensions are sample"):
         fa.frequency_response(other, "u", "y0", PERIOD)
 
 

@@ -17,6 +17,7 @@ import xarray as xr
 from helpers.random_arms import random_arm
 
 import flexarm as fa
+from flexarm.checks import counted
 from flexarm.figure import DPI
 from flexarm.model.drawing import drawn
 from flexarm.pictures import notebook
@@ -70,7 +71,7 @@ def test_an_arm_shows_its_picture_and_a_row_for_each_link(name):
     for link in arm.links:
         assert {link.name, link.body.type, f"{link.body.length:.4g}", f"{link.body.total_mass:.4g}"} <= set(cells)
     assert sum(tag == "tr" for tag, _ in parts.tags) == 1 + len(arm.links)
-    assert f"{len(arm.coordinates)} coordinates, {len(arm.inputs)} inputs" in text
+    assert f"{counted(len(arm.coordinates), 'coordinate')}, {counted(len(arm.inputs), 'input')}" in text
     assert fa.Model(arm)._repr_html_().count("<svg") == 1
 
 

@@ -21,10 +21,9 @@ from flexarm.checks import (
     counted,
     refused,
     shown,
-    unknown_name,
 )
 from flexarm.errors import DescriptionError
-from flexarm.identification.records import over_time
+from flexarm.identification.records import records
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -108,16 +107,27 @@ def frequency_response(
         period = checked_number(period, "s", POSITIVE, "period")
         skip = checked_whole(skip, 0, "skip")
         share = checked_number(excited, "", ("between 0 and 1", lambda x: 0 < x < 1), "excited")
-        given = data if isinstance(data, list | tuple) else [data]
-        if not given:
-            raise Fault("data", "is empty; it must have a record")
-        records = [_record(each, (*names_u, *names_y), sample_rate, f"[{i}]") for i, each in enumerate(given)]
-        for i, each in enumerate(records):
-            if each.columns != records[0].columns:
-                names = [", ".join(x for columns in r.columns.values() for x in columns) for r in (each, records[0])]
-                raise Fault(f"data[{i}]", f"has the signals {names[0]}; they must be those of data[0], {names[1]}")
-    names_u, names_y = (tuple(x for name in names for x in records[0].columns[name]) for names in (names_u, names_y))
-    spectra = [_spectra(each, names_u, names_y, period, skip, drift) for each in records]
+    found = records(data, sample_rate, (*names_u, *names_y))
+    parts = [{name: each.columns(name) for name in each.signals} for each in found]
+    listed = [[x for columns in part.values() for x in columns] for part in parts]
+    for i, each in enumerate(listed):
+        if each != listed[0]:
+            names = f"{', '.join(each)}; they must be those of {found[0].name}, {', '.join(listed[0])}"
+            raise DescriptionError(f"frequency_response: {found[i].name} has the signals {names}")
+    units = {x: found[0].units.get(name, "") for name, columns in parts[0].items() for x in columns}
+    names_u, names_y = (tuple(x for name in names for x in parts[0][name]) for names in (names_u, names_y))
+    spectra = [
+        _spectra(
+            {x: y for columns in part.values() for x, y in columns.items()},
+            1 / each.dt,
+            names_u,
+            names_y,
+            period,
+            skip,
+            drift,
+        )
+        for part, each in zip(parts, found, strict=True)
+    ]
     size = np.max([np.abs(each.U.mean(axis=0)) for each in spectra], axis=0)  # (lines, inputs)
     n = min(len(size), *(len(each.frequency) for each in spectra))
     moves = size[:n] >= share * size.max(axis=0)
@@ -135,7 +145,7 @@ def frequency_response(
     with np.errstate(invalid="ignore", divide="ignore"):
         coherence = np.abs(G) ** 2 / (np.abs(G) ** 2 + single)
     three = ("frequency", "output", "input")
-    units_u, units_y = ([records[0].units.get(name, "") for name in names] for names in (names_u, names_y))
+    units_u, units_y = ([units[name] for name in names] for names in (names_u, names_y))
     return xr.Dataset(
         {
             "response": (three, G),
@@ -157,25 +167,14 @@ def frequency_response(
         attrs={
             "kind": "frequency response",
             "period": period,
-            "sample_rate": records[0].rate,
+            "sample_rate": 1 / found[0].dt,
             "periods": int(sum(len(each.U) for each in spectra)),
-            "records": len(records),
+            "records": len(found),
         },
     )
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Record:
-    """Signals (T,) by name, their sample rate [Hz], their units, and the names of the signals of each array."""
-
-    signals: dict[str, Array]
-    rate: float
-    units: dict[str, str]
-    columns: dict[str, tuple[str, ...]]
 
 
 @final
@@ -198,77 +197,20 @@ def _names(value: Any, part: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _record(data: Any, names: Sequence[str], sample_rate: Any, place: str) -> _Record:
-    """Return the signals of a record and its sample rate; raises `Fault`."""
-    from xarray import Dataset
-
-    data = over_time(data)
-    if not isinstance(data, Dataset | Mapping):
-        raise Fault(
-            f"data{place}", f"is a {type(data).__name__}; it must be a Dataset, a DataFrame or a dict of arrays"
-        )
-    for name in names:
-        if name not in data:
-            raise Fault(f"data{place}", unknown_name("has no signal", name, map(str, data), "its signals are"))
-    given = {name: _time_first(data[name]) for name in names}
-    arrays = {name: checked_array(np.asarray(x), f"signal {name!r} of data{place}") for name, x in given.items()}
-    if not all(x.ndim in (1, 2) for x in arrays.values()) or len({len(x) for x in arrays.values()}) > 1:
-        said = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
-        raise Fault(
-            f"data{place}", f"has signals of the shapes {said}; all must be (time,) or (time, signals), of one length"
-        )
-    samples = len(arrays[names[0]])
-    columns = {name: _labelled(given[name], name, x) for name, x in arrays.items()}
-    signals = {
-        label: values
-        for name, x in arrays.items()
-        for label, values in zip(columns[name], x.reshape(samples, -1).T, strict=True)
-    }
-    units = {}
-    if isinstance(data, Dataset):
-        units = {label: str(data[name].attrs.get("units", "")) for name in names for label in columns[name]}
-    if sample_rate is not None:
-        return _Record(signals, checked_number(sample_rate, "Hz", POSITIVE, "sample_rate"), units, columns)
-    if not (isinstance(data, Dataset) and "time" in data.variables):
-        raise Fault("sample_rate", "is missing; data without time must have one")
-    t = checked_array(data.time.values, f"time of data{place}")
-    if t.shape != (samples,) or samples < 2:
-        raise Fault(f"time of data{place}", f"has shape {t.shape}; it must be that of the signals, {samples}")
-    step = (t[-1] - t[0]) / (samples - 1)
-    off = np.abs(t - t[0] - step * np.arange(samples))
-    if not step > 0 or off.max() > UNEVEN * step:
-        said = f"is not evenly spaced, at {t[int(off.argmax())]:g} s"
-        raise Fault(f"time of data{place}", f"{said}; resample it, or cut out the gap")
-    return _Record(signals, float(1 / step), units, columns)
-
-
-def _time_first(given: Any) -> Any:
-    """Return an array of a Dataset with time as its first dimension, and others unchanged."""
-    from xarray import DataArray
-
-    return given.transpose("time", ...) if isinstance(given, DataArray) and "time" in given.dims else given
-
-
-def _labelled(given: Any, name: str, values: Array) -> tuple[str, ...]:
-    """Return the names of the signals in an array (T,) or (T, k)."""
-    from xarray import DataArray
-
-    if values.ndim == 1:
-        return (name,)
-    labels: Any = range(values.shape[1])
-    if isinstance(given, DataArray) and given.dims[1] in given.coords:
-        labels = given.coords[given.dims[1]].values
-    return tuple(f"{name}[{label}]" for label in labels)
-
-
 def _spectra(
-    record: _Record, inputs: Sequence[str], outputs: Sequence[str], period: float, skip: int, drift: bool
+    signals: Mapping[str, Array],
+    rate: float,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    period: float,
+    skip: int,
+    drift: bool,
 ) -> _Spectra:
-    exact = period * record.rate
+    exact = period * rate
     n = round(exact)
-    samples = len(record.signals[inputs[0]])
+    samples = len(signals[inputs[0]])
     if n < 2 or abs(exact - n) > UNEVEN:
-        said = f"a period of {period:g} s has {exact:.6g} samples at {record.rate:.6g} Hz"
+        said = f"a period of {period:g} s has {exact:.6g} samples at {rate:.6g} Hz"
         raise DescriptionError(f"frequency_response: {said}; it must have a whole number of samples")
     count = samples // n - skip
     if count < 2:
@@ -278,7 +220,7 @@ def _spectra(
         raise DescriptionError(f"frequency_response: {said}; at least two periods must remain")
     rows = slice(skip * n, (skip + count) * n)
     U, Y = (
-        np.stack([_transformed(record.signals[name][rows].reshape(count, n), drift) for name in names], axis=-1)
+        np.stack([_transformed(signals[name][rows].reshape(count, n), drift) for name in names], axis=-1)
         for names in (inputs, outputs)
     )
     for j, name in enumerate(inputs):

@@ -1,7 +1,7 @@
 """Measured data: signals by name at a sample rate, checked on input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from flexarm.checks import (
     did_you_mean,
     refused,
     shown,
+    unknown_name,
 )
 from flexarm.errors import DescriptionError
 
@@ -41,16 +42,27 @@ class Record:
         [s], evenly spaced.
     signals : dict
         Arrays (T,) or (T, m) by name.
+    units, labels : dict
+        Unit of each array, if it has one, and the labels of the columns of an array (T, m), if it has some.
     """
 
     name: str
     t: Array
     signals: dict[str, Array]
+    units: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def dt(self) -> float:
         """Time from one sample to the next [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+
+    def columns(self, name: str) -> dict[str, Array]:
+        """Return the signals (T,) of an array by their names: "u", or "u[0]", "u[1]", ... for an array (T, m)."""
+        x = self.signals[name]
+        if x.ndim == 1:
+            return {name: x}
+        return {f"{name}[{label}]": x[:, j] for j, label in enumerate(self.labels.get(name, range(x.shape[1])))}
 
     def signal(self, name: str, whose: str) -> Array:
         """Return a signal (T,); raises `DescriptionError` if the name is unknown or the array has several columns."""
@@ -84,10 +96,12 @@ def over_time(data: Any) -> Any:
     return Dataset({name: ("time", x) for name, x in signals.items()}, coords={"time": times.to_numpy()})
 
 
-def records(data: Any, sample_rate: float | None) -> tuple[Record, ...]:
+def records(data: Any, sample_rate: float | None, names: Sequence[str] | None = None) -> tuple[Record, ...]:
     """Return one record or several, each from a Dataset over time, a DataFrame or arrays by name.
 
-    Raises `DescriptionError` for gaps, NaN, uneven times, or times that do not fit the sample rate.
+    With `names` the records have these signals alone, and gaps of others do not matter.
+
+    Raises `DescriptionError` for gaps, NaN, uneven times, times that do not fit the sample rate, or unknown names.
     """
     with refused("data"):
         if sample_rate is not None:
@@ -95,18 +109,30 @@ def records(data: Any, sample_rate: float | None) -> tuple[Record, ...]:
     several = list(data) if isinstance(data, list | tuple) else [data]
     if not several:
         raise DescriptionError("data is empty; it must be a Dataset, a DataFrame, a dict of arrays, or a list of them")
-    found = [_record(over_time(each), f"record {i}", sample_rate) for i, each in enumerate(several, start=1)]
+    found = [_record(over_time(each), f"record {i}", sample_rate, names) for i, each in enumerate(several, start=1)]
     names = [each.name for each in found]
     if len(set(names)) < len(names):
-        found = [Record(f"record {i}", each.t, each.signals) for i, each in enumerate(found, start=1)]
+        found = [replace(each, name=f"record {i}") for i, each in enumerate(found, start=1)]
     return tuple(found)
 
 
-def _record(data: Any, name: str, sample_rate: float | None) -> Record:
+def _record(data: Any, name: str, sample_rate: float | None, names: Sequence[str] | None) -> Record:
     from xarray import Dataset
 
+    units: dict[str, str] = {}
+    labels: dict[str, tuple[Any, ...]] = {}
+    if names is not None and isinstance(data, Mapping):
+        for each in names:
+            if each not in data:
+                raise DescriptionError(unknown_name(f"{name} has no signal", each, map(str, data), "its signals are"))
+        data = data[[*names]] if isinstance(data, Dataset) else {each: data[each] for each in names}
     if isinstance(data, Dataset):
         t, signals = _of_dataset(data, name, sample_rate)
+        units = {key: str(data[key].attrs["units"]) for key in signals if "units" in data[key].attrs}
+        for key, x in signals.items():
+            across = [d for d in data[key].dims if not str(d).startswith("time")]
+            if x.ndim == 2 and across[0] in data.coords:
+                labels[key] = tuple(data.coords[across[0]].values.tolist())
     elif isinstance(data, Mapping):
         if sample_rate is None:
             raise DescriptionError(
@@ -127,7 +153,7 @@ def _record(data: Any, name: str, sample_rate: float | None) -> Record:
         _check_whole(name, key, x, t)
     if len(t) < LEAST:
         raise DescriptionError(f"{name} has {counted(len(t), 'sample')}; it must have at least {LEAST}")
-    return Record(name, t, signals)
+    return Record(name, t, signals, units, labels)
 
 
 def _array(where: str, name: str, value: Any) -> Array:
