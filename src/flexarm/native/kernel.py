@@ -77,12 +77,12 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
     with progress.said("tracing"):
         source = build()
         program = f"{_digest(source.ir, str(source.effort), *_compiler())}.program"
-        objects = read(program) or b""
-        found = _load(objects, source.constants if objects else [], symbols, source.facts, was_cached=False)
-        is_new = not all(found.addresses.values())
-        if is_new:
+        objects, is_new = read(program), False
+        if objects is not None:
+            found = _load(objects, source.constants, symbols, source.facts, was_cached=False)
+        if objects is None or not all(found.addresses.values()):
             with progress.said(f"compiling {source.name}"):
-                objects = _compile(source.ir, source.effort)
+                objects, is_new = _compile(source.ir, source.effort), True
             found = _load(objects, source.constants, symbols, source.facts, was_cached=False)
     source.verify(found)
     if is_new:
