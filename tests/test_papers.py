@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from flexarm.papers.tables import counted, markdown
-from flexarm.papers.verdicts import Check, Claim, Part, above, below, holds, near, within
+from flexarm_papers.tables import counted, markdown
+from flexarm_papers.verdicts import Check, Claim, Part, above, below, holds, near, within
 
 
 def claim(*checks, printed="1 m", **more):
