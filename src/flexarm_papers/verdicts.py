@@ -7,7 +7,7 @@ table or numbered result about an arm.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module  # noqa: TID251  (names of the package's own)
+from importlib import import_module  # noqa: TID251  (the papers' own packages)
 from pathlib import Path
 from typing import Literal, final
 
