@@ -11,8 +11,8 @@ from importlib import import_module  # noqa: TID251  (the papers' own packages)
 from pathlib import Path
 from typing import Literal, final
 
+from flexarm import DescriptionError
 from flexarm.checks import unknown_name
-from flexarm.errors import DescriptionError
 
 Verdict = Literal["reproduced", "reproduced with a correction", "not reproduced", "no data printed"]
 VERDICTS: tuple[Verdict, ...] = (

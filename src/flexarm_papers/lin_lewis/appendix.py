@@ -7,11 +7,7 @@ from math import cos, sin
 
 import numpy as np
 
-from flexarm.description.arm import Arm, Link, Payload
-from flexarm.description.beams import Beam
-from flexarm.description.bodies import Rigid
-from flexarm.description.load import load
-from flexarm.model import Model
+from flexarm import Arm, Beam, Link, Model, Payload, Rigid, load
 from flexarm.shapes import FreeForm
 from flexarm_papers.lin_lewis.compute import Array, textbook, value
 from flexarm_papers.lin_lewis.loaded import BETA, PHI_L, SIGMA

@@ -13,10 +13,7 @@ import casadi as ca
 import numpy as np
 from scipy import linalg
 
-from flexarm.description.arm import Payload
-from flexarm.description.bodies import Rigid
-from flexarm.description.load import load
-from flexarm.model import Model
+from flexarm import Model, Payload, Rigid, load
 from flexarm.shapes import TipLoad, family, fitted, loaded_roots, quadrature
 
 Array = np.ndarray

@@ -10,8 +10,7 @@ import numpy as np
 import sympy as sp
 from scipy import linalg
 
-from flexarm.description.arm import Arm, Beam, Link, Revolute
-from flexarm.model import Model
+from flexarm import Arm, Beam, Link, Model, Revolute
 from flexarm.native.program import operations
 from flexarm.shapes import family, quadrature
 from flexarm_papers.lin_lewis.appendix import appendix_arm, random_state

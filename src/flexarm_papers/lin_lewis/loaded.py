@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from flexarm.description.load import load
+from flexarm import load
 from flexarm.shapes import ClampedLoaded, loaded_roots
 from flexarm_papers.lin_lewis.compute import Array, linear, rfr, textbook, value
 

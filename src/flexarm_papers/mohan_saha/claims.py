@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexarm.description.arm import Beam
+from flexarm import Beam
 from flexarm_papers.mohan_saha import counts, equations, rounding, shapes
 from flexarm_papers.mohan_saha.compute import UNTIL, Slew, scaled
 from flexarm_papers.verdicts import Check, Claim, Part, above, below, holds, near, within

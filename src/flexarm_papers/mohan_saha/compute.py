@@ -7,15 +7,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from flexarm import Arm, Beam, Cycloidal, Model, RigidInverseDynamics, load, simulate
 from flexarm.cached import cached_property
-from flexarm.description.arm import Arm, Beam
-from flexarm.description.load import load
-from flexarm.model import Model
 from flexarm.simulation import solvers
-from flexarm.simulation.inputs import RigidInverseDynamics
 from flexarm.simulation.rhs import Plan
-from flexarm.simulation.run import simulate
-from flexarm.trajectory import Cycloidal
 
 Array = np.ndarray
 Solve = Callable[..., solvers.Stretch]

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import casadi as ca
 from scipy.optimize import brentq
 
-from flexarm.description.arm import Arm, Beam, Link, Revolute
-from flexarm.model import Model
+from flexarm import Arm, Beam, Link, Model, Revolute
 from flexarm.native.program import operations
 
 Counts = tuple[float, float]

@@ -12,9 +12,8 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from flexarm import Arm, Beam, Link, Model, Revolute
 from flexarm.analysis.factorization import denoc, rows, udu
-from flexarm.description.arm import Arm, Beam, Link, Revolute
-from flexarm.model import Model
 from flexarm.shapes import family
 from flexarm_papers.mohan_saha.compute import Slew, mapped
 from flexarm_papers.mohan_saha.shapes import W, X, roots, shape

@@ -8,8 +8,7 @@ import mpmath as mp  # type: ignore[import-untyped]
 import numpy as np
 from scipy import linalg
 
-from flexarm.description.arm import Arm
-from flexarm.model import Model
+from flexarm import Arm, Model
 from flexarm.native.precise import precise
 from flexarm.native.program import instructions
 from flexarm_papers.mohan_saha.compute import Slew, scaled

@@ -6,8 +6,8 @@ Nothing here uses the package's mechanics. Positions and directions are in the b
 import numpy as np
 from scipy.linalg import block_diag
 
+from flexarm import Arm, Beam
 from flexarm.cached import cached_property
-from flexarm.description.arm import Arm, Beam
 from flexarm_papers.mohan_saha.shapes import W, X, shape
 
 Array = np.ndarray

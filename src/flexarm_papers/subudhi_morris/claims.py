@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.description.load import load
+from flexarm import load
 from flexarm_papers.subudhi_morris import modes
 from flexarm_papers.subudhi_morris.compute import (
     RIGID,

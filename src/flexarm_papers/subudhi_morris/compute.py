@@ -8,11 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flexarm.description.arm import Arm, Fixed, Link, Revolute, Rigid
-from flexarm.description.load import load
-from flexarm.model import Model
-from flexarm.simulation.inputs import Piecewise
-from flexarm.simulation.run import simulate
+from flexarm import Arm, Fixed, Link, Model, Piecewise, Revolute, Rigid, load, simulate
 
 Array = np.ndarray
 Rotor = Literal["none", "relative", "absolute"]

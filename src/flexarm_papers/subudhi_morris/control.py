@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from flexarm import simulate
 from flexarm.control import Composite, ComputedTorque, Sampled
 from flexarm.errors import UnstableStart
-from flexarm.simulation.run import simulate
 from flexarm.trajectory import reference_motion
 from flexarm_papers.subudhi_morris.compute import KS, PULSE, Array, Rotor, apart, arm, model, response, tip_deflections
 from flexarm_papers.subudhi_morris.gains import (

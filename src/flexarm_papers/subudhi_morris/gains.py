@@ -7,13 +7,13 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm import Model, Quintic
 from flexarm.control import Law, equilibrium
 from flexarm.control.gains import demanded
 from flexarm.control.riccati import linear
 from flexarm.control.timescales import TimeScales, time_scales
-from flexarm.model import Model
 from flexarm.shapes import TipLoad, quadrature
-from flexarm.trajectory import Quintic, jumps_of
+from flexarm.trajectory import jumps_of
 from flexarm_papers.subudhi_morris.compute import KS, Array, J, M, Rotor, arm, model
 from flexarm_papers.subudhi_morris.modes import EQ_47, LOADS, frequencies, shapes_of
 

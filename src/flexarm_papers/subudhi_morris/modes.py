@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.description.arm import Arm, Fixed, Link, Rigid
-from flexarm.model import Model
+from flexarm import Arm, Fixed, Link, Model, Rigid
 from flexarm.shapes import ClampedMass, TipLoad, quadrature
 from flexarm_papers.subudhi_morris.compute import (
     EI,

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from flexarm.description.arm import Arm
+from flexarm import Arm
 from flexarm_papers.subudhi_morris.compute import (
     KS,
     PULSE,

@@ -11,11 +11,9 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-from flexarm import analysis
+from flexarm import Arm, Beam, Model, ParabolicBlends, Pose, Telescope, analysis
 from flexarm.cached import cached_property
-from flexarm.description.arm import Arm, Beam, Pose, Telescope
-from flexarm.model import Model
-from flexarm.trajectory import ParabolicBlends, Reference
+from flexarm.trajectory import Reference
 
 Array = np.ndarray
 

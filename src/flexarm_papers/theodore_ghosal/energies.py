@@ -9,7 +9,7 @@ from typing import Any, final
 import casadi as ca
 import numpy as np
 
-from flexarm.description.arm import Arm
+from flexarm import Arm
 from flexarm.shapes import Basis, ClampedMass
 from flexarm_papers.theodore_ghosal.compute import LONG, Array, joint_inertias, load_of, mass_ratio, sliding
 

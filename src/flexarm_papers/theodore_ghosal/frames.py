@@ -10,8 +10,7 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from flexarm.description.arm import Arm, Beam, Link, Revolute
-from flexarm.model import Model
+from flexarm import Arm, Beam, Link, Model, Revolute
 from flexarm.shapes import family
 from flexarm_papers.theodore_ghosal.compute import LONG, Array, Flexible, load_of, sliding, varied
 from flexarm_papers.theodore_ghosal.energies import POINTS, shapes

@@ -6,12 +6,8 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from flexarm import analysis
-from flexarm.description.arm import Arm
-from flexarm.description.load import load
+from flexarm import Arm, PrescribedMotion, analysis, load, simulate
 from flexarm.simulation.dataset import group_velocity_ratio
-from flexarm.simulation.inputs import PrescribedMotion
-from flexarm.simulation.run import simulate
 from flexarm_papers.theodore_ghosal.compute import (
     AFTER,
     BLEND,

@@ -8,9 +8,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from flexarm.description.arm import Arm
-from flexarm.shapes import ClampedMass
-from flexarm.shapes.loaded import f1, f2, frequency_equation
+from flexarm import Arm
+from flexarm.shapes import ClampedMass, f1, f2, frequency_equation
 from flexarm.trajectory import Reference
 from flexarm_papers.theodore_ghosal.compute import LONG, Array, joints_along, load_of, mass_ratio, sliding
 
