@@ -9,8 +9,6 @@ import numpy as np
 from scipy import linalg
 
 from flexarm.analysis.factorization import columns, order
-from flexarm.native.kernel import Kernel
-from flexarm.native.varying import At
 from flexarm.simulation import solvers
 from flexarm_papers.mohan_saha.compute import PATHS, STEP, UNTIL, Slew
 from flexarm_papers.verdicts import Claim, Part, above, below, near
@@ -44,8 +42,8 @@ class Broken:
         return float(self.t[-1]) if self.why else float("inf")
 
 
-def equations(slew: Slew) -> Kernel | At:
-    """Return the function (q, qd, u) -> phi and the columns of M, of M qdd = phi (eq. 31)."""
+def equations(slew: Slew) -> Callable[[Array], Array]:
+    """Return the function from (q, qd, u) to phi and the columns of M, of M qdd = phi (eq. 31)."""
     model = slew.model
 
     def trace() -> ca.Function:
@@ -55,12 +53,12 @@ def equations(slew: Slew) -> Kernel | At:
         both = ca.cse(ca.densify(ca.vertcat(phi, ca.vec(model.function("mass_matrix")(q)))))
         return ca.Function("equations", x, [both])
 
-    return model.compiled("Mohan & Saha, M and phi", trace)
+    return model.compiled("Mohan & Saha, M and phi", trace).one
 
 
 def run(slew: Slew, solve: Dense) -> Broken:
     """Return the slew by RK4 with a dense solution."""
-    n, count, at = slew.n, round(UNTIL / STEP), equations(slew).one
+    n, count, at = slew.n, round(UNTIL / STEP), equations(slew)
     u = slew.torques(np.arange(2 * count + 1) * (STEP / 2))
 
     def rate(k: int, x: Array) -> Array:

@@ -10,7 +10,6 @@ import numpy as np
 from flexarm import Model, Quintic
 from flexarm.control import Law, equilibrium
 from flexarm.control.gains import demanded
-from flexarm.control.riccati import linear
 from flexarm.control.timescales import TimeScales, time_scales
 from flexarm.shapes import TipLoad, quadrature
 from flexarm.trajectory import jumps_of
@@ -78,7 +77,8 @@ class Linear:
         elastic = model(arm(rotor, KS, damping=damping))
         self.scales = time_scales(elastic)
         q, u = equilibrium(elastic, END)
-        self.A, self.B = linear(elastic, q, u)
+        near = elastic.linearize(q, u=u)
+        self.A, self.B = near.A, near.B
         n = len(q)
         x = ca.SX.sym("x", 2 * n)
         law = Printed(ZERO, ZERO, rotors)

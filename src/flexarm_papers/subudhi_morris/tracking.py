@@ -155,22 +155,23 @@ def angles_as_printed() -> Claim:
 
 def springs_as_printed() -> Claim:
     """Return the claim about the joints under the printed controller."""
-    said = "; ".join(f"{LAWS[name]} {numbers(100 * _left(name, 'springs'), 2)}" for name in AS_PRINTED)
-    return Claim(
-        *("Fig. 7(b), as printed", "The joint deflections are suppressed.", "suppressed"),
-        f"left from 3 s on [percent of the largest]: {said}",
-        checks=_best([_suppressed(name, "springs") for name in AS_PRINTED]),
-        note=f"Required: {100 * SUPPRESSED:g} percent.",
-    )
+    head = ("Fig. 7(b), as printed", "The joint deflections are suppressed.", "suppressed")
+    return _as_printed(head, "springs", "")
 
 
 def modes_as_printed() -> Claim:
     """Return the claim about the modes under the printed controller."""
-    said = "; ".join(f"{LAWS[name]} {numbers(100 * _left(name, 'modes'), 2)}" for name in AS_PRINTED)
+    head = ("Figs. 7(c), (d), 8(a), (b), as printed", "First and second modes of both links are well damped.", "damped")
+    return _as_printed(head, "modes", "modes 11, 12, 21, 22 ")
+
+
+def _as_printed(head: tuple[str, str, str], what: str, names: str) -> Claim:
+    """Return the claim about springs or modes under the printed controller."""
+    said = "; ".join(f"{LAWS[name]} {numbers(100 * _left(name, what), 2)}" for name in AS_PRINTED)
     return Claim(
-        *("Figs. 7(c), (d), 8(a), (b), as printed", "First and second modes of both links are well damped.", "damped"),
-        f"modes 11, 12, 21, 22 left from 3 s on [percent of the largest]: {said}",
-        checks=_best([_suppressed(name, "modes") for name in AS_PRINTED]),
+        *head,
+        f"{names}left from 3 s on [percent of the largest]: {said}",
+        checks=_best([_suppressed(name, what) for name in AS_PRINTED]),
         note=f"Required: {100 * SUPPRESSED:g} percent.",
     )
 
