@@ -134,7 +134,7 @@ def advised(problem: str, hint: str, advice: str = "") -> str:
     return f"{problem}; {rest}" if rest else problem
 
 
-def did_you_mean(given: object, names: Iterable[str], most: int = 3) -> str:
+def did_you_mean(given: object, names: Iterable[str]) -> str:
     """Return a suggestion for a wrong name: "did you mean 'canadarm'?", or "" if no name is similar."""
     from difflib import SequenceMatcher  # here, since only error messages need it
 
@@ -143,7 +143,7 @@ def did_you_mean(given: object, names: Iterable[str], most: int = 3) -> str:
     likeness = {name: SequenceMatcher(None, given.casefold(), name.casefold()).ratio() for name in names}
     least = max(CLOSE, max(likeness.values(), default=0.0) - 0.1)
     found = sorted((name for name in likeness if likeness[name] >= least), key=lambda name: -likeness[name])
-    return f"did you mean {choices(*map(repr, found[:most]))}?" if found else ""
+    return f"did you mean {choices(*map(repr, found[:3]))}?" if found else ""
 
 
 def named_or_fitting(pattern: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str]]) -> list[Thing]:
