@@ -71,33 +71,35 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
     `key` must determine the result of `build`, for this version of flexarm's sources. `symbols` and `facts` are the
     names that the caller needs. A kernel with other names is built again.
     """
-    name = file_name(key)
-    if (found := _kernel(name, symbols, facts)) is not None:
-        return found
+    name, compiled = file_name(key), None
+    kept = _parted(read(name))
+    if kept is not None and set(kept.facts) == set(facts):
+        known = _kept(kept.program, kept.constants, symbols, kept.facts, was_cached=True)
+        if known is not None:
+            return known
     with progress.said("tracing"):
         source = build()
         program = f"{_digest(source.ir, str(source.effort), *_compiler())}.program"
-        objects, is_new = read(program), False
-        if objects is not None:
-            found = _load(objects, source.constants, symbols, source.facts, was_cached=False)
-        if objects is None or not all(found.addresses.values()):
+        found = _kept(program, source.constants, symbols, source.facts, was_cached=False)
+        if found is None:
             with progress.said(f"compiling {source.name}"):
-                objects, is_new = _compile(source.ir, source.effort), True
-            found = _load(objects, source.constants, symbols, source.facts, was_cached=False)
+                compiled = _compile(source.ir, source.effort)
+            found = _load(compiled, source.constants, symbols, source.facts, was_cached=False)
     source.verify(found)
-    if is_new:
-        write(program, objects)
+    if compiled is not None:
+        write(program, compiled)
     head = json.dumps({"program": program, "facts": source.facts}).encode()
     write(name, head + b"\n" + np.array(source.constants).tobytes())
     return found
 
 
-def _kernel(name: str, symbols: tuple[str, ...], facts: tuple[str, ...]) -> Code | None:
-    """Return a kernel from the cache, or None if it or its program is missing."""
-    kept = _parted(read(name))
-    if kept is None or set(kept.facts) != set(facts) or (objects := read(kept.program)) is None:
+def _kept(
+    program: str, constants: list[float], symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool
+) -> Code | None:
+    """Return a program from the cache with constants, or None if it is missing or lacks a symbol."""
+    if (objects := read(program)) is None:
         return None
-    found = _load(objects, kept.constants, symbols, kept.facts, was_cached=True)
+    found = _load(objects, constants, symbols, facts, was_cached)
     return found if all(found.addresses.values()) else None
 
 
