@@ -4,8 +4,8 @@
 
 runs the programs of all pages of docs/cookbook and docs/course, or of those named behind the folder. The Python blocks
 of a page are one program. A folder for each page then holds the output, the pictures and, for the course, the notebook.
-Three directives put them on the site: `printed` shows the output, `drawn` a picture, and `recipes` a card for each page.
-The tests run the same programs.
+Three directives put them on the site: `printed` shows the output, `drawn` a picture, and `recipes` a card for each
+page. The tests run the same programs.
 """
 
 import os
