@@ -210,6 +210,13 @@ def test_every_attribute_of_a_result_is_on_its_page(making):
         assert f"`{attribute}`" in page, attribute
 
 
+def test_a_function_without_brackets_has_a_space_in_a_formula(making):
+    inline = making("mathematics").converted
+    nodes = pytest.importorskip("docutils.nodes")
+    assert '<mi>sin</mi>\n  <mspace width="0.17em"/>' in inline(nodes.math("", r"\sin x"), as_block=False)
+    assert "mspace" not in inline(nodes.math("", r"\sin(x)"), as_block=False)
+
+
 # -- the gallery -------------------------------------------------------------------------------------------------------
 
 

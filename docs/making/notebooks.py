@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -132,5 +133,6 @@ class Notebook(SphinxDirective):
             LOG.warning("%s is missing; `make cookbook` makes it", path, location=self.get_location())
             return []
         link = Path(os.path.relpath(path, here.parent)).as_posix()
-        text = f"::::{{container}} buttons\n{{download}}`Download as a Jupyter notebook <{link}>`\n::::"
-        return self.parse_text_to_nodes(text)
+        words = nodes.inline(text="Download as a Jupyter notebook")
+        reference = addnodes.download_reference("", "", words, reftarget=link, refdoc=self.env.docname)
+        return [nodes.paragraph("", "", reference, classes=["buttons"])]
