@@ -93,10 +93,10 @@ build/gallery/.made: $(shell find src examples docs/making/gallery.py -name '*.p
 	cd docs && ../$(BIN)/python -m making.gallery ../build/gallery
 	touch $@
 
-# Output and pictures of the programs of the cookbook: anew where the package or a page has changed.
+# Output and pictures of the programs of the cookbook and the course, and notebooks: anew where the package or a page has changed.
 cookbook: build/cookbook/.made
 
-build/cookbook/.made: $(shell find src docs/cookbook docs/making/cookbook.py -name '*.py' -o -name '*.md') | .venv/.ready-docs
+build/cookbook/.made: $(shell find src docs/cookbook docs/course docs/making/cookbook.py docs/making/notebooks.py -name '*.py' -o -name '*.md') | .venv/.ready-docs
 	cd docs && ../$(BIN)/python -m making.cookbook ../build/cookbook
 	touch $@
 

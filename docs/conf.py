@@ -31,6 +31,7 @@ extensions = [
     "making.results",
     "making.gallery",
     "making.cookbook",
+    "making.notebooks",
     "making.measured",
     "making.look",
     "making.llms",

@@ -11,10 +11,10 @@ from scipy import linalg
 import flexarm as fa
 from flexarm import analysis, plots
 from flexarm.model.drawing import STATIONS
-from flexarm.papers import theodore_ghosal as theodore
-from flexarm.papers.lin_lewis import compute as lin_lewis
-from flexarm.papers.lin_lewis.zeros import FAMILIES
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge, Tachometer, TipPosition, outputs
+from flexarm_papers import theodore_ghosal as theodore
+from flexarm_papers.lin_lewis import compute as lin_lewis
+from flexarm_papers.lin_lewis.zeros import FAMILIES
 
 
 def refused(match, error=fa.DescriptionError):

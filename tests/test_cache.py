@@ -20,10 +20,12 @@ import numpy as np
 import pytest
 
 import flexarm
+import flexarm as fa
 from flexarm.errors import NotCached
-from flexarm.native import cache
+from flexarm.native import cache, llvm
 from flexarm.native import kernel as native
 from flexarm.native.kernel import Kernel, Source
+from flexarm.native.program import instructions
 
 IR = """define double @answer() {{
   ret double {}
@@ -57,7 +59,16 @@ def answer(code):
 
 
 def kernels(folder):
+    """What is kept of each kernel: the name of its program, its facts and its constants."""
     return sorted(folder.glob("*.bin"))
+
+
+def programs(folder):
+    """What LLVM has made of each text."""
+    return sorted(folder.glob("*.program"))
+
+
+KINDS = {"kernel": kernels, "program": programs}
 
 
 def signed(folder, name, content):
@@ -75,7 +86,7 @@ def test_the_second_time_nothing_is_built(folder):
     assert (first.was_cached, second.was_cached) == (False, True)
     assert answer(first) == answer(second) == 42.0
     assert first.facts == second.facts == {"n": 3}
-    assert sorted(file.suffix for file in folder.iterdir()) == ["", ".bin"]  # the secret, and the code
+    assert sorted(file.suffix for file in folder.iterdir()) == ["", ".bin", ".program"]  # the first is the secret
 
 
 def test_another_key_is_another_kernel(folder):
@@ -84,14 +95,70 @@ def test_another_key_is_another_kernel(folder):
     assert len(kernels(folder)) == 2
 
 
+@pytest.fixture
+def compiled(monkeypatch):
+    """The texts compiled, in order."""
+    texts, compile_ = [], native._compile
+    monkeypatch.setattr(native, "_compile", lambda ir, effort: texts.append(ir) or compile_(ir, effort))
+    return texts
+
+
 @pytest.mark.parametrize("circumstance", range(5))
-def test_other_circumstances_make_another_kernel(folder, monkeypatch, circumstance):
-    """Our sources, the libraries' versions and the processor are part of every key."""
+def test_other_circumstances_make_another_kernel(folder, monkeypatch, compiled, circumstance):
+    """The package's sources, the libraries' versions and the processor are part of every key.
+
+    A program is compiled again only where LLVM or the processor is another one.
+    """
     code()
     changed = list(native._circumstances())
     changed[circumstance] += "changed"
     monkeypatch.setattr(native, "_circumstances", lambda: tuple(changed))
+    if circumstance >= 2:
+        monkeypatch.setattr(native, "_compiler", lambda: tuple(changed[2:]))
     assert not code().was_cached
+    assert len(compiled) == (2 if circumstance >= 2 else 1)
+
+
+def polynomial(*numbers):
+    x = ca.SX.sym("x", 2)
+    terms = [a * ca.sin(x[0] + i) * x[1] ** 3 for i, a in enumerate(numbers)]
+    return ca.Function("f", [x], [ca.vertcat(sum(terms), ca.fmax(x[0], numbers[-1]))])
+
+
+def test_kernels_that_differ_in_numbers_share_their_program(folder, compiled):
+    rows = np.random.default_rng(4).uniform(-1.0, 1.0, (11, 2))
+    for numbers in ((0.3, -1.7, 2.9), (5.1, 1e-3, -0.7), (1e300, 1e-300, 1.5), (0.3, 0.3, 2.1)):
+        function = polynomial(*numbers)
+        kernel = Kernel(json.dumps(numbers), lambda: function)  # noqa: B023 - called at once
+        expected = np.array([np.array(function(row)).ravel() for row in rows])
+        np.testing.assert_allclose([kernel.one(row) for row in rows], expected, rtol=1e-14)
+        np.testing.assert_allclose(kernel.many(rows), expected, rtol=1e-14)
+        found = Kernel(json.dumps(numbers), never)
+        np.testing.assert_array_equal(found.many(rows), kernel.many(rows))
+    assert len(compiled) == len(programs(folder)) == 2 and len(kernels(folder)) == 8
+
+
+@pytest.mark.parametrize("numbers", [(0.3, 0.0, 2.9), (0.3, -1.7, float("inf"))])
+def test_zero_and_infinity_belong_to_the_structure(folder, compiled, numbers):
+    Kernel("known", lambda: polynomial(0.3, -1.7, 2.9)).one(np.ones(2))
+    kernel = Kernel("other", lambda: polynomial(*numbers))
+    expected = np.array(polynomial(*numbers)([0.4, 0.5])).ravel()
+    np.testing.assert_allclose(kernel.one(np.array([0.4, 0.5])), expected, rtol=1e-14)
+    assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_a_program_with_other_places_than_its_constants_is_an_error(folder, more):
+    text, constants = llvm.ir(instructions(polynomial(0.3, -1.7, 2.9)), 1)
+    wrong = [*constants, 1.0][: len(constants) + more]
+    with pytest.raises(fa.FlexarmError, match="constant"):
+        native.code("key", ("evaluate",), (), lambda: Source(text, constants=wrong))
+
+
+def test_a_program_whose_constants_are_missing_is_an_error(folder):
+    text, constants = llvm.ir(instructions(polynomial(0.3, -1.7, 2.9)), 1)
+    with pytest.raises(fa.FlexarmError, match="one place for each constant"):
+        native.code("key", ("answer",), (), lambda: Source(IR.format("1.0"), constants=constants))
 
 
 # -- what does not fit is built again ----------------------------------------------------------------------------------
@@ -109,10 +176,11 @@ DAMAGES = {
 }
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_built_again(folder, damage):
+def test_a_damaged_file_is_built_again(folder, damage, kind):
     code()
-    (file,) = kernels(folder)
+    (file,) = KINDS[kind](folder)
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
     again = code()
@@ -129,20 +197,22 @@ NOT_MINE = {
 }
 
 
-@pytest.mark.parametrize("kind", NOT_MINE)
-def test_code_that_somebody_else_has_written_is_not_run(folder, kind):
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", NOT_MINE)
+def test_code_that_somebody_else_has_written_is_not_run(folder, how, kind):
     """Not even where its content would do."""
     code()
-    (file,) = kernels(folder)
-    file.write_bytes(NOT_MINE[kind](file.read_bytes()[32:]))
+    (file,) = KINDS[kind](folder)
+    file.write_bytes(NOT_MINE[how](file.read_bytes()[32:]))
     assert not code().was_cached
 
 
-def test_code_under_the_name_of_another_is_not_run(folder):
+@pytest.mark.parametrize("kind", KINDS)
+def test_code_under_the_name_of_another_is_not_run(folder, kind):
     code("one", lambda: source("1.0"))
-    (one,) = kernels(folder)
+    (one,) = KINDS[kind](folder)
     code("two", lambda: source("2.0"))
-    (two,) = set(kernels(folder)) - {one}
+    (two,) = set(KINDS[kind](folder)) - {one}
     shutil.copy(one, two)
     found = code("two", lambda: source("2.0"))
     assert (answer(found), found.was_cached) == (2.0, False)
@@ -153,14 +223,20 @@ HEADS = {
     "empty": b"",
     "a list": b"[3]",
     "null": b"null",
-    "no facts": b"{}",
-    "other facts": b'{"m": 3}',
-    "more facts": b'{"m": 3, "n": 3}',
-    "a fact of another type": b'{"n": "3"}',
-    "a fact that is a fraction": b'{"n": 3.5}',
-    "a fact that is true": b'{"n": true}',
+    "nothing": b"{}",
+    "no facts": b'{"program": "NAME"}',
+    "no program": b'{"facts": {"n": 3}}',
+    "other facts": b'{"program": "NAME", "facts": {"m": 3}}',
+    "more facts": b'{"program": "NAME", "facts": {"m": 3, "n": 3}}',
+    "facts that are a list": b'{"program": "NAME", "facts": [3]}',
+    "a fact of another type": b'{"program": "NAME", "facts": {"n": "3"}}',
+    "a fact that is a fraction": b'{"program": "NAME", "facts": {"n": 3.5}}',
+    "a fact that is true": b'{"program": "NAME", "facts": {"n": true}}',
+    "a program that is a number": b'{"program": 3, "facts": {"n": 3}}',
+    "a program that is not there": b'{"program": "0NAME", "facts": {"n": 3}}',
+    "a program in another folder": b'{"program": "../cache/NAME", "facts": {"n": 3}}',
     "not UTF-8": b'{"\xff": 3}',
-    "an endless number": b'{"n": ' + b"9" * 6000 + b"}",
+    "an endless number": b'{"program": "NAME", "facts": {"n": ' + b"9" * 6000 + b"}}",
     "nested without end": b"[" * 200_000,
 }
 
@@ -169,38 +245,47 @@ HEADS = {
 def test_a_signed_file_with_another_head_is_built_again(folder, head):
     """As a mistake of ours would make it."""
     code()
-    (file,) = kernels(folder)
-    machine_code = file.read_bytes()[32:].partition(b"\n")[2]
-    signed(folder, file.name, HEADS[head] + b"\n" + machine_code)
+    (file,), (program,) = kernels(folder), programs(folder)
+    constants = file.read_bytes()[32:].partition(b"\n")[2]
+    signed(folder, file.name, HEADS[head].replace(b"NAME", program.name.encode()) + b"\n" + constants)
     again = code()
     assert (answer(again), again.was_cached, again.facts) == (42.0, False, {"n": 3})
     assert code(build=never).was_cached
 
 
-def test_a_signed_file_without_code_is_built_again(folder):
+def test_a_kernel_whose_constants_are_cut_short_is_built_again(folder):
     code()
     (file,) = kernels(folder)
-    for content in (b'{"n": 3}', b'{"n": 3}\n'):
-        signed(folder, file.name, content)
-        assert not code().was_cached
+    signed(folder, file.name, file.read_bytes()[32:] + b"\0\0\0")
+    assert not code().was_cached
+
+
+def test_a_kernel_without_its_program_is_built_again(folder):
+    code()
+    (file,) = programs(folder)
+    file.unlink()
+    assert not code().was_cached
+    assert code(build=never).was_cached
 
 
 def test_code_without_what_the_caller_needs_is_built_again(folder):
     code()
-    (file,) = kernels(folder)
+    (file,) = programs(folder)
     other = native._compile("define double @question() {\n  ret double 4.2e1\n}")
-    signed(folder, file.name, json.dumps({"n": 3}).encode() + b"\n" + other)
+    signed(folder, file.name, other)
     again = code()
     assert (answer(again), again.was_cached) == (42.0, False)
+    assert code(build=never).was_cached
 
 
-def test_a_folder_in_place_of_the_file_is_no_obstacle(folder):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_in_place_of_the_file_is_no_obstacle(folder, kind):
     code()
-    (file,) = kernels(folder)
+    (file,) = KINDS[kind](folder)
     file.unlink()
     (file / "within").mkdir(parents=True)
     assert answer(code()) == 42.0
-    assert kernels(folder) == [file]  # and no temporary file beside it
+    assert KINDS[kind](folder) == [file] and len(list(folder.iterdir())) == 3  # and no temporary file beside it
 
 
 @posix
@@ -412,7 +497,7 @@ def test_a_folder_that_can_only_be_read_works_all_the_same(tmp_path, monkeypatch
     as_nobody(first)
     folder.chmod(0o500)
     before = sorted(folder.iterdir())
-    assert len(before) == 2
+    assert len(before) == 3
     as_nobody(second)
     assert sorted(folder.iterdir()) == before
     for file in before:
@@ -455,7 +540,7 @@ def test_a_full_disk_leaves_nothing(folder, room):
             os._exit(1)
         os._exit(0)
     assert os.waitpid(pid, 0)[1] == 0
-    assert [file.name for file in folder.iterdir()] == ["secret"]
+    assert {file.name for file in folder.iterdir()} <= {"secret", *(file.name for file in kernels(folder))}
     assert not code().was_cached
     assert code(build=never).was_cached
 
@@ -515,7 +600,7 @@ def test_six_processes_write_the_same_kernels_at_once(folder):
         process.join()
         assert process.exitcode == 0
     assert all(np.array(each) == MOVES for each in found)
-    assert sorted(file.suffix for file in folder.iterdir()) == ["", ".bin", ".bin"]
+    assert sorted(file.suffix for file in folder.iterdir()) == ["", ".bin", ".bin", ".program", ".program"]
     assert pendulum().code.was_cached and pendulum().vector_code.was_cached
 
 

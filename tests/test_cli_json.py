@@ -14,11 +14,11 @@ from command_line import caller
 import flexarm as fa
 from flexarm.analysis import convergence
 from flexarm.commands.document import UNITS, document, plain
-from flexarm.papers.verdicts import Check, Claim, Part
 from flexarm.simulation.performance import performance
 from flexarm.studies.file import bundled_studies, load_study
 from flexarm.studies.result import load as load_study_result
 from flexarm.version import __version__
+from flexarm_papers.verdicts import Check, Claim, Part
 
 ARM = """
 name = "two"
@@ -301,7 +301,7 @@ def test_papers(read, monkeypatch):
     ]
     parts = [Part("Fig. 1", "A figure.", claims, "fig1.png"), Part("Ours", "A study.", claims, study=True)]
     paper = SimpleNamespace(reproduce=lambda folder: parts)
-    monkeypatch.setitem(sys.modules, "flexarm.papers.lin_lewis", paper)
+    monkeypatch.setitem(sys.modules, "flexarm_papers.lin_lewis", paper)
     (found,) = read("papers", "lin-lewis", "--out", "there")["papers"]
     assert (
         found["name"] == "lin-lewis"

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import flexarm as fa
 from flexarm import cli
-from flexarm.papers.verdicts import PAPERS, Part
+from flexarm_papers.verdicts import PAPERS, Part
 
 PRESSED = Path(__file__).parent / "helpers" / "pressed.py"
 COMMANDS = typer.main.get_command(cli.app).commands
@@ -182,7 +182,7 @@ def test_what_draws_a_table_has_json(name, files, call, monkeypatch):
     monkeypatch.setattr(Table, "__init__", lambda *given, **more: (drawn.append(given), made(*given, **more))[1])
     short = SimpleNamespace(reproduce=lambda folder: [Part("Fig. 1", "Nothing.", [], study=True)])
     for paper in PAPERS:
-        monkeypatch.setitem(sys.modules, f"flexarm.papers.{paper.name.replace('-', '_')}", short)
+        monkeypatch.setitem(sys.modules, f"flexarm_papers.{paper.name.replace('-', '_')}", short)
     ended = call(name, *arguments(name), *alone(name))
     assert ended.returncode == 0 and ended.stdout
     has_json = any("--json" in param.opts for param in COMMANDS[name].params)

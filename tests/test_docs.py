@@ -21,7 +21,7 @@ from flexarm.studies.file import Study
 
 DOCS = ROOT / "docs"
 SITE = [page for page in PAGES if page.is_relative_to(DOCS)]
-PARTS = ("learn", "cookbook", "do", "lookup", "understand")
+PARTS = ("learn", "cookbook", "course", "do", "lookup", "understand")
 
 
 # -- links -------------------------------------------------------------------------------------------------------------

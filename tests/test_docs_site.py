@@ -210,6 +210,13 @@ def test_every_attribute_of_a_result_is_on_its_page(making):
         assert f"`{attribute}`" in page, attribute
 
 
+def test_a_function_without_brackets_has_a_space_in_a_formula(making):
+    inline = making("mathematics").converted
+    nodes = pytest.importorskip("docutils.nodes")
+    assert '<mi>sin</mi>\n  <mspace width="0.17em"/>' in inline(nodes.math("", r"\sin x"), as_block=False)
+    assert "mspace" not in inline(nodes.math("", r"\sin(x)"), as_block=False)
+
+
 # -- the gallery -------------------------------------------------------------------------------------------------------
 
 
@@ -390,6 +397,134 @@ def test_a_missing_outcome_stops_the_build_and_a_recipe_shows_what_was_made(maki
         "x = 7\n</pre>" in re.sub(r"</?span.*?>", "", html)
         and 'alt="Nothing" class="on-paper" src="_images/b.svg"' in html
     )
+
+
+# -- the course --------------------------------------------------------------------------------------------------------
+
+LECTURES = [page for page in PAGES if page.parent == DOCS / "course" and page.stem != "index"]
+LECTURE = """# A
+
+This page sees $x$, as [the arms](../do/arms.md#what-is-allowed) and [others](https://example.org) do.
+
+:::{notebook}
+:::
+
+```python
+from pathlib import Path
+
+print(1)
+Path("b.svg").write_text("<svg><style>\\n@media (prefers-color-scheme: dark) {\\n#a {}\\n}\\n</style></svg>")
+```
+
+```text
+1
+```
+
+:::{drawn} b.svg
+A picture
+of nothing
+:::
+
+## Solutions
+
+<details>
+<summary>Solution 1</summary>
+
+It is two.
+
+```python
+print(2)
+```
+
+```text
+2
+```
+
+</details>
+"""
+
+
+def lecture(folder):
+    page = folder / "course" / "a.md"
+    page.parent.mkdir()
+    page.write_text(LECTURE)
+    return page
+
+
+def written(part):
+    """The text of a cell, or of one of its outputs."""
+    return "".join(part)
+
+
+@pytest.mark.parametrize("page", LECTURES, ids=lambda page: page.stem)
+def test_a_lecture_has_goals_pictures_exercises_and_as_many_solutions(page):
+    words = text(page)
+    assert words.count(":::{notebook}\n:::\n") == 1
+    goals = re.search(r"^After this lecture you can\n\n((?:.+\n)+)", words, re.M)[1]
+    assert len(re.findall(r"^- ", goals, re.M)) == 3
+    exercises = re.search(r"^## Exercises\n\n(.*?)^## Solutions$", words, re.M | re.S)[1]
+    count = len(re.findall(r"^\d\. ", exercises, re.M))
+    assert re.findall(r"<summary>(.*?)</summary>", words) == [f"Solution {i + 1}" for i in range(count)]
+    assert 4 <= count <= 6 and words.count("</details>") == count
+    assert "$$" in words and words.count(":::{drawn}") >= 2
+
+
+@pytest.mark.parametrize("page", LECTURES, ids=lambda page: page.stem)
+def test_the_notebook_of_a_lecture_is_valid_and_has_its_code_output_and_pictures(page, making, tmp_path):
+    nbformat = pytest.importorskip("nbformat", reason="the extra `docs` is not installed")
+    drawn = re.findall(r"^:::\{drawn\} (\S+)$", text(page), re.M)
+    for name in drawn:
+        (tmp_path / name).write_text(f"<svg><text>{name}</text></svg>")
+    made = making("notebooks").notebook(page, tmp_path)
+    nbformat.validate(made)
+    code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
+    assert [written(cell["source"]) + "\n" for cell in code] == blocks("python", page)
+    outputs = [output for cell in code for output in cell["outputs"]]
+    printed = [written(output["text"]) for output in outputs if output["output_type"] == "stream"]
+    assert printed == blocks("text", page)
+    shown = [written(output["data"]["image/svg+xml"]) for output in outputs if output["output_type"] == "display_data"]
+    assert shown == [f"<svg><text>{name}</text></svg>" for name in drawn]
+    prose = "".join(written(cell["source"]) for cell in made["cells"] if cell["cell_type"] == "markdown")
+    assert not re.search(r":::|<details>|</|```|\]\((?!https:)", prose)
+
+
+def test_every_lecture_has_a_card():
+    listed = re.search(r":::\{recipes\}\n(.*?)^:::$", text(DOCS / "course" / "index.md"), re.M | re.S)[1]
+    assert sorted(listed.split()) == [page.stem for page in LECTURES]
+
+
+def test_a_lecture_becomes_a_notebook(making, tmp_path):
+    page = lecture(tmp_path)
+    assert making("cookbook").run(page, tmp_path) == "1\n2\n"
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"a.ipynb", "b.svg", "printed.txt"}
+    made = json.loads((tmp_path / "a" / "a.ipynb").read_text(encoding="utf-8"))
+    first, code, heading, title, answer, second = made["cells"]
+    assert [cell["id"] for cell in made["cells"]] == [f"cell-{i}" for i in range(1, 7)]
+    where = os.path.relpath(tmp_path / "do" / "arms.md", ROOT)
+    assert f"the arms (`{where}`) and [others](https://example.org)" in written(first["source"])
+    stream, picture = code["outputs"]
+    assert written(stream["text"]) == "1\n" and written(picture["data"]["text/plain"]) == "A picture of nothing"
+    assert "@media" not in written(picture["data"]["image/svg+xml"])
+    assert (written(heading["source"]), written(title["source"])) == ("## Solutions", "### Solution 1")
+    assert title["metadata"] == {"jp-MarkdownHeadingCollapsed": True} and written(answer["source"]) == "It is two."
+    assert (code["execution_count"], second["execution_count"]) == (1, 2)
+
+
+def test_a_lecture_offers_its_notebook_and_a_missing_one_stops_the_build(making, tmp_path):
+    page, made = lecture(tmp_path), tmp_path / "made"
+    (page.parent / "index.md").write_text("# I\n\n:::{toctree}\na\nc\n:::\n")
+    lone = LECTURE.replace("# A", "# C").replace("[the arms](../do/arms.md#what-is-allowed)", "arms")
+    page.write_text(LECTURE.replace("[the arms](../do/arms.md#what-is-allowed)", "arms"))
+    (page.parent / "c.md").write_text(lone)
+    making("cookbook").run(page, made)
+    done = sphinx(page.parent, tmp_path, tmp_path, cookbook_folder=made)
+    assert done.returncode == 1
+    missing = re.findall(r"(\S+) is missing; `make cookbook` makes it", done.stderr)
+    assert missing == [str(made / "c" / name) for name in ("c.ipynb", "b.svg")]
+    html = (tmp_path / "site" / "a.html").read_text(encoding="utf-8")
+    link = re.search(r'href="(_downloads/\w+/a\.ipynb)"', html)[1]
+    assert json.loads((tmp_path / "site" / link).read_text(encoding="utf-8"))["nbformat"] == 4
+    assert "<details>" in html
 
 
 # -- what was measured -------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def test_pieces_change_nothing(monkeypatch, piece, lanes):
     expected = np.array([np.array(function(row)).ravel() for row in rows])
     monkeypatch.setattr(llvm, "PIECE", piece)
     code = instructions(function)
-    assert llvm.ir(code, lanes).count("define hidden void @piece") >= len(code) // (piece + 2)
+    assert llvm.ir(code, lanes)[0].count("define hidden void @piece") >= len(code) // (piece + 2)
     compiled = native.Kernel(f"pieces of {piece}", lambda: function)
     found = compiled.many(rows) if lanes > 1 else np.array([compiled.one(row) for row in rows])
     np.testing.assert_allclose(found, expected, rtol=1e-11)  # chaotic: 40 steps deep, rounded in another order
@@ -129,7 +129,7 @@ def test_the_pieces_of_a_long_program_are_short(monkeypatch, long, count):
     assert 100 < len(code) < llvm.PIECE
     monkeypatch.setattr(llvm, "LONG", long)
     monkeypatch.setattr(llvm, "SHORT", len(code) // 3 + 1)
-    assert llvm.ir(code, 1).count("define hidden void @piece") == count
+    assert llvm.ir(code, 1)[0].count("define hidden void @piece") == count
 
 
 def test_operations_are_counted():

@@ -123,6 +123,28 @@ def test_other_arms_have_other_code(monkeypatch, tmp_path):
     assert fa.Model(random_arm(26, links=2, elastic=True)).kernel("forward_dynamics").code.was_cached
 
 
+@pytest.mark.parametrize("name", ["canadarm", "satellite", "subudhi-morris", "subudhi-morris-elastic", "lin-lewis-rfr"])
+def test_an_arm_with_another_payload_compiles_nothing(monkeypatch, tmp_path, name):
+    """Its numbers differ and its equations do not, so that it finds the machine code of the first arm."""
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))
+    compiled, compile_ = [], native._compile
+    monkeypatch.setattr(native, "_compile", lambda *x: compiled.append(x[0]) or compile_(*x))
+    arm = fa.load(name).replace(payload=fa.Payload(mass=0.7913, inertia=0.0317))
+    names = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "energy")
+    first = {each: fa.Model(arm).kernel(each) for each in names}
+    x = {each: 0.1 + 0.1 * np.random.default_rng(1).random(k.code.facts["n_in"]) for each, k in first.items()}
+    before = {each: first[each].one(x[each]) for each in names}
+    count = len(compiled)
+    other = fa.Model(arm.replace(payload=fa.Payload(mass=1.371, inertia=0.1)))
+    for each in names:
+        function = other.laid_out(each)
+        parts = np.split(x[each], np.cumsum([function.nnz_in(i) for i in range(function.n_in())])[:-1])
+        expected, found = np.array(function(*parts)).ravel(), other.kernel(each).one(x[each])
+        assert np.abs(found - expected).max() <= 1e-11 * np.abs(expected).max()
+        assert np.abs(found - before[each]).max() > 1e-6 * np.abs(expected).max()
+    assert len(compiled) == count == len(names)
+
+
 class Scaled:
     """The clamped-free shapes, each `factor` times as large."""
 

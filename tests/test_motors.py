@@ -156,7 +156,6 @@ def test_an_ideal_motor_costs_nothing():
     bare, ideal = fa.Model(arm()), fa.Model(arm({}))
     for name in ("forward_dynamics", "state_rate", "inverse_dynamics", "energy"):
         assert ideal.function(name).n_instructions() == bare.function(name).n_instructions()
-    assert fa.Motor().ideal and not fa.Motor(efficiency=0.9).ideal and not fa.Motor(**VOLTS).ideal
 
 
 # -- the gear ----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from flexarm.version import __version__
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 SOURCE = ROOT / "src" / "flexarm"
+PACKAGES = (SOURCE, ROOT / "src" / "flexarm_papers")
 EPOCH = "1700000000"
 PAPER = ROOT / "paper" / "paper.md"
 
@@ -84,10 +85,11 @@ def installed(built, tmp_path_factory):
 
 
 def sources():
-    """The package's files, as a wheel should have them."""
+    """The files of both packages, as a wheel should have them."""
     return {
         file.relative_to(SOURCE.parent).as_posix()
-        for file in SOURCE.rglob("*")
+        for package in PACKAGES
+        for file in package.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
 
@@ -96,11 +98,16 @@ TEMPLATES = {".c", ".h", ".tlc", ".in", ".json", ".xml"}
 """Of what the package writes."""
 
 
-def test_the_wheel_has_the_package_and_nothing_else(built):
+def test_the_wheel_has_both_packages_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as archive:
         names = {name for name in archive.namelist() if not name.startswith(f"flexarm-{__version__}.dist-info/")}
     assert names == sources()
-    assert {"flexarm/py.typed", "flexarm/catalogue/arms/canadarm.toml", "flexarm/problems/set/SHA256SUMS"} <= names
+    assert {
+        "flexarm/py.typed",
+        "flexarm_papers/py.typed",
+        "flexarm/catalogue/arms/canadarm.toml",
+        "flexarm/problems/set/SHA256SUMS",
+    } <= names
     kinds = {Path(name).suffix for name in names}
     assert kinds <= {".py", ".typed", ".toml", ".js", ".css", ".txt", ".md", ".gz", ".csv", ""} | TEMPLATES
     assert built[1].stat().st_size < 4e6
@@ -194,8 +201,10 @@ def test_it_installs_into_an_empty_environment(installed, tmp_path):
 def test_everything_is_imported_from_what_is_installed(installed, tmp_path):
     """Each module of the wheel, in one process: nothing needs a file that was left behind."""
     program = (
-        "import importlib, pkgutil, flexarm\n"
-        "names = [m.name for m in pkgutil.walk_packages(flexarm.__path__, 'flexarm.') if '__main__' not in m.name]\n"
+        "import importlib, pkgutil, flexarm, flexarm_papers\n"
+        "names = [module.name for package in (flexarm, flexarm_papers)\n"
+        "    for module in pkgutil.walk_packages(package.__path__, f'{package.__name__}.')\n"
+        "    if '__main__' not in module.name]\n"
         "failed = []\n"
         "for name in names:\n"
         "    try:\n"
@@ -301,7 +310,8 @@ def test_no_annotation_means_another_name_from_python_3_14_on():
     hidden = "class A:\n    x: Annotated[int, Before(check)] = 0\n    def check(self): ...\n"
     assert shadowed(hidden) == ["A.check"] and shadowed(hidden.replace("def check", "def checked")) == []
     assert shadowed("class A:\n    m: float = 1.0\n    def f(self, y: m) -> m: ...\n") == ["A.m", "A.m"]
-    assert {file: names for file in SOURCE.rglob("*.py") if (names := shadowed(file.read_text(encoding="utf-8")))} == {}
+    files = [file for package in PACKAGES for file in package.rglob("*.py")]
+    assert {file: names for file in files if (names := shadowed(file.read_text(encoding="utf-8")))} == {}
 
 
 # -- licences ----------------------------------------------------------------------------------------------------------
@@ -330,6 +340,7 @@ def test_every_file_of_others_has_its_licence():
         file.relative_to(SOURCE) for file in SOURCE.rglob("*") if file.is_file() and "__pycache__" not in file.parts
     ]
     others = [file for file in files if foreign(SOURCE / file)]
+    assert [name for name in sources() if name.startswith("flexarm_papers/") and foreign(SOURCE.parent / name)] == []
     unknown = [file for file in others if not any(file.match(pattern) for pattern in FOREIGN)]
     assert unknown == []
     for pattern, (licence, called) in FOREIGN.items():

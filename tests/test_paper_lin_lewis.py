@@ -10,11 +10,11 @@ from figures import style_faults
 from flexarm import Model, load
 from flexarm.mechanics import dynamics, quantities
 from flexarm.mechanics.spatial import scaled
-from flexarm.papers import papers
-from flexarm.papers.lin_lewis import appendix, claims, claims_beam, compute, figures, loaded, zeros
-from flexarm.papers.lin_lewis.printed import numbers, powers, printed, unit
-from flexarm.papers.tables import markdown
 from flexarm.shapes import ClampedFree, ClampedLoaded, loaded_roots
+from flexarm_papers import papers
+from flexarm_papers.lin_lewis import appendix, claims, claims_beam, compute, figures, loaded, zeros
+from flexarm_papers.lin_lewis.printed import numbers, powers, printed, unit
+from flexarm_papers.tables import markdown
 
 RIGID = np.eye(1, 3)
 

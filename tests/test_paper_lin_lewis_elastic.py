@@ -5,7 +5,7 @@ import pytest
 
 from flexarm.mechanics import quantities
 from flexarm.mechanics.spatial import scaled
-from flexarm.papers.lin_lewis import claims_elastic, elastic
+from flexarm_papers.lin_lewis import claims_elastic, elastic
 
 
 def verdicts(*parts):

@@ -5,9 +5,9 @@ import pytest
 
 import flexarm as fa
 from flexarm.description.arm import Beam, Link
-from flexarm.papers.mohan_saha import claims, claims_equations, compute, counts, equations, twists
-from flexarm.papers.mohan_saha.equations import STATE
-from flexarm.papers.mohan_saha.twists import Blocks
+from flexarm_papers.mohan_saha import claims, claims_equations, compute, counts, equations, twists
+from flexarm_papers.mohan_saha.equations import STATE
+from flexarm_papers.mohan_saha.twists import Blocks
 
 
 @pytest.fixture(scope="module")

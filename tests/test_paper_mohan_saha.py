@@ -15,8 +15,8 @@ import flexarm as fa
 from flexarm.mechanics import dynamics, second, strain
 from flexarm.native.precise import precise
 from flexarm.native.program import instructions
-from flexarm.papers import mohan_saha, panels
-from flexarm.papers.mohan_saha import (
+from flexarm_papers import mohan_saha, panels
+from flexarm_papers.mohan_saha import (
     claims,
     claims_equations,
     compute,
@@ -27,7 +27,7 @@ from flexarm.papers.mohan_saha import (
     rounding,
     shapes,
 )
-from flexarm.papers.tables import markdown
+from flexarm_papers.tables import markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "understand" / "papers" / "mohan-saha.md"
 

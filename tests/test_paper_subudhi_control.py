@@ -6,9 +6,9 @@ from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm.control import Composite
-from flexarm.papers.subudhi_morris import compute, modes, tracking
-from flexarm.papers.subudhi_morris import control as sc
-from flexarm.papers.subudhi_morris import gains as sg
+from flexarm_papers.subudhi_morris import compute, modes, tracking
+from flexarm_papers.subudhi_morris import control as sc
+from flexarm_papers.subudhi_morris import gains as sg
 
 END = np.array([np.pi / 2, np.pi / 6])
 

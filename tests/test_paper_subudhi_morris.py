@@ -11,9 +11,9 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import flexarm as fa
-from flexarm.papers import panels, subudhi_morris
-from flexarm.papers.subudhi_morris import compute, figures, modes, responses
-from flexarm.papers.tables import claims, markdown
+from flexarm_papers import panels, subudhi_morris
+from flexarm_papers.subudhi_morris import compute, figures, modes, responses
+from flexarm_papers.tables import claims, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "understand" / "papers" / "subudhi-morris.md"
 L, RHO, EI, J, M_P, I_P, KS = 0.5, 0.2, 1.0, 0.02, 0.1, 0.005, 100.0

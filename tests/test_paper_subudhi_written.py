@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from flexarm.papers.subudhi_morris import claims, modes, written
-from flexarm.papers.subudhi_morris.compute import ROTORS
+from flexarm_papers.subudhi_morris import claims, modes, written
+from flexarm_papers.subudhi_morris.compute import ROTORS
 
 
 @pytest.mark.parametrize("rotor", ROTORS)

@@ -6,8 +6,8 @@ import pytest
 
 from flexarm.mechanics import drive, dynamics
 from flexarm.mechanics.spatial import scaled
-from flexarm.papers.subudhi_morris import claims, compute, modes, tracking
-from flexarm.papers.subudhi_morris.claims import (
+from flexarm_papers.subudhi_morris import claims, compute, modes, tracking
+from flexarm_papers.subudhi_morris.claims import (
     eq_19,
     eq_41,
     eq_45,

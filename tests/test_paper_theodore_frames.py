@@ -5,8 +5,8 @@ import pytest
 
 from flexarm.mechanics import telescope
 from flexarm.mechanics.spatial import scaled
-from flexarm.papers import theodore_ghosal as paper
-from flexarm.papers.theodore_ghosal import claims_frames, claims_waves, frames, waves
+from flexarm_papers import theodore_ghosal as paper
+from flexarm_papers.theodore_ghosal import claims_frames, claims_waves, frames, waves
 
 EVERY_ROW = {"Eqs. 14, 16", "Eqs. 15, 17", "Eq. 22", "Eq. 23"}
 

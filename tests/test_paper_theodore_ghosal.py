@@ -15,9 +15,9 @@ from scipy.optimize import brentq
 import flexarm as fa
 from flexarm.mechanics import chain, drive, dynamics, telescope
 from flexarm.mechanics.spatial import added, cross, product, scaled
-from flexarm.papers import panels, tables
-from flexarm.papers import theodore_ghosal as paper
-from flexarm.papers.theodore_ghosal import claims_model, claims_stability, compute, waves
+from flexarm_papers import panels, tables
+from flexarm_papers import theodore_ghosal as paper
+from flexarm_papers.theodore_ghosal import claims_model, claims_stability, compute, waves
 
 PAGE = Path(__file__).parents[1] / "docs" / "understand" / "papers" / "theodore-ghosal.md"
 M_L, M, EI = 0.0828, 0.4303 / 1.3, 1165.4916

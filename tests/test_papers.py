@@ -4,8 +4,10 @@ import math
 
 import pytest
 
-from flexarm.papers.tables import counted, markdown
-from flexarm.papers.verdicts import Check, Claim, Part, above, below, holds, near, within
+import flexarm.papers
+import flexarm_papers
+from flexarm_papers.tables import counted, markdown
+from flexarm_papers.verdicts import Check, Claim, Part, above, below, holds, near, within
 
 
 def claim(*checks, printed="1 m", **more):
@@ -61,3 +63,13 @@ def test_a_part_has_the_worst_of_its_claims_and_a_study_counts_for_nothing():
     assert "| Fig. 1 | it bends | reproduced with a correction | [figure](lin-lewis/fig1.png) |" in page
     assert "| A study | it breaks | a study of ours |" in page
     assert page.count("| Eq. 1 |") == 3
+
+
+def test_the_old_name_of_the_package_still_works_and_warns():
+    """`flexarm.papers` has the public names of `flexarm_papers` for one version, and no others."""
+    for name in flexarm_papers.__all__:
+        with pytest.warns(DeprecationWarning, match=f"use flexarm_papers.{name}$") as warned:
+            assert getattr(flexarm.papers, name) is getattr(flexarm_papers, name)
+        assert [warning.filename for warning in warned] == [__file__]
+    with pytest.raises(AttributeError, match=r"'flexarm\.papers' has no attribute 'verdicts'"):
+        _ = flexarm.papers.verdicts

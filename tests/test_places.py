@@ -74,7 +74,7 @@ def test_a_place_that_cannot_be_is_refused_before_the_run(out, part, call, place
 
 
 def test_papers_look_before_they_reproduce(call, place, monkeypatch):
-    monkeypatch.setattr("flexarm.papers.papers", lambda name: [None])
+    monkeypatch.setattr("flexarm_papers.papers", lambda name: [None])
     status, shown, told = call("papers", "--out", "n" * 300)
     assert (status, shown) == (2, "") and told.endswith("cannot be written: File name too long\n")
 

@@ -106,8 +106,9 @@ def test_wrong_machine_code_is_found(monkeypatch, tmp_path):
     true = llvm.ir
 
     def faulty(code, lanes):
-        head, _, tail = true(code, lanes).rpartition(" = fmul nsz")
-        return f"{head} = fadd nsz{tail}"
+        text, constants = true(code, lanes)
+        head, _, tail = text.rpartition(" = fmul nsz")
+        return f"{head} = fadd nsz{tail}", constants
 
     monkeypatch.setattr(llvm, "ir", faulty)
     monkeypatch.setattr(verification, "verify", lambda *given: None)

@@ -15,8 +15,6 @@ from matplotlib.colors import to_rgb
 import flexarm as fa
 from flexarm import style
 from flexarm.identification.comparison import InTime
-from flexarm.papers import panels
-from flexarm.papers.lin_lewis import figures as lin_lewis
 from flexarm.pictures.animate import Options, Stage, film, strip
 from flexarm.plots import (
     draw,
@@ -30,6 +28,8 @@ from flexarm.plots import (
     save_figure,
 )
 from flexarm.plots.recorded import motions
+from flexarm_papers import panels
+from flexarm_papers.lin_lewis import figures as lin_lewis
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for room in ("src", "benchmarks", "examples") for path in (ROOT / room).rglob("*.py"))

@@ -17,9 +17,9 @@ from flexarm import shapes
 from flexarm.closed_forms import equations as module
 from flexarm.closed_forms.ring import Limit
 from flexarm.errors import DescriptionError
-from flexarm.papers.lin_lewis import appendix as paper
-from flexarm.papers.lin_lewis.loaded import PRINTED
 from flexarm.shapes import family
+from flexarm_papers.lin_lewis import appendix as paper
+from flexarm_papers.lin_lewis.loaded import PRINTED
 
 CLOSE = 1e-12  # relative to the largest entry: some thousand operations, in another order
 NAMES = ("M", "D", "damping", "U", "G", "B", "bias", "stiffness_force", "kinetic", "potential", "tip", "jacobian")

@@ -36,7 +36,10 @@ def test_wrong_code_is_an_error_and_is_not_stored(folder, monkeypatch, wrong):
     true = llvm.ir
 
     def faulty(code, lanes):
-        text = true(code, lanes)
+        text, constants = true(code, lanes)
+        return changed(text, lanes), constants
+
+    def changed(text, lanes):
         if wrong == "input":
             return text.replace("ptr %in, i64 0", f"ptr %in, i64 {8 * lanes}")
         if wrong == "sine":
@@ -62,13 +65,14 @@ def test_wrong_code_is_an_error_and_is_not_stored(folder, monkeypatch, wrong):
 
 
 def test_the_fault_of_llvm_that_it_was_written_for(folder, monkeypatch):
+    """One sum occurs twice, with its factors and its terms in another order (`llvm.FAST`)."""
     monkeypatch.setattr(llvm, "FAST", "reassoc nsz contract arcp")
-    beam = fa.Beam(
-        length=1.3, mass=0.7, EI=2.1, GJ=1.7, polar_inertia=1e-3, modes={"y": 1, "z": 2, "torsion": 2}, segments=2
-    )
-    model = fa.Model(fa.Arm(name="a", links=[fa.Link(name="a", joint=fa.Fixed(), body=beam)]))
-    with pytest.raises(fa.FlexarmError, match="machine code of inverse_dynamics for one state is wrong"):
-        model.inverse_dynamics(np.zeros(10), np.zeros(10), np.zeros(10))
+    a, b, c, d, e, g, k, l = symbols = [ca.SX.sym(name) for name in "abcdegkl"]
+    w = e**2 * l
+    sums = (k * (b * a) + l * (c * d)) + w, w + (k * (a * b) + l * (d * c))
+    f = ca.Function("f", [ca.vertcat(*symbols)], [ca.vertcat(sums[0] + g, (sums[1] + g) * g)])
+    with pytest.raises(fa.FlexarmError, match="machine code of f for one state is wrong"):
+        native.Kernel("twice the same sum", lambda: f).one(np.ones(8))
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-4, 1.0])

@@ -1,10 +1,11 @@
-"""The cookbook: each page of docs/cookbook has one program, and this module adds the program's output and pictures.
+"""Programs of the cookbook and of the course: this module runs them, and adds their output and pictures to the pages.
 
     cd docs && python -m making.cookbook ../build/cookbook
 
-runs the programs of all pages, or of those named behind the folder. A folder for each page then holds the output and
-the pictures. Three directives put them on the site: `printed` shows the output, `drawn` a picture, and `recipes` a card
-for each page. The tests run the same programs.
+runs the programs of all pages of docs/cookbook and docs/course, or of those named behind the folder. The Python blocks
+of a page are one program. A folder for each page then holds the output, the pictures and, for the course, the notebook.
+Three directives put them on the site: `printed` shows the output, `drawn` a picture, and `recipes` a card for each
+page. The tests run the same programs.
 """
 
 import os
@@ -22,8 +23,12 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from making import notebooks
+
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "cookbook"
+COURSE = "course"
+"""Name of the folder whose pages are also notebooks."""
+FOLDERS = (ROOT / "docs" / "cookbook", ROOT / "docs" / COURSE)
 PICTURES = (".svg", ".png", ".gif")
 OUTPUT = "printed.txt"
 
@@ -49,8 +54,7 @@ def run(page: Path, folder: Path) -> str:
             named = re.match(r"(?:# |<!-- )(\S+)", file)
             if named:
                 Path(place, named[1]).write_text(file, encoding="utf-8")
-        (program,) = blocks("python", text)
-        Path(place, "program.py").write_text(program, encoding="utf-8")
+        Path(place, "program.py").write_text("\n".join(blocks("python", text)), encoding="utf-8")
         environment = {**os.environ, "MPLBACKEND": "agg", "BROWSER": "true", "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, "-W", "error", "program.py"]
         ended = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
@@ -63,12 +67,15 @@ def run(page: Path, folder: Path) -> str:
         for picture in sorted(Path(place).iterdir()):
             if picture.suffix in PICTURES:
                 shutil.copy(picture, target)
+    if page.parent.name == COURSE:
+        notebooks.write(page, target)
     return ended.stdout
 
 
 def main() -> int:
     folder, *named = sys.argv[1:]
-    pages = [page for page in sorted(PAGES.glob("*.md")) if page.stem != "index" and (not named or page.stem in named)]
+    found = [page for home in FOLDERS for page in sorted(home.glob("*.md")) if page.stem != "index"]
+    pages = [page for page in found if not named or page.stem in named]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for page, done in [(page, threads.submit(run, page, Path(folder))) for page in pages]:
@@ -143,7 +150,7 @@ class Recipes(Outcome):
 
     def card(self, name: str) -> Iterator[str]:
         """Yield the lines of a card: the first picture of a page, its title and its first sentence."""
-        text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+        text = Path(self.env.doc2path(self.env.docname)).with_name(f"{name}.md").read_text(encoding="utf-8")
         title, about = re.findall(r"\A# (.+)\n\n((?:.+\n)+)", text)[0]
         file, alt = re.findall(r"^:::\{drawn\} (\S+)\n(.+?)^:::$", text, re.M | re.S)[0]
         yield f"- [{self.picture(name, file, alt)}]({name}.md)"

@@ -9,7 +9,7 @@ from typing import Any
 
 from docutils import nodes
 
-WIDE = ("index", "gallery", "cookbook/index")
+WIDE = ("index", "gallery", "cookbook/index", "course/index")
 """Pages of cards. Their list of headings, beside the text, gives its room to the cards."""
 
 

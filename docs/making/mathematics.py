@@ -16,6 +16,9 @@ LOG = logging.getLogger(__name__)
 DOTTED = re.compile(r'<mover accent="true">(?=\s*<m\w+>[^<]*</m\w+>\s*<mo[^>]*>[\u02d9\u00a8])')
 """Letters with dots, of rates: as accents Chromium sets them into the letter."""
 
+APPLIED = re.compile(r"<mo>&ApplyFunction;</mo>(?!\s*<mo[^>]*>\()")
+"""Places behind the name of a function, as in "sin x". Without brackets, browsers set no space there."""
+
 
 def setup(app: Any) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
@@ -25,7 +28,7 @@ def setup(app: Any) -> dict[str, bool]:
 def converted(node: nodes.Element, as_block: bool) -> str:
     try:
         found = tex2mathml(node.astext(), as_block=as_block).replace("<mo>'</mo>", "<mo>\N{PRIME}</mo>")
-        return DOTTED.sub('<mover accent="false">', found)
+        return APPLIED.sub('<mspace width="0.17em"/>', DOTTED.sub('<mover accent="false">', found))
     except MathError as error:
         LOG.warning("the formula %s: %s", node.astext(), error, location=node)
         return ""

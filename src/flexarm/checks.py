@@ -135,11 +135,11 @@ def advised(problem: str, hint: str, advice: str = "") -> str:
     return f"{problem}; {rest}" if rest else problem
 
 
-def did_you_mean(given: object, names: Iterable[str], most: int = 3) -> str:
+def did_you_mean(given: object, names: Iterable[str]) -> str:
     """Return a suggestion for a wrong name: "did you mean 'canadarm'?", or "" if no name is similar.
 
     For an owner its names are suggested: "upper.joint" for "upper". If no name is similar, those of the same owner
-    are, if there are at most `most`: "upper.motor" for "upper.joint".
+    are, if there are at most three: "upper.motor" for "upper.joint".
     """
     from difflib import SequenceMatcher  # here, since only error messages need it
 
@@ -152,8 +152,8 @@ def did_you_mean(given: object, names: Iterable[str], most: int = 3) -> str:
     found = [name for name in names if name.startswith(f"{given}.")]
     found = found or sorted((name for name in names if likeness[name] >= least), key=lambda name: -likeness[name])
     others = [name for name in names if owner and name.startswith(f"{owner}.")]
-    found = found or (others if len(others) <= most else [])
-    return f"did you mean {choices(*map(repr, found[:most]))}?" if found else ""
+    found = found or (others if len(others) <= 3 else [])
+    return f"did you mean {choices(*map(repr, found[:3]))}?" if found else ""
 
 
 def named_or_fitting(pattern: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str]]) -> list[Thing]:

@@ -46,7 +46,10 @@ STARTED = 8
 """One case in so many starts the package's programs that read files as new interpreters. The others fork."""
 SHARED = []
 """Folders in which cases may write beside their own."""
-PACKAGE = "exports identification optimal papers pictures plots problems scenario simulation studies"
+PACKAGES = (
+    "flexarm.exports flexarm.identification flexarm.optimal flexarm.pictures flexarm.plots flexarm.problems"
+    " flexarm.scenario flexarm.simulation flexarm.studies flexarm_papers"
+)
 LIBRARIES = (
     "distributed email.policy h5netcdf mujoco multiprocessing.spawn rich.console rich.table scipy.integrate"
     " scipy.interpolate scipy.optimize scipy.spatial.transform unittest.mock xarray.computation.nanops"
@@ -359,14 +362,15 @@ def warmed(kinds, many=False):
 
 
 def imported(kinds):
-    """Import the modules of these kinds, the package's and libraries, as far as they are installed."""
+    """Import the modules of these kinds, those of both packages and libraries, as far as they are installed."""
     import flexarm
 
+    source = Path(flexarm.__file__).parents[1]
     names = [f"{__package__}.{KINDS[kind]}" for kind in kinds] + LIBRARIES.split()
-    for part in PACKAGE.split():
-        folder = Path(flexarm.__file__).parent / part
-        found = pkgutil.walk_packages([str(folder)], f"flexarm.{part}.")
-        names += [f"flexarm.{part}", *(module.name for module in found if "__main__" not in module.name)]
+    for package in PACKAGES.split():
+        folder = source.joinpath(*package.split("."))
+        found = pkgutil.walk_packages([str(folder)], f"{package}.")
+        names += [package, *(module.name for module in found if "__main__" not in module.name)]
     for name in names:
         with contextlib.suppress(ImportError):
             import_module(name)

@@ -17,7 +17,7 @@ import machine_code  # noqa: E402
 
 import flexarm  # noqa: E402
 from flexarm import cli  # noqa: E402
-from flexarm.papers.verdicts import PAPERS, Part  # noqa: E402
+from flexarm_papers.verdicts import PAPERS, Part  # noqa: E402
 
 PACKAGE = os.path.dirname(flexarm.__file__)
 calls = 0
@@ -42,7 +42,7 @@ if __name__ == "__main__":
     moment = int(sys.argv.pop(1))
     machine_code.keep_as_the_tests_do()
     for paper in PAPERS:
-        sys.modules[f"flexarm.papers.{paper.name.replace('-', '_')}"] = SimpleNamespace(reproduce=reproduce)
+        sys.modules[f"flexarm_papers.{paper.name.replace('-', '_')}"] = SimpleNamespace(reproduce=reproduce)
     sys.settrace(counted)  # of calls alone: setprofile would tell of those into libraries and of every return too
     try:
         cli.main()

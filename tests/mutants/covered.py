@@ -21,7 +21,7 @@ def main(folder):
     uses = used(folder / "costs.jsonl")
     totals, missing = defaultdict(Counter), []
     for path, found in sorted(files.items()):
-        name = path[path.index("flexarm/") :]
+        name = path.rpartition("src/")[2]
         room = name.split("/")[1] if name.split("/")[1] in FOLDERS else "the rest"
         apart = native_lines(Path(path), name, uses, found)
         lines = [i for i in found["missing_lines"] if i not in apart]

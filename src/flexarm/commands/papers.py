@@ -11,7 +11,7 @@ from flexarm.files import write_whole
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
-    from flexarm.papers.verdicts import PAPERS
+    from flexarm_papers.verdicts import PAPERS
 
     return [(paper.name, paper.title) for paper in PAPERS if paper.name.startswith(incomplete)]
 
@@ -32,8 +32,8 @@ def papers(
     """
     import time
 
-    from flexarm.papers import papers
-    from flexarm.papers.tables import counted, details, markdown, overview
+    from flexarm_papers import papers
+    from flexarm_papers.tables import counted, details, markdown, overview
 
     chosen = papers(name)
     check_folder(out)

@@ -96,16 +96,16 @@ def _least_turned(M: Array, wheels: Sequence[int]) -> list[int]:
     return np.argsort(np.round((along**2).sum(axis=1), 6), kind="stable").tolist()
 
 
-def loose_joints(what: str, model: Model, links: Sequence[str], field: str = "wheels") -> list[int]:
+def loose_joints(what: str, model: Model, links: Sequence[str]) -> list[int]:
     """Indices of the joints of the given links; raises `DescriptionError`."""
     arm = model.arm
     place = {arm.links[arm.layout[i].link].name: i for i in arm.joints}
     with refused(what):
-        given = known_names(links, place, "names of links", field, "links whose joints move are")
+        given = known_names(links, place, "names of links", "wheels", "links whose joints move are")
         elastic = {arm.links[arm.layout[joint].link].name for joint, _ in arm.springs}
         for name in given:
             if name in elastic:
-                raise Fault(field, f"has {shown(name)}, whose joint is elastic; the joint of a wheel must be rigid")
+                raise Fault("wheels", f"has {shown(name)}, whose joint is elastic; the joint of a wheel must be rigid")
         if given and not arm.free:
-            raise Fault(field, f"does not apply to arm {arm.name!r}, whose base is fixed; leave it out")
+            raise Fault("wheels", f"does not apply to arm {arm.name!r}, whose base is fixed; leave it out")
     return [place[name] for name in given]

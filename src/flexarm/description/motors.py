@@ -162,10 +162,3 @@ class Motor(Part):
         if self.torque_constant is None or self.resistance is None:
             return effort
         return self.resistance * effort / (self.torque_constant * gear_ratio)
-
-    @property
-    def ideal(self) -> bool:
-        """True if the input is the torque at the joint, without limits or losses."""
-        limits = (self.torque_limit, self.speed_limit, self.torque_speed)
-        lossless = self.efficiency == 1.0 and self.back_efficiency in (None, 1.0)
-        return self.input == "torque" and lossless and all(limit is None for limit in limits)

@@ -96,7 +96,7 @@ class Episodes:
         asked = sensors_of(model.arm, bool(self.task.shown)) if sensors is None else sensors
         with refused("ArmEnv"):
             every = _every(asked, self.ground.period)
-        self._read, self._tip = outputs(model, asked), outputs(model, _own(model.arm))
+        self._read, self._tip = outputs(model, asked), outputs(model, _own())
         self._noise = np.array([each.noise for each in asked for _ in each.names(model.arm)])
         fine = np.array([each.resolution for each in asked for _ in each.names(model.arm)])
         self._fine, self._round = np.where(fine > 0, fine, 1.0), fine > 0
@@ -251,7 +251,7 @@ def sensors_of(arm: Arm, tip: bool) -> list[Any]:
     return found + [TipPosition()] * tip
 
 
-def _own(arm: Arm) -> list[Any]:
+def _own() -> list[Any]:
     """Return the sensors for the rewards."""
     return [TipPosition(name="at"), TipVelocity(name="moving")]
 

@@ -72,7 +72,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
     k = start[-1]
     bases = [family(part.families[d], d).basis(n) for d, n in zip(DIRECTIONS, counts, strict=True)]
     line = _line()
-    along = _weighted(part, line)
+    along = _weighted(part)
     length = numbers.length
     by = [1.0 / length] * start[2] + [1.0] * counts[2] + [1.0 / length] * counts[3]  # d xi / d eta
 
@@ -83,7 +83,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
     rates = [[c.slope(i) for c in r] for i in range(k)]
     masses = [(numbers.mass, _moments(r, rates, along.m / along.m.sum(), start))]
     for lump, m in zip(part.lumps, numbers.lumps, strict=True):
-        masses.append((m, _moments(r, rates, _interpolated(lump.at, line), start)))
+        masses.append((m, _moments(r, rates, _interpolated(lump.at), start)))
     spins = [
         (J, _turning(R, k, axis, share / share.sum()))
         for axis, (J, share) in enumerate(
@@ -141,7 +141,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
         flexible=tuple(range(k)),
         curvature=curvature,
         bending_moment=bending_moment,
-        line=lambda station, eta: placed(section(_interpolated(station, line)), eta),
+        line=lambda station, eta: placed(section(_interpolated(station)), eta),
     )
 
 
@@ -230,10 +230,10 @@ def _stiffness(along: Profile, numbers: Numbers, bases: list[Basis], start: list
     return K
 
 
-def _weighted(part: Beam, line: Line) -> Profile:
+def _weighted(part: Beam) -> Profile:
     """Return weights w_i of each property p such that int p f is sum w_i f(x_i), for p with steps and smooth f."""
     x, dx = quadrature(breaks=part.breaks)  # exact to x^31: a polynomial of degree 23 times a taper's four
-    between = np.array([_interpolated(station, line) for station in x])
+    between = np.array([_interpolated(station) for station in x])
     here = part.profile(x)
     return Profile(*((dx * getattr(here, field.name)) @ between for field in fields(Profile)))
 
@@ -259,7 +259,7 @@ def _coefficients() -> np.ndarray:
     return (np.arange(POINTS)[:, None] + 0.5) * (np.polynomial.legendre.legvander(t, POINTS - 1) * w[:, None]).T
 
 
-def _interpolated(station: float, line: Line) -> np.ndarray:
+def _interpolated(station: float) -> np.ndarray:
     """Return the functional from values at the points to the value at a station."""
     row = np.polynomial.legendre.legvander(np.array([2.0 * station - 1.0]), POINTS - 1)[0] @ _coefficients()
     return np.append(row, 0.0)

@@ -1,6 +1,7 @@
 """Machine code: LLVM IR that is compiled within the process, without a system compiler, and cached on disk.
 
-The cache's key of a kernel is the kernel's definition, so nothing is compiled twice.
+The cache has two kinds of files. A program is found by the text of its IR, so that all kernels of one structure share
+it. A kernel is found by its definition: its file names the program and contains the constants (`constants`).
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from flexarm import progress
 from flexarm.checks import counted
 from flexarm.native.cache import read, write
 from flexarm.native.calls import LANES, ManyStates, OneState
+from flexarm.native.constants import with_constants
 from flexarm.native.once import Once, hold_at_forks
 from flexarm.native.sincos import BORDER
 
@@ -27,12 +29,13 @@ Address = int
 class Source:
     """Input of a compilation.
 
-    It has the IR of one module, or of several with `BORDER` between them, numbers stored with the code, the
-    optimization level of LLVM, and a check of the code, which raises an error if it is wrong.
+    It has the IR of one module, or of several with `BORDER` between them, the constants of the program, numbers stored
+    with the code, the optimization level of LLVM, and a check of the code, which raises an error if it is wrong.
     """
 
     ir: str
     facts: dict[str, int] = field(default_factory=dict)
+    constants: list[float] = field(default_factory=list)
     name: str = "machine code"
     effort: int = 2
     verify: "Callable[[Code], None]" = lambda code: None
@@ -67,55 +70,95 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
     """Return the machine code of `key` from the cache, or build and cache it.
 
     `key` must determine the result of `build`, for this version of flexarm's sources. `symbols` and `facts` are the
-    names that the caller needs. Cached code with other names is built again.
+    names that the caller needs. A kernel with other names is built again.
     """
-    name = file_name(key)
-    if (kept := _parted(read(name))) is not None and set(kept[0]) == set(facts):
-        found = _load(kept[1], symbols, kept[0], was_cached=True)
-        if all(found.addresses.values()):
-            return found
+    name, compiled = file_name(key), None
+    kept = _parted(read(name))
+    if kept is not None and set(kept.facts) == set(facts):
+        known = _kept(kept.program, kept.constants, symbols, kept.facts, was_cached=True)
+        if known is not None:
+            return known
     with progress.said("tracing"):
         source = build()
-        with progress.said(f"compiling {source.name}"):
-            machine_code = _compile(source.ir, source.effort)
-    found = _load(machine_code, symbols, source.facts, was_cached=False)
+        program = f"{_digest(source.ir, str(source.effort), *_compiler())}.program"
+        found = _kept(program, source.constants, symbols, source.facts, was_cached=False)
+        if found is None:
+            with progress.said(f"compiling {source.name}"):
+                compiled = _compile(source.ir, source.effort)
+            found = _load(compiled, source.constants, symbols, source.facts, was_cached=False)
     source.verify(found)
-    write(name, json.dumps(source.facts).encode() + b"\n" + machine_code)
+    if compiled is not None:
+        write(program, compiled)
+    head = json.dumps({"program": program, "facts": source.facts}).encode()
+    write(name, head + b"\n" + np.array(source.constants).tobytes())
     return found
+
+
+def _kept(
+    program: str, constants: list[float], symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool
+) -> Code | None:
+    """Return a program from the cache with constants, or None if it is missing or lacks a symbol."""
+    if (objects := read(program)) is None:
+        return None
+    found = _load(objects, constants, symbols, facts, was_cached)
+    return found if all(found.addresses.values()) else None
 
 
 def file_name(key: str) -> str:
     """Return the cache's file name of a key for this version of flexarm, of its libraries, and this processor."""
-    return hashlib.sha256("\n".join([key, *_circumstances()]).encode()).hexdigest() + ".bin"
+    return f"{_digest(key, *_circumstances())}.bin"
 
 
-def _parted(kept: bytes | None) -> tuple[dict[str, int], bytes] | None:
-    """Return the facts and the machine code, or None if the content is not valid."""
-    if kept is None:
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Content of a kernel's file: the name of its program's file, its facts and its constants."""
+
+    program: str
+    facts: dict[str, int]
+    constants: list[float]
+
+
+def _parted(content: bytes | None) -> Kept | None:
+    """Return the content of a kernel's file, or None if it is not valid."""
+    if content is None:
         return None
-    head, _, machine_code = kept.partition(b"\n")
+    head, _, constants = content.partition(b"\n")
     try:
-        facts = json.loads(head)
-    except (ValueError, RecursionError):
+        said = json.loads(head)
+        program, facts = said["program"], said["facts"]
+    except (ValueError, RecursionError, TypeError, KeyError):
         return None
-    fits = machine_code and isinstance(facts, dict) and all(type(value) is int for value in facts.values())
-    return (facts, machine_code) if fits else None
+    if not isinstance(program, str) or not isinstance(facts, dict) or len(constants) % 8:
+        return None
+    fits = Path(program).name == program and all(type(value) is int for value in facts.values())
+    return Kept(program, facts, np.frombuffer(constants).tolist()) if fits else None
 
 
 @cache
 def _circumstances() -> tuple[str, ...]:
-    """Return all other things on which machine code depends: flexarm's sources, the libraries, the processor."""
+    """Return everything else on which a kernel's program depends: flexarm's sources, CasADi, the compiler."""
     from importlib import metadata  # here, since it imports the email package
+
+    sources = sources_digest(Path(__file__).parents[1])  # the complete package
+    return (sources, metadata.version("casadi"), *_compiler())
+
+
+@cache
+def _compiler() -> tuple[str, ...]:
+    """Return everything else on which the machine code of a text depends: LLVM and the processor."""
+    from importlib import metadata
 
     import llvmlite.binding as llvm
     from llvmlite.binding import ffi
 
     # threads that free machine code hold it, in addition to those that build
     hold_at_forks(ffi.lib._lock)  # noqa: SLF001
-    sources = sources_digest(Path(__file__).parents[1])  # the complete package
     features = llvm.get_host_cpu_features().flatten()
-    versions = (metadata.version("casadi"), metadata.version("llvmlite"))
-    return (sources, *versions, llvm.get_host_cpu_name(), features)
+    return (metadata.version("llvmlite"), llvm.get_host_cpu_name(), features)
 
 
 def sources_digest(folder: Path) -> str:
@@ -164,7 +207,13 @@ def _objects(machine_code: bytes) -> list[bytes]:
     return found
 
 
-def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool) -> Code:
+def _load(
+    machine_code: bytes,
+    constants: Sequence[float],
+    symbols: tuple[str, ...],
+    facts: dict[str, int],
+    was_cached: bool,
+) -> Code:
     import llvmlite.binding as llvm
 
     target_machine()
@@ -173,7 +222,7 @@ def _load(machine_code: bytes, symbols: tuple[str, ...], facts: dict[str, int], 
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True
     )  # an engine takes ownership of its machine
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    for each in _objects(machine_code):
+    for each in with_constants(_objects(machine_code), constants):
         engine.add_object_file(llvm.ObjectFileRef.from_data(each))
     engine.finalize_object()
     addresses = {symbol: engine.get_function_address(symbol) for symbol in symbols}
@@ -285,10 +334,11 @@ def _source(function: Any, lanes: int) -> Source:
     n_out = sum(function.nnz_out(i) for i in range(function.n_out()))
     multiplications, additions = operations(function)
     facts = dict(zip(FACTS, (n_in, n_out, multiplications, additions), strict=True))
-    text = llvm.ir(instructions(function), lanes) + "\n" + batch(n_in, n_out, lanes)
+    text, constants = llvm.ir(instructions(function), lanes)
+    text += "\n" + batch(n_in, n_out, lanes)
 
     def check(code: Code) -> None:
         call, width = ManyStates(code), "one state" if lanes == 1 else f"{counted(lanes, 'state')} at once"
         verify(function, lambda x: call([x])[0], width)
 
-    return Source(text, facts, function.name(), EFFORT if lanes == 1 else 2, check)
+    return Source(text, facts, constants, function.name(), EFFORT if lanes == 1 else 2, check)

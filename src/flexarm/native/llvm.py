@@ -6,14 +6,19 @@ parts become loops of such functions. A long program becomes several modules tha
 Ctrl-C need not wait for all of them.
 
 Sines and cosines are computed in pairs and inline, without a call, so that they too use SIMD.
+
+The text has no constants of the program, only loads of them (`constants`). Programs that differ only in their constants
+have the same text and share machine code.
 """
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 
 import casadi as ca
 import numpy as np
 
+from flexarm.native.constants import Constants
 from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, operation_name, repeats
 from flexarm.native.sincos import BORDER, Numbers, sincos
 
@@ -39,6 +44,9 @@ two are merged after the first has been rewritten, and e is added twice. `reasso
 QUICK = {"double": "", "float": " afn"}
 """Further flags of an inverse. A float is inverted by the approximate instruction, with an error of 1 in the last
 place."""
+
+POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
+"""Operations whose exponent is compiled into the code: a power with a known exponent may need no call."""
 
 BINARY = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul"}
 COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
@@ -75,12 +83,13 @@ class Piece:
     period: int = 0
 
 
-def ir(code: list[Instruction], lanes: int) -> str:
+def ir(code: list[Instruction], lanes: int) -> tuple[str, list[float]]:
     """Return the LLVM IR of `void evaluate(ptr in, ptr out)`, with `lanes` doubles in `in` and `out` per number.
 
-    The text has one or several modules, with `BORDER` between them. `evaluate` is in the last one.
+    The text has one or several modules, with `BORDER` between them. `evaluate` is in the last one. The constants of the
+    program are returned beside it.
     """
-    numbers = Numbers(lanes)
+    numbers, constants = Numbers(lanes), Constants(lanes)
     T = numbers.T
     blocks, slot, size = _layout(code)
     lines = ["define void @evaluate(ptr noalias %in, ptr noalias %out) {", "entry:"]
@@ -95,7 +104,7 @@ def ir(code: list[Instruction], lanes: int) -> str:
         for piece in pieces:
             arguments = f"ptr %in, ptr %out, ptr %work, i64 {f'%round{n}' if loop else 0}"
             lines.append(f"  call void @piece{len(functions)}({arguments})")
-            functions.append(_piece(code, piece, slot, numbers, len(functions)))
+            functions.append(_piece(code, piece, slot, numbers, constants, len(functions)))
         if loop:
             lines.append(f"  %next{n} = add i64 %round{n}, 1")
             lines.append(f"  %more{n} = icmp slt i64 %next{n}, {pieces[0].rounds}")
@@ -110,7 +119,7 @@ def ir(code: list[Instruction], lanes: int) -> str:
         modules[-1].append(function)
     elsewhere = sum(len(module) - 1 for module in modules[:-1])
     modules[-1] += [f"declare void @piece{n}(ptr, ptr, ptr, i64)" for n in range(elsewhere)] + lines
-    return BORDER.join("\n".join(module) for module in modules)
+    return BORDER.join("\n".join([*module, constants.footer]) for module in modules), constants.values
 
 
 def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int], int]:
@@ -186,12 +195,19 @@ def _place(code: list[Instruction], slot: dict[int, int], a: int | float) -> int
     return code[a].index if code[a].op == INPUT else slot[a]
 
 
-def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers: Numbers, number: int) -> str:
-    """Return the IR of one function, and of a table of its constants that differ between rounds."""
+def _piece(
+    code: list[Instruction],
+    piece: Piece,
+    slot: dict[int, int],
+    numbers: Numbers,
+    constants: Constants,
+    number: int,
+) -> str:
+    """Return the IR of one function, and of the block of its constants."""
     lines: list[str] = []
     bases: dict[tuple[str, int], str] = {}
     loaded: dict[tuple[int, int], str] = {}
-    columns: list[str] = []
+    block = constants.block(number)
     lanes, T = numbers.lanes, numbers.T
     size = 8 * lanes
     shifts = [r * piece.period for r in range(piece.rounds)]
@@ -207,26 +223,18 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers:
         lines.append(f"  {label} = getelementptr i8, ptr {bases.get((base, step), base)}, i64 {size * first}")
         return label
 
-    def literal(values: list[float]) -> str:
-        """Return a constant, or the load of the round's constant from the table."""
-        if len(set(map(repr, values))) == 1:
+    def literal(k: int, j: int) -> str:
+        """Return a constant that belongs to the structure, or the load of one."""
+        values = [float(code[k + shift].args[j]) for shift in shifts]
+        same = len(set(map(repr, values))) == 1
+        if same and (values[0] == 0.0 or not isfinite(values[0]) or (j and code[k].op in POWERS)):
             return numbers.constant(values[0])
-        label = f"%t{len(columns)}"
-        lines.append(f"  {label}p = getelementptr double, ptr @table{number}, i64 {len(columns) * piece.rounds}")
-        lines.append(f"  {label}q = getelementptr double, ptr {label}p, i64 %round")
-        columns.append(", ".join(f"double {Numbers().constant(value)}" for value in values))
-        if lanes == 1:
-            lines.append(f"  {label} = load double, ptr {label}q")
-        else:
-            lines.append(f"  {label}s = load double, ptr {label}q")
-            lines.append(f"  {label}i = insertelement {T} poison, double {label}s, i64 0")
-            lines.append(f"  {label} = shufflevector {T} {label}i, {T} poison, <{lanes} x i32> zeroinitializer")
-        return label
+        return block.load(values[:1] if same else values, lines)
 
     def name(k: int, j: int) -> str:
         a = code[k].args[j]
         if isinstance(a, float):
-            return literal([float(code[k + shift].args[j]) for shift in shifts])
+            return literal(k, j)
         if code[a].op != INPUT and a in piece.span:
             return f"%v{a}"
         base = "%in" if code[a].op == INPUT else "%work"
@@ -251,11 +259,9 @@ def _piece(code: list[Instruction], piece: Piece, slot: dict[int, int], numbers:
         if k in slot:
             pointer = address(f"%s{k}", "%work", slot[k], slot[after])
             lines.append(f"  store {T} %v{k}, ptr {pointer}, align 8")
-    kind = f"[{len(columns) * piece.rounds} x double]"
-    table = [f"@table{number} = internal constant {kind} [{', '.join(columns)}]"] if columns else []
     arguments = "ptr noalias %in, ptr noalias %out, ptr noalias %work, i64 %round"
     head = f"define hidden void @piece{number}({arguments}) noinline {{"
-    return "\n".join([*table, head, *lines, "  ret void", "}"])
+    return "\n".join([*block.definition, head, *lines, "  ret void", "}"])
 
 
 def operation(k: int, op: int | str, index: int, x: list[str], numbers: Numbers) -> str:

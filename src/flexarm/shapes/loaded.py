@@ -174,10 +174,6 @@ class ClampedMass(Carrying):
         """Return the wave numbers beta of the first modes: (count,)."""
         return loaded_roots(count, *self.ratios)
 
-    def sensitivity_at(self, beta: np.ndarray) -> np.ndarray:
-        """Return d beta / d (mu, iota, sigma), (count, 3), at beta that are approximate wave numbers."""
-        return loaded_sensitivity(_wave_numbers(beta), *self.ratios)
-
     def sensitivity(self, count: int) -> np.ndarray:
         """Return d beta / d (mu, iota, sigma), (count, 3), which give d beta / dl of a telescoping beam."""
         return loaded_sensitivity(self.roots(count), *self.ratios)
@@ -241,15 +237,14 @@ class ClampedLoaded(Described):
         return self.mass_ratio
 
 
-def _wave_numbers(beta: Any, count: int | None = None) -> np.ndarray:
+def _wave_numbers(beta: Any, count: int) -> np.ndarray:
     """Return wave numbers (count,), each positive. Raises `DescriptionError`."""
     try:
         given = checked_array(beta, "beta")
     except Fault as fault:
         raise DescriptionError(f"clamped-mass: {fault.part} {fault.message}") from None
-    if given.ndim != 1 or (count is not None and given.size != count):
-        wanted = "" if count is None else f"{count} "
-        raise DescriptionError(f"clamped-mass: beta has shape {given.shape}; it must be a list of {wanted}wave numbers")
+    if given.shape != (count,):
+        raise DescriptionError(f"clamped-mass: beta has shape {given.shape}; it must be a list of {count} wave numbers")
     if not np.all((given > 0) & (given < MOST_BETA)):
         raise DescriptionError(f"clamped-mass: beta is {shown(beta)}; each must be from 0 to {MOST_BETA:g}")
     return given

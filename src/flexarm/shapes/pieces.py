@@ -73,7 +73,7 @@ class Hermite(Described):
         """Return the functions of count / 2 elements. Raise `DescriptionError` if count is odd."""
         if self.refusal(count):
             raise DescriptionError(f"hermite: count is {count}; {self.refusal(count)}")
-        return hermite(count // 2) if count else Basis(0, _nothing)
+        return hermite(count // 2) if count else NO_SHAPES
 
 
 def hermite(elements: int) -> Basis:
@@ -95,10 +95,6 @@ def _hermite(elements, x, n):
     for column in range(4):
         values[np.arange(x.size), 2 * e + column] = derivative @ _CUBICS[:, column]
     return values[:, 2:]  # the first node is clamped
-
-
-def _nothing(x, n):
-    return np.zeros((x.size, 0))
 
 
 @final

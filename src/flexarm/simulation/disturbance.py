@@ -52,7 +52,7 @@ def disturbed_many(
     forces: list[Force] = []
     asked = [_asked(each, model.arm, forces) for each in disturbances]
     whole = _with(model, _merged(forces)) if forces else model
-    return whole, [_together(model, whole, *each) for each in zip(outsides, asked, strict=True)]
+    return whole, [_together(whole, *each) for each in zip(outsides, asked, strict=True)]
 
 
 @final
@@ -150,7 +150,7 @@ def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
     return tuple(found.values())
 
 
-def _together(model: Model, whole: Model, own: Outside, asked: Found) -> Outside:
+def _together(whole: Model, own: Outside, asked: Found) -> Outside:
     """Return the exogenous inputs of the arm together with the disturbances, in the order of the complete model."""
     names = whole.exogenous
     parts: list[tuple[int, int, Input]] = []

@@ -1,5 +1,0 @@
-"""Reproductions of the four papers that set flexarm's scope, with the verdict on each of their claims."""
-
-from flexarm.papers.verdicts import PAPERS, Paper, papers
-
-__all__ = ["PAPERS", "Paper", "papers"]
