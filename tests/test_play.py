@@ -13,6 +13,7 @@ import flexarm as fa
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.control import LQR, Composite, JointPD
 from flexarm.control.equilibrium import equilibrium
+from flexarm.control.timescales import time_scales
 from flexarm.errors import DescriptionError
 from flexarm.pictures import live as live_module
 from flexarm.pictures.live import COARSE, KD_STOPS, KP_STOPS, LONGEST_STEP, Live
@@ -468,6 +469,34 @@ def test_composite_control_settles_where_joint_pd_still_swings(name, tmp_path):
     assert fault == "" and (slow is None or (quick is not None and quick < slow))
     assert q == pytest.approx(expected_q, abs=1e-4) and u == pytest.approx(expected_u, abs=1e-2)
     assert name != "subudhi-morris" or error < 1e-4
+
+
+@needs_node
+def test_composite_control_moves_gently_at_every_bandwidth(tmp_path):
+    """Computed torque follows all of the acceleration, so that the reference of a soft arm is slower than under PD."""
+    live = alive("canadarm")
+    script = """
+        return given.composite.stops.map((_, place) => {
+            live.reset();
+            live.use("composite");
+            live.bandwidth(place);
+            let most = 0;
+            while (live.time < 10 && !live.fault) {
+                live.advance(0.1);
+                most = Math.max(most, ...live.measured().deflection.map(Math.abs));
+            }
+            return [live.fault, live.tipError() / given.reach, most / given.reach];
+        });
+    """
+    for fault, error, bent in run(live, script, tmp_path):
+        assert fault == "" and error < 0.005 and 0.005 < bent < 0.06
+    scales = time_scales(live.plain)
+    r, a = live.target, live.calm * live.path[0]
+    step = 1e-3
+    zeta = scales.slow_slopes(r)[1][2] @ a
+    tips = [live.plain.tip(scales.T @ np.concatenate([r, s * step * zeta]))[:3, 3] for s in (0.0, 1.0)]
+    moved = np.linalg.norm(np.subtract(*tips)) / step
+    assert moved == pytest.approx(0.03 * sum(link.body.length for link in live.arm.links), rel=0.05)
 
 
 def test_why_there_is_no_composite_control():

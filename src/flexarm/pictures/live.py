@@ -48,7 +48,8 @@ MOST_DAMPING = 0.1
 KP_STOPS = tuple(2.0 ** np.arange(-4, 5))
 KD_STOPS = tuple(2.0 ** np.arange(-2, 3))
 BANDWIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Factors of the gains, and of the bandwidth of LQR and composite control."""
+"""Factors of the bandwidth of LQR and composite control. Composite control leaves out the last one, at which the
+Canadarm diverges on the way to its target."""
 
 FASTEST_JOINTS = 8.0
 """Bandwidth of controllers above which a person sees no difference [rad/s]."""
@@ -68,6 +69,10 @@ BUDGET = 5e8
 
 CALMLY = 0.25
 """Acceleration and speed of a base that wheels turn, relative to those of a joint. Everything on the base swings."""
+
+GENTLE = 0.03
+"""Largest quasi-steady deflection of the tip by the acceleration of a target, as a share of the reach, under composite
+control. Its design assumes a straight arm, and computed torque follows the whole acceleration."""
 
 SETTLED = 0.005
 """Distance of the tip from its target within which it has settled, as a share of the reach, before rounding."""
@@ -255,7 +260,7 @@ class Live:
         The second entry is the reason why a design failed, or "". The slow part is critically damped.
         """
         joints, found, why = tuple(self.target.tolist()), {}, ""
-        for omega in (factor * self.pace for factor in BANDWIDTHS):
+        for omega in (factor * self.pace for factor in BANDWIDTHS[:-1]):
             try:
                 controller = composite.Composite(joints, omega**2, 2.0 * omega, configuration=joints)
                 facts = controller.law(self.plain).facts
@@ -419,6 +424,17 @@ class Live:
         size[[link.name in self.led.wheels for link in moving]] = CALMLY
         a = min(4.0, self.pace**2 / 4)
         return a * size, 0.6 * math.sqrt(a) * size
+
+    @property
+    def calm(self) -> float:
+        """Factor of the path's acceleration, at most 1, with which composite control bends the arm by `GENTLE`."""
+        scales, r = time_scales(self.plain), self.target
+        x = [ca.SX.sym(name, len(r)) for name in ("q_r", "v")]
+        bent = ca.Function("bent", x, [scales.slow_motion(x[0], ca.DM.zeros(len(r)), x[1])[1]])
+        zeta = np.array(bent(r, self.path[0])).ravel()
+        places = (self.plain.tip(scales.T @ np.concatenate([r, each]))[:3, 3] for each in (0.0 * zeta, zeta))
+        moved = float(np.linalg.norm(np.subtract(*places)))
+        return min(1.0, GENTLE * sum(link.body.length for link in self.arm.links) / max(moved, 1e-300))
 
     @property
     def tolerance(self) -> float:

@@ -180,7 +180,7 @@ def _composite(live: Live) -> dict[str, Any] | None:
         return None
     stops = list(designs)
     usual = max((i for i, omega in enumerate(stops) if omega <= live.pace), default=0)
-    return {"stops": stops, "usual": usual, "K": [K.ravel() for K in designs.values()]}
+    return {"stops": stops, "usual": usual, "K": [K.ravel() for K in designs.values()], "calm": live.calm}
 
 
 def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:

@@ -219,8 +219,9 @@ flexarm.Live = class {
   /** Advances the reference by a step: full acceleration, constant speed, full deceleration. */
   lead() {
     const { m, step: h, acceleration, speed } = this.given;
+    const calm = this.controller === "composite" ? this.designs.composite.calm : 1; // it follows all of the acceleration
     for (let j = 0; j < m; j++) {
-      const a = acceleration[j] * this.pace;
+      const a = acceleration[j] * this.pace * calm;
       const e = this.goal[j] - this.r[j];
       const before = this.rd[j];
       if (Math.abs(e) <= a * h * h && Math.abs(before) <= 2 * a * h) {
@@ -228,7 +229,7 @@ flexarm.Live = class {
         continue;
       }
       // the speed from which braking must begin half a step before the goal
-      const most = Math.min(speed[j] * this.pace, Math.sqrt((a * h * a * h) / 4 + 2 * a * Math.abs(e)) - (a * h) / 2);
+      const most = Math.min(speed[j] * this.pace * Math.sqrt(calm), Math.sqrt((a * h * a * h) / 4 + 2 * a * Math.abs(e)) - (a * h) / 2);
       const wanted = Math.sign(e) * Math.max(0, most);
       this.rd[j] += Math.min(a * h, Math.max(-a * h, wanted - this.rd[j]));
       this.r[j] += h * this.rd[j];
