@@ -251,19 +251,24 @@ def test_nothing_lies_over_the_arm_at_any_time(opened, result, other, size):
     """The whole motion is within the picture, as large as it can be, and beside compass and legends."""
     for what in ({"with": result, "without": other}, viewed_planar()):
         tab = still(opened(viewed(what).html, size=size))
-        points, (left, top, right, bottom), rects = tab.evaluate(MOTION)
-        x, y = np.transpose(points)
-        assert left < x.min() and x.max() < right and top < y.min() and y.max() < bottom
-        assert max(np.ptp(x) / (right - left), np.ptp(y) / (bottom - top)) > 0.4
-        for low_x, low_y, high_x, high_y in rects:
-            assert not np.any((low_x < x) & (x < high_x) & (low_y < y) & (y < high_y))
+        for times in (None, 20):
+            if times:
+                tab.evaluate("(times) => { flexarm.page.setMagnified(times); flexarm.page.fit(); }", times)
+            points, (left, top, right, bottom), rects = tab.evaluate(MOTION)
+            x, y = np.transpose(points)
+            assert left < x.min() and x.max() < right and top < y.min() and y.max() < bottom
+            assert max(np.ptp(x) / (right - left), np.ptp(y) / (bottom - top)) > 0.4
+            for low_x, low_y, high_x, high_y in rects:
+                assert not np.any((low_x < x) & (x < high_x) & (low_y < y) & (y < high_y))
 
 
 @functools.cache
 def viewed_planar():
-    """An arm that turns from the corner of the picture, where the compass is."""
+    """A bent arm that turns around the corner of the picture where the compass is, and whose ends are magnified."""
     model = fa.Model(fa.load("canadarm"))
-    return fa.simulate(model, 6.0, u=[120.0, 40.0, 5.0], samples=61, progress=False)
+    q0 = np.concatenate([[-2.6, 0.2, 0.1], np.zeros(6)])
+    q0[[3, 5]] = 0.1  # deflections of the two long links [m]
+    return fa.simulate(model, 6.0, u=[150.0, 60.0, 5.0], q0=q0, samples=61, progress=False)
 
 
 def test_letters_of_the_compass_do_not_collide(opened, result):
