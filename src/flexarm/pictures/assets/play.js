@@ -187,7 +187,7 @@ flexarm.Play = class {
         ...names.map((name, i) => ({ name, i })),
         ...names.map((name, i) => ({ name, i, reference: true })),
       ], Play.SPAN),
-      bending: new Strip("Deflection at the end", "mm", bends.map((name, i) => ({ name, i })), Play.SPAN),
+      bending: new Strip("Deflection", "mm", bends.map((name, i) => ({ name, i })), Play.SPAN),
       torques: new Strip(efforts.every((x) => x === "N m") ? "Torque" : "Torque, force", [...new Set(efforts)].join(", "), names.map((name, i) => ({ name, i })), Play.SPAN),
       energy: new Strip("Energy", "J", [{ name: "kinetic", i: 0 }, { name: "potential", i: 1 }], Play.SPAN),
     };
