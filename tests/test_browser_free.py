@@ -1,11 +1,13 @@
 """Pages of trees and of arms on a free base in a real browser: all stands where the mechanics has it."""
 
+import io
 from functools import cache
 
 import numpy as np
 import pytest
 from browser import SETTLED, until
 from free_arms import bus, state, torso
+from PIL import Image
 
 import flexarm as fa
 from flexarm import attitude
@@ -177,6 +179,45 @@ def test_a_box_is_seen_through_where_something_stands_in_it(tab, opened):
     low, high = np.array(tab.evaluate(read))
     np.testing.assert_allclose((low + high) / 2, [0.05, 0.0, 0.02], atol=1e-5)
     np.testing.assert_allclose(high - low, np.abs(R) @ size, rtol=0.02)  # but for its bevels
+
+
+def luminance(rgb):
+    """Relative luminance of WCAG 2 of an sRGB colour, (3,) from 0 to 255."""
+    c = np.asarray(rgb) / 255
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_bus_is_visible_against_the_background(opened, shown, dark):
+    """Faces towards the viewer have a contrast of at least 2, and the box has edges in the colour of the text."""
+    tab = still(opened(shown, dark=dark))
+    tab.evaluate("flexarm.page.fit(), flexarm.page.scene.still()")
+    places = tab.evaluate("""() => {
+        const { scene, runs } = flexarm.page, { main } = runs[0];
+        const corners = flexarm.corners(main.description.base.box, main.ground, 0), found = [];
+        const faces = ["0123", "4567", "0145", "2367", "0246", "1357"].map((face) => Array.from(face, Number));
+        for (const [a, b, c, d] of faces) {
+            const at = (i) => new THREE.Vector3(...corners.slice(3 * i, 3 * i + 3));
+            const middle = at(a).add(at(d)).multiplyScalar(0.5);
+            const normal = middle.clone().sub(new THREE.Vector3(...main.base()));
+            if (normal.dot(scene.camera.position.clone().sub(middle)) < 0) continue;
+            for (const x of [-0.6, 0.6]) for (const y of [-0.6, 0.6]) {
+                const right = at(b).sub(at(a)).multiplyScalar(x / 2), up = at(c).sub(at(a)).multiplyScalar(y / 2);
+                found.push(scene.seen(middle.clone().add(right).add(up).toArray()));
+            }
+        }
+        return found;
+    }""")
+    pixels = np.asarray(Image.open(io.BytesIO(tab.screenshot())).convert("RGB")).astype(int)
+    box = tab.locator(".scene canvas").first.bounding_box()
+    sky = luminance(pixels[int(box["y"]) + 4, int(box["x"] + box["width"]) - 4])
+    faces = np.array([luminance(pixels[round(y), round(x)]) for x, y in places])
+    ratios = (np.maximum(faces, sky) + 0.05) / (np.minimum(faces, sky) + 0.05)
+    assert len(faces) >= 4 and np.median(ratios) > 2.0, (np.sort(ratios), sky)
+    lines = tab.evaluate(
+        f"{RUN}.main.bus.children.filter((x) => x.isLineSegments).map((x) => x.material.color.getStyle())"
+    )
+    assert lines == [tab.evaluate("new THREE.Color(flexarm.style('--text')).getStyle()")]
 
 
 def test_modes_move_the_base_as_the_mechanics_does(opened, model):

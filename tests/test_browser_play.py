@@ -116,6 +116,31 @@ def test_elsewhere_the_camera_turns(opened):
     assert value(tab, "[...live.force]") == [0, 0, 0]
 
 
+@pytest.mark.parametrize("name", ["subudhi-morris", "vertical"])
+def test_a_miss_beside_the_ring_never_turns_a_planar_arm_edge_on(opened, name):
+    """Long drags in all directions, and keys: the plane of the arm stays open to the viewer."""
+    arm = fa.load("subudhi-morris")
+    tab = started(opened(page_of(name) if name != "vertical" else played(arm.replace(gravity=[0, -9.81, 0])).html))
+    still(tab)
+    x, y = seen(tab, "ghost")
+    opening = """() => { const { camera, controls, plane } = flexarm.page.scene;
+        const sight = camera.position.clone().sub(controls.target).normalize();
+        return Math.abs(sight.dot(plane)); }"""
+    before = tab.evaluate(opening)
+    watch = f"window.least = Math.min(window.least ?? 1, ({opening})())"
+    tab.evaluate(f"() => flexarm.page.scene.controls.addEventListener('change', () => ({watch}))")
+    for by in ((600, 0), (-900, 0), (0, 300), (0, -200), (500, 400)):
+        drag(tab, (x - 60, y + 60), by)
+        tab.mouse.up()
+        tab.wait_for_function("() => !flexarm.page.scene.pending")
+    for _ in range(12):
+        tab.locator(".scene canvas").first.press("Shift+ArrowDown")
+    tab.evaluate(SETTLED)
+    assert np.cos(np.radians(72.0)) < tab.evaluate("least") < before - 0.05
+    tab.get_by_label("Whole arm in view").click()
+    assert tab.evaluate(opening) == pytest.approx(before, abs=1e-6)
+
+
 def slid(tab, label, share):
     """Puts a slider to a part of its range, as a hand does."""
     slider = tab.get_by_label(label, exact=True)
@@ -146,10 +171,16 @@ def test_controllers_and_their_gains(opened):
     tab = started(opened(page_of("subudhi-morris")))
     choice = tab.get_by_label("Controller", exact=True)
     bandwidth, gain = tab.get_by_label("Bandwidth"), tab.get_by_label("Stiffness Kp")
-    for key, shown, hidden in (("lqr", bandwidth, gain), ("shaped", gain, bandwidth), ("pd", gain, bandwidth)):
+    last = ("composite", bandwidth, gain), ("shaped", gain, bandwidth), ("pd", gain, bandwidth)
+    for key, shown, hidden in (("lqr", bandwidth, gain), *last):
         choice.select_option(key)
         assert value(tab, "live.controller") == key
         assert shown.is_visible() and not hidden.is_visible()
+    choice.select_option("composite")
+    omega = slid(tab, "Bandwidth", 0.0) or value(tab, "live.given.composite.stops[0]")
+    said = tab.locator(".control", has_text="Bandwidth").locator("output").text_content()
+    assert value(tab, "live.places.composite") == 0 and value(tab, "live.K.length") == 2 * 2 * 4
+    assert float(said.split()[0]) == pytest.approx(omega / (2 * np.pi), rel=0.01) and said.endswith(" Hz")
     choice.select_option("none")
     assert not gain.is_visible() and not bandwidth.is_visible()
     until(tab, "live.u.every((x) => x === 0)")
@@ -209,7 +240,38 @@ def test_what_runs_is_said(opened):
     tab = started(opened(page_of("subudhi-morris")))
     until(tab, "live.time > 0.5")
     assert "6 coordinates" in tab.text_content(".how") and "Runge-Kutta steps of" in tab.text_content(".how")
-    error = tab.text_content(".status span:nth-child(3)")
+    error = tab.text_content(".side .energy")
     assert error.startswith("Energy error") and "%" in error
     assert abs(value(tab, "live.drift().relative")) < 1e-4
     assert value(tab, "page.measure(0.2, 2)") > 0
+
+
+def test_what_the_tip_does_comes_first(opened):
+    """Its error and when it has settled; angles in degrees, and deflections with their sign."""
+    tab = started(opened(page_of("subudhi-morris")))
+    names = tab.locator(".status .name").all_text_contents()
+    assert [x.strip() for x in names] == ["Tip error", "Settled within 5 mm", "Time", "Speed"]
+    found = tab.evaluate("""() => {
+        const { page } = flexarm, { live, strips } = page;
+        page.run(false);
+        live.reset();
+        live.use("none");
+        live.qd[2] = 0.5; // of the first bending shape
+        for (const strip of Object.values(strips)) strip.clear();
+        page.drawn = 0;
+        for (let k = 0; k < 120; k++) {
+            live.advance(0.04);
+            page.record();
+        }
+        return [strips.bending.values[0], strips.joints.values.map((x) => x.at(-1)), Array.from(live.seen()),
+                Array.from(live.measured().deflection), strips.bending.values.map((x) => x.at(-1))];
+    }""")
+    bending, joints, seen_, now, shown = found
+    assert min(bending) < -1.0 and max(bending) > 1.0  # it swings to both sides [mm]
+    assert joints[:2] == pytest.approx(np.degrees(seen_)) and shown == pytest.approx(1e3 * np.array(now))
+    units = tab.locator(".plots .unit").all_text_contents()
+    assert units[0] == " [\N{DEGREE SIGN}]" and "rad" not in tab.inner_text("body").replace("gradient", "")
+    said = tab.evaluate("(flexarm.page.spoken = 0, flexarm.page.say(1), document.querySelector('.status').textContent)")
+    error = tab.evaluate("flexarm.page.live.tipError()")
+    number, unit = said.removeprefix("Tip error ").split("Settled")[0].split()
+    assert float(number) * {"m": 1.0, "mm": 1e-3}[unit] == pytest.approx(error, rel=0.01) and "not yet" in said

@@ -1,11 +1,14 @@
 """Pages of fa.view in a real browser: what is drawn is the result's, and every control does what it says."""
 
+import functools
+
 import numpy as np
 import pytest
 from browser import PHONE, SETTLED
 
 import flexarm as fa
 from flexarm.model.drawing import drawn
+from flexarm.pictures.solids import solids
 from flexarm.pictures.view import viewed
 
 CLOSE = 2e-6
@@ -150,7 +153,7 @@ def test_keys(tab, result):
     assert tab.evaluate(f"{player}.playing") is False
     for key, name, values in (
         ("m", "magnified", [3, 10, 30, 100, 1]),
-        ("c", "colouring", ["moment", "deflection", "plain"]),
+        ("c", "colouring", ["deflection", "plain", "moment"]),
         ("g", "haunted", ["rigid", "reference", "none"]),
         ("f", "framed", [True, False]),
     ):
@@ -192,6 +195,111 @@ def test_deflections_are_magnified_beside_the_true_arm(tab, result):
     slider.fill("0")
     tab.evaluate(SETTLED)
     np.testing.assert_allclose(tip(tab), result.tip.values[k], atol=CLOSE)
+
+
+def first_magnification(model, results):
+    """The largest step at which links bend by at most 6 % of the reach, and points move by at most 20 % of it."""
+    reach = solids(model)["reach"]
+    still_, bent = (np.concatenate([drawn(model, x.q.values, s)[0] for x in results]) for s in (0.0, 1.0))
+    bend, away = bent[..., 8].max(), np.linalg.norm(bent[..., :3] - still_[..., :3], axis=-1).max()
+    return max(s for s in (1, 2, 3, 5, 10, 20, 30, 50, 100) if s == 1 or max(s * bend / 0.06, s * away / 0.2) <= reach)
+
+
+@pytest.mark.parametrize("EI", [4.0, 150.0])
+def test_bending_is_magnified_until_it_is_seen(opened, EI):
+    """A badge says how much; a soft arm is drawn as it is."""
+    upper, fore = ARM.links
+    model = fa.Model(ARM.replace(links=[upper, fore.replace(body=fore.body.replace(EI=EI))]))
+    motion = fa.simulate(model, 0.4, u=[0.5, 0.0], samples=41, progress=False)
+    tab = still(opened(viewed(motion).html))
+    expected = first_magnification(model, [motion])
+    assert (expected == 1) is (EI == 4.0)
+    assert tab.evaluate("flexarm.page.magnified") == expected
+    badge = tab.locator(".badge")
+    assert badge.is_visible() and badge.text_content() == f"deflection \N{MULTIPLICATION SIGN}{expected}"
+    tab.evaluate(SETTLED)
+    assert visible(tab, "true") is (expected > 1)
+    assert tab.get_by_text("pale: true deflection").is_visible() is (expected > 1)
+    tab.keyboard.press("m")
+    assert badge.text_content() == f"deflection \N{MULTIPLICATION SIGN}{next(s for s in (3, 10, 30) if s > expected)}"
+
+
+def test_results_keep_their_colours_and_a_rigid_arm_has_no_badge(opened, result, other):
+    assert still(opened(viewed([result, other]).html)).evaluate("flexarm.page.colouring") == "plain"
+    rigid = fa.Model(fa.load("rigid-two-link"))
+    tab = still(opened(viewed(fa.simulate(rigid, 0.3, u=[1.0, 0.5], samples=11, progress=False)).html))
+    assert tab.locator(".badge").is_hidden() and tab.evaluate("flexarm.page.colouring") == "plain"
+
+
+MOTION = """() => {
+    const { page } = flexarm, box = page.scene.canvas.getBoundingClientRect(), found = [];
+    for (let k = 0; k <= 40; k++) {
+        page.player.seek((page.end * k) / 40);
+        for (const { main } of page.runs) {
+            const { stations } = main.out;
+            for (let i = 0; i < stations.length; i += 9) found.push(page.scene.seen([...stations.slice(i, i + 3)]));
+        }
+    }
+    const sides = ({ left, top, right, bottom }) => [left, top, right, bottom];
+    const over = [".legend", ".under", ".compass", "header", ".show"].map((x) => document.querySelector(x));
+    return [found, sides(box), over.map((element) => sides(element.getBoundingClientRect()))];
+}"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (900, 700), PHONE])
+def test_nothing_lies_over_the_arm_at_any_time(opened, result, other, size):
+    """The whole motion is within the picture, as large as it can be, and beside compass and legends."""
+    for what in ({"with": result, "without": other}, viewed_planar()):
+        tab = still(opened(viewed(what).html, size=size))
+        for times in (None, 20):
+            if times:
+                tab.evaluate("(times) => { flexarm.page.setMagnified(times); flexarm.page.fit(); }", times)
+            points, (left, top, right, bottom), rects = tab.evaluate(MOTION)
+            x, y = np.transpose(points)
+            assert left < x.min() and x.max() < right and top < y.min() and y.max() < bottom
+            assert max(np.ptp(x) / (right - left), np.ptp(y) / (bottom - top)) > 0.4
+            for low_x, low_y, high_x, high_y in rects:
+                assert not np.any((low_x < x) & (x < high_x) & (low_y < y) & (y < high_y))
+
+
+@functools.cache
+def viewed_planar():
+    """A bent arm that turns around the corner of the picture where the compass is, and whose ends are magnified."""
+    model = fa.Model(fa.load("canadarm"))
+    q0 = np.concatenate([[-2.6, 0.2, 0.1], np.zeros(6)])
+    q0[[3, 5]] = 0.1  # deflections of the two long links [m]
+    return fa.simulate(model, 6.0, u=[150.0, 60.0, 5.0], q0=q0, samples=61, progress=False)
+
+
+def test_letters_of_the_compass_do_not_collide(opened, result):
+    letters = """() => Array.from(document.querySelectorAll(".compass text"),
+        (text) => ["x", "y"].map((name) => Number(text.getAttribute(name))))"""
+    for what in (viewed_planar(), result):
+        tab = still(opened(viewed(what).html))
+        for _ in range(8):
+            a, b, c = np.array(tab.evaluate(letters))
+            assert min(np.linalg.norm(x - y) for x, y in ((a, b), (a, c), (b, c))) > 10.0  # letters of 11 pixels
+            tab.evaluate("flexarm.page.scene.orbit(0.7, 0.25), flexarm.page.scene.render(0)")
+
+
+def test_units_and_references_are_written_out(opened, result):
+    """The grid's squares, time, references; and every plot has at least two numbers beside it."""
+    tab = still(opened(viewed(result.assign_attrs(name="two")).html, size=(900, 700)))
+    tab.evaluate(SETTLED)
+    lines = "flexarm.page.scene.ground.children[0].geometry.attributes.position.array"
+    xyz = np.reshape(tab.evaluate(f"Array.from({lines})"), (-1, 3))
+    side = np.diff(np.unique(np.round(xyz[::24, 0], 6))).min()
+    said = tab.locator(".under .grid").text_content()
+    number, unit = said.removeprefix("grid ").split()
+    assert float(number) * {"m": 1.0, "mm": 1e-3}[unit] == pytest.approx(side, rel=1e-3)
+    numbers = (
+        "flexarm.page.plots.panels.map(({ plot }) => plot.axes.map((axis) => axis._values.filter((x) => x !== null)))"
+    )
+    for times, values in tab.evaluate(numbers):
+        assert all(x.endswith(" s") for x in times) and len(values) >= 2
+    assert tab.locator(".plot", has_text="joints").locator(".chip.reference").text_content() == "reference"
+    assert tab.locator(".chip.reference").count() == 1
+    assert tab.locator("h1").text_content() == "two" and "two" not in tab.locator(".about").text_content()
 
 
 def test_one_of_several_cases_is_seen(opened, result, other):
@@ -249,7 +357,7 @@ def test_ghosts(tab, result):
 
 def test_colours_have_a_scale_to_the_largest_of_the_run(tab, result):
     scale = tab.locator(".corner.scale")
-    assert scale.is_hidden()
+    assert scale.is_visible() and tab.evaluate("flexarm.page.colouring") == "moment"
     stations = drawn(fa.Model(ARM), result.q.values)[0][:, 1]  # of the link that bends
     largest = {"moment": np.hypot(stations[..., 6], stations[..., 7]).max(), "deflection": stations[..., 8].max()}
     for what, most in largest.items():
@@ -348,6 +456,8 @@ def test_a_result_that_ends_first_waits(opened, result, other):
 def test_one_time_only_is_a_picture(opened, result):
     tab = still(opened(viewed(result.isel(time=[3])).html))
     tab.keyboard.press("ArrowRight")
+    tab.evaluate("flexarm.page.setMagnified(1)")
+    tab.evaluate(SETTLED)
     np.testing.assert_allclose(tip(tab), result.tip.values[3], atol=CLOSE)
 
 

@@ -11,8 +11,9 @@ from javascript import needs_node
 
 import flexarm as fa
 from flexarm.closed_forms.formats.javascript import javascript
-from flexarm.control import LQR, JointPD
+from flexarm.control import LQR, Composite, JointPD
 from flexarm.control.equilibrium import equilibrium
+from flexarm.control.timescales import time_scales
 from flexarm.errors import DescriptionError
 from flexarm.pictures import live as live_module
 from flexarm.pictures.live import COARSE, KD_STOPS, KP_STOPS, LONGEST_STEP, Live
@@ -73,6 +74,9 @@ def controllers(live):
     found = {"none": None, "pd": JointPD(target, live.Kp, live.Kd)}
     if live.regulators:
         found["lqr"] = LQR(joints=live.target, bandwidth=live.pace)
+    if live.composites[0]:
+        omega = max(x for x in live.composites[0] if x <= live.pace)
+        found["composite"] = Composite(target, omega**2, 2 * omega, configuration=target)
     return found
 
 
@@ -376,6 +380,133 @@ def test_a_controller_that_does_not_know_the_payload_sags(tmp_path):
     """
     knowing, ignorant, careless = run(live, script, tmp_path)
     assert abs(knowing) < 0.8 * abs(ignorant) and abs(ignorant) < 0.9 * abs(careless)
+
+
+# -- the tip -----------------------------------------------------------------------------------------------------------
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["hanging", "spatial-6r"])
+def test_deflections_have_their_sign_and_the_tip_its_place(name, tmp_path):
+    """They are those of the model at its parameters, with both signs, and are not magnitudes."""
+    live = alive(name)
+    q = state(live)[0]
+    mirrored = q.copy()
+    mirrored[list(live.arm.flexible)] *= -1.0
+    script = f"""
+        return {listed([q, mirrored])}.map((q) => {{
+            live.y.set(q);
+            const {{ tip, deflection }} = live.measured();
+            return [tip.slice(), deflection.slice()];
+        }});
+    """
+    signs = set()
+    for at, (tip, deflection) in zip((q, mirrored), run(live, script, tmp_path), strict=True):
+        both = live.model.deflections(at)
+        assert tip == pytest.approx(live.model.tip(at)[:3, 3], abs=1e-12)
+        assert deflection == pytest.approx([both[i, c] for i, c, _ in live.bends], abs=1e-15)
+        signs |= set(np.sign(deflection))
+    assert signs == {-1.0, 1.0}
+    assert [each for *_, each in live.bends] == (
+        ["boom y"] if name == "hanging" else ["upper y", "upper z", "fore y", "fore z"]
+    )
+
+
+@needs_node
+def test_the_tip_settles_near_its_target(tmp_path):
+    """The time from the last disturbance until it stays within the tolerance is that of the recorded tip."""
+    live = alive("subudhi-morris")
+    script = """
+        live.use("pd");
+        live.gains(given.kp + 1, given.kd + 1);
+        const told = [], rows = [];
+        const until = (end) => {
+            while (live.time < end) {
+                live.step();
+                if (live.steps % live.every === 0) rows.push([live.time, live.tipError(), ...live.q]);
+                told.push(live.settled());
+            }
+        };
+        until(12);
+        const first = [live.settled(), rows.splice(0), told.splice(0).slice(0, 100), live.goal.slice()];
+        live.aim([0.1, -0.2]);
+        const since = live.time;
+        until(since + 0.2);
+        live.force[1] = 1.0;
+        until(since + 0.4);
+        live.force.fill(0);
+        const pushed = live.time, early = live.settled();
+        rows.splice(0);
+        until(pushed + 12);
+        return [first, pushed, early, live.settled(), rows, live.goal.slice(), given.tolerance];
+    """
+    (first, before, early, goal), pushed, none, last, after, aim, tolerance = run(live, script, tmp_path)
+    assert tolerance == pytest.approx(0.005 * sum(link.body.length for link in live.arm.links), rel=0.1)
+    assert none is None and set(early) == {None}
+    for rows, start, r, found in ((before, 0.0, goal, first), (after, pushed, aim, last)):
+        rows = np.array(rows)
+        target = live.rigid.tip(np.array(r))[:3, 3]
+        away = np.linalg.norm(live.model.tip(rows[:, 2:])[:, :3, 3] - target, axis=1)
+        assert rows[:, 1] == pytest.approx(away, abs=1e-12)
+        outside = rows[away > tolerance, 0]
+        assert 0.2 < found == pytest.approx(outside.max() - start, abs=0.006)  # it looks every 5 ms
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["subudhi-morris", "hanging"])
+def test_composite_control_settles_where_joint_pd_still_swings(name, tmp_path):
+    """On the way to a target, and under gravity in the equilibrium that the target has."""
+    live = alive(name)
+    script = """
+        return ["pd", "composite"].map((controller) => {
+            live.reset();
+            live.use(controller);
+            live.aim([0.9, -0.5]);
+            live.advance(8);
+            return [live.fault, live.tipError(), live.settled(), live.q.slice(), live.u.slice()];
+        });
+    """
+    (_, _, slow, _, _), (fault, error, quick, q, u) = run(live, script, tmp_path)
+    expected_q, expected_u = equilibrium(live.plain, [0.9, -0.5])
+    assert fault == "" and (slow is None or (quick is not None and quick < slow))
+    assert q == pytest.approx(expected_q, abs=1e-4) and u == pytest.approx(expected_u, abs=1e-2)
+    assert name != "subudhi-morris" or error < 1e-4
+
+
+@needs_node
+def test_composite_control_moves_gently_at_every_bandwidth(tmp_path):
+    """Computed torque follows all of the acceleration, so that the reference of a soft arm is slower than under PD."""
+    live = alive("canadarm")
+    script = """
+        return given.composite.stops.map((_, place) => {
+            live.reset();
+            live.use("composite");
+            live.bandwidth(place);
+            let most = 0;
+            while (live.time < 10 && !live.fault) {
+                live.advance(0.1);
+                most = Math.max(most, ...live.measured().deflection.map(Math.abs));
+            }
+            return [live.fault, live.tipError() / given.reach, most / given.reach];
+        });
+    """
+    for fault, error, bent in run(live, script, tmp_path):
+        assert fault == "" and error < 0.005 and 0.005 < bent < 0.06
+    scales = time_scales(live.plain)
+    r, a = live.target, live.calm * live.path[0]
+    step = 1e-3
+    zeta = scales.slow_slopes(r)[1][2] @ a
+    tips = [live.plain.tip(scales.T @ np.concatenate([r, s * step * zeta]))[:3, 3] for s in (0.0, 1.0)]
+    moved = np.linalg.norm(np.subtract(*tips)) / step
+    assert moved == pytest.approx(0.03 * sum(link.body.length for link in live.arm.links), rel=0.05)
+
+
+def test_why_there_is_no_composite_control():
+    assert "is rigid" in alive("rigid-two-link").composites[1] and not alive("rigid-two-link").composites[0]
+    data = numbers(alive("rigid-two-link"), alive("rigid-two-link").programs())
+    assert data["composite"] is None and "use ComputedTorque" in data["without"]["Composite"]
+    named = [program.name for program in alive("subudhi-morris").programs()]
+    assert "composite" in named and "Composite" not in numbers(alive("subudhi-morris"), [])["without"]
 
 
 # -- what goes wrong ---------------------------------------------------------------------------------------------------

@@ -144,16 +144,12 @@ class Composite:
         def expression(t: Any, q: Column, qd: Column, z: Column, bent: bool = False) -> tuple[Column, Any]:
             import casadi as ca
 
-            (p, zeta), (pd, zeta_d) = scales.split(q), scales.split(qd)
-            du, dzeta = parted(interpolated(beyond, nodes, t, ca.SX(1.0)), m)
-            zeta = zeta - dzeta
+            along = None
             if self.corrected:
-                sag, straight = scales.sag(motion(reference, t)[0]), scales.straight(p)
-                p = p + scales.beside(straight, zeta - sag)
-                pd = pd + scales.beside(q if bent else straight, zeta_d)
-                zeta_d = zeta_d - _deflection_rate(scales, reference, t)
-            u_s, zeta_s = scales.slow_motion(p, pd, demanded(reference, t, p, pd, Kp, Kd))
-            return u_s + du - interpolated(fast, nodes, t, ca.vertcat(zeta - zeta_s, zeta_d)), []
+                along = FirstOrder(scales.sag(motion(reference, t)[0]), _deflection_rate(scales, reference, t), bent)
+            shift = parted(interpolated(beyond, nodes, t, ca.SX(1.0)), m)
+            slow, quick = partial(demanded, reference, t, Kp=Kp, Kd=Kd), partial(interpolated, fast, nodes, t)
+            return torque(scales, q, qd, slow, quick, shift, along), []
 
         facts = self._facts(scales, Kp, Kd, fast, end, middle, period)
         bent = False
@@ -263,6 +259,63 @@ class Composite:
             "poles": poles,
             "Kp_limit": _limit(lambda factor: is_stable(multipliers(factor), period)),
         }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FirstOrder:
+    """Corrections of first order along a reference.
+
+    Attributes
+    ----------
+    sag : (k,)
+        zeta_s at the reference, at rest.
+    rate : (k,)
+        Rate zeta_s' along the reference.
+    bent : bool
+        True if p' has A and C of the deformed arm.
+    """
+
+    sag: Column
+    rate: Column
+    bent: bool = False
+
+
+def torque(
+    scales: TimeScales,
+    q: Column,
+    qd: Column,
+    slow: Callable[[Column, Column], Column],
+    fast: Callable[[Column], Column],
+    shift: tuple[Column, Column],
+    along: FirstOrder | None,
+) -> Column:
+    """Return u = u_s + u_f (m,) of composite control.
+
+    Parameters
+    ----------
+    q, qd : (n,)
+    slow : function
+        Accelerations v (m,) of the joints from the slow state (p, p').
+    fast : function
+        -u_f (m,) from (zeta - zeta_s, zeta'), or from zeta' - zeta_s' with corrections.
+    shift : (m,), (k,)
+        Differences of the equilibrium from u_s and zeta_s.
+    along : Along, optional
+        Corrections of first order. None is the paper's controller.
+    """
+    import casadi as ca
+
+    (p, zeta), (pd, zeta_d) = scales.split(q), scales.split(qd)
+    du, dzeta = shift
+    zeta = zeta - dzeta
+    if along is not None:
+        straight = scales.straight(p)
+        p = p + scales.beside(straight, zeta - along.sag)
+        pd = pd + scales.beside(q if along.bent else straight, zeta_d)
+        zeta_d = zeta_d - along.rate
+    u_s, zeta_s = scales.slow_motion(p, pd, slow(p, pd))
+    return u_s + du - fast(ca.vertcat(zeta - zeta_s, zeta_d))
 
 
 @final

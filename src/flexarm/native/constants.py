@@ -18,7 +18,7 @@ MARK = bytes.fromhex("9b1f6c02d8e54a7730c5be918a64fd2e")
 """Beginning of every block of constants in an object file. Nothing else has these bytes."""
 
 HEAD = struct.Struct("<qq")
-"""What follows the mark: index of the block's first constant among those of the program, and their number."""
+"""The bytes after the mark: index of the block's first constant among those of the program, and their number."""
 
 WORDS = (len(MARK) + HEAD.size) // 8
 """Length of a block before its constants, in doubles."""
@@ -43,7 +43,7 @@ class Constants:
         return Block(self, number, len(self.values))
 
     footer = "!0 = !{}"
-    """What a module needs at its end if it loads constants."""
+    """The end of a module that loads constants."""
 
 
 @final

@@ -13,9 +13,10 @@ from flexarm.attitude import local_names
 from flexarm.cached import cached_property
 from flexarm.checks import counted
 from flexarm.closed_forms.formats.program import Program
-from flexarm.control import JointPD, lqr
+from flexarm.control import JointPD, composite, lqr
 from flexarm.control.gains import rigid_arm
 from flexarm.control.shaping import controlled_vibrations
+from flexarm.control.timescales import time_scales
 from flexarm.description.arm import Arm
 from flexarm.description.free import FreeBase
 from flexarm.errors import DescriptionError, FlexarmError
@@ -47,8 +48,9 @@ MOST_DAMPING = 0.1
 
 KP_STOPS = tuple(2.0 ** np.arange(-4, 5))
 KD_STOPS = tuple(2.0 ** np.arange(-2, 3))
-LQR_STOPS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Factors of the gains, and of the bandwidth of the regulator."""
+BANDWIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Factors of the bandwidth of LQR and composite control. Composite control leaves out the last one, at which the
+Canadarm diverges on the way to its target."""
 
 FASTEST_JOINTS = 8.0
 """Bandwidth of controllers above which a person sees no difference [rad/s]."""
@@ -68,6 +70,13 @@ BUDGET = 5e8
 
 CALMLY = 0.25
 """Acceleration and speed of a base that wheels turn, relative to those of a joint. Everything on the base swings."""
+
+GENTLE = 0.03
+"""Largest quasi-steady deflection of the tip by the acceleration of a target, as a share of the reach, under composite
+control. Its design assumes a straight arm, and computed torque follows the whole acceleration."""
+
+SETTLED = 0.005
+"""Distance of the tip from its target within which it has settled, as a share of the reach, before rounding."""
 
 WELL_DAMPED = 0.4
 """Damping ratio above which a mode needs no shaper."""
@@ -221,7 +230,7 @@ class Live:
     def _designs(self) -> tuple[list[Array], str]:
         try:
             joints, wheels = (self.led.moved @ self.target)[list(self.arm.joints)], self.led.wheels
-            designs = [lqr.LQR(joints=joints, bandwidth=x * self.pace, wheels=wheels) for x in LQR_STOPS]
+            designs = [lqr.LQR(joints=joints, bandwidth=x * self.pace, wheels=wheels) for x in BANDWIDTHS]
             facts = [design.law(self.plain).facts for design in designs]
         except FlexarmError as error:
             return [], str(error).removeprefix("LQR: ")
@@ -244,6 +253,23 @@ class Live:
     def without_regulator(self) -> str:
         """Reason why there is no LQR design, or ""."""
         return self._designs[1]
+
+    @cached_property
+    def composites(self) -> tuple[dict[float, Array], str]:
+        """Gains (m, 2k) of the fast part of composite control for each bandwidth [rad/s] with a stable design.
+
+        The second entry is the reason why a design failed, or "". The slow part is critically damped.
+        """
+        joints, found, why = tuple(self.target.tolist()), {}, ""
+        for omega in (factor * self.pace for factor in BANDWIDTHS[:-1]):
+            try:
+                controller = composite.Composite(joints, omega**2, 2.0 * omega, configuration=joints)
+                facts = controller.law(self.plain).facts
+            except FlexarmError as error:
+                why = str(error).removeprefix("Composite: ")
+                continue
+            found[omega] = np.hstack([facts["K_p"], facts["K_d"]])
+        return found, why
 
     def shapers(self) -> list[Shaper | None]:
         """Return a shaper of the slowest vibrations, or None, for each pair of stops of Kp and Kd (Kd varies
@@ -400,6 +426,30 @@ class Live:
         a = min(4.0, self.pace**2 / 4)
         return a * size, 0.6 * math.sqrt(a) * size
 
+    @property
+    def calm(self) -> float:
+        """Factor of the path's acceleration, at most 1, with which composite control bends the arm by `GENTLE`."""
+        scales, r = time_scales(self.plain), self.target
+        x = [ca.SX.sym(name, len(r)) for name in ("q_r", "v")]
+        bent = ca.Function("bent", x, [scales.slow_motion(x[0], ca.DM.zeros(len(r)), x[1])[1]])
+        zeta = np.array(bent(r, self.path[0])).ravel()
+        places = (self.plain.tip(scales.T @ np.concatenate([r, each]))[:3, 3] for each in (0.0 * zeta, zeta))
+        moved = float(np.linalg.norm(np.subtract(*places)))
+        return min(1.0, GENTLE * sum(link.body.length for link in self.arm.links) / max(moved, 1e-300))
+
+    @property
+    def tolerance(self) -> float:
+        """Distance of the tip from its target within which it has settled, with one digit [m]."""
+        return float(f"{SETTLED * sum(link.body.length for link in self.arm.links):.0e}")
+
+    @cached_property
+    def bends(self) -> tuple[tuple[int, int, str], ...]:
+        """Link, axis (1 for y, 2 for z) and name of each direction in which a link bends."""
+        found = []
+        for i, link in enumerate(self.arm.links):
+            found += [(i, c, f"{link.name} {axis}") for c, axis in enumerate("xyz") if c and link.body.counts.get(axis)]
+        return tuple(found)
+
     # -- programs
 
     @cached_property
@@ -420,7 +470,8 @@ class Live:
         return self._program("motion", {"q": q, "qd": qd, "u": u, "f": f}, {"rates": rates, "qdd": qdd, "power": power})
 
     def programs(self) -> list[Program]:
-        """Return all programs of the page: motion, drawing, energy, seen, rigid, joint_pd, regulator, statics."""
+        """Return all programs of the page: motion, drawing, energy, seen, measured, rigid, joint_pd, regulator,
+        statics, and composite if there is a design of it."""
         model, led, n, m = self.model, self.led, self.model.nv, len(self.model.inputs)
         q, qd, x0 = ca.SX.sym("q", model.nq), ca.SX.sym("qd", n), ca.SX.sym("x0", n)
         r, rd, at, u0 = (ca.SX.sym(name, m) for name in ("r", "rd", "at", "u0"))
@@ -449,11 +500,46 @@ class Live:
             drawing_program(model),
             self._program("energy", {"q": q, "qd": qd}, {"E": energy}),
             _plain("seen", "Where what is led to a target stands", {"q": q}, {"y": ca.DM(led.shown) @ x}),
+            self._program("measured", {"q": q}, self._measured(q, given)),
             _plain("rigid", "The rigid arm at targets: its tip, and its Jacobian", {"q": q, "r": r}, rigid),
             self._program("joint_pd", followed | {"Kp": Kp, "Kd": Kd}, pd),
             _plain("regulator", "u of the LQR", followed | {"at": at, "x0": x0, "u0": u0, "K": K}, {"u": held}),
             self._program("statics", {"x": local}, {"force": restoring, "slope": ca.jacobian(restoring, local)}),
+            *([self._composite()] if self.composites[0] else []),
         ]
+
+    def _measured(self, q: Any, given: list[Any]) -> dict[str, Any]:
+        """Return the position of the tip, and the deflections of links at their ends, each with its sign."""
+        found = {"tip": self.model.function("tip")(q, *given)[:3, 3]}
+        if self.bends:
+            deflections = self.model.function("deflections")(q, *given)
+            found["deflection"] = ca.vertcat(*(deflections[i, c] for i, c, _ in self.bends))
+        return found
+
+    def _composite(self) -> Program:
+        """Return the program of composite control along a reference without jerk.
+
+        The equilibrium (x0, u0) at the goal `at` completes u_s and zeta_s, as `Composite` does at points of its
+        reference.
+        """
+        scales, n, m = time_scales(self.plain), self.model.nv, len(self.model.inputs)
+        sizes = {"q": n, "qd": n, "r": m, "rd": m, "rdd": m, "at": m, "x0": n, "u0": m, "Kp": 1, "Kd": 1}
+        sizes["K"] = 2 * m * len(scales.names)
+        given = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
+        q, qd, r, rd, rdd, at, x0, u0, Kp, Kd, K = given.values()
+        zeta_s = scales.slow_motion(r, rd, rdd)[1]
+        rate = ca.jtimes(zeta_s, r, rd) + ca.jtimes(zeta_s, rd, rdd)
+        u_at, zeta_at = scales.slow_motion(at, ca.DM.zeros(m), ca.DM.zeros(m))
+
+        def slow(p: Any, pd: Any) -> Any:
+            return rdd + Kd * (rd - pd) + Kp * (r - p)
+
+        def fast(state: Any) -> Any:
+            return ca.reshape(K, state.numel(), m).T @ state
+
+        shift = u0 - u_at, scales.split(x0)[1] - zeta_at
+        u = composite.torque(scales, q, qd, slow, fast, shift, composite.FirstOrder(scales.sag(r), rate))
+        return _plain("composite", "u of composite control", given, {"u": u})
 
     def _carried(self, y: Any) -> Any:
         """Return the gravity torque of the rigid arm at y, with load and gravity from the sliders. On a free base it is

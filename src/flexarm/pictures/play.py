@@ -19,7 +19,7 @@ from flexarm.errors import DescriptionError
 from flexarm.files import checked_path
 from flexarm.model import Model
 from flexarm.model.adrift import TURN
-from flexarm.pictures.live import KD_STOPS, KP_STOPS, LQR_STOPS, Live
+from flexarm.pictures.live import BANDWIDTHS, KD_STOPS, KP_STOPS, Live
 from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
 from flexarm.pictures.targets import Targets, targets
@@ -173,6 +173,16 @@ def _gains(scenario: Scenario, led: Targets) -> tuple[Array, Array] | None:
     return np.broadcast_to(found[0], (m,)).copy(), np.broadcast_to(found[1], (m,)).copy()
 
 
+def _composite(live: Live) -> dict[str, Any] | None:
+    """Return the bandwidths and fast gains of composite control, with the usual bandwidth or the largest below it."""
+    designs, _ = live.composites
+    if not designs:
+        return None
+    stops = list(designs)
+    usual = max((i for i, omega in enumerate(stops) if omega <= live.pace), default=0)
+    return {"stops": stops, "usual": usual, "K": [K.ravel() for K in designs.values()], "calm": live.calm}
+
+
 def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
     """Return the data of the page's simulation, see assets/live.js. `checks` has values for a test of its programs."""
     model, arm, led = live.model, live.arm, live.led
@@ -234,13 +244,16 @@ def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
             for x in live.shapers()
         ],
         "lqr": {
-            "stops": [factor * live.pace for factor in LQR_STOPS],
-            "usual": LQR_STOPS.index(1.0),
+            "stops": [factor * live.pace for factor in BANDWIDTHS],
+            "usual": BANDWIDTHS.index(1.0),
             "K": [K.ravel() for K in live.regulators],
         }
         if live.regulators
         else None,
-        "withoutRegulator": live.without_regulator,
+        "composite": _composite(live),
+        "without": {"LQR": live.without_regulator} | ({} if live.composites[0] else {"Composite": live.composites[1]}),
+        "bends": [name for *_, name in live.bends],
+        "tolerance": live.tolerance,
         "push": live.push,
         "acceleration": acceleration,
         "speed": speed,

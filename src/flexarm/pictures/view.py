@@ -257,7 +257,7 @@ def _results(what: Any, names: Any, model: Any) -> Page:
     data = {
         "kind": "results",
         "title": called[0] if len(called) == 1 else " and ".join(called),
-        "about": _about(every),
+        "about": _about(every, called),
         "arms": arms.described,
         **(found[0] if len(found) == 1 else {"cases": found}),
     }
@@ -312,9 +312,11 @@ def _notes(result: "Dataset", motion: Motion, shown_: int) -> list[str]:
     return notes + ([f"{shown_} of {counted(len(motion.t), 'sample')} are shown"] if shown_ < len(motion.t) else [])
 
 
-def _about(results: list["Dataset"]) -> str:
-    """Return the line below the title."""
+def _about(results: list["Dataset"], called: list[str]) -> str:
+    """Return the line below the title, which consists of the names of the results."""
     arms = dict.fromkeys(str(result.attrs["title"]).partition(":")[0] for result in results)
+    if len(called) == 1:
+        arms.pop(called[0], None)  # the title has it
     inputs = [str(result.attrs.get("input_description", "")) for result in results]
     return " \N{MIDDLE DOT} ".join(filter(None, (*arms, *(inputs if len(results) == 1 else ()))))
 

@@ -40,6 +40,12 @@ flexarm.Slider = class {
     this.show();
   }
 
+  /** Sets another largest value, and a value. */
+  range(max, value) {
+    this.input.max = max;
+    this.value = value;
+  }
+
   show() {
     const text = this.said(this.value);
     this.output.textContent = text;
@@ -123,6 +129,34 @@ flexarm.Check = class {
     this.value = !this.value;
     this.changed(this.value);
   }
+};
+
+/** Dashes of references in plots over time. */
+flexarm.REFERENCE = [1.5, 2.5];
+
+/** Returns the least distance in pixels of numbers beside a plot, with which even a low plot has two of them. */
+flexarm.spacing = function (plot, axis, low, high, height) {
+  return height < 104 ? 16 : 26;
+};
+
+/** Draws on a canvas of 44 by 8 a curve as it is drawn in a plot. */
+flexarm.stroke = function (canvas, colour, dash, width = 3) {
+  const brush = canvas.getContext("2d");
+  brush.clearRect(0, 0, 44, 8);
+  brush.strokeStyle = colour;
+  brush.lineWidth = width;
+  brush.setLineDash(dash.map((x) => 2 * x));
+  brush.beginPath();
+  brush.moveTo(0, 4);
+  brush.lineTo(44, 4);
+  brush.stroke();
+};
+
+/** Returns the legend of the references of a plot. */
+flexarm.referenceKey = function () {
+  const key = flexarm.element("canvas.key", { "aria-hidden": "true", width: 44, height: 8 });
+  flexarm.themed(() => flexarm.stroke(key, flexarm.style("--text"), flexarm.REFERENCE, 2));
+  return flexarm.element("span.chip.reference", {}, key, flexarm.element("span", {}, "reference"));
 };
 
 /** Returns a drawing on a button: a path in a square of 24. */

@@ -6,9 +6,13 @@
  *
  * The state y is (q, qd, work of the inputs, energy lost in dampers, work of the push). On a free base, q begins with
  * the seven entries of its pose and qd with its six rates. Everything else is over local coordinates x, one for each
- * rate. The programs are written by Python: motion, energy, seen, rigid, joint_pd, regulator, statics.
+ * rate. The programs are written by Python: motion, energy, seen, measured, rigid, joint_pd, regulator, statics, and
+ * composite if the arm has a design of it.
  */
 flexarm.Live = class {
+  static WATCHED = 0.005; // longest time between two looks at the tip [s]
+  static STAYS = 0.5; // time for which the tip must stay near its target before it has settled [s]
+
   /**
    * @param {object} given data from Python, see pictures/play.py
    * @param {object} programs functions by name
@@ -26,6 +30,7 @@ flexarm.Live = class {
     this.goal = new Float64Array(m); // targets of the joints, and of the base for wheels,
     this.r = new Float64Array(m); // and the reference on its path to them
     this.rd = new Float64Array(m);
+    this.rdd = new Float64Array(m);
     this.u = new Float64Array(m);
     this.controller = "pd";
     this.informed = true; // true if the controller knows payload and gravity as they are set
@@ -41,13 +46,13 @@ flexarm.Live = class {
     this.rShaped = new Float64Array(m);
     this.rdShaped = new Float64Array(m);
     this.zero = new Float64Array(m);
-    this.out = Object.fromEntries(
-      ["motion", "energy", "seen", "rigid", "joint_pd", "regulator", "statics"].map((name) => [name, programs[name].out()]),
-    );
+    this.out = Object.fromEntries(Object.entries(programs).map(([name, program]) => [name, program.out()]));
+    this.every = Math.max(1, Math.floor(flexarm.Live.WATCHED / given.step)); // steps between two looks at the tip
     this.eased = new Float64Array(m); // gravity torque that is subtracted where it is not wanted
     this.standing = { x: new Float64Array(n), u: new Float64Array(m), goal: new Float64Array(m), stale: true };
     this.gains(given.kp, given.kd);
-    this.bandwidth(given.lqr ? given.lqr.usual : 0);
+    this.designs = { lqr: given.lqr, composite: given.composite };
+    this.places = { lqr: given.lqr?.usual, composite: given.composite?.usual };
     this.wrong = this.checked();
     this.reset();
   }
@@ -92,7 +97,9 @@ flexarm.Live = class {
     this.fault = this.wrong;
     this.r.set(start);
     this.rd.fill(0);
+    this.rdd.fill(0);
     this.goal.set(target);
+    this.disturbed();
     this.standing.x.set(this.given.x);
     this.standing.goal.set(start);
     this.standing.u.fill(0);
@@ -109,6 +116,7 @@ flexarm.Live = class {
   set(key, value) {
     const slider = this.given.sliders.find((each) => each.key === key);
     const before = this.balance();
+    this.disturbed();
     slider.entries.forEach((i, k) => (this.p[i] = slider.offset[k] + slider.slope[k] * value));
     this.values[key] = value;
     this.inform();
@@ -125,15 +133,20 @@ flexarm.Live = class {
     this.forgetPath();
   }
 
-  /** Sets the regulator's design, by its index among those from Python. */
-  bandwidth(place) {
-    this.lqr = place;
-    this.K = this.given.lqr ? this.given.lqr.K[place] : null;
+  /** Sets the bandwidth of the controller, "lqr" or "composite", by its index among the designs from Python. */
+  bandwidth(place, controller = this.controller) {
+    this.places[controller] = place;
   }
 
-  /** Sets the controller: "none", "pd", "shaped" or "lqr". */
+  /** Returns the gains of the present controller at its bandwidth. */
+  get K() {
+    return this.designs[this.controller].K[this.places[this.controller]];
+  }
+
+  /** Sets the controller: "none", "pd", "shaped", "lqr" or "composite". */
   use(controller) {
     this.controller = controller;
+    this.disturbed();
     this.forgetPath();
     this.standing.stale = true;
   }
@@ -162,6 +175,7 @@ flexarm.Live = class {
     const { low, high } = this.given;
     for (let j = 0; j < goal.length; j++) this.goal[j] = Math.min(high[j], Math.max(low[j], goal[j]));
     this.standing.stale = true;
+    this.disturbed();
   }
 
   /**
@@ -205,18 +219,21 @@ flexarm.Live = class {
   /** Advances the reference by a step: full acceleration, constant speed, full deceleration. */
   lead() {
     const { m, step: h, acceleration, speed } = this.given;
+    const calm = this.controller === "composite" ? this.designs.composite.calm : 1; // it follows all of the acceleration
     for (let j = 0; j < m; j++) {
-      const a = acceleration[j] * this.pace;
+      const a = acceleration[j] * this.pace * calm;
       const e = this.goal[j] - this.r[j];
-      if (Math.abs(e) <= a * h * h && Math.abs(this.rd[j]) <= 2 * a * h) {
-        [this.r[j], this.rd[j]] = [this.goal[j], 0];
+      const before = this.rd[j];
+      if (Math.abs(e) <= a * h * h && Math.abs(before) <= 2 * a * h) {
+        [this.r[j], this.rd[j], this.rdd[j]] = [this.goal[j], 0, 0];
         continue;
       }
       // the speed from which braking must begin half a step before the goal
-      const most = Math.min(speed[j] * this.pace, Math.sqrt((a * h * a * h) / 4 + 2 * a * Math.abs(e)) - (a * h) / 2);
+      const most = Math.min(speed[j] * this.pace * Math.sqrt(calm), Math.sqrt((a * h * a * h) / 4 + 2 * a * Math.abs(e)) - (a * h) / 2);
       const wanted = Math.sign(e) * Math.max(0, most);
       this.rd[j] += Math.min(a * h, Math.max(-a * h, wanted - this.rd[j]));
       this.r[j] += h * this.rd[j];
+      this.rdd[j] = (this.rd[j] - before) / h;
     }
     if (this.controller === "shaped" && this.shaper) this.remember();
   }
@@ -275,6 +292,12 @@ flexarm.Live = class {
       this.u.set(out.regulator.u);
       return;
     }
+    if (controller === "composite") {
+      const { x, u } = this.standing, omega = this.designs.composite.stops[this.places.composite];
+      programs.composite(q, qd, this.rStage, rd, this.rdd, this.goal, x, u, [omega * omega], [2 * omega], this.K, out.composite);
+      this.u.set(out.composite.u);
+      return;
+    }
     programs.joint_pd(q, qd, this.rStage, rd, this.Kp, this.Kd, this.known, out.joint_pd);
     for (let j = 0; j < m; j++) this.u[j] = out.joint_pd.u[j] + (this.compensates ? out.joint_pd.carried[j] : 0);
   }
@@ -284,7 +307,7 @@ flexarm.Live = class {
     const { n, m, base, settling, moved, inputs } = this.given;
     const { x, u, goal } = this.standing;
     this.standing.stale = false;
-    if (this.controller !== "lqr") return;
+    if (!this.designs[this.controller]) return;
     for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) x[i] += moved[i * m + j] * (this.goal[j] - goal[j]);
     goal.set(this.goal);
     const { force, slope } = this.out.statics;
@@ -344,6 +367,7 @@ flexarm.Live = class {
     }
     y.set(stage);
     this.steps++;
+    if (this.steps % this.every === 0) this.watch();
   }
 
   /** Returns the reason why a state is not valid, or "". */
@@ -376,6 +400,37 @@ flexarm.Live = class {
       }
     }
     return done * this.given.step;
+  }
+
+  /* -- the tip -------------------------------------------------------------------------------------------------- */
+
+  /** Returns the position of the tip and the signed deflections of links: a `tip` (3) and perhaps a `deflection`. */
+  measured() {
+    this.programs.measured(this.q, this.p, this.out.measured);
+    return this.out.measured;
+  }
+
+  /** Returns the distance of the tip from that of the rigid arm at the target [m]. */
+  tipError() {
+    const { tip } = this.measured(), { place } = this.aimed();
+    return Math.hypot(tip[0] - place[0], tip[1] - place[1], tip[2] - place[2]);
+  }
+
+  /** Starts the settling time anew: a target, an arm or a controller has changed, or a push. */
+  disturbed() {
+    this.since = this.steps * this.given.step;
+    this.outside = this.since; // last time at which the tip was farther from its target than the tolerance
+  }
+
+  /** Looks at the tip. A push is a disturbance for as long as it lasts. */
+  watch() {
+    if (this.force.some((x) => x !== 0)) this.disturbed();
+    else if (!(this.tipError() <= this.given.tolerance)) this.outside = this.time;
+  }
+
+  /** Returns the time from the last disturbance until the tip stayed within the tolerance [s], or null before. */
+  settled() {
+    return this.time - this.outside >= flexarm.Live.STAYS ? this.outside - this.since : null;
   }
 
   /* -- energy --------------------------------------------------------------------------------------------------- */

@@ -177,6 +177,8 @@ flexarm.Still = class extends flexarm.Alone {
     this.side.append(reset);
     this.keys[" "] = ["Space", "at rest", () => this.reset()];
     this.ended();
+    this.badge.hidden = !data.sliders.some((each) => each.role === "flexible");
+    this.setMagnified(1);
     this.fit();
   }
 

@@ -8,7 +8,9 @@ flexarm.Play = class {
   static LONGEST = 0.1; // longest time between two frames that is made up [s]; a hidden tab does not advance
   static PATIENCE = 0.7; // largest share of the time for computing; above it the arm runs more slowly
   static NEAR = 26; // distance in pixels at which a handle is grabbed
-  static CONTROLLERS = { none: "none", pd: "joint PD", shaped: "PD, shaped reference", lqr: "LQR" };
+  static TILT = 0.6; // largest rotation of the camera about a planar arm from where it starts [rad]
+  static DEGREES = 180 / Math.PI;
+  static CONTROLLERS = { none: "none", pd: "joint PD", shaped: "PD, shaped reference", composite: "Composite", lqr: "LQR" };
   static PLAY = "M7 4l13 8-13 8z";
   static PAUSE = "M6 4h4v16H6zm8 0h4v16h-4z";
   static RESET = "M12 5V1L6 6l6 5V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z";
@@ -59,28 +61,32 @@ flexarm.Play = class {
       ),
     );
     this.canvas = element("div.canvas3d");
+    this.under = element("div.under");
     this.notice = element("div.notice", { role: "alert", hidden: true });
     const hint = element("p.hint", {}, "Drag the ring to move the target of the tip, the ball to pull the tip itself.");
-    const stage = element("div.stage", {}, this.canvas, this.notice);
+    const stage = element("div.stage", {}, hint, this.canvas, this.under, this.notice);
     this.toggle = button("Pause (space)", Play.PAUSE, () => this.run(!this.running));
     this.toggle.classList.add("main");
-    this.status = ["Time", "Speed", "Energy error"].map((name) => {
+    const tolerance = flexarm.number(data.live.tolerance, "m");
+    const names = { error: "Tip error", settled: `Settled within ${tolerance}`, time: "Time", speed: "Speed" };
+    const rows = Object.entries(names).map(([key, name]) => {
       const value = element("span.number");
-      return { value, object: element("span", {}, element("span.name", {}, `${name} `), value) };
+      return [key, value, element("span", {}, element("span.name", {}, `${name} `), value)];
     });
+    this.status = Object.fromEntries(rows);
     const foot = element(
       "div.transport",
       {},
       this.toggle,
       button("Reset", Play.RESET, () => this.reset()),
-      element("div.status", {}, ...this.status.map((each) => each.object)),
+      element("div.status", {}, ...rows.map(([, , object]) => object)),
     );
     this.plots = element("section.plots", { "aria-label": "Plots of the last seconds" });
     this.front = element("div.front", {}, stage, foot, this.plots);
     this.side = element("aside.side", {}, this.targets(), this.control(), this.arm(), this.about());
     document.body.append(element("main.view.play", {}, head, this.front, this.side));
     this.scene = new flexarm.Scene(this.canvas); // an error if there are no graphics, with nothing over it
-    this.canvas.after(hint);
+    this.under.append(this.scene.squares);
     this.scene.buttons.hidden = true; // the head has its own buttons
     this.strip();
     const narrow = matchMedia("(max-width: 800px)");
@@ -108,7 +114,7 @@ flexarm.Play = class {
     const { names, units, low, high, wheels } = this.data.live;
     this.goals = names.map((name, j) => {
       const turns = units[j] === "rad";
-      const said = (x) => (turns ? `${((x * 180) / Math.PI).toFixed(1)}\u00b0`.replace("-", "\u2212") : flexarm.number(x, "m"));
+      const said = (x) => (turns ? `${(x * flexarm.Play.DEGREES).toFixed(1)}\u00b0`.replace("-", "\u2212") : flexarm.number(x, "m"));
       const range = { min: low[j], max: high[j], value: this.live.goal[j] };
       const what = wheels[j] ? "turn" : "joint";
       return new flexarm.Slider(name, range, said, (x) => this.aim(j, x), `Target of the ${what} of ${name}`);
@@ -121,7 +127,8 @@ flexarm.Play = class {
   control() {
     const { live } = this.data;
     const { Play, Slider, Check } = flexarm;
-    const kinds = Object.fromEntries(Object.entries(Play.CONTROLLERS).filter(([key]) => key !== "lqr" || live.lqr));
+    const { designs } = this.live;
+    const kinds = Object.fromEntries(Object.entries(Play.CONTROLLERS).filter(([key]) => designs[key] !== null));
     if (this.wheeled) kinds.pd = "PD of joints and base";
     this.chosen = new flexarm.Choice("Controller", kinds, "pd", (x) => this.use(x));
     const times = (stops) => (i) => `${flexarm.number(stops[Math.round(i)])}\u00d7`;
@@ -129,12 +136,11 @@ flexarm.Play = class {
     this.kp = new Slider("Stiffness Kp", stops(live.kpStops, live.kp), times(live.kpStops), () => this.tune());
     this.kd = new Slider("Damping Kd", stops(live.kdStops, live.kd), times(live.kdStops), () => this.tune());
     this.carry = new Check("carries the rigid arm's weight", true, (x) => (this.live.compensates = x));
-    this.bandwidth = new Slider(
-      "Bandwidth",
-      live.lqr ? stops(live.lqr.stops, live.lqr.usual) : { min: 0, max: 1, value: 0 },
-      (i) => (live.lqr ? flexarm.number(live.lqr.stops[Math.round(i)], "rad/s") : ""),
-      (i) => this.live.bandwidth(Math.round(i)),
-    );
+    const hertz = (i) => {
+      const omega = this.live.designs[this.live.controller]?.stops[Math.round(i)];
+      return omega ? flexarm.number(omega / (2 * Math.PI), "Hz") : "";
+    };
+    this.bandwidth = new Slider("Bandwidth", { min: 0, max: 1, step: 1, value: 0 }, hertz, (i) => this.live.bandwidth(Math.round(i)));
     this.informed = new Check("knows payload and gravity", true, (x) => this.live.inform(x), "Otherwise those of the description");
     this.word = flexarm.element("p");
     const weighs = live.sliders.some((slider) => slider.key === "gravity");
@@ -161,26 +167,27 @@ flexarm.Play = class {
     const { live } = this.data;
     const left = live.leftOut.length ? ` To run in real time it has fewer modes than its description: ${live.leftOut.join("; ")}.` : "";
     const off = live.off.length ? " Its thrusters are off." : "";
-    const modes = live.lasting > 0 ? `, for modes up to ${flexarm.number(live.lasting, "rad/s")}` : "";
+    const modes = live.lasting > 0 ? `, for modes up to ${flexarm.number(live.lasting / (2 * Math.PI), "Hz")}` : "";
     const text =
       `The arm's own equations, ${live.n} coordinates, run in this page: Runge-Kutta steps of ` +
       `${flexarm.number(live.step, "s")}${modes}.${left}${off}`;
-    const without = live.lqr ? "" : live.withoutRegulator;
-    return this.group("How", flexarm.element("p.how", {}, text), ...(without ? [flexarm.element("p", {}, `No LQR: ${without}`)] : []));
+    const { element } = flexarm;
+    this.energy = element("p.energy.number", { title: "Energy that the integration has added: a measure of its accuracy" });
+    const reasons = Object.entries(live.without).filter(([, why]) => why);
+    return this.group("How", element("p.how", {}, text), this.energy, ...reasons.map(([name, why]) => element("p", {}, `No ${name}: ${why}`)));
   }
 
   strip() {
-    const { names, units, efforts } = this.data.live;
+    const { names, units, efforts, bends } = this.data.live;
     const { Strip, Play } = flexarm;
-    const bends = this.data.solids.links.map((link, i) => [link, i]).filter(([link]) => link.flexible);
-    this.bent = bends.map(([, i]) => i);
-    const angle = units.every((unit) => unit === "rad");
+    this.shown = units.map((unit) => (unit === "rad" ? Play.DEGREES : 1));
+    const kinds = [...new Set(units)].map((unit) => (unit === "rad" ? "\u00b0" : unit));
     this.strips = {
-      joints: new Strip(this.wheeled ? "Joints, base" : "Joints", angle ? "rad" : "rad, m", [
+      joints: new Strip(this.wheeled ? "Joints, base" : "Joints", kinds.join(", "), [
         ...names.map((name, i) => ({ name, i })),
         ...names.map((name, i) => ({ name, i, reference: true })),
       ], Play.SPAN),
-      bending: new Strip("Deflection at the end", "mm", bends.map(([link], i) => ({ name: link.name || names[i] || `${i + 1}`, i })), Play.SPAN),
+      bending: new Strip("Deflection", "mm", bends.map((name, i) => ({ name, i })), Play.SPAN),
       torques: new Strip(efforts.every((x) => x === "N m") ? "Torque" : "Torque, force", [...new Set(efforts)].join(", "), names.map((name, i) => ({ name, i })), Play.SPAN),
       energy: new Strip("Energy", "J", [{ name: "kinetic", i: 0 }, { name: "potential", i: 1 }], Play.SPAN),
     };
@@ -257,10 +264,12 @@ flexarm.Play = class {
 
   /** Shows the controls of the chosen controller, and a note on it. */
   show() {
-    const { controller, shaper } = this.live;
+    const { controller, shaper, designs, places } = this.live;
     const pd = controller === "pd" || controller === "shaped";
+    const design = designs[controller];
     for (const each of [this.kp, this.kd, this.carry]) each.object.hidden = !pd;
-    this.bandwidth.object.hidden = controller !== "lqr";
+    this.bandwidth.object.hidden = !design;
+    if (design) this.bandwidth.range(design.stops.length - 1, places[controller]);
     this.informed.object.hidden = controller === "none";
     const times = shaper ? shaper.times : [];
     this.word.textContent = {
@@ -271,6 +280,7 @@ flexarm.Play = class {
       shaped: shaper
         ? `The reference is split into ${times.length} parts over ${flexarm.number(times[times.length - 1], "s")}, so that the slow modes of the arm as described come to rest.`
         : "With these gains no slow mode swings: the reference stays as it is.",
+      composite: "Computed torque of the rigid arm for the joints, and optimal damping of the vibrations, designed for the arm as described at its first target.",
       lqr: "Torques by all coordinates and their rates, designed for the arm as described about its first target.",
     }[controller];
   }
@@ -329,6 +339,7 @@ flexarm.Play = class {
     }
     this.stood = this.foot();
     this.scene.fit(points);
+    if (this.scene.plane) this.scene.steady(flexarm.Play.TILT);
   }
 
   /* -- pointer -------------------------------------------------------------------------------------------------- */
@@ -458,11 +469,9 @@ flexarm.Play = class {
       this.drawn = t;
       const [kinetic, potential] = live.energies();
       const [reference] = live.reference;
-      strips.joints.add(t, [...live.seen(), ...reference]);
-      if (strips.bending) {
-        const { stations } = this.solid.out;
-        strips.bending.add(t, this.bent.map((i) => 1e3 * stations[(21 * i + 20) * 9 + 8]));
-      }
+      const degrees = (values) => Array.from(values, (x, j) => this.shown[j] * x);
+      strips.joints.add(t, [...degrees(live.seen()), ...degrees(reference)]);
+      if (strips.bending) strips.bending.add(t, Array.from(live.measured().deflection, (x) => 1e3 * x));
       strips.torques.add(t, [...live.u]);
       strips.energy.add(t, [kinetic, potential]);
       for (const strip of Object.values(strips)) strip.draw();
@@ -470,12 +479,20 @@ flexarm.Play = class {
     const now = performance.now();
     if (now < this.spoken + 250 && this.running) return;
     this.spoken = now;
+    this.say(t);
+  }
+
+  /** Updates the texts below the scene, and the energy error. */
+  say(t) {
+    const { live, status } = this;
     const { error, relative } = live.drift();
-    const [time, speed, energy] = this.status.map((each) => each.value);
-    time.textContent = `${t.toFixed(2)} s`;
+    const settled = live.settled();
+    status.error.textContent = flexarm.number(live.tipError(), "m");
+    status.settled.textContent = settled === null ? "not yet" : `after ${settled.toFixed(2)} s`;
+    status.time.textContent = `${t.toFixed(2)} s`;
     const slow = this.running && this.speed < 0.97 && t > 1;
-    speed.textContent = this.running ? (slow ? `${this.speed.toFixed(2)}\u00d7, this machine is slow` : "real time") : "paused";
-    energy.textContent = `${flexarm.number(error, "J")} (${flexarm.number(100 * relative)} %)`;
+    status.speed.textContent = this.running ? (slow ? `${this.speed.toFixed(2)}\u00d7, this machine is slow` : "real time") : "paused";
+    this.energy.textContent = `Energy error ${flexarm.number(error, "J")} (${flexarm.number(100 * relative)} %)`;
   }
 
   /** Measures the seconds of motion per second of computing, as the best of several times. */
@@ -494,4 +511,7 @@ flexarm.Play = class {
   }
 };
 
-new flexarm.Play(flexarm.data(), { motion, drawing, energy, seen, rigid, joint_pd, regulator, statics });
+new flexarm.Play(flexarm.data(), {
+  motion, drawing, energy, seen, measured, rigid, joint_pd, regulator, statics,
+  ...(typeof composite === "undefined" ? {} : { composite }), // not every arm has a design of it
+});

@@ -73,7 +73,8 @@ flexarm.Panel = class {
     this.data = same ? [tables[0][0], ...tables.flatMap((table) => table.slice(1))] : uPlot.join(tables);
     this.head = element("h2", {}, panel.title, element("span.unit", {}, ` [${panel.unit}]`));
     this.chips = this.items.map((name, i) => this.chip(name, i));
-    this.legend = element("div.chips", { role: "group", "aria-label": `Curves of ${panel.title}` }, ...this.chips.map((chip) => chip.object));
+    const led = this.curves.some((curve) => curve.reference) ? [flexarm.referenceKey()] : [];
+    this.legend = element("div.chips", { role: "group", "aria-label": `Curves of ${panel.title}` }, ...this.chips.map((chip) => chip.object), ...led);
     this.place = element("div.canvas", { role: "img", "aria-label": `${panel.title} over time: ${this.items.join(", ")}` });
     this.object = element("section.plot", {}, element("header", {}, this.head, this.legend), this.place);
     this.plot = new uPlot(this.options(), this.data, this.place);
@@ -111,15 +112,7 @@ flexarm.Panel = class {
   /** Draws on each button its curve as it is drawn in the plot. */
   keyed() {
     this.chips.forEach(({ key }, i) => {
-      const brush = key.getContext("2d");
-      brush.clearRect(0, 0, 44, 8);
-      brush.strokeStyle = this.several ? flexarm.style("--text") : flexarm.colour(i);
-      brush.lineWidth = 3;
-      brush.setLineDash(flexarm.Panel.dash(i).map((x) => 2 * x));
-      brush.beginPath();
-      brush.moveTo(0, 4);
-      brush.lineTo(44, 4);
-      brush.stroke();
+      flexarm.stroke(key, this.several ? flexarm.style("--text") : flexarm.colour(i), flexarm.Panel.dash(i));
     });
   }
 
@@ -142,11 +135,11 @@ flexarm.Panel = class {
       width: 300, height: 100, pxAlign: false,
       legend: { show: false },
       cursor: { show: false },
-      padding: [6, 8, 0, 0],
+      padding: [6, 16, 0, 0],
       scales: { x: { time: false, range: () => [this.plots.start, this.plots.end || 1] }, y: { range: flexarm.range } },
       axes: [
-        { ...axis, size: 22, gap: 2, space: 60, values: said },
-        { ...axis, size: 46, gap: 3, space: 26, values: said },
+        { ...axis, size: 22, gap: 2, space: 60, values: (plot, times) => said(plot, times).map((x) => `${x} s`) },
+        { ...axis, size: 46, gap: 3, space: flexarm.spacing, values: said },
       ],
       series: [
         {},
@@ -154,7 +147,7 @@ flexarm.Panel = class {
           label,
           stroke: () => flexarm.colour(this.several ? r : i),
           width: reference ? 1 : 1.6,
-          dash: reference ? [1.5, 2.5] : flexarm.Panel.dash(i),
+          dash: reference ? flexarm.REFERENCE : flexarm.Panel.dash(i),
           points: { show: false },
           spanGaps: true,
         })),

@@ -141,8 +141,18 @@ flexarm.Results = class extends flexarm.View {
     this.controls();
     this.ended();
     flexarm.themed(() => this.themed());
-    this.fit();
+    this.look();
     this.obey(flexarm.View.wishes());
+    this.fit();
+  }
+
+  /** Chooses the first magnification, and colours: moments of one arm that bends, else those that distinguish results. */
+  look() {
+    const sizes = this.runs.map((run) => this.flexes(run.program, run.samples(200), run.main.description.reach));
+    this.badge.hidden = sizes.every(({ away }) => away === 0);
+    this.setMagnified(flexarm.View.fitting(sizes));
+    const bends = this.runs.some((run) => run.main.description.links.some((link) => link.flexible));
+    this.setColouring(bends && this.most === 1 ? "moment" : "plain");
   }
 
   /** Creates the contents of a case on first use. */
@@ -165,7 +175,7 @@ flexarm.Results = class extends flexarm.View {
     this.plots = chosen.plots;
     this.chips = chosen.chips.map(({ chip }) => chip);
     this.side.replaceChildren(chosen.plots.object);
-    this.legend.replaceChildren(...(this.chooser ? [this.chooser.object] : []), ...chosen.chips.map(({ row }) => row).filter(Boolean));
+    this.legend.replaceChildren(...(this.chooser ? [this.chooser.object] : []), ...chosen.chips.map(({ row }) => row).filter(Boolean), this.badge, this.pale);
     this.themed();
   }
 
@@ -237,9 +247,19 @@ flexarm.Results = class extends flexarm.View {
   draw(time) {
     if (!this.plots) return; // the page is not complete yet
     for (const run of this.runs) run.update(time);
+    this.explain();
     this.follow();
     this.plots.show(time);
     this.scene.invalidate();
+  }
+
+  /** Explains the pale arms that are visible. */
+  explain() {
+    const names = { true: "true deflection", rigid: "rigid arm", reference: "reference" };
+    const seen = Object.keys(names).filter((kind) => this.runs.some((run) => run.wishes[kind]));
+    const text = seen.length ? `pale: ${seen.map((kind) => names[kind]).join(", ")}` : "";
+    if (this.pale.textContent !== text) this.pale.textContent = text;
+    this.pale.hidden = !text;
   }
 
   /** The result whose base the camera follows: the first visible one. */
@@ -293,9 +313,9 @@ flexarm.Results = class extends flexarm.View {
     return this.runs.map((run) => {
       const offset = run.offset.toArray();
       const now = run.place(run.q);
-      return [...run.samples(40)].flatMap((q) => {
+      return [...run.samples(100)].flatMap((q) => {
         const back = this.following === "base" ? run.place(q).map((x, i) => x - now[i]) : [0, 0, 0];
-        return this.points(run.program, q).map((x, i) => x - back[i % 3] + offset[i % 3]);
+        return this.points(run.program, q, this.magnified).map((x, i) => x - back[i % 3] + offset[i % 3]);
       });
     });
   }
@@ -339,9 +359,10 @@ flexarm.Results = class extends flexarm.View {
     let most = 0;
     if (this.colouring !== "plain") {
       for (const run of this.runs) {
+        const { draw, out } = run.program;
         for (const q of run.samples(200)) {
-          run.main.update(q, 1);
-          most = Math.max(most, run.main.most(this.colouring));
+          draw(q, [1], out);
+          most = Math.max(most, run.main.most(this.colouring, out.stations));
         }
       }
     }
@@ -352,7 +373,7 @@ flexarm.Results = class extends flexarm.View {
   obey(wishes) {
     const number = (name) => (Number.isFinite(Number.parseFloat(wishes[name])) ? Number.parseFloat(wishes[name]) : null);
     if (number("magnified") !== null) this.setMagnified(number("magnified"));
-    if (["moment", "deflection"].includes(wishes.colour)) this.setColouring(wishes.colour);
+    if (["plain", "moment", "deflection"].includes(wishes.colour)) this.setColouring(wishes.colour);
     if ([...this.ghost.select.options].some((option) => option.value === wishes.ghost)) this.setHaunted(wishes.ghost);
     const chosen = this.cases.findIndex(({ name }) => name === wishes.case);
     if (chosen > 0) this.setCase(chosen);

@@ -9,6 +9,8 @@
   const FIELD = 32; // field of view, in degrees
   const SVG = "http://www.w3.org/2000/svg";
   const AXES = ["#d55e00", "#009e73", "#0072b2"];
+  const EDGE = 8; // smallest distance of an arm from the compass [px]
+  const LETTER = 13; // smallest distance of the compass's letters, in its units
 
   /** True if software draws instead of a graphics card. Edges are then smooth only when nothing moves. */
   function slow() {
@@ -64,6 +66,7 @@
       this.canvas = canvas;
       this.words = flexarm.element("div.words");
       this.unit = flexarm.element("span");
+      this.squares = flexarm.element("div.corner.grid", { title: "side of a square of the grid" }, this.unit);
       this.scale = new flexarm.Scale();
       this.buttons = flexarm.element(
         "div.corner.buttons",
@@ -75,7 +78,7 @@
         canvas,
         this.words,
         this.compass(),
-        flexarm.element("div.corner.grid", { title: "side of a square of the grid" }, this.unit),
+        this.squares,
         this.scale.element,
         this.buttons,
       );
@@ -106,6 +109,7 @@
         svg.append(line, text);
         return { line, text, direction: new Vector3().setComponent(i, 1) };
       });
+      this.rose = svg;
       return svg;
     }
 
@@ -260,55 +264,115 @@
       this.level = standing ? Math.min(lowest - (lowest < -0.02 * reach ? 0.06 * reach : 0), 0) - depth : lowest - 0.1 * reach;
       for (const arm of this.arms) arm.settle(this.level);
       this.points = Float64Array.from(points);
+      if (this.pull) this.hang();
       this.home();
       this.pave();
-      if (this.pull) this.hang();
     }
 
     /** Moves the camera back to where it shows everything. */
     home() {
       const { camera, controls } = this;
       if (!this.points) return;
-      const [width, height] = [this.element.clientWidth || 1, this.element.clientHeight || 1];
       const forward = this.outlook().negate();
       const right = new Vector3().crossVectors(forward, camera.up).normalize();
-      const top = new Vector3().crossVectors(right, forward);
-      const aspect = width / height;
-      const tan = Math.tan((FIELD * Math.PI) / 360);
-      const all = [...this.points, ...this.footprint()];
-      // the middle of all visible points, then the nearest camera position that shows them
-      const low = [Infinity, Infinity, Infinity];
-      const high = [-Infinity, -Infinity, -Infinity];
+      const axes = [right, new Vector3().crossVectors(right, forward), forward];
+      const all = [...this.points, ...this.footprint(), ...(this.pull ? this.arrowed : [])];
+      const seen = []; // all points along the camera's axes
       const p = new Vector3();
       for (let i = 0; i < all.length; i += 3) {
         p.set(all[i], all[i + 1], all[i + 2]);
-        [right, top, forward].forEach((direction, k) => {
-          low[k] = Math.min(low[k], p.dot(direction));
-          high[k] = Math.max(high[k], p.dot(direction));
-        });
+        seen.push(axes.map((axis) => p.dot(axis)));
       }
-      const target = new Vector3();
-      [right, top, forward].forEach((direction, k) => target.addScaledVector(direction, (low[k] + high[k]) / 2));
-      let distance = 0.3 * this.reach;
-      for (let i = 0; i < all.length; i += 3) {
-        p.set(all[i], all[i + 1], all[i + 2]).sub(target);
-        const depth = p.dot(forward);
-        const need = Math.max(Math.abs(p.dot(right)) / (tan * aspect), Math.abs(p.dot(top)) / tan);
-        distance = Math.max(distance, need - depth);
-      }
-      distance = (aspect < 1 ? 1.16 : 1.08) * distance + 0.05 * this.reach;
+      const { at, distance } = this.framed(seen);
+      const world = (x, y, z) => new Vector3().addScaledVector(axes[0], x).addScaledVector(axes[1], y).addScaledVector(forward, z);
       controls.enableDamping = false; // stops the rest of a rotation
       controls.update();
       controls.enableDamping = true;
-      camera.position.copy(target).addScaledVector(forward, -distance);
-      controls.target.copy(target);
+      camera.position.copy(world(...at));
+      controls.target.copy(world(at[0], at[1], at[2] + distance));
       camera.near = distance / 200;
       camera.far = distance * 20;
       controls.minDistance = distance / 40;
       controls.maxDistance = distance * 6;
       camera.updateProjectionMatrix();
+      this.loosen();
       controls.update();
+      if (this.steadied) this.steady(this.steadied);
       this.invalidate();
+    }
+
+    /**
+     * Returns the camera's position along its axes, and its distance from the middle of the points [m]: the nearest one
+     * that shows all of them, with a margin, and none behind the compass. If the compass is in the way, the points are
+     * fitted beside it or above it, whichever shows them larger.
+     * @param {number[][]} points positions along the camera's axes: right, up, forward
+     */
+    framed(points) {
+      const [width, height] = [this.element.clientWidth || 1, this.element.clientHeight || 1];
+      const margin = 0.05 * Math.min(width, height);
+      const [host, rose] = [this.element, this.rose].map((element) => element.getBoundingClientRect());
+      const [wide, high] = [rose.right - host.left + EDGE, host.bottom - rose.top + EDGE]; // the compass's corner
+      const free = { left: margin, right: margin, top: margin, bottom: margin };
+      const found = (room) => this.nearest(points, room, width, height);
+      const whole = found(free);
+      const hidden = points.some((p) => {
+        const [x, y] = this.projected(p, whole.at, width, height);
+        return x < wide && y > height - high;
+      });
+      if (!hidden) return whole;
+      const beside = found({ ...free, left: wide });
+      const above = found({ ...free, bottom: high });
+      return beside.distance < above.distance ? beside : above;
+    }
+
+    /** Returns the nearest camera that shows all points within margins in pixels. */
+    nearest(points, { left, right, top, bottom }, width, height) {
+      const around = Math.max(0, ...this.arms.map((arm) => arm.thickness()));
+      const tan = Math.tan((FIELD * Math.PI) / 360);
+      const across = (tan * width) / height;
+      const slopes = [
+        [across * (1 - (2 * left) / width), across * (1 - (2 * right) / width)],
+        [tan * (1 - (2 * bottom) / height), tan * (1 - (2 * top) / height)],
+      ]; // of the planes that bound what is visible
+      const bounds = slopes.map(([low, high], k) => [
+        Math.max(...points.map((p) => p[k] + around - high * p[2])),
+        Math.min(...points.map((p) => p[k] - around + low * p[2])),
+      ]);
+      const depth = Math.min(...bounds.map(([a, b], k) => (b - a) / (slopes[k][0] + slopes[k][1])));
+      const middle = points.reduce((sum, p) => sum + p[2], 0) / points.length;
+      const distance = Math.max(middle - depth, 0.3 * this.reach);
+      const z = middle - distance;
+      const at = bounds.map(([a, b], k) => (a + slopes[k][1] * z + b - slopes[k][0] * z) / 2);
+      return { at: [...at, z], distance };
+    }
+
+    /** Returns the position in pixels of a point along the camera's axes, for a camera at a position. */
+    projected([x, y, z], at, width, height) {
+      const size = height / (2 * Math.tan((FIELD * Math.PI) / 360) * (z - at[2]));
+      return [width / 2 + size * (x - at[0]), height / 2 - size * (y - at[1])];
+    }
+
+    /**
+     * Keeps the camera's direction within an angle of home, so that a planar arm is never seen edge-on.
+     * @param {number} most largest rotation [rad]
+     */
+    steady(most) {
+      const { controls } = this;
+      this.steadied = most;
+      const [around, lift] = [controls.getAzimuthalAngle(), controls.getPolarAngle()];
+      if (this.plane && Math.abs(this.plane.dot(this.up)) < 0.9) {
+        controls.minAzimuthAngle = around - most;
+        controls.maxAzimuthAngle = around + most;
+      }
+      controls.minPolarAngle = Math.max(0, lift - most);
+      controls.maxPolarAngle = Math.min(Math.PI, lift + most);
+    }
+
+    /** Removes the limits of the camera's direction. */
+    loosen() {
+      const { controls } = this;
+      [controls.minPolarAngle, controls.maxPolarAngle] = [0, Math.PI];
+      [controls.minAzimuthAngle, controls.maxAzimuthAngle] = [-Infinity, Infinity];
     }
 
     /** Returns points around the feet of all arms. */
@@ -371,7 +435,7 @@
       const side = nice(reach / 6);
       ground.position.copy(this.up).multiplyScalar(this.level);
       ground.add(this.grid(radius, side));
-      this.unit.textContent = flexarm.number(side, "m");
+      this.unit.textContent = `grid ${flexarm.number(side, "m")}`;
     }
 
     grid(radius, side) {
@@ -432,8 +496,14 @@
         left = Math.min(left, p.dot(right));
         high = Math.max(high, p.dot(this.up));
       }
-      left = Math.max(left, -this.reach) - 0.06 * this.reach;
+      left = Math.max(left, -this.reach) - 0.14 * this.reach;
       this.pull.position.copy(right).multiplyScalar(left).addScaledVector(this.up, Math.max(0.62 * high, this.level + 0.25 * this.reach));
+    }
+
+    /** Returns points around gravity's arrow and its label. */
+    get arrowed() {
+      const { position } = this.pull, [up, down] = [0.06, -0.16].map((x) => position.clone().addScaledVector(this.up, x * this.reach));
+      return [...up.toArray(), ...down.toArray()];
     }
 
     /* -- labels */
@@ -485,13 +555,27 @@
       }
       if (this.turned.equals(this.camera.quaternion)) return;
       this.turned.copy(this.camera.quaternion);
+      this.point();
+    }
+
+    /** Turns the compass. A letter that would lie on another one goes to the side of its axis. */
+    point() {
       const inverse = this.camera.quaternion.clone().invert();
-      for (const { line, text, direction } of this.needles) {
-        p.copy(direction).applyQuaternion(inverse);
-        line.setAttribute("x2", (26 * p.x).toFixed(1));
-        line.setAttribute("y2", (-26 * p.y).toFixed(1));
-        text.setAttribute("x", (34 * p.x).toFixed(1));
-        text.setAttribute("y", (-34 * p.y).toFixed(1));
+      const ends = this.needles.map(({ direction }) => direction.clone().applyQuaternion(inverse)).map(({ x, y }) => [26 * x, -26 * y]);
+      const taken = [];
+      const longest = [0, 1, 2].sort((i, k) => Math.hypot(...ends[k]) - Math.hypot(...ends[i]));
+      for (const i of longest) {
+        const { line, text } = this.needles[i], [x, y] = ends[i];
+        const size = Math.hypot(x, y);
+        const [c, s] = size > 1 ? [x / size, y / size] : [-Math.SQRT1_2, Math.SQRT1_2];
+        const places = [[c, s], [s, -c], [-s, c], [-c, -s]].map(([a, b]) => [x + 9 * a, y + 9 * b]);
+        const room = (place) => Math.min(...taken.map((other) => Math.hypot(place[0] - other[0], place[1] - other[1])), LETTER);
+        const best = places.reduce((a, b) => (room(b) > room(a) ? b : a));
+        taken.push(best);
+        line.setAttribute("x2", x.toFixed(1));
+        line.setAttribute("y2", y.toFixed(1));
+        text.setAttribute("x", best[0].toFixed(1));
+        text.setAttribute("y", best[1].toFixed(1));
       }
     }
 

@@ -8,6 +8,7 @@
   const STATIONS = 21; // number of sections of a link, at equal distances
   const NOWHERE = new THREE.Vector3();
   const HUB = 0.3; // length of a telescope's hub, as a share of its beam
+  const CLEAR = 0.6; // opacity of a base whose inside is visible
   const SECTION = 9; // size of a section: position, y axis, two moments, deflection
   const { Group, Mesh, Object3D } = THREE;
 
@@ -112,15 +113,19 @@
 
   /**
    * Creates a material like lacquer (metal 0) or metal (1). Its `color` is set later.
-   * @param {{rough: number, metal: number, opacity: number, vertexColors: boolean}} given
+   * @param {{rough: number, metal: number, opacity: number, vertexColors: boolean, behind: boolean}} given `behind`
+   *   hides it where another solid is at the same place
    */
-  function surface({ rough = 0.45, metal = 0, opacity = 1, vertexColors = false }) {
+  function surface({ rough = 0.45, metal = 0, opacity = 1, vertexColors = false, behind = false }) {
     const color = new THREE.Color();
     const material = new THREE.ShaderMaterial({
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
       vertexColors,
       transparent: opacity < 1,
+      polygonOffset: behind,
+      polygonOffsetFactor: 2,
+      polygonOffsetUnits: 4,
       uniforms: {
         tone: { value: color },
         opacity: { value: opacity },
@@ -141,7 +146,7 @@
   function shades() {
     const dark = flexarm.theme() === "dark";
     const found = { metal: dark ? "#c3ccd6" : "#b9c2cb", dark: dark ? "#11161b" : "#28313a", white: "#ffffff" };
-    for (const name of ["rigid", "housing", "spring", "load"]) found[name] = flexarm.style(`--${name}`);
+    for (const name of ["rigid", "housing", "bus", "spring", "load"]) found[name] = flexarm.style(`--${name}`);
     return Object.fromEntries(Object.entries(found).map(([name, css]) => [name, new THREE.Color(css)]));
   }
 
@@ -517,12 +522,12 @@
     /** Creates its materials: its colour for flexible links, a tint of it for rigid ones, and common ones for the rest.
     */
     dress() {
-      const opacity = this.ghost ? 0.26 : 1;
-      this.material = surface({ rough: 0.4, opacity, vertexColors: true });
-      this.rigid = surface({ rough: 0.5, metal: 0.1, opacity, vertexColors: true });
-      this.hard = surface({ rough: 0.42, metal: 0.3, opacity, vertexColors: true });
+      const common = { opacity: this.ghost ? 0.26 : 1, vertexColors: true, behind: this.ghost };
+      this.material = surface({ ...common, rough: 0.4 });
+      this.rigid = surface({ ...common, rough: 0.5, metal: 0.1 });
+      this.hard = surface({ ...common, rough: 0.42, metal: 0.3 });
       const clear = this.description.base.open && !this.ghost;
-      this.shell = surface({ rough: 0.5, metal: 0.15, opacity: clear ? 0.4 : opacity, vertexColors: true });
+      this.shell = surface({ ...common, rough: 0.5, metal: 0.15, ...(clear ? { opacity: CLEAR } : {}) });
       this.share = this.ghost || !this.description.links.some((link) => link.flexible) ? 1 : 0.22;
       this.joined = [];
     }
@@ -628,7 +633,8 @@
         placed.position.set(...at);
         return [cone, "dark", placed];
       });
-      group.add(this.parts([cuboid(box)], this.shell), ...(parts.length ? [this.parts(parts)] : []), this.triad());
+      group.add(this.parts([cuboid(box, "bus")], this.shell), ...(parts.length ? [this.parts(parts)] : []), this.triad());
+      if (!this.ghost) group.add(edges(box));
       this.object.add(group);
       return group;
     }
@@ -840,8 +846,7 @@
     }
 
     /** Returns the largest value of a quantity along its links. @param {"moment"|"deflection"} mode */
-    most(mode) {
-      const { stations } = this.out;
+    most(mode, stations = this.out.stations) {
       let found = 0;
       this.description.links.forEach((link, i) => {
         for (let j = 0; link.flexible && j < STATIONS; j++) {
@@ -858,6 +863,12 @@
       const hubs = links.map((link) => (link.joint.kind === "telescope" ? 1.1 * HUB * link.length : 0));
       const boxes = standing.map(({ box }) => (box ? below(box, up) : 0));
       return Math.max(...standing.map(({ joint: { half, radius } }) => 1.3 * half + 0.4 * radius), ...hubs, ...boxes);
+    }
+
+    /** Returns the largest radius of its joints and payload [m]: how far it reaches around the points of its axes. */
+    thickness() {
+      const { links, payload } = this.description;
+      return Math.max(payload ? payload.radius : 0, ...links.map(({ joint }) => joint.radius));
     }
 
     /** Returns the position of its base as last drawn, [x, y, z]. */
@@ -891,6 +902,20 @@
       if (radius > 0) ball.scale.setScalar(radius);
     }
   };
+
+  /** Returns the twelve edges of a box as lines, so that it is visible on any background. */
+  function edges(box) {
+    const corners = flexarm.corners(box, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], 0);
+    const points = [];
+    for (let a = 0; a < 8; a++) {
+      for (const bit of [1, 2, 4]) if (!(a & bit)) points.push(...corners.slice(3 * a, 3 * a + 3), ...corners.slice(3 * (a | bit), 3 * (a | bit) + 3));
+    }
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(points), 3));
+    const material = new THREE.LineBasicMaterial({ transparent: true, opacity: 0.6 });
+    flexarm.themed(() => material.color.setStyle(flexarm.style("--text")));
+    return new THREE.LineSegments(geometry, material);
+  }
 
   /** Returns a box of the description as a part: [geometry, shade, its position]. */
   function cuboid({ size: [x, y, z], xyz, R }, shade = "housing") {

@@ -18,6 +18,7 @@ flexarm.Strip = class {
     this.place = element("div.canvas", { role: "img", "aria-label": `${title} over the last ${span} seconds` });
     this.keys = curves.filter((curve) => !curve.reference).map((curve) => ({ curve, canvas: element("canvas.key", { width: 44, height: 8, "aria-hidden": "true" }) }));
     const names = this.keys.map(({ curve, canvas }) => element("span.chip", {}, canvas, element("span", {}, curve.name)));
+    if (curves.some((curve) => curve.reference)) names.push(flexarm.referenceKey());
     this.object = element(
       "section.plot",
       {},
@@ -63,17 +64,7 @@ flexarm.Strip = class {
   }
 
   paint() {
-    for (const { curve, canvas } of this.keys) {
-      const brush = canvas.getContext("2d");
-      brush.clearRect(0, 0, 44, 8);
-      brush.strokeStyle = flexarm.colour(curve.i);
-      brush.lineWidth = 3;
-      brush.setLineDash(flexarm.Strip.DASHES[curve.i % 6].map((x) => 2 * x));
-      brush.beginPath();
-      brush.moveTo(0, 4);
-      brush.lineTo(44, 4);
-      brush.stroke();
-    }
+    for (const { curve, canvas } of this.keys) flexarm.stroke(canvas, flexarm.colour(curve.i), flexarm.Strip.DASHES[curve.i % 6]);
   }
 
   options() {
@@ -96,11 +87,11 @@ flexarm.Strip = class {
       pxAlign: false,
       legend: { show: false },
       cursor: { show: false },
-      padding: [6, 8, 0, 0],
+      padding: [6, 16, 0, 0],
       scales: { x: { time: false, range: x }, y: { range: y } },
       axes: [
-        { ...axis, size: 22, gap: 2, space: 50, values: said },
-        { ...axis, size: 50, gap: 3, space: 26, values: said },
+        { ...axis, size: 22, gap: 2, space: 50, values: (plot, times) => said(plot, times).map((x) => `${x} s`) },
+        { ...axis, size: 50, gap: 3, space: flexarm.spacing, values: said },
       ],
       series: [
         {},
@@ -108,7 +99,7 @@ flexarm.Strip = class {
           label: name,
           stroke: () => flexarm.colour(i),
           width: reference ? 1 : 1.6,
-          dash: reference ? [1.5, 2.5] : flexarm.Strip.DASHES[i % 6],
+          dash: reference ? flexarm.REFERENCE : flexarm.Strip.DASHES[i % 6],
           points: { show: false },
         })),
       ],

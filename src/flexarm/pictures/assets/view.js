@@ -8,6 +8,9 @@
  */
 flexarm.View = class {
   static GREY = "#8b95a1"; // colour of ghosts without an owner
+  static STEPS = [1, 2, 3, 5, 10, 20, 30, 50, 100]; // magnifications from which the first one is chosen
+  static VISIBLE = 0.06; // share of the arm's reach by which links bend visibly and still plausibly
+  static FAR = 0.2; // share of the arm's reach beyond which a drawn arm would be far from where it is
   static FIT = "M4 9V4h5v2H6v3zm11-5h5v5h-2V6h-3zM4 15h2v3h3v2H4zm14 0h2v5h-5v-2h3z";
   static KEYS = "M3 6h18v12H3zm2 2v8h14V8zm1.5 1.5h2v2h-2zm3.5 0h2v2h-2zm3.5 0h2v2h-2zm3 0h2v2h-2zM8 13h8v2H8z";
   static THEME = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm0 2v14a7 7 0 0 1 0-14z";
@@ -29,10 +32,15 @@ flexarm.View = class {
     unfolded();
     this.side = element("aside.side");
     this.foot = element("footer.foot");
-    const stage = element("div.stage", {}, this.canvas, this.legend);
+    this.under = element("div.under");
+    this.badge = element("span.badge", { hidden: true, title: "Deflections are drawn as many times as large as they are" });
+    this.pale = element("span.note", { hidden: true });
+    this.legend.append(this.badge, this.pale);
+    const stage = element("div.stage", {}, this.legend, this.canvas, this.under);
     document.body.append(element(`main.view.${data.kind}`, {}, this.head, element("div.front", {}, stage, show, this.foot), this.side));
     this.scene = new flexarm.Scene(this.canvas);
     this.scene.buttons.hidden = true; // the head has its own buttons
+    this.under.append(this.scene.squares, this.scene.scale.element); // beside the scene, where they hide nothing
   }
 
   /** Returns the drawing program of an arm of the page: (q, s, out), with its own `out`. */
@@ -101,6 +109,33 @@ flexarm.View = class {
     });
   }
 
+  /**
+   * Returns the magnification at which bending is visible: the largest at which no link bends by more than `VISIBLE` of
+   * the arm's reach, and no point moves by more than `FAR` of it.
+   * @param {Array<{bend: number, away: number, reach: number}>} sizes results of `flexes`
+   */
+  static fitting(sizes) {
+    const { STEPS, VISIBLE, FAR } = flexarm.View;
+    const fits = (s) => sizes.every(({ bend, away, reach }) => s * bend <= VISIBLE * reach && s * away <= FAR * reach);
+    return STEPS.findLast(fits) ?? 1;
+  }
+
+  /** Returns how far links bend at some configurations, and how far points are from the rigid arm's, at most [m]. */
+  flexes(program, configurations, reach) {
+    const { out, draw } = program;
+    let [bend, away] = [0, 0];
+    for (const q of configurations) {
+      draw(q, [0], out);
+      const rigid = out.stations.slice();
+      draw(q, [1], out);
+      for (let i = 0; i < rigid.length; i += 9) {
+        bend = Math.max(bend, out.stations[i + 8]);
+        away = Math.max(away, Math.hypot(...[0, 1, 2].map((c) => out.stations[i + c] - rigid[i + c])));
+      }
+    }
+    return { bend, away, reach };
+  }
+
   /** Maps a slider's position from 0 to 1 to a factor from 1 to 100 with two digits, as displayed. */
   static power(x) {
     return Number((100 ** x).toPrecision(2));
@@ -108,6 +143,7 @@ flexarm.View = class {
 
   setMagnified(s) {
     this.magnified = Math.min(100, Math.max(1, s));
+    this.badge.textContent = `deflection ×${flexarm.digits(this.magnified, 3)}`;
     const place = Math.log(this.magnified) / Math.log(100);
     if (flexarm.View.power(this.magnifier.value) !== this.magnified) this.magnifier.value = place;
     this.changed();
