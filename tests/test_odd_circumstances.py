@@ -210,3 +210,15 @@ def test_runs_that_a_full_disk_refuses_are_kept_elsewhere(tmp_path, monkeypatch)
     count = found.sizes["run"]
     assert count >= 2
     np.testing.assert_array_equal(found.q.values, wanted.q.values[:count])
+
+
+@pytest.mark.parametrize("kind", [fa.FlexarmError, fa.DescriptionError, fa.SimulationError])
+def test_a_message_that_repeats_a_long_text_leaves_out_its_middle(kind):
+    said = str(kind(f"--vary is {'1' + 5000 * '0'!r}; it must be NAME=LOW:HIGH"))
+    assert said.startswith("--vary is '1000") and said.endswith("000'; it must be NAME=LOW:HIGH")
+    assert 1500 < len(said) < 2000
+
+
+def test_a_command_does_not_repeat_a_number_of_thousands_of_digits(call):
+    status, _, told = call("stability", "canadarm", "--vary", "1" + 5000 * "0")
+    assert status == 2 and "--vary" in told and len(told) < 2000

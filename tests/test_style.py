@@ -193,14 +193,14 @@ OTHER = {"lines.linewidth": 9, "text.color": "red"}
 def test_a_figure_keeps_the_style_whatever_the_user_has_set(figures, name):
     assert list(figures) == NAMES
     with matplotlib.rc_context(matplotlib.style.library["dark_background"] | OTHER):
-        figure = figures[name]()
+        figure = figures[name]().figure
         figure.draw_without_rendering()
         assert style_faults(figure) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_keeps_the_style_and_can_be_vectors_alone(figures, name, tmp_path):
-    figure = figures[name]()
+    figure = figures[name]().figure
     svg = save_figure(figure, tmp_path / "a.svg").read_bytes()
     assert b"<image" not in svg and b"<text" in svg, "letters are letters"
     if name in ("a driven arm", "a stroboscope in space", "a comparison"):

@@ -12,19 +12,24 @@ LONGEST = 600
 """Largest number of characters of a file or a part in a message. File systems allow no longer names."""
 
 
-def shortened(name: str) -> str:
-    """Return the name of a file or of a part for a message, without its middle if it is too long."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}...{name[-LONGEST // 2 :]}"
+MESSAGE = 1800
+"""Largest number of characters of a message, which may repeat a text that a user has given."""
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return a text for a message, without its middle if it is too long. The default is for names."""
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 2 :]}"
 
 
 class FlexarmError(Exception):
     """Any error that a user can cause. The command line prints it without a traceback and exits with 2.
 
-    Its text is one line of printable characters, whatever a file or another library has put into the message.
+    Its text is one line of printable characters, whatever a file or another library has put into the message. The middle
+    of a very long text is left out.
     """
 
     def __init__(self, message: str):
-        super().__init__(escape.line(message))
+        super().__init__(shortened(escape.line(message), MESSAGE))
 
 
 class DescriptionError(FlexarmError):
