@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 LONGEST = 600
 """Largest number of characters of a file or a part in a message. File systems allow no longer names."""
 
-
 MESSAGE = 1800
-"""Largest number of characters of a message, which may repeat a text that a user has given."""
+"""Largest number of characters of a message. Messages repeat texts of users, which may be of any length."""
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
@@ -24,8 +23,8 @@ def shortened(text: str, most: int = LONGEST) -> str:
 class FlexarmError(Exception):
     """Any error that a user can cause. The command line prints it without a traceback and exits with 2.
 
-    Its text is one line of printable characters, whatever a file or another library has put into the message. The middle
-    of a very long text is left out.
+    Its text is one line of printable characters, whatever a file or another library has put into the message. A very
+    long text loses its middle.
     """
 
     def __init__(self, message: str):
