@@ -59,12 +59,12 @@ def answer(code):
 
 
 def kernels(folder):
-    """What is kept of each kernel: the name of its program, its facts and its constants."""
+    """Files that contain the name of a kernel's program, its facts and its constants."""
     return sorted(folder.glob("*.bin"))
 
 
 def programs(folder):
-    """What LLVM has made of each text."""
+    """Files that contain machine code without its constants."""
     return sorted(folder.glob("*.program"))
 
 

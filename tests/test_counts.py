@@ -1,4 +1,4 @@
-"""Numbers of things in messages: "1 input", not "1 inputs"; and warnings, each of which has a class of its own."""
+"""Messages say "1 input" and not "1 inputs", and every warning has a class of its own."""
 
 import ast
 import re

@@ -301,7 +301,7 @@ def torque(
         -u_f (m,) from (zeta - zeta_s, zeta'), or from zeta' - zeta_s' with corrections.
     shift : (m,), (k,)
         Differences of the equilibrium from u_s and zeta_s.
-    along : Along, optional
+    along : FirstOrder, optional
         Corrections of first order. None is the paper's controller.
     """
     import casadi as ca
