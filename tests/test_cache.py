@@ -150,7 +150,7 @@ def test_zero_and_infinity_belong_to_the_structure(folder, compiled, numbers):
 @pytest.mark.parametrize("more", [-1, 1])
 def test_a_program_with_other_places_than_its_constants_is_an_error(folder, more):
     text, constants = llvm.ir(instructions(polynomial(0.3, -1.7, 2.9)), 1)
-    wrong = [*constants, 1.0][: len(constants) + more]
+    wrong = np.append(constants, 1.0)[: len(constants) + more]
     with pytest.raises(fa.FlexarmError, match="constant"):
         native.code("key", ("evaluate",), (), lambda: Source(text, constants=wrong))
 

@@ -97,18 +97,18 @@ class Block:
         return [f"@constants{self.number} = internal externally_initialized constant {kind} <{{ {value} }}>, align 8"]
 
 
-def with_constants(objects: Sequence[bytes], values: Sequence[float]) -> list[bytes]:
-    """Return the object files of a program with its constants in their places.
+def with_constants(objects: Sequence[bytes], values: np.ndarray) -> list[bytes]:
+    """Return the object files of a program with its constants (k,) in their places.
 
     Raises `NativeCodeError` if the object files do not have one place for each constant.
     """
-    numbers, places, found = np.array(values, dtype="<f8"), np.zeros(len(values), dtype=int), []
+    places, found = np.zeros(len(values), dtype=int), []
     for each in objects:
         made, at = bytearray(each), each.find(MARK)
         while at >= 0:
             start, count = HEAD.unpack_from(made, at + len(MARK))
             begin = at + 8 * WORDS
-            made[begin : begin + 8 * count] = numbers[start : start + count].tobytes()
+            made[begin : begin + 8 * count] = values[start : start + count].tobytes()
             places[start : start + count] += 1
             at = made.find(MARK, begin + 8 * count)
         if len(made) != len(each):

@@ -35,7 +35,7 @@ class Source:
 
     ir: str
     facts: dict[str, int] = field(default_factory=dict)
-    constants: list[float] = field(default_factory=list)
+    constants: np.ndarray = field(default_factory=lambda: np.empty(0))
     name: str = "machine code"
     effort: int = 2
     verify: "Callable[[Code], None]" = lambda code: None
@@ -73,15 +73,15 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
     names that the caller needs. A kernel with other names is built again.
     """
     name, compiled = file_name(key), None
-    kept = _parted(read(name))
-    if kept is not None and set(kept.facts) == set(facts):
-        known = _kept(kept.program, kept.constants, symbols, kept.facts, was_cached=True)
+    kernel = _kernel_file(read(name))
+    if kernel is not None and set(kernel.facts) == set(facts):
+        known = _cached(kernel.program, kernel.constants, symbols, kernel.facts, was_cached=True)
         if known is not None:
             return known
     with progress.said("tracing"):
         source = build()
         program = f"{_digest(source.ir, str(source.effort), *_compiler())}.program"
-        found = _kept(program, source.constants, symbols, source.facts, was_cached=False)
+        found = _cached(program, source.constants, symbols, source.facts, was_cached=False)
         if found is None:
             with progress.said(f"compiling {source.name}"):
                 compiled = _compile(source.ir, source.effort)
@@ -90,12 +90,12 @@ def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Call
     if compiled is not None:
         write(program, compiled)
     head = json.dumps({"program": program, "facts": source.facts}).encode()
-    write(name, head + b"\n" + np.array(source.constants).tobytes())
+    write(name, head + b"\n" + source.constants.tobytes())
     return found
 
 
-def _kept(
-    program: str, constants: list[float], symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool
+def _cached(
+    program: str, constants: np.ndarray, symbols: tuple[str, ...], facts: dict[str, int], was_cached: bool
 ) -> Code | None:
     """Return a program from the cache with constants, or None if it is missing or lacks a symbol."""
     if (objects := read(program)) is None:
@@ -114,16 +114,16 @@ def _digest(*parts: str) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KernelFile:
     """Content of a kernel's file: the name of its program's file, its facts and its constants."""
 
     program: str
     facts: dict[str, int]
-    constants: list[float]
+    constants: np.ndarray
 
 
-def _parted(content: bytes | None) -> Kept | None:
-    """Return the content of a kernel's file, or None if it is not valid."""
+def _kernel_file(content: bytes | None) -> KernelFile | None:
+    """Return the parts of a kernel's file, or None if it is not valid."""
     if content is None:
         return None
     head, _, constants = content.partition(b"\n")
@@ -135,7 +135,7 @@ def _parted(content: bytes | None) -> Kept | None:
     if not isinstance(program, str) or not isinstance(facts, dict) or len(constants) % 8:
         return None
     fits = Path(program).name == program and all(type(value) is int for value in facts.values())
-    return Kept(program, facts, np.frombuffer(constants).tolist()) if fits else None
+    return KernelFile(program, facts, np.frombuffer(constants)) if fits else None
 
 
 @cache
@@ -209,7 +209,7 @@ def _objects(machine_code: bytes) -> list[bytes]:
 
 def _load(
     machine_code: bytes,
-    constants: Sequence[float],
+    constants: np.ndarray,
     symbols: tuple[str, ...],
     facts: dict[str, int],
     was_cached: bool,

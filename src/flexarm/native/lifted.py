@@ -7,7 +7,6 @@ structure is the program without them, and it is the key of the compiled code.
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
@@ -51,17 +50,15 @@ def lifted(function: "ca.Function") -> Lifted:
     """Separate an SX function from its constants. A divisor is inverted: the constant is its reciprocal."""
     import casadi as ca  # here, since it takes long to import
 
-    from flexarm.native.program import steps
+    from flexarm.native.program import is_structural, steps
 
-    powers = (ca.OP_POW, ca.OP_CONSTPOW)  # compiled for their exponent
     constants: list[float] = []
     form: list[float] = []
     rows: list[tuple] = []
     register: dict[int, int | float] = {}  # value of a place: the index of an operation, or a constant
 
-    def number(value: float, lifts: bool = True) -> int:
+    def number(value: float, lifts: bool) -> int:
         """Return -2, -4, ... for one of the constants; -1, -3, ... for a number that stays in the structure."""
-        lifts = lifts and isfinite(value) and value != 0
         kept = constants if lifts else form
         kept.append(value)
         return 1 - 2 * len(kept) - lifts
@@ -78,7 +75,7 @@ def lifted(function: "ca.Function") -> Lifted:
                 op, args[1] = ca.OP_MUL, 1.0 / args[1]
             if op == ca.OP_MUL:  # 2 x, x 2 and x / 0.5 are equal
                 args.sort(key=lambda a: isinstance(a, float))
-            args = [number(a, not (j and op in powers)) if isinstance(a, float) else a for j, a in enumerate(args)]
+            args = [number(a, not is_structural(op, j, a)) if isinstance(a, float) else a for j, a in enumerate(args)]
         row = (op, *where) if op == ca.OP_INPUT else (op, *args, *target) if op == ca.OP_OUTPUT else (op, *args)
         if op != ca.OP_OUTPUT:
             register[target[0]] = len(rows)

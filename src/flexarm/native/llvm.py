@@ -13,13 +13,22 @@ have the same text and share machine code.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
 
 import casadi as ca
 import numpy as np
 
 from flexarm.native.constants import Constants
-from flexarm.native.program import INPUT, INVERSE, OUTPUT, PART, SINCOS, Instruction, operation_name, repeats
+from flexarm.native.program import (
+    INPUT,
+    INVERSE,
+    OUTPUT,
+    PART,
+    SINCOS,
+    Instruction,
+    is_structural,
+    operation_name,
+    repeats,
+)
 from flexarm.native.sincos import BORDER, Numbers, sincos
 
 PIECE = 2000
@@ -44,9 +53,6 @@ two are merged after the first has been rewritten, and e is added twice. `reasso
 QUICK = {"double": "", "float": " afn"}
 """Further flags of an inverse. A float is inverted by the approximate instruction, with an error of 1 in the last
 place."""
-
-POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
-"""Operations whose exponent is compiled into the code: a power with a known exponent may need no call."""
 
 BINARY = {ca.OP_ADD: "fadd", ca.OP_SUB: "fsub", ca.OP_MUL: "fmul"}
 COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
@@ -83,7 +89,7 @@ class Piece:
     period: int = 0
 
 
-def ir(code: list[Instruction], lanes: int) -> tuple[str, list[float]]:
+def ir(code: list[Instruction], lanes: int) -> tuple[str, np.ndarray]:
     """Return the LLVM IR of `void evaluate(ptr in, ptr out)`, with `lanes` doubles in `in` and `out` per number.
 
     The text has one or several modules, with `BORDER` between them. `evaluate` is in the last one. The constants of the
@@ -119,7 +125,7 @@ def ir(code: list[Instruction], lanes: int) -> tuple[str, list[float]]:
         modules[-1].append(function)
     elsewhere = sum(len(module) - 1 for module in modules[:-1])
     modules[-1] += [f"declare void @piece{n}(ptr, ptr, ptr, i64)" for n in range(elsewhere)] + lines
-    return BORDER.join("\n".join([*module, constants.footer]) for module in modules), constants.values
+    return BORDER.join("\n".join([*module, constants.footer]) for module in modules), np.array(constants.values)
 
 
 def _layout(code: list[Instruction]) -> tuple[list[list[Piece]], dict[int, int], int]:
@@ -224,10 +230,10 @@ def _piece(
         return label
 
     def literal(k: int, j: int) -> str:
-        """Return a constant that belongs to the structure, or the load of one."""
+        """Return a constant that belongs to the structure, or the load of another one."""
         values = [float(code[k + shift].args[j]) for shift in shifts]
         same = len(set(map(repr, values))) == 1
-        if same and (values[0] == 0.0 or not isfinite(values[0]) or (j and code[k].op in POWERS)):
+        if same and is_structural(code[k].op, j, values[0]):
             return numbers.constant(values[0])
         return block.load(values[:1] if same else values, lines)
 

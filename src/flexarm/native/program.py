@@ -10,6 +10,7 @@ With loops, the cost grows linearly with the number of links, and the time to co
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 import casadi as ca
 import numpy as np
@@ -91,6 +92,15 @@ def instructions(function: ca.Function) -> list[Instruction]:
 
 def _starts(sizes: list[int]) -> list[int]:
     return [sum(sizes[:i]) for i in range(len(sizes))]
+
+
+def is_structural(op: int | str, place: int, value: float) -> bool:
+    """Return True if the constant at a place of an operation belongs to the structure of a program.
+
+    Programs of one structure differ in their constants, but have the same zeros, infinities, NaN and exponents: a zero
+    simplifies its operation, and a power is compiled for its exponent.
+    """
+    return value == 0.0 or not isfinite(value) or (place > 0 and op in (ca.OP_POW, ca.OP_CONSTPOW))
 
 
 def operations(function: ca.Function) -> tuple[int, int]:
