@@ -24,6 +24,7 @@ import flexarm as fa
 from flexarm.errors import NotCached
 from flexarm.native import cache, llvm
 from flexarm.native import kernel as native
+from flexarm.native.constants import with_constants
 from flexarm.native.kernel import Kernel, Source
 from flexarm.native.program import instructions
 
@@ -153,6 +154,14 @@ def test_a_program_with_other_places_than_its_constants_is_an_error(folder, more
     wrong = np.append(constants, 1.0)[: len(constants) + more]
     with pytest.raises(fa.FlexarmError, match="constant"):
         native.code("key", ("evaluate",), (), lambda: Source(text, constants=wrong))
+
+
+def test_two_places_for_one_constant_are_an_error():
+    text, constants = llvm.ir(instructions(polynomial(0.3, -1.7, 2.9)), 1)
+    (each,) = native._objects(native._compile(text))
+    assert len(with_constants([each], constants)) == 1
+    with pytest.raises(fa.FlexarmError, match="one place for each constant"):
+        with_constants([each, each], constants)
 
 
 def test_a_program_whose_constants_are_missing_is_an_error(folder):
