@@ -20,9 +20,16 @@ def of_figure(thing: Any, name: str) -> Any:
     return getattr(thing.figure, name)
 
 
+def picture(drawn: figure.Figure) -> bytes:
+    """Return a figure as a PNG file, for a notebook."""
+    file = BytesIO()
+    drawn.savefig(file, format="png", dpi=DPI)
+    return file.getvalue()
+
+
 @final
 class Figure(figure.Figure):
-    """A matplotlib figure that a notebook shows as a picture, without pyplot. So are its axes."""
+    """A matplotlib figure that a notebook shows as a picture, without pyplot. Its axes are shown in the same way."""
 
     def add_subplot(self, *args: Any, **options: Any) -> Any:
         if not {"axes_class", "projection", "polar"} & {*options}:
@@ -34,9 +41,7 @@ class Figure(figure.Figure):
         return made.view(Panels) if isinstance(made, np.ndarray) else made
 
     def _repr_png_(self) -> bytes:
-        file = BytesIO()
-        self.savefig(file, format="png", dpi=DPI)
-        return file.getvalue()
+        return picture(self)
 
 
 @final
@@ -48,7 +53,7 @@ class Axes(axes.Axes):
         self.figure.savefig(*args, **options)  # type: ignore[union-attr]
 
     def _repr_png_(self) -> bytes:
-        return self.figure._repr_png_()  # type: ignore[union-attr, no-any-return]
+        return picture(self.figure)  # type: ignore[arg-type]
 
     def __getattr__(self, name: str) -> Any:
         return of_figure(self, name)
@@ -68,9 +73,7 @@ class Panels(np.ndarray):
         self.figure.savefig(*args, **options)
 
     def _repr_png_(self) -> bytes:
-        file = BytesIO()
-        self.figure.savefig(file, format="png", dpi=DPI)
-        return file.getvalue()
+        return picture(self.figure)
 
     def __repr__(self) -> str:
         return f"<{' x '.join(map(str, self.shape))} axes of a figure>"

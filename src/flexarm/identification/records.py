@@ -110,8 +110,7 @@ def records(data: Any, sample_rate: float | None, names: Sequence[str] | None = 
     if not several:
         raise DescriptionError("data is empty; it must be a Dataset, a DataFrame, a dict of arrays, or a list of them")
     found = [_record(over_time(each), f"record {i}", sample_rate, names) for i, each in enumerate(several, start=1)]
-    names = [each.name for each in found]
-    if len(set(names)) < len(names):
+    if len({each.name for each in found}) < len(found):
         found = [replace(each, name=f"record {i}") for i, each in enumerate(found, start=1)]
     return tuple(found)
 

@@ -46,7 +46,7 @@ def checked_keep(keep: Any) -> tuple[str, ...] | None:
         return None
     known = [*EVERY]
     what = f"names among {', '.join(known)}"
-    names = known_names(keep, known, what, "keep", "a result has", "has the unknown name")
+    names = known_names(keep, known, what, "", "a result has", "has the unknown name")
     return tuple(name for name in known if name in names)
 
 
@@ -71,10 +71,10 @@ def checked_record(record: Any) -> tuple[str, ...]:
     """Return the names of recorded controller signals without duplicates. None gives an empty tuple. Raises `Fault`."""
     if record is None:
         return ()
-    names = tuple(checked_names(record, "names of signals of the controller", "record"))
+    names = tuple(checked_names(record, "names of signals of the controller"))
     for name in names:
         if not isinstance(name, str):
-            raise Fault("record", f"has {shown(name)}; it must be names of signals of the controller")
+            raise Fault("", f"has {shown(name)}; it must be names of signals of the controller")
     return tuple(dict.fromkeys(names))
 
 

@@ -42,22 +42,8 @@ def _samples(value: object) -> int:
     return int(count)
 
 
-def _keep(value: object) -> tuple[str, ...] | None:
-    try:
-        return checked_keep(value)
-    except Fault as fault:
-        raise Fault("", fault.message) from None
-
-
-def _record(value: object) -> tuple[str, ...]:
-    try:
-        return checked_record(value)
-    except Fault as fault:
-        raise Fault("", fault.message) from None
-
-
-Keep = Annotated[tuple[str, ...] | None, BeforeValidator(_keep)]
-Record = Annotated[tuple[str, ...], BeforeValidator(_record)]
+Keep = Annotated[tuple[str, ...] | None, BeforeValidator(checked_keep)]
+Record = Annotated[tuple[str, ...], BeforeValidator(checked_record)]
 """Fields with the variables to keep and the signals to record."""
 
 
