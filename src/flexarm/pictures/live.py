@@ -435,12 +435,17 @@ class Live:
         zeta = np.array(bent(r, self.path[0])).ravel()
         places = (self.plain.tip(scales.T @ np.concatenate([r, each]))[:3, 3] for each in (0.0 * zeta, zeta))
         moved = float(np.linalg.norm(np.subtract(*places)))
-        return min(1.0, GENTLE * sum(link.body.length for link in self.arm.links) / max(moved, 1e-300))
+        return min(1.0, GENTLE * self.reach / max(moved, 1e-300))
+
+    @property
+    def reach(self) -> float:
+        """Sum of the lengths of the links [m]."""
+        return sum(link.body.length for link in self.arm.links)
 
     @property
     def tolerance(self) -> float:
         """Distance of the tip from its target within which it has settled, with one digit [m]."""
-        return float(f"{SETTLED * sum(link.body.length for link in self.arm.links):.0e}")
+        return float(f"{SETTLED * self.reach:.0e}")
 
     @cached_property
     def bends(self) -> tuple[tuple[int, int, str], ...]:
