@@ -145,7 +145,7 @@ def did_you_mean(given: object, names: Iterable[str]) -> str:
 
     if not isinstance(given, str) or len(given) > LONGEST:
         return ""
-    names = list(names)
+    names = list(dict.fromkeys(names))
     likeness = {name: SequenceMatcher(None, given.casefold(), name.casefold()).ratio() for name in names}
     least = max(CLOSE, max(likeness.values(), default=0.0) - 0.1)
     owner = given.rpartition(".")[0]
