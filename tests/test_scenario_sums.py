@@ -65,8 +65,8 @@ def test_a_file_says_what_python_says(name):
     table, controller = WANTED[name]
     model = fa.Model(fa.load("rigid-two-link"))
     found = scenario(table).run(model, progress=False)
-    given = {"samples": 6, "rtol": 1e-8, "atol": 1e-10, "progress": False}
-    wanted = fa.simulate(model, 0.05, u=controller, reference=MOVE, **given)
+    solver = fa.Solver(rtol=1e-8, atol=1e-10)
+    wanted = fa.simulate(model, 0.05, u=controller, reference=MOVE, samples=6, solver=solver, progress=False)
     np.testing.assert_array_equal(found.q.values, wanted.q.values)
     np.testing.assert_array_equal(found.u.values, wanted.u.values)
 

@@ -150,7 +150,7 @@ def test_many_plants_move_as_each_alone(count, method, planar):
         alone = fa.Stepper(planar, PERIOD, x[:6], x[6:], method)
         np.testing.assert_allclose(found[:, i], driven(alone, u[:, i]), rtol=1e-11, atol=1e-12)
     np.testing.assert_array_equal(many.time, np.full(count, 20 * PERIOD))
-    assert repr(many).endswith(f"{method}, {count} plants)")
+    assert repr(many).endswith(f"{method}, {count} plant{'s' if count > 1 else ''})")
 
 
 def test_one_torque_goes_to_all(planar):

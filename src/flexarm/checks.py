@@ -7,6 +7,7 @@ value is converted silently (a quoted number or a `true` is not a mass).
 import glob
 import math
 import os
+import re
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -148,10 +149,10 @@ def did_you_mean(given: object, names: Iterable[str]) -> str:
     names = list(dict.fromkeys(names))
     likeness = {name: SequenceMatcher(None, given.casefold(), name.casefold()).ratio() for name in names}
     least = max(CLOSE, max(likeness.values(), default=0.0) - 0.1)
-    owner = given.rpartition(".")[0]
     found = [name for name in names if name.startswith(f"{given}.")]
     found = found or sorted((name for name in names if likeness[name] >= least), key=lambda name: -likeness[name])
-    others = [name for name in names if owner and name.startswith(f"{owner}.")]
+    owner = re.sub(r"[^.]*$", "", given)  # with its dot, or empty
+    others = [name for name in names if owner and name.startswith(owner)]
     found = found or (others if len(others) <= 3 else [])
     return f"did you mean {choices(*map(repr, found[:3]))}?" if found else ""
 
