@@ -144,17 +144,16 @@ def case(rng, folder, note):
 
 def called(call, arguments):
     """By keyword, where the signature allows it."""
-    positional = []
+    positional, named = [], {}
     for parameter in inspect.signature(call).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD and isinstance(more := arguments.pop(parameter.name, {}), dict):
+            named = {str(name): value for name, value in more.items()}
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL) and parameter.name in arguments:
             value = arguments.pop(parameter.name)
             positional += (
                 list(value) if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, tuple) else [value]
             )
-    changes = arguments.pop("changes", None)
-    if isinstance(changes, dict):
-        arguments |= {str(name): value for name, value in changes.items()}
-    return call(*positional, **arguments)
+    return call(*positional, **arguments | named)
 
 
 def used(came, context, note):

@@ -267,6 +267,7 @@ NAMED = {
     "value": lambda c: 0.5,
     "K_": lambda c: 0.1,
     "changes": lambda c: {},
+    "former": lambda c: {},
     "linear": lambda c: None,
 }
 
