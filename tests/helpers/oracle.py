@@ -293,11 +293,9 @@ class Parts:
         if body.type == "finite-element":
             raise NotImplementedError(f"link '{name}': the oracle has no section of a part")
         if name in self.curves:
-            along = self.curves[name]
-            here = at * (len(along) - 1)
-            if here % 1.0:
+            if round(at, 9) not in self.curves[name]:
                 raise NotImplementedError(f"link '{name}': the oracle has no frame at {at}")
-            return along[round(here)]
+            return self.curves[name][round(at, 9)]
         eta = {d: ca.reshape(self.q[indices], len(indices), 1) for d, indices in flexible.items()}
         u = {d: ca.DM(modes[d].values(x, 0)) @ eta[d] for d in DIRECTIONS}
         slopes = [ca.DM(modes[d].psi(x, 0)) @ eta[d] / body.length for d in BENDING]
@@ -365,14 +363,15 @@ class Parts:
             own = [self.index[f"{link.name}.mode{j}"] for j in range(1, link.body.modes + 1)]
             return self.solid(self.solids[link.name], R, p, own)
         if link.body.segments is not None:
-            along = self.curves[link.name] = [(R, p)]
-            for i, part in enumerate(link.body.parts, start=1):
+            along, parts = self.curves.setdefault(link.name, {}), link.body.parts
+            for i, part in enumerate(parts, start=1):
                 eta = {
                     d: self.q[[self.index[f"{link.name}.s{i}.{d}{k}"] for k in range(1, n + 1)]]
                     for d, n in part.counts.items()
                 }
-                along += self.curved(part, R, p, eta, points)[1:]
-                R, p = along[-1]
+                found = self.curved(part, R, p, eta, points)
+                along |= {round((i - 1 + x) / len(parts), 9): frame for x, frame in found}
+                R, p = found[-1][1]
             return R, p
         if any(flexible.values()):
             self.damped(link, flexible, modes)
@@ -493,14 +492,18 @@ class Parts:
     def curved(self, part, R, p, eta, steps):
         """A segment of given curvature: R' = R [kappa x], r' = (1 + eps) R e_x by Runge and Kutta, masses by Simpson.
 
-        Nothing is cut off: what is left falls with the fourth power of the steps.
+        Returns stations from 0 to 1 with the frames there.
+
+        Nothing is cut off: what is left falls with the fourth power of the steps. Where the section has a step, one
+        of ours ends and the next begins.
         """
-        L, x = part.length, np.linspace(0.0, 1.0, 2 * steps + 1)
+        L, ends = part.length, stations(part.breaks, steps)
+        x = inside(ends)
         strains = {d: values_of(part, d, n, lambda: (0.0, np.zeros(3), np.eye(3)))[0] for d, n in part.counts.items()}
         order = {"y": 2, "z": 2, "torsion": 1, "axial": 1}
         bend = {d: ca.SX(strains[d](x, order[d]) / L ** order[d]) @ eta[d] for d in DIRECTIONS}
         local, profile = section(part, x), part.profile(x)
-        weights = L / steps / 6 * np.array([1, *[4, 2] * (steps - 1), 4, 1])
+        weights = L * (np.diff(ends)[:, None] / 6 * [1, 4, 1]).ravel()
         for d in DIRECTIONS:
             self.strain += ca.DM(local[d] * weights).T @ bend[d] ** 2 / 2
 
@@ -516,14 +519,14 @@ class Parts:
             k4 = rate(i + 2, Q + h * k3[0], r + h * k3[1])
             return [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip((Q, r), k1, k2, k3, k4, strict=True)]
 
-        h = L / steps
-        found = [(ca.SX.eye(3), ca.SX.zeros(3))]
-        for i in range(0, 2 * steps, 2):
-            Q, r = found[-1]
+        found, (Q, r) = [], (ca.SX.eye(3), ca.SX.zeros(3))
+        for step, h in enumerate(L * np.diff(ends)):
+            i = 3 * step
             k1, k4 = rate(i, Q, r), climbed(i, Q, r, h)
             end = rate(i + 2, *k4)
             middle = [(a + b) / 2 + h / 8 * (u - v) for a, b, u, v in zip((Q, r), k4, k1, end, strict=True)]  # Hermite
-            found += [tuple(middle), tuple(k4)]
+            found += [(Q, r), tuple(middle), tuple(k4)]
+            Q, r = k4
         for i, (Q, r) in enumerate(found):
             self.cloud(R, p, np.array([local["m"][i] * weights[i]]), r)
             about = [along[i] for along in (profile.rho_Ip, profile.rho_I_z, profile.rho_I_y)]
@@ -532,8 +535,8 @@ class Parts:
                 axes = ca.horzsplit(R @ Q)
                 self.spun += [(weights[i] * some, axis) for some, axis in zip(about, axes, strict=True) if some]
         for lump in part.lumps:
-            self.cloud(R, p, np.array([lump.mass]), found[round(lump.at * 2 * steps)][1])
-        return [(R @ Q, p + R @ r) for Q, r in found]
+            self.cloud(R, p, np.array([lump.mass]), found[int(np.argmin(np.abs(x - lump.at)))][1])
+        return [(at, (R @ Q, p + R @ r)) for at, (Q, r) in zip(x, found, strict=True)]
 
     def telescope(self, link, R, p, eta, modes):
         """A beam that slides out of a hub: places at s in (0, l), and the rest in the hub."""
@@ -1001,6 +1004,20 @@ def values_of(body, direction, count, load):
 def gauss(points):
     x, w = np.polynomial.legendre.leggauss(points)
     return (1 + x) / 2, w / 2
+
+
+def stations(breaks, steps):
+    """Ends of about so many steps from 0 to 1, of which some end where the section has a step."""
+    counts = [max(1, round(steps * (b - a))) for a, b in pairwise(breaks)]
+    pieces = zip(pairwise(breaks), counts, strict=True)
+    return np.concatenate([[0.0], *(np.linspace(a, b, n + 1)[1:] for (a, b), n in pieces)])
+
+
+def inside(ends):
+    """Beginning, middle and end of every step: just inside it, as a section may have a step there."""
+    a, b = ends[:-1], ends[1:]
+    edge = 1e-13 * (b - a)
+    return np.stack([a + edge, (a + b) / 2, b - edge], axis=1).ravel()
 
 
 def panels(breaks, points):
