@@ -20,7 +20,7 @@ from flexarm.mechanics.drive import bare
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.parameters import Label, Ledger, Series, value_of
 from flexarm.mechanics.telescope import integrated_wave_numbers
-from flexarm.native.varying import At
+from flexarm.native.kernel import Kernel
 from flexarm.shapes import TipLoad, loaded_roots
 from flexarm.simulation import (
     balance,
@@ -507,7 +507,7 @@ def test_parameters_of_a_stepper_lead_to_finite_numbers(monkeypatch):
     many = fa.Stepper(model, 1e-3, np.zeros((2, 1)))
     before = copy.copy(many)
     np.testing.assert_array_equal(many.reset(where=[False, False], p=[3.0]), before.state)
-    monkeypatch.setattr(At, "constants_of", lambda self, p: np.full((len(p), 1), np.inf))
+    monkeypatch.setattr(Kernel, "constants_of", lambda self, p: np.full((len(p), 1), np.inf))
     with pytest.raises(fa.DescriptionError, match="Stepper: with these p the equations are not finite; check p"):
         many.reset(p=[3.0])
     monkeypatch.undo()

@@ -13,7 +13,6 @@ from flexarm.model import outputs as outputs_
 from flexarm.model.outputs import Sensor
 from flexarm.model.tracing import Traced
 from flexarm.native.kernel import Kernel
-from flexarm.native.varying import At
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -232,7 +231,7 @@ class Model(Traced):
         state = [self.single("output_slopes", name, x) for name, x in (("q", q), ("qd", qd), ("qdd", qdd))]
         return outputs_.slopes(self._with(p), outputs, *state)
 
-    def output_kernel(self, outputs: Sequence[Sensor]) -> Kernel | At:
+    def output_kernel(self, outputs: Sequence[Sensor]) -> Kernel:
         """Return the compiled form of `output_function`, from the concatenated q, qd, qdd to y."""
         return outputs_.kernel(self, outputs)
 

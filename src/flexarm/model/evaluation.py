@@ -12,7 +12,6 @@ from flexarm.model.attitudes import checked_attitude
 from flexarm.native.calls import OneState
 from flexarm.native.kernel import Kernel
 from flexarm.native.once import Once
-from flexarm.native.varying import At
 
 Array = np.ndarray
 
@@ -64,7 +63,7 @@ class Evaluation:
     def __init__(
         self,
         name: str,
-        kernel: Kernel | At,
+        kernel: Kernel,
         arguments: dict[str, tuple[str, ...]],
         shape: tuple[int, ...],
         place: int = 0,
@@ -80,7 +79,7 @@ class Evaluation:
             return kernel.one_state([*lengths[:place], *constants, *lengths[place:]], shape)
 
         self._one = Once(one)
-        self._varies = isinstance(kernel, At)
+        self._varies = kernel.takes_constants
 
     def __deepcopy__(self, _: Any) -> "Evaluation":
         return self

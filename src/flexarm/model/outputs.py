@@ -12,7 +12,6 @@ from flexarm.errors import DescriptionError
 from flexarm.model.tracing import Traced
 from flexarm.model.user_code import digest, is_foreign
 from flexarm.native.kernel import Kernel
-from flexarm.native.varying import At
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -89,7 +88,7 @@ def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: A
     return tuple(np.array(x) for x in found(q, qd, qdd))
 
 
-def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel | At:
+def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel:
     """Return the compiled form of `function`, from the concatenated q, qd, qdd to y."""
     return model.compiled(key(model, outputs), lambda: function(model, outputs))
 

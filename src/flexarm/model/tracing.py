@@ -22,7 +22,6 @@ from flexarm.model.user_code import digest, is_foreign
 from flexarm.model.varied import Group, Traces, Varied, place
 from flexarm.native.kernel import Check, Kernel
 from flexarm.native.once import BUILDING, Once
-from flexarm.native.varying import At
 from flexarm.shapes import TipLoad, fitted, quadrature
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ class Traced:
         """Set the parameters, and clear the caches that depend on them."""
         self.p = p.copy()
         self.p.flags.writeable = False  # cached constants depend on it
-        self._kernels: dict[str, Kernel | At] = {}
+        self._kernels: dict[str, Kernel] = {}
         self._evaluations: dict[str, Evaluation] = {}
         self._derived: dict[str, Any] = {}
 
@@ -361,7 +360,7 @@ class Traced:
             facts.setdefault(make, make(self.arm))
         return facts[make]  # type: ignore[no-any-return]
 
-    def kernel(self, name: str) -> Kernel | At:
+    def kernel(self, name: str) -> Kernel:
         """Return the compiled form of a quantity, from its concatenated arguments to its value, the last axis fastest.
 
         The first call raises `DescriptionError` if the value is not finite at rest.
@@ -398,7 +397,7 @@ class Traced:
         check: Check | None = None,
         partners: Traces | None = None,
         behind: int = 0,
-    ) -> Kernel | At:
+    ) -> Kernel:
         """Return the compiled form of a function that the model and the key determine, from the cache if possible.
 
         If the model varies, p is the last argument of the function. Values that depend on p alone are computed once and
@@ -417,7 +416,7 @@ class Traced:
                 made = Group("\n".join(self._known(*traces.values())), self._shared.varied.nominal, traces)
                 self._shared.groups.setdefault(keys, made)
             group = self._shared.groups[keys]
-            self._kernels.setdefault(key, At(group.kernel(key, behind, check), group.prologue, behind, self.p))
+            self._kernels.setdefault(key, group.kernel(key, behind, check, self.p))
         return self._kernels[key]
 
     def _known(self, *traces: Callable[[], "ca.Function"]) -> list[str]:
@@ -490,9 +489,7 @@ class Traced:
         """
         return self._shared.varied.values(p, self.p)
 
-    def evaluation(
-        self, name: str, kernel: Kernel | At, names: tuple[str, ...], sizes: tuple[str | int, ...]
-    ) -> Evaluation:
+    def evaluation(self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...]) -> Evaluation:
         """Return a kernel as a function of arguments of these names, with a value in the shape of `sizes`."""
         signals, pose = (
             {a: self._signals[a] for a in names},

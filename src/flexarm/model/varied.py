@@ -307,8 +307,8 @@ class Group:
         self._kernels: dict[str, Kernel] = {}
         self.prologue = Kernel(json.dumps(["prologue", *self._key]), lambda: self._split()[0].function())
 
-    def kernel(self, key: str, behind: int, check: Check | None) -> Kernel:
-        """Return one of the functions, over its arguments and constants, which precede the last `behind` numbers."""
+    def kernel(self, key: str, behind: int, check: Check | None, p: Array) -> Kernel:
+        """Return one of the functions at parameters p, with the constants before its last `behind` numbers."""
 
         def trace() -> "ca.Function":
             import casadi as ca
@@ -325,7 +325,7 @@ class Group:
         if key not in self._kernels:
             made = Kernel(json.dumps(["main", key, *self._key]), trace, whole if check else None)
             self._kernels.setdefault(key, made)
-        return self._kernels[key]
+        return self._kernels[key].with_constants(lambda: self.prologue.one(p), behind, self.prologue)
 
     def _parted(self) -> tuple["Prologue", dict[str, tuple[str, tuple[list, list]]]]:
         import casadi as ca

@@ -245,7 +245,9 @@ FACTS = ("n_in", "n_out", "multiplications", "additions")
 class Kernel:
     """A function from n_in to n_out numbers, compiled for one state and, on first use, for many.
 
-    Any number of threads may use a kernel at once.
+    Some of its arguments may be constants w: numbers that follow from parameters, or those of a controller. Their
+    values are given by `with_constants`, and kernels of the same code may have different values. Any number of threads
+    may use a kernel at once.
 
     Parameters
     ----------
@@ -264,6 +266,9 @@ class Kernel:
 
     def __init__(self, key: str, trace: Callable[[], Any], check: Check | None = None):
         self.key, self.trace = key, trace
+        self._constants: Callable[[], np.ndarray] | None = None
+        self._behind = 0
+        self._prologue: Kernel | None = None
 
         def one() -> OneState:
             made = OneState(found := _code(key, trace, 1), [found.facts["n_in"]], (found.facts["n_out"],))
@@ -278,45 +283,84 @@ class Kernel:
             return made
 
         self._one, self._many = Once(one), Once(many)
+        self._parts: Callable[[], OneState] = self._one
 
-    constants = np.empty(0)
-    """Constants that follow from parameters, see `varying.At`. A kernel has none."""
+    def with_constants(
+        self, constants: Callable[[], np.ndarray], behind: int = 0, prologue: "Kernel | None" = None
+    ) -> "Kernel":
+        """Return a kernel of the same code with given constants w, (n_w,), before its last `behind` arguments.
 
-    def constants_of(self, p: np.ndarray) -> np.ndarray:
-        """Return no constants, for any parameters: (..., k) -> (..., 0)."""
-        return np.empty((*p.shape[:-1], 0))
+        `constants` is called on first use. `prologue` is the kernel that computes w from parameters p, if there are
+        any.
+        """
+        made, w = object.__new__(Kernel), Once(constants)
+
+        def parts() -> OneState:
+            n_in, n_out = (self.code.facts[name] for name in ("n_in", "n_out"))
+            return self.one_state([n_in - len(w()) - behind, len(w()), behind], (n_out,))
+
+        vars(made).update(vars(self), _constants=w, _behind=behind, _prologue=prologue, _parts=Once(parts))
+        return made
 
     def __deepcopy__(self, _: Any) -> "Kernel":
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a kernel belongs to its process; pickle the model")
+        raise TypeError("a kernel belongs to its process; pickle the model, the controller or the input")
+
+    @property
+    def takes_constants(self) -> bool:
+        """True if some of the code's arguments are constants, even if there are none of them."""
+        return self._constants is not None
+
+    @property
+    def constants(self) -> np.ndarray:
+        """Constants w, (n_w,)."""
+        return np.empty(0) if self._constants is None else self._constants()
+
+    def constants_of(self, p: np.ndarray) -> np.ndarray:
+        """Return w at other parameters, (..., k) -> (..., n_w); p of doubles."""
+        if self._prologue is None:
+            return np.empty((*p.shape[:-1], 0))
+        rows = p.reshape(-1, p.shape[-1])
+        found = self._prologue.one(rows[0])[None] if len(rows) == 1 else self._prologue.many(rows)
+        return found.reshape(*p.shape[:-1], found.shape[-1])
 
     @property
     def code(self) -> Code:
-        """Machine code for one state."""
+        """Machine code for one state, which takes all arguments, constants included."""
         return self._one().code
 
     @property
     def vector_code(self) -> Code:
-        """Machine code for `LANES` states at a time."""
+        """Machine code for `LANES` states at a time, each with its own constants."""
         return self._many().code
 
     def one(self, x: np.ndarray) -> np.ndarray:
-        """Evaluate one state: (n_in,) -> (n_out,)."""
-        return self._one()([x])[0]
+        """Evaluate one state: (n_in,) without the constants -> (n_out,)."""
+        return self._parts()(self.parts(x))[0]
 
     def many(self, x: np.ndarray) -> np.ndarray:
-        """Evaluate many states: (N, n_in) -> (N, n_out); x of doubles."""
-        return self._many()([x])[0]
+        """Evaluate many states: (N, n_in) without the constants -> (N, n_out); x of doubles."""
+        parts = self.parts(x)
+        if self.takes_constants:
+            parts[1] = np.broadcast_to(parts[1], (len(x), len(parts[1])))
+        return self._many()(parts)[0]
+
+    def parts(self, x: np.ndarray) -> list[np.ndarray]:
+        """Return the arguments of the code in parts: x (..., n_in), with the constants in their place if it has any."""
+        if self._constants is None:
+            return [x]
+        before = x.shape[-1] - self._behind
+        return [x[..., :before], self._constants(), x[..., before:]]
 
     def one_state(self, lengths: Sequence[int], shape: tuple[int, ...]) -> OneState:
-        """Return code for one state in parts of these lengths, n_in together, and a value of this shape."""
+        """Return code for one state in parts of these lengths, all arguments together, and a value of this shape."""
         return OneState(self.code, lengths, shape)
 
     @property
     def many_states(self) -> ManyStates:
-        """Code for many states in parts."""
+        """Code for many states in parts, constants included."""
         return self._many()
 
 

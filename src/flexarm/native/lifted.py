@@ -7,15 +7,14 @@ structure is the program without them, and it is the key of the compiled code.
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from flexarm import progress
 from flexarm.native.cache import read, write
-from flexarm.native.calls import ManyStates, OneState
-from flexarm.native.kernel import Code, Kernel, file_name
-from flexarm.native.once import Once, Recent
+from flexarm.native.kernel import Kernel, file_name
+from flexarm.native.once import Recent
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -116,78 +115,26 @@ def _written(function: "ca.Function", rows: list[tuple], form: list[float], coun
     return ca.Function(function.name(), [*x, numbers], results)
 
 
-@final
-class LiftedKernel:
-    """A function compiled by its structure. `one` and `many` insert its constants."""
-
-    def __init__(self, kernel: Kernel, constants: Array):
-        def one() -> OneState:
-            facts = kernel.code.facts
-            return kernel.one_state([facts["n_in"] - len(constants), len(constants)], (facts["n_out"],))
-
-        self._kernel, self._one, self.constants = kernel, Once(one), constants
-
-    def __deepcopy__(self, _: object) -> "LiftedKernel":
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a kernel belongs to its process; pickle the controller or the input")
-
-    @property
-    def key(self) -> str:
-        """Definition of the kernel of x and the constants."""
-        return self._kernel.key
-
-    @property
-    def trace(self) -> Callable[[], Any]:
-        """Function that returns the kernel's CasADi function."""
-        return self._kernel.trace
-
-    @property
-    def code(self) -> Code:
-        """Machine code for one state, which takes the constants last."""
-        return self._kernel.code
-
-    @property
-    def vector_code(self) -> Code:
-        """Machine code for `LANES` states at a time, each with its own constants."""
-        return self._kernel.vector_code
-
-    @property
-    def many_states(self) -> ManyStates:
-        """Code for many states in parts, the constants of each last."""
-        return self._kernel.many_states
-
-    def one(self, x: Array) -> Array:
-        """Evaluate one state: (n_in,) without the constants -> (n_out,)."""
-        return self._one()([x, self.constants])[0]
-
-    def many(self, x: Array) -> Array:
-        """Evaluate many states: (N, n_in) without the constants -> (N, n_out); x of doubles."""
-        constants = np.broadcast_to(self.constants, (len(x), len(self.constants)))
-        return self._kernel.many_states([x, constants])[0]
-
-
 KEPT = 64
 """Number of kernels of each kind that stay loaded for the next run."""
 
 _BY_STRUCTURE: Recent[Kernel] = Recent(KEPT)
-_BY_KEY: Recent[LiftedKernel] = Recent(KEPT)
+_BY_KEY: Recent[Kernel] = Recent(KEPT)
 
 
-def kernel(function: "ca.Function") -> LiftedKernel:
+def kernel(function: "ca.Function") -> Kernel:
     """Compile an SX function by its structure. Functions that differ only in constants share cached or loaded code."""
     return _compiled(lifted(function))
 
 
-def kernel_of(key: str, trace: Callable[[], "ca.Function"]) -> LiftedKernel:
+def kernel_of(key: str, trace: Callable[[], "ca.Function"]) -> Kernel:
     """Compile a function that its key defines. Its structure and constants are cached, so that it is traced once."""
     return _BY_KEY(key, lambda: _compiled(_known(key, trace)))
 
 
-def _compiled(found: Lifted) -> LiftedKernel:
+def _compiled(found: Lifted) -> Kernel:
     shared = _BY_STRUCTURE(found.structure, lambda: Kernel(f"structure {found.structure}", found.function))
-    return LiftedKernel(shared, found.constants)
+    return shared.with_constants(lambda: found.constants)
 
 
 DIGEST = hashlib.sha256().digest_size * 2

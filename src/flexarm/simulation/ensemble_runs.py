@@ -13,7 +13,6 @@ import numpy as np
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
-from flexarm.native.varying import At
 from flexarm.simulation import contacts, divergence, methods, restarts, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.explicit import MOST_EVALUATIONS
@@ -285,7 +284,7 @@ def _parts(count: int, size: int) -> list[slice]:
     return [slice(i, min(i + size, count)) for i in range(0, count, size)]
 
 
-def constants(runs: Runs, rate: Kernel | At, indices: Array) -> Array:
+def constants(runs: Runs, rate: Kernel, indices: Array) -> Array:
     """Return the constants (G, k) that follow from the parameters of each run."""
     if runs.p is None:
         return np.tile(rate.constants, (len(indices), 1))

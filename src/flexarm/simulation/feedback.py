@@ -22,8 +22,6 @@ from flexarm.model.tracing import PARTNERS, RESIDUALS
 from flexarm.model.varied import Traces
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
-from flexarm.native.lifted import LiftedKernel
-from flexarm.native.varying import At
 from flexarm.simulation.law import Column, Law, law_of, parted
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input, Recorded
@@ -76,7 +74,7 @@ class Feedback(Input):
         return self.reference
 
     @cached_property
-    def kernel(self) -> LiftedKernel:
+    def kernel(self) -> Kernel:
         """Compiled law (t, q, qd, z) -> (u, dz/dt)."""
         return kernel(self.law, self.model, self.name)
 
@@ -161,7 +159,7 @@ def check_model(name: str, own: Model, model: Model) -> None:
         raise DescriptionError(f"controller {name} was designed for {other}")
 
 
-def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> LiftedKernel:
+def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> Kernel:
     """Return the compiled law: from the concatenated arguments of `traced` to u and the memory's rate or next value.
 
     The cache on disk uses the structure of the traced function as its key. A law with other gains finds its code there.
@@ -249,7 +247,7 @@ def check_drives(model: Model, before: str, must: str) -> None:
             raise DescriptionError(f"{before}input {name!r} {sum_}; {must}")
 
 
-def integrand(model: Model, quantity: str, memory: int) -> Kernel | At:
+def integrand(model: Model, quantity: str, memory: int) -> Kernel:
     """Return a quantity of a run with a law's memory: (q, qd, z, s, u, dz/dt, w), or (..., qdd) for a residual.
 
     If the quantity gives the rates of the state, they include dz/dt. Without memory it is the quantity itself.

@@ -17,11 +17,9 @@ from flexarm.model import Model
 from flexarm.native import cuda
 from flexarm.native.cuda import Device, Launch
 from flexarm.native.kernel import Kernel
-from flexarm.native.lifted import LiftedKernel
 from flexarm.native.nvptx import evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
-from flexarm.native.varying import At
 from flexarm.simulation import gpu_loops
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs, constants, held_outside, told, told_of_growth
 from flexarm.simulation.feedback import integrand
@@ -176,9 +174,7 @@ class _Courses:
         self.times = len(asked.times) - 1
 
 
-def program(
-    rate: Kernel | At, layout: Layout, real: Real, law: LiftedKernel | None = None
-) -> tuple[str, Any, gpu_loops.Entry]:
+def program(rate: Kernel, layout: Layout, real: Real, law: Kernel | None = None) -> tuple[str, Any, gpu_loops.Entry]:
     """Return runs of a rate, optionally under a law, as `cuda.Device.kernel` takes them: key, parts and entry."""
     fed = layout.inputs + layout.memory
 

@@ -17,7 +17,6 @@ from flexarm.native.kernel import Kernel, file_name
 from flexarm.native.nvptx import EACH, each, evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
-from flexarm.native.varying import At
 from flexarm.native.verification import verify
 
 Array = np.ndarray
@@ -25,7 +24,7 @@ Array = np.ndarray
 TYPES = {"double": np.float64, "float": np.float32}
 
 
-def program(kernel: Kernel | At, real: Real) -> tuple[str, Callable[[], list[str]]]:
+def program(kernel: Kernel, real: Real) -> tuple[str, Callable[[], list[str]]]:
     """Return a kernel for many states as `cuda.Device.kernel` takes it: key and parts."""
 
     def parts() -> list[str]:
@@ -40,7 +39,7 @@ def program(kernel: Kernel | At, real: Real) -> tuple[str, Callable[[], list[str
     return f"each\n{kernel.key}", parts
 
 
-def verified(device: Device, kernel: Kernel | At, real: Real) -> Launch:
+def verified(device: Device, kernel: Kernel, real: Real) -> Launch:
     """Return a kernel on a device for many states. It is checked once against CasADi's own evaluation.
 
     Raises

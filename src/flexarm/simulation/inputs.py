@@ -19,8 +19,9 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
+from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
-from flexarm.native.lifted import LiftedKernel, kernel_of
+from flexarm.native.lifted import kernel_of
 from flexarm.simulation.expressed import in_force, interpolated
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import is_linear_system, what_it_is
@@ -382,7 +383,7 @@ class RigidInverseDynamics(Input):
 
         return torque
 
-    def _kernel(self, model: Model) -> LiftedKernel:
+    def _kernel(self, model: Model) -> Kernel:
         arm, torque = self._arm(model), self.expressed(model)
 
         def trace() -> "ca.Function":
@@ -453,7 +454,7 @@ class PrescribedMotion(Input):
         check_drives(model, "", "only single joints can be prescribed")
         return self
 
-    def _kernel(self, model: Model) -> LiftedKernel:
+    def _kernel(self, model: Model) -> Kernel:
         thrusters = len(model.arm.thrusters)
 
         def trace() -> "ca.Function":

@@ -18,9 +18,9 @@ from flexarm.model import Model
 from flexarm.model.exogenous import by_name, constants, listed
 from flexarm.model.local import localized
 from flexarm.native import lifted
-from flexarm.native.kernel import Address
+from flexarm.native.kernel import Address, Kernel
 from flexarm.native.language import Placed
-from flexarm.native.lifted import LiftedKernel, kernel_of
+from flexarm.native.lifted import kernel_of
 from flexarm.simulation.inputs import Computed, Piecewise, Table
 from flexarm.simulation.law import law_of
 from flexarm.simulation.protocol import Input
@@ -71,7 +71,7 @@ class _Compiled(Input, ABC):
         return self.while_still(model, t, q, qd)
 
     @abstractmethod
-    def kernel(self, model: Model) -> LiftedKernel:
+    def kernel(self, model: Model) -> Kernel:
         """Return the kernel for a model."""
 
     def feed(self, plan: Any, model: Model, t: float, x: Array) -> None:
@@ -89,7 +89,7 @@ class _Moved(_Compiled):
         given = [each for each in (self.motion.position, self.motion.orientation) if each is not None]
         return np.concatenate([np.empty(0), *map(jumps_of, given)])
 
-    def kernel(self, model: Model) -> LiftedKernel:
+    def kernel(self, model: Model) -> Kernel:
         """Return the kernel of (a, w, alpha) at t."""
         parts = {"position": self.motion.position, "orientation": self.motion.orientation}
         gravity = [float(g) for g in model.gravity]
@@ -136,9 +136,9 @@ class _ByLaw(_Compiled):
     """A part that a law gives, as an expression in t, q and qd."""
 
     law: Any
-    made: LiftedKernel
+    made: Kernel
 
-    def kernel(self, model: Model) -> LiftedKernel:
+    def kernel(self, model: Model) -> Kernel:
         """Return the kernel of w at (t, q, qd)."""
         return self.made
 

@@ -14,8 +14,7 @@ from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference
 
 if TYPE_CHECKING:
-    from flexarm.native.kernel import Code
-    from flexarm.native.lifted import LiftedKernel
+    from flexarm.native.kernel import Code, Kernel
     from flexarm.simulation.advance import Advance
 
 Array = np.ndarray
@@ -51,7 +50,7 @@ class InLanes:
         A table, as `rhs.cubic_table` has it.
     of_time : bool
         True if u depends on time alone.
-    source : LiftedKernel, optional
+    source : Kernel, optional
         Source of the code, from which code for other devices is generated.
     """
 
@@ -59,7 +58,7 @@ class InLanes:
     constants: Array = field(default_factory=lambda: np.empty(0))
     cubics: tuple[Array, Array] | None = None
     of_time: bool = True
-    source: "LiftedKernel | None" = None
+    source: "Kernel | None" = None
 
 
 class Input(ABC):

@@ -16,9 +16,7 @@ from flexarm.errors import FlexarmError
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Address, Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
-from flexarm.native.lifted import LiftedKernel
 from flexarm.native.once import Once
-from flexarm.native.varying import At
 from flexarm.simulation.breakpoints import Seen
 
 NAN = float("nan")
@@ -163,7 +161,7 @@ class Plan:
         """Return the actual rates again."""
         self.shared.stop = 0
 
-    def watch(self, kernel: Kernel | At, known: int) -> np.ndarray:
+    def watch(self, kernel: Kernel, known: int) -> np.ndarray:
         """Evaluate a kernel of a state's first numbers at every state, while `watching`.
 
         The returned array contains the required signs of the kernel's values, 0 for any. If a value has another sign,
@@ -256,7 +254,7 @@ class Plan:
         self.shared.data = data
         self._held = held
 
-    def feed_by(self, kernel: LiftedKernel) -> None:
+    def feed_by(self, kernel: Kernel) -> None:
         """Take u, and the rates of memory after it, from a kernel of t, or of t and the state."""
         self.feed(*stage_of(kernel))
 
@@ -267,7 +265,7 @@ class Plan:
         self._beside = held
 
 
-def stage_of(kernel: LiftedKernel) -> tuple[Address, Address, Any]:
+def stage_of(kernel: Kernel) -> tuple[Address, Address, Any]:
     """Return the stage of a kernel of t, or of t and the state; its data, and objects that must stay alive."""
     code, constants = kernel.code, kernel.constants
     known = code.facts["n_in"] - len(constants)

@@ -25,7 +25,7 @@ from flexarm.checks import (
 )
 from flexarm.errors import DescriptionError, FlexarmError, SlowSampling
 from flexarm.model import Model
-from flexarm.native.lifted import LiftedKernel
+from flexarm.native.kernel import Kernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named, recording
 from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
@@ -250,7 +250,7 @@ class SampledFeedback(Input):
         return len(self.model.inputs), 0 if sensors is None else len(self.model.output_names(sensors))
 
     @cached_property
-    def kernel(self) -> LiftedKernel:
+    def kernel(self) -> Kernel:
         """Compiled law (t, q, qd, s, z, noise, qdd) -> (u, next z).
 
         After a Python controller, u replaces q and s is absent.

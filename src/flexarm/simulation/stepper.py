@@ -3,7 +3,7 @@
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 import warnings
 from collections.abc import Callable
-from typing import Any, cast, final
+from typing import Any, final
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.kernel import Code
 from flexarm.native.language import Placed
-from flexarm.native.varying import At
 from flexarm.simulation import advance, methods, solvers
 from flexarm.simulation.balance import WORST
 from flexarm.simulation.diagnosis import diagnosis
@@ -597,7 +596,7 @@ class Stepper:
             return
         rows = self._p[chosen].copy()
         rows[:] = p
-        w = cast(At, self._model.kernel(self._quantity)).constants_of(rows) if len(rows) else rows
+        w = self._model.kernel(self._quantity).constants_of(rows) if len(rows) else rows
         if not np.isfinite(w).all():
             raise DescriptionError("Stepper: with these p the equations are not finite; check p")
         if len(rows):
