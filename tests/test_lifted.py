@@ -435,7 +435,9 @@ def test_threads_share_what_is_compiled(planar, monkeypatch):
 def test_it_belongs_to_its_process(planar):
     kernel = as_input(LAWS["pd"](), planar).kernel
     assert copy.deepcopy(kernel) is kernel
-    with pytest.raises(TypeError, match=r"^a kernel belongs to its process; pickle the model, the controller or the input$"):
+    with pytest.raises(
+        TypeError, match=r"^a kernel belongs to its process; pickle the model, the controller or the input$"
+    ):
         pickle.dumps(kernel)
 
 

@@ -19,8 +19,8 @@ from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, is_motion
+from flexarm.simulation.butcher import METHODS, grouped
 from flexarm.simulation.lanes import LEAST, MOST, NEARLY, NO_RATES, SAFETY, SPACING
-from flexarm.simulation.lanes_tableaus import METHODS, grouped
 from flexarm.simulation.rhs import Plan, Shared, rhs
 from flexarm.simulation.steps import copied
 
@@ -46,7 +46,7 @@ class Explicit:
     Attributes
     ----------
     stages, order, smoothed, c, first, terms, weights
-        The method, see `lanes_tableaus`; `smoothed` is 1 where two estimates of the error are combined.
+        The method, see `butcher`; `smoothed` is 1 where two estimates of the error are combined.
     rtol, atol : float, (size,)
     guess, longest : float
         The first step that is tried in an interval, and the longest step [s].

@@ -9,9 +9,9 @@ import numpy as np
 
 from flexarm.native.kernel import LANES, Code
 from flexarm.native.language import Placed
+from flexarm.simulation.butcher import METHODS, grouped
 from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
-from flexarm.simulation.lanes_tableaus import METHODS, grouped
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes
 
