@@ -21,7 +21,7 @@ from flexarm.simulation.performance import BAND, WITHIN
 def simulate(
     scenario: ScenarioArgument,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path(),
-    method: Annotated[str | None, typer.Option(help="Integrator: dop853, radau, lsoda, rk4, auto, ...")] = None,
+    method: Annotated[str | None, typer.Option(help="Integrator: auto, dop853, radau5, rk4, ...")] = None,
     step: Annotated[float | None, typer.Option(help="Step of a method with fixed steps, such as rk4 [s].")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,

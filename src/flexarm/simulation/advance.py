@@ -17,15 +17,38 @@ from flexarm.native.kernel import Address
 from flexarm.native.language import Floats, Placed, Words
 from flexarm.native.once import Once
 from flexarm.simulation.implicit import FIRST, Implicit
-from flexarm.simulation.rhs import DIVERGED, Plan, Shared, rk4
+from flexarm.simulation.rhs import DIVERGED
 from flexarm.simulation.steps import Step, copied, integrate
 
-CHUNK = 1000
-"""Number of fixed steps between two checks for divergence."""
-
+Array = np.ndarray
 
 LARGEST = 1.7976931348623157e308
 """Largest finite double. A number beyond it is infinite or NaN."""
+
+
+@final
+@dataclass(frozen=True)
+class Stretch:
+    """Result of a solver over an interval.
+
+    Attributes
+    ----------
+    x : (k, states)
+        States at the first k of the requested times.
+    steps : int
+    message : str
+        Why the solver stopped early, if it did and reports it.
+    diverged : (time, state), optional
+        The first state that has diverged.
+    spent : bool
+        True if the solver stopped since it had used all evaluations that it is allowed.
+    """
+
+    x: Array
+    steps: int
+    message: str = ""
+    diverged: tuple[float, Array] | None = None
+    spent: bool = False
 
 
 @final
@@ -39,16 +62,6 @@ class Advance:
 
 
 @dataclass
-class Fixed:
-    """The Runge-Kutta method with steps no longer than `step` [s]."""
-
-    shared: Sequence[Shared]
-    step: float
-    y: Floats
-    work: Floats
-
-
-@dataclass
 class Newton:
     """An implicit method with steps no longer than `longest` [s]. The method chooses its steps if `longest` is 0."""
 
@@ -56,14 +69,7 @@ class Newton:
     longest: float
 
 
-FIXED, IMPLICIT = Once(lambda: translated(fixed)), Once(lambda: translated(implicit))
-
-
-def runge_kutta(plan: Plan, size: int, step: float) -> Advance:
-    """Return a solver with fixed steps on a plan whose states have `size` numbers."""
-    code = FIXED()
-    record = Placed(Fixed(np.array([plan.address]), step, np.zeros(size), np.zeros(5 * size)))  # type: ignore[arg-type]
-    return Advance(code.addresses["fixed"], record.address, (code, record, plan))
+IMPLICIT = Once(lambda: translated(implicit))
 
 
 def newton(stepping: Implicit, longest: float) -> Advance:
@@ -101,29 +107,6 @@ def is_finite(x: Floats, count: int) -> int:
         if not abs(x[i]) <= LARGEST:
             return 0
     return 1
-
-
-def fixed(f: Fixed, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
-    """Integrate with equal steps between two times, no longer than the given step."""
-    shared = f.shared[0]
-    size, t = shared.integrated, t0
-    copied(y, f.y, size)
-    reached[0], reached[1] = 0, 0
-    for i in range(count):
-        end = times[i]
-        left = whole((end - t) / f.step)
-        h, at = (end - t) / float(left), t
-        while left > 0 and end > t:
-            many = min(CHUNK, left)
-            rk4(f.shared, f.y, f.work, at, h, many)
-            if shared.stop != 0 or is_motion(f.y, shared.states) == 0:
-                return
-            reached[1] += many
-            left -= many
-            at += float(many) * h
-        copied(f.y, out[i * size :], size)
-        reached[0] = i + 1
-        t = end
 
 
 def implicit(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:

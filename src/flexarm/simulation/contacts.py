@@ -14,12 +14,13 @@ from flexarm.checks import counted
 from flexarm.model import Model
 from flexarm.native.kernel import Code
 from flexarm.simulation import methods
+from flexarm.simulation.advance import Stretch
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
-from flexarm.simulation.solvers import Stretch, python_rate
+from flexarm.simulation.solvers import python_rate
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 METHODS = (
-    *("auto", "dop853", "rk45", "tsit5", "vern7", "vern8", "scipy-dop853", "scipy-rk45"),
+    *("auto", "dop853", "rk45", "tsit5", "vern7", "vern8"),
     *("generalized-alpha", "gauss4", "gauss8", "radau5", "radau9"),
 )
 """Methods that can stop at contacts. They choose their own steps and take no finite differences across a contact."""

@@ -9,11 +9,11 @@ from flexarm.attitude import local
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
+from flexarm.simulation.advance import Stretch
 from flexarm.simulation.divergence import beyond
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
-from flexarm.simulation.solvers import Stretch
 
 Array = np.ndarray
 

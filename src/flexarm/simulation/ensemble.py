@@ -95,7 +95,7 @@ def simulate_many(
     runs : int, optional
         N, if no other argument determines it.
     method, rtol, samples, solver, save, reference, name
-        As in `simulate`. "dop853", "rk45" and "rk4" use SIMD batches, the others compute one run after the other.
+        As in `simulate`. Explicit methods use SIMD batches, the others compute one run after the other.
         "auto" chooses for each run. All controllers must have the signals to record, which have `run` before `time`.
     folder : path, optional
         Folder to which the runs are written, some hundreds per file, so that they need not fit into memory. The result

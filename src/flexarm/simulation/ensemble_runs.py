@@ -395,8 +395,7 @@ def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, hel
     plan, _ = methods.planned(model, drive, layout, group.method)
     if held is None:
         plan.bound(divergence.bounds(model))
-    method = group.method if held else solvers.available(group.method)[0]
-    solve = methods.solver(method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
+    solve = methods.solver(group.method, plan, model, drive, layout, asked.rtol, asked.atol, group.step)
     corners = np.array(list(drive.corners(asked.until)), dtype=float)
     drive = held or drive
     drive.feed(plan, model, t, x)

@@ -1,11 +1,12 @@
-"""Explicit methods with error control for one run, in the language that is translated.
-
-They serve short intervals: a period of `Stepper`, or the time between two samples of a controller. Each interval starts
-with the same first step, so that a period depends on the state at its start and on nothing before.
+"""Explicit methods for one run, in the language that is translated. The methods are tableaus, see `butcher`.
 
 The error of a step is the difference between two embedded formulas (Hairer, Norsett & Wanner, Solving ODEs I, II.4).
 A step is accepted where error_i / (atol_i + rtol max(|y_i|, |z_i|)) has a root mean square below 1 over the state,
-integrals included.
+integrals included. States at the times of the result are those of the method's interpolating polynomial. A method
+without an estimate of its error takes equal steps between two of these times.
+
+An interval starts anew: its steps depend on the state at its start and on nothing before. A period of `Stepper`, and
+the time between two samples of a controller, are intervals.
 """
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
@@ -18,16 +19,14 @@ import numpy as np
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
-from flexarm.simulation.advance import Advance, is_motion
-from flexarm.simulation.butcher import METHODS, grouped
+from flexarm.simulation.advance import Advance, Stretch, is_motion, whole
+from flexarm.simulation.butcher import ButcherTableau, grouped
+from flexarm.simulation.implicit import ENDLESS
 from flexarm.simulation.lanes import LEAST, MOST, NEARLY, NO_RATES, SAFETY, SPACING
 from flexarm.simulation.rhs import Plan, Shared, rhs
 from flexarm.simulation.steps import copied
 
 Array = np.ndarray
-
-MOST_EVALUATIONS = 10_000_000
-"""Largest number of evaluations in one interval: some seconds, in which Ctrl-C has no effect."""
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,
@@ -38,29 +37,37 @@ ADVANCE = ctypes.CFUNCTYPE(
 
 CODE = Once(lambda: translated(explicit))
 
+MOST_EVALUATIONS = 10_000_000
+"""Largest number of evaluations between two samples or in a period: some seconds, in which Ctrl-C has no effect."""
+
 
 @dataclass
-class Explicit:
+class ExplicitSteps:
     """An explicit method on a plan, and its working memory.
 
     Attributes
     ----------
-    stages, order, smoothed, c, first, terms, weights
+    stages, further, powers, order, hermite, adaptive, smoothed, c, first, terms, weights
         The method, see `butcher`; `smoothed` is 1 where two estimates of the error are combined.
     rtol, atol : float, (size,)
-    guess, longest : float
-        The first step that is tried in an interval, and the longest step [s].
+    step, guess : float
+        The longest step [s]; 0 means no limit for adaptive steps. `guess` is the first adaptive step of an interval, or
+        0 to determine it.
     most : int
         Largest number of evaluations in an interval.
     t, h : float
-        End of the last interval, and its last step [s].
-    y, z, e, k : (size,), (size,), (size,), (stages + 1, size)
-        State at the start and at the end of a step, its error, rates.
+        Time at the start of the last step, and its length [s].
+    y, z, e, k, F : (size,), (size,), (size,), (rates, size), (powers, size)
+        State at the start and at the end of a step, work memory, rates, and the interpolating polynomial.
     """
 
     shared: Sequence[Shared]
     stages: int
+    further: int
+    powers: int
     order: int
+    hermite: int
+    adaptive: int
     smoothed: int
     c: Floats
     first: Words
@@ -68,8 +75,8 @@ class Explicit:
     weights: Floats
     rtol: float
     atol: Floats
+    step: float
     guess: float
-    longest: float
     most: int
     t: float
     h: float
@@ -77,46 +84,49 @@ class Explicit:
     z: Floats
     e: Floats
     k: Floats
+    F: Floats
 
 
 @final
-class Adaptive:
+class Explicit:
     """An explicit method on a plan: called from Python, or by native code through `advance`.
 
     Parameters
     ----------
-    method : str
-        "rk45" or "dop853".
+    tableau : ButcherTableau
     plan : Plan
     rtol, atol : float, (size,)
-        Tolerances of each number of the state; an infinite one leaves a number out.
+        Tolerances of each number of the state; one of 1e300 leaves a number out.
+    step : float
+        Longest step [s]. 0 means no limit, and is only for a method that chooses its steps.
     guess : float
-        First step of an interval [s].
-    longest : float, optional
-        No step is longer [s].
+        First step of an interval [s]; 0 to determine it.
     most : int
         Largest number of evaluations in an interval.
     """
 
     def __init__(
         self,
-        method: str,
+        tableau: ButcherTableau,
         plan: Plan,
         rtol: float,
         atol: Array,
-        guess: float,
-        longest: float = np.inf,
-        most: int = MOST_EVALUATIONS,
+        step: float = 0.0,
+        guess: float = 0.0,
+        most: int = ENDLESS,
     ):
-        tableau, size = METHODS[method], len(atol)
-        first, terms, weights = grouped([*tableau.a, tableau.b, *tableau.errors])
-        self._code, self._plan, self._limit = CODE(), plan, most
-        self.spent = False
+        size, (first, terms, weights) = len(atol), grouped(tableau.sums)
+        self._code, self._plan, self._fixed = CODE(), plan, not tableau.adaptive
+        self._call: Callable[..., None] = ADVANCE(self._code.addresses["explicit"])
         self.record = Placed(
-            Explicit(
+            ExplicitSteps(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
                 stages=tableau.stages,
+                further=len(tableau.between),
+                powers=tableau.powers,
                 order=tableau.order,
+                hermite=int(tableau.hermite),
+                adaptive=int(tableau.adaptive),
                 smoothed=int(len(tableau.errors) == 2),
                 c=np.array(tableau.c),
                 first=first,
@@ -124,15 +134,16 @@ class Adaptive:
                 weights=weights,
                 rtol=rtol,
                 atol=np.ascontiguousarray(atol, dtype=float),
+                step=step,
                 guess=guess,
-                longest=longest,
                 most=most,
                 t=0.0,
                 h=0.0,
                 y=np.zeros(size),
                 z=np.zeros(size),
                 e=np.zeros(size),
-                k=np.zeros((tableau.stages + 1) * size),
+                k=np.zeros((tableau.stages + 1 + len(tableau.between)) * size),
+                F=np.zeros(max(tableau.powers, 1) * size),
             )
         )
 
@@ -141,61 +152,89 @@ class Adaptive:
         """Address of the method for native code."""
         return Advance(self._code.addresses["explicit"], self.record.address, (self._code, self.record, self._plan))
 
-    def __call__(self, t0: float, x0: Array, times: Array) -> tuple[Array, int, str, tuple[float, Array] | None]:
-        """Integrate from a state to each of the times.
-
-        Returns
-        -------
-        x : (k, size)
-            States at the first k of the times, those that were reached.
-        steps : int
-        message : str
-            Why the integration stopped early, if it did.
-        diverged : (time, state), optional
-            The first state that is no motion.
-        """
+    def __call__(self, t0: float, x0: Array, times: Array, most: int = 0) -> Stretch:
+        """Integrate from a state to each of the times, in at most `most` evaluations unless it is 0."""
         x0, times = (np.ascontiguousarray(each, dtype=float) for each in (x0, times))
         out, reached = np.empty((len(times), len(x0))), np.zeros(2, dtype=np.int64)
-        record, before = self.record, self._plan.evaluations
-        call: Callable[..., None] = ADVANCE(self._code.addresses["explicit"])
-        call(record.address, t0, x0.ctypes.data, times.ctypes.data, len(times), out.ctypes.data, reached.ctypes.data)
-        rows = out[: reached[0]]
-        self.spent = False
-        if len(rows) == len(times) or self._plan.stopped:
-            return rows, int(reached[1]), "", None
-        if self._plan.evaluations - before >= self._limit:
-            self.spent = True
-            return rows, int(reached[1]), f"more than {self._limit:.0e} evaluations between two breakpoints", None
-        if is_motion(record.z, self._plan.states) == 0 and np.isfinite(record.z).all():
-            return rows, int(reached[1]), "", (record.t + record.h, record.z.copy())
-        return rows, int(reached[1]), "its steps became too short", None
+        record, plan, usual, before = self.record, self._plan, self.record.most, self._plan.evaluations
+        record.most = most or usual
+        self._call(
+            record.address, t0, x0.ctypes.data, times.ctypes.data, len(times), out.ctypes.data, reached.ctypes.data
+        )
+        limit, record.most = record.most, usual
+        rows, steps = out[: reached[0]], int(reached[1])
+        if len(rows) == len(times) or plan.stopped:
+            return Stretch(rows, steps)
+        if plan.evaluations - before >= limit:
+            return Stretch(rows, steps, f"more than {limit:.0e} evaluations between two breakpoints", spent=True)
+        grown, finite = is_motion(record.z, plan.states) == 0, bool(np.isfinite(record.z).all())
+        if self._fixed:
+            last = record.z if finite else record.y
+            return Stretch(rows, steps, f"a step of {record.step:g} s is too long", (record.t + record.h, last.copy()))
+        if grown and finite:
+            return Stretch(rows, steps, diverged=(record.t + record.h, record.z.copy()))
+        return Stretch(rows, steps, "its steps became too short")
+
+    def reached(self) -> tuple[float, Array]:
+        """Return the end of the last accepted step, and the state there."""
+        return self.record.t, self.record.y.copy()
 
 
 # -- translated functions ----------------------------------------------------------------------------------------------
 
 
-def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
-    """Integrate from a state to each of the times, with steps as long as the tolerance allows."""
-    shared = s.shared[0]
-    size, limit, refused = shared.integrated, shared.evaluations + s.most, 0
+def explicit(s: ExplicitSteps, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
+    """Integrate from a state to each of the times."""
     reached[0], reached[1] = 0, 0
-    copied(y, s.y, size)
+    copied(y, s.y, s.shared[0].integrated)
     s.t = t0
-    wanted = min(min(s.guess, s.longest), times[count - 1] - t0)
+    if s.adaptive == 1:
+        adapted(s, times, count, out, reached)
+    else:
+        equal(s, times, count, out, reached)
+
+
+def equal(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: Words) -> None:
+    """Take equal steps to each of the times, no longer than `step`."""
+    shared = s.shared[0]
+    size = shared.integrated
+    for i in range(count):
+        start, many = s.t, whole((times[i] - s.t) / s.step)
+        s.h = (times[i] - start) / float(many)
+        if times[i] > start:
+            for j in range(many):
+                s.t = start + float(j) * s.h
+                rhs(s.k, s.t, s.y, s.shared, 0)
+                stepped(s)
+                if shared.stop != 0 or is_motion(s.z, shared.states) == 0:
+                    return
+                copied(s.z, s.y, size)
+                reached[1] += 1
+            s.t = times[i]
+        copied(s.y, out[i * size :], size)
+        reached[0] = i + 1
+
+
+def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: Words) -> None:
+    """Take steps as long as the tolerance allows, and interpolate the states at the times."""
+    shared, end, t0 = s.shared[0], times[count - 1], s.t
+    size, limit, refused = shared.integrated, shared.evaluations + s.most, 0
+    while reached[0] < count and not times[reached[0]] > t0:
+        copied(s.y, out[reached[0] * size :], size)
+        reached[0] += 1
+    if reached[0] == count:
+        return
     rhs(s.k, t0, s.y, s.shared, 0)
-    i = 0
-    while i < count:
-        end = times[i]
-        if not s.t < end:
-            copied(s.y, out[i * size :], size)
-            i += 1
-            reached[0] = i
-            continue
+    wanted = s.guess if s.guess > 0.0 else begun(s, end)
+    wanted = longest(s, min(wanted, end - t0))
+    while reached[0] < count:
         ahead, last = s.t + wanted, 0
         if s.t + wanted * NEARLY >= end:
             ahead, last = end, 1
         s.h = ahead - s.t
-        error = tried(s)
+        stepped(s)
+        rhs(s.k[s.stages * size :], ahead, s.z, s.shared, 0)
+        error = failing(s)
         if shared.stop != 0 or shared.evaluations >= limit:
             return
         factor = MOST
@@ -204,9 +243,12 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
         if error < 1.0:
             if is_motion(s.z, shared.states) == 0:
                 return
+            reached[0] = between(s, ahead, last, times, count, out, reached[0])
+            if shared.stop != 0:
+                return
             following = s.h * min(factor, 1.0 if refused == 1 else MOST)
             if last == 0 or following > wanted:
-                wanted = min(following, s.longest)
+                wanted = longest(s, following)
             refused = 0
             s.t = ahead
             copied(s.z, s.y, size)
@@ -218,31 +260,58 @@ def explicit(s: Explicit, t0: float, y: Floats, times: Floats, count: int, out: 
             if error < 1e300:  # the error is finite
                 wanted = s.h * max(factor, LEAST)
             else:
-                least = max(least, NO_RATES * (times[count - 1] - t0))
+                least = max(least, NO_RATES * (end - t0))
             refused = 1
             if not wanted >= least:
                 return
 
 
-def tried(s: Explicit) -> float:
-    """Take a step of length h from y to z, with the rates at z; return its error relative to the tolerance."""
-    shared = s.shared[0]
-    size, stages, y, z = shared.integrated, s.stages, s.y, s.z
-    for stage in range(1, stages + 1):
-        summed(s, stage - 1, z)
-        for i in lanes(size):
-            z[i] += y[i]
+def longest(s: ExplicitSteps, h: float) -> float:
+    """Return a step that is not longer than the longest one."""
+    return min(h, s.step) if s.step > 0.0 else h
+
+
+def begun(s: ExplicitSteps, end: float) -> float:
+    """Return the first step (Hairer, Norsett & Wanner II.4), given the first rates."""
+    size, y, z, f = s.shared[0].integrated, s.y, s.z, s.k[s.shared[0].integrated :]
+    copied(y, z, size)
+    n = float(size)
+    x0, x1 = sqrt(weighed(s, y) / n), sqrt(weighed(s, s.k) / n)
+    h = min(1e-6 if x0 < 1e-5 or x1 < 1e-5 else 0.01 * x0 / x1, end - s.t)
+    for i in lanes(size):
+        z[i] = y[i] + h * s.k[i]
+    rhs(f, s.t + h, z, s.shared, 0)
+    for i in lanes(size):
+        f[i] -= s.k[i]
+        z[i] = y[i]
+    most = max(x1, sqrt(weighed(s, f) / n) / h)
+    second = max(1e-6, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / float(s.order + 1))
+    return min(100.0 * h, second)
+
+
+def stepped(s: ExplicitSteps) -> None:
+    """Take a step of length h from y to z, given the rates at y."""
+    size, z = s.shared[0].integrated, s.z
+    for stage in range(1, s.stages):
+        moved(s, stage - 1, z)
         rhs(s.k[stage * size :], s.t + s.c[stage] * s.h, z, s.shared, 0)
-    error, n = sized(s, stages), float(size)
+    moved(s, s.stages - 1, z)
+
+
+def failing(s: ExplicitSteps) -> float:
+    """Return the error of a step relative to the tolerance."""
+    n = float(s.shared[0].integrated)
+    summed(s, s.stages, s.e)
+    error = weighed(s, s.e)
     if s.smoothed == 1 and error > 0.0:
-        return error / sqrt((error + 0.01 * sized(s, stages + 1)) * n)
+        summed(s, s.stages + 1, s.e)
+        return error / sqrt((error + 0.01 * weighed(s, s.e)) * n)
     return sqrt(error / n)
 
 
-def sized(s: Explicit, which: int) -> float:
-    """Sum the squares of one of the estimates of the error, each number relative to its tolerance."""
-    y, z, e, atol, rtol = s.y, s.z, s.e, s.atol, s.rtol
-    summed(s, which, e)
+def weighed(s: ExplicitSteps, e: Floats) -> float:
+    """Sum the squares of numbers, each relative to its tolerance."""
+    y, z, atol, rtol = s.y, s.z, s.atol, s.rtol
     total = 0.0
     for i in range(s.shared[0].integrated):
         # the same order as in SIMD batches, equal to the last bit
@@ -251,7 +320,71 @@ def sized(s: Explicit, which: int) -> float:
     return total
 
 
-def summed(s: Explicit, which: int, to: Floats) -> None:
+def between(s: ExplicitSteps, ahead: float, last: int, times: Floats, count: int, out: Floats, known: int) -> int:
+    """Write the states at the times that a step to `ahead` has passed. Return the number of known states."""
+    size = s.shared[0].integrated
+    if known < count and times[known] < ahead:
+        interpolating(s)
+        while known < count and times[known] < ahead:
+            if s.hermite == 1:
+                hermite(s, (times[known] - s.t) / s.h, out[known * size :])
+            else:
+                polynomial(s, (times[known] - s.t) / s.h, out[known * size :])
+            known += 1
+    while known < count and (times[known] <= ahead or last == 1):
+        copied(s.z, out[known * size :], size)
+        known += 1
+    return known
+
+
+def interpolating(s: ExplicitSteps) -> None:
+    """Compute the interpolating polynomial of a step."""
+    size, y, z, F, h = s.shared[0].integrated, s.y, s.z, s.F, s.h
+    ready, made = s.stages + s.smoothed + 1, 3 if s.hermite == 1 else 0
+    for e in range(s.further):
+        moved(s, ready + e, s.e)
+        rhs(s.k[(s.stages + 1 + e) * size :], s.t + s.c[s.stages + 1 + e] * h, s.e, s.shared, 0)
+    if s.hermite == 1:
+        G, P, k, f = F[size:], F[2 * size :], s.k, s.k[s.stages * size :]
+        for i in lanes(size):
+            F[i] = z[i] - y[i]
+            G[i] = h * k[i] - F[i]
+            P[i] = 2.0 * F[i] - h * (f[i] + k[i])
+    for p in range(made, s.powers):
+        summed(s, ready + s.further + p - made, F[p * size :])
+
+
+def hermite(s: ExplicitSteps, x: float, out: Floats) -> None:
+    """Evaluate the polynomial of DOP853, in nested form, at the fraction x of a step."""
+    size, y, F = s.shared[0].integrated, s.y, s.F
+    a, b, c = F[size:], F[2 * size :], F[3 * size :]
+    d, e, f = F[4 * size :], F[5 * size :], F[6 * size :]
+    for i in lanes(size):
+        out[i] = b[i] + (1.0 - x) * (c[i] + x * (d[i] + (1.0 - x) * (e[i] + x * f[i])))
+        out[i] = y[i] + x * (F[i] + (1.0 - x) * (a[i] + x * out[i]))
+
+
+def polynomial(s: ExplicitSteps, x: float, out: Floats) -> None:
+    """Evaluate the polynomial y + h x (P_0 + x (P_1 + ...)) at the fraction x of a step."""
+    size, y = s.shared[0].integrated, s.y
+    copied(s.F[(s.powers - 1) * size :], out, size)
+    for p in range(s.powers - 2, -1, -1):
+        row = s.F[p * size :]
+        for i in lanes(size):
+            out[i] = row[i] + x * out[i]
+    for i in lanes(size):
+        out[i] = y[i] + x * out[i]
+
+
+def moved(s: ExplicitSteps, which: int, to: Floats) -> None:
+    """Write the state y plus h times one of the sums of rates."""
+    y = s.y
+    summed(s, which, to)
+    for i in lanes(s.shared[0].integrated):
+        to[i] += y[i]
+
+
+def summed(s: ExplicitSteps, which: int, to: Floats) -> None:
     """Write h times one of the sums of rates."""
     size, h, k = s.shared[0].integrated, s.h, s.k
     for group in range(s.first[which], s.first[which + 1]):

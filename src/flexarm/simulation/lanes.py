@@ -507,7 +507,7 @@ def sampled_between(s: Lanes) -> None:
         if s.hermite == 1:
             hermite(s, out, width)
         else:
-            quartic(s, out, width)
+            polynomial(s, out, width)
         for lane in range(LANES):
             if s.a[lane] >= 0.0:
                 r = s.run[lane]
@@ -524,11 +524,16 @@ def hermite(s: Lanes, out: Floats, width: int) -> None:
         out[i] = y[i] + x[i] * (F[i] + (1.0 - x[i]) * (a[i] + x[i] * out[i]))
 
 
-def quartic(s: Lanes, out: Floats, width: int) -> None:
-    """Evaluate the polynomial of four rows at the fraction M of each step."""
-    y, x, a, b, c, d = s.y, s.M, s.F, s.F[width:], s.F[2 * width :], s.F[3 * width :]
+def polynomial(s: Lanes, out: Floats, width: int) -> None:
+    """Evaluate the polynomial y + h x (P_0 + x (P_1 + ...)) at the fraction M of each step."""
+    y, x = s.y, s.M
+    copied(s.F[(s.powers - 1) * width :], out, width)
+    for p in range(s.powers - 2, -1, -1):
+        row = s.F[p * width :]
+        for i in lanes(width):
+            out[i] = row[i] + x[i] * out[i]
     for i in lanes(width):
-        out[i] = y[i] + x[i] * (a[i] + x[i] * (b[i] + x[i] * (c[i] + x[i] * d[i])))
+        out[i] = y[i] + x[i] * out[i]
 
 
 def pending(s: Lanes) -> int:

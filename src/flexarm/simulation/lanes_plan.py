@@ -164,9 +164,8 @@ class Abreast:
         rows = [np.vstack([each.held, np.zeros((1, each.held.shape[1]))]) for each in courses]
         lengths = np.array([len(each.corners) for each in courses])
         corners = np.concatenate([each.corners for each in courses])
-        sums = [*tableau.a, tableau.b, *tableau.errors, *tableau.between, *tableau.dense]
-        first, terms, weights = grouped(sums)
-        width, powers = LANES * layout.size, len(tableau.dense) + 3 * tableau.hermite
+        first, terms, weights = grouped(tableau.sums)
+        width = LANES * layout.size
         base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w belongs to each run
         self._held = stage, shared, CODE()
         self.look = np.full(count, shared.budget)
@@ -189,10 +188,10 @@ class Abreast:
                 data=stage.data,
                 stages=tableau.stages,
                 further=len(tableau.between),
-                powers=powers,
+                powers=tableau.powers,
                 order=tableau.order,
                 hermite=int(tableau.hermite),
-                adaptive=int(bool(tableau.errors)),
+                adaptive=int(tableau.adaptive),
                 smoothed=int(len(tableau.errors) == 2),
                 c=np.array(tableau.c),
                 first=first,
@@ -260,7 +259,7 @@ class Abreast:
                 M=places(width),
                 f=places(width),
                 g=places(width),
-                F=places(max(powers, 2) * width),
+                F=places(max(tableau.powers, 2) * width),
             )
         )
 

@@ -13,8 +13,8 @@ from flexarm.model.linear import without_inertia
 from flexarm.model.tracing import RESIDUALS
 from flexarm.native.kernel import Code
 from flexarm.simulation import advance, solvers, tableaus
-from flexarm.simulation.advance import Advance
-from flexarm.simulation.explicit import Adaptive
+from flexarm.simulation.advance import Advance, Stretch
+from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
@@ -57,12 +57,12 @@ class Solve:
         The same method for native code, if it is one of the package's own.
     """
 
-    stretch: Callable[[float, Array, Array], solvers.Stretch]
+    stretch: Callable[[float, Array, Array], Stretch]
     method: str
     reason: str
     advance: Callable[[], Advance] | None = None
 
-    def __call__(self, t0: float, x0: Array, times: Array) -> solvers.Stretch:
+    def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Return the states that the method reached."""
         return self.stretch(t0, x0, times)
 
@@ -77,10 +77,7 @@ def chosen(
         found, step, reason = between_samples(model, q, drive.period, rtol)
     else:
         return "auto", 0.0, ""
-    if drive.period is not None and found in solvers.SHORT:
-        return found, float(step or 0.0), reason
-    found, missing = solvers.available(found)
-    return found, float(step or 0.0), missing or reason
+    return found, float(step or 0.0), reason
 
 
 def between_samples(model: Model, q: Array, period: float, rtol: float) -> tuple[str, float, str]:
@@ -157,9 +154,6 @@ def solver(
 ) -> Solve:
     """Return the method as a function of an interval."""
     atols = _tolerances(model, layout, atol)
-    if method in solvers.SHORT and drive.period is not None:
-        short = Adaptive(method, plan, rtol, atols, step or drive.period)
-        return Solve(partial(solvers.adaptive, short), method, reason, lambda: short.advance)
     if method in solvers.IMPLICIT:
         tableau = solvers.IMPLICIT[method] if radius is None else tableaus.generalized_alpha(float(radius))
         stepping = Implicit(tableau, plan, layout, rtol, atols, step)
@@ -169,20 +163,14 @@ def solver(
             reason,
             lambda: advance.newton(stepping, step),
         )
-    if method in solvers.FIXED:
-        return Solve(
-            lambda t0, x0, ends: solvers.rk4(plan, t0, x0, ends, step),
-            method,
-            reason,
-            lambda: advance.runge_kutta(plan, layout.size, step),
-        )
-    if method in solvers.SCIPY:
-        plain = not (layout.memory or layout.own or layout.pose)
-        jacobian = _jacobian(model, plan, drive.quantity, layout) if plain else None
-        return Solve(
-            lambda t0, x0, ends: solvers.scipy(method, plan, t0, x0, ends, rtol, atols, jacobian), method, reason
-        )
-    return Solve(lambda t0, x0, ends: solvers.cyrk(method, plan, t0, x0, ends, rtol, atols), method, reason)
+    explicit = solvers.EXPLICIT[method]
+    if not explicit.adaptive:
+        found = Explicit(explicit, plan, rtol, atols, step)
+    elif drive.period is None:
+        found = Explicit(explicit, plan, rtol, atols)
+    else:
+        found = Explicit(explicit, plan, rtol, atols, guess=step or drive.period, most=MOST_EVALUATIONS)
+    return Solve(found, method, reason, lambda: found.advance)
 
 
 def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rtol: float, atol: float) -> Race:
@@ -209,15 +197,3 @@ def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
     atols = np.full(layout.size, 1e300)
     atols[layout.steering] = atol
     return atols
-
-
-def _jacobian(model: Model, plan: Plan, quantity: str, layout: Layout) -> Callable[[float, Array], Array]:
-    """Return the exact Jacobian of the right-hand side at constant u, for SciPy's implicit solvers."""
-
-    def jacobian(t: float, x: Array) -> Array:
-        J = np.zeros((layout.size, layout.size))
-        for i, part in enumerate((layout.q, layout.qd)):
-            J[:, part] = model.slope(quantity, i)(x[layout.q], x[layout.qd], plan.u)
-        return J
-
-    return jacobian

@@ -30,6 +30,10 @@ MOST_STEPS = 1e12
 
 def _method(value: object) -> str:
     known = ("auto", *solvers.METHODS)
+    if isinstance(value, str) and value in solvers.FORMER:
+        now = solvers.FORMER[value]
+        warnings.warn(f"method {value!r} is deprecated; {now!r} takes its place", DeprecationWarning, stacklevel=2)
+        return now
     if not isinstance(value, str) or value not in known:
         raise Fault("", unknown_name("is", value, known, "it must be one of"))
     return value
@@ -58,7 +62,8 @@ class Solver(Described):
     rtol, atol : float
         Relative and absolute tolerance of every coordinate and rate.
     step : float, optional
-        Longest step [s]. "rk4" needs one. It replaces the step control of flexarm's own implicit methods.
+        Longest step [s]. Methods with fixed steps, such as "rk4", need one. It replaces the step control of implicit
+        methods.
     spectral_radius : float, optional
         Option of "generalized-alpha" for modes much faster than its step: 1 (default, the trapezoidal rule) conserves
         their energy, 0 removes it in one step.

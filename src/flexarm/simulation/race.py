@@ -14,12 +14,16 @@ import numpy as np
 
 from flexarm.native.kernel import Code
 from flexarm.simulation import solvers
+from flexarm.simulation.advance import Stretch
+from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.implicit import ENDLESS, Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, loops
-from flexarm.simulation.solvers import Stretch
 
 Array = np.ndarray
+
+EXPLICIT = "dop853"
+"""The explicit method."""
 
 EVALUATIONS = 3.5
 """Evaluations of DOP853 per radian of the fastest mode with the longest stable steps; each step has 12 evaluations."""
@@ -51,9 +55,6 @@ checked.
 
 A sticking joint is a thousand times as stiff as a sliding one.
 """
-
-INNER = 128
-"""Number of points in an interval at which such a check may take place, in addition to the result's times."""
 
 PATIENCE = 32
 """Largest number of explicit parts between two trials, if the implicit method was slower again and again."""
@@ -100,8 +101,8 @@ class Race:
         self._changing = changing
         self._plan, self._rate, self._residual, self._layout = plan, rate, residual, layout
         self._name, self._make = implicit
-        self._explicit, self._missing = solvers.available("dop853")
-        self._rtol, self._atol = rtol, atol
+        self._explicit, self._rtol = EXPLICIT, rtol
+        self._steady = Explicit(solvers.EXPLICIT[EXPLICIT], plan, rtol, atol)
         self._stepping: Implicit | None = None
         self._taken: dict[str, float] = {}
         self._fastest, self._top, self._look, self._behind = 0.0, 0.0, 0, False
@@ -126,7 +127,7 @@ class Race:
         else:
             then = "then it was slower" if self._behind else "the rest has short intervals"
             why = f"{found}; {self._name} for {ahead:.4g} s, {then}: {self._explicit} for {rest:.4g} s"
-        return f"{why}; {self._missing}" if self._missing else why
+        return why
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate from a state at t0 to the given times."""
@@ -143,53 +144,36 @@ class Race:
             if len(rows) == len(times) or self._plan.stopped or self._plan.met is not None or found.diverged:
                 return found
             self._behind = True
-        rest = solvers.explicit(self._explicit, self._plan, t, x, times[len(rows) :], self._rtol, self._atol)
+        rest = self._steady(t, x, times[len(rows) :])
         self._note(self._explicit, (end if self._plan.met is None else self._plan.met) - t)
         return Stretch(np.concatenate([rows, rest.x]), steps + rest.steps, rest.message, rest.diverged, rest.spent)
 
     def _by_spells(self, t0: float, x0: Array, times: Array) -> Stretch:
-        """Integrate an arm whose stiffness may change during the motion, with repeated selection of the method.
-
-        The next method repeats what the explicit method computed after the last point that it reached.
-        """
+        """Integrate an arm whose stiffness may change during the motion, with repeated selection of the method."""
         t, x, end = t0, x0, float(times[-1])
-        places = np.union1d(times, np.linspace(t0, end, INNER + 1)[1:])
-        rows, steps, known, most = [np.empty((0, len(x0)))], 0, 0, SPELL
-        wait, waited, halted = 1, 1, False
+        rows, steps, known = [np.empty((0, len(x0)))], 0, 0
+        wait, waited = 1, 1
         least = SHORT if self._rtol >= TIGHT else 5 * SHORT
-        while known < len(places):  # pragma: no branch  (each way out is a return)
+        while True:
             now = fastest(self._plan, t, x)
             self._fastest, self._top = now, max(self._top, now)
-            if halted or (self._explicit_cost(end - t) > least and waited >= wait):
+            if self._explicit_cost(end - t) > least and waited >= wait:
                 begun, waited = t, 0
-                found, taken, t, x = self._ahead(t, x, places[known:])
-                done = solvers.checked(self._plan, places[known:], found, taken, "")
-                rows, steps, known = [*rows, found], steps + taken, known + len(found)
-                if known == len(places) or self._plan.stopped or done.diverged:
-                    return self._asked(places, times, rows, steps, done)
+                found, taken, t, x = self._ahead(t, x, times[known:])
+                done = solvers.checked(self._plan, times[known:], found, taken, "")
+                rows, steps, known = [*rows, done.x], steps + taken, known + len(done.x)
+                if known == len(times) or self._plan.stopped or done.diverged:
+                    return Stretch(np.concatenate(rows), steps, done.message, done.diverged)
                 self._behind = True
                 wait = 1 if t > begun else min(2 * wait, PATIENCE)
             waited += 1
             before = t
-            done = solvers.explicit(self._explicit, self._plan, t, x, places[known:], self._rtol, self._atol, most)
+            done = self._steady(t, x, times[known:], 12 * SPELL)
+            t, x = self._steady.reached()
             rows, steps, known = [*rows, done.x], steps + done.steps, known + len(done.x)
-            if known == len(places) or self._plan.stopped or done.diverged or done.steps < most:
-                self._note(self._explicit, (float(places[known - 1]) if known else t0) - before)
-                return self._asked(places, times, rows, steps, done)
-            if len(done.x):
-                t, x, most = float(places[known - 1]), done.x[-1], SPELL
-                self._note(self._explicit, t - before)
-                halted = False
-            else:  # the stiffness of a sticking joint appears only a little later
-                tried = halted
-                halted = self._stepping is not None or 12 * most * self._cost > least
-                most *= 1 if halted and not tried else 4
-        raise AssertionError("a stretch has an end")  # pragma: no cover  (each way out of the loop is a return)
-
-    def _asked(self, places: Array, times: Array, rows: list[Array], steps: int, last: Stretch) -> Stretch:
-        """Return the rows at the result's times."""
-        x = np.concatenate(rows)
-        return Stretch(x[np.isin(places[: len(x)], times)], steps, last.message, last.diverged, last.spent)
+            self._note(self._explicit, t - before)
+            if not done.spent:
+                return Stretch(np.concatenate(rows), steps, done.message, done.diverged)
 
     def _explicit_cost(self, length: float) -> float:
         """Return a lower bound of the explicit method's operations."""

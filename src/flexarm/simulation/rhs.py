@@ -274,8 +274,8 @@ def stage_of(kernel: Kernel) -> tuple[Address, Address, Any]:
     return loops().addresses["evaluated"], data.address, (code, data)
 
 
-loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, rk4, growth, watch))
-"""Machine code of `rhs`, `rk4`, `growth`, `watch` and the stages, compiled once per process."""
+loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, growth, watch))
+"""Machine code of `rhs`, `growth`, `watch` and the stages, compiled once per process."""
 
 
 @dataclass
@@ -337,7 +337,7 @@ def cubic_table(breaks: np.ndarray, coefficients: np.ndarray) -> Placed:
 
 
 def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) -> None:
-    """Set dy = (dx, powers) at t in the state y, in the form that CyRK's solvers call."""
+    """Set dy = (dx, powers) at t in the state y, for a solver."""
     s = shared[0]
     s.time = t
     s.evaluations += 1
@@ -443,23 +443,3 @@ def several(buffer: Floats, w: Floats, data: Several) -> None:
     """Evaluate each part of w by its own stage (a stage)."""
     for i in range(data.count):
         call(data.stages[i], buffer, w[data.places[i] :], data.data[i])
-
-
-def rk4(shared: Sequence[Shared], y: Floats, work: Floats, t0: float, h: float, steps: int) -> None:
-    """Advance y in place by the classical Runge-Kutta method. work has room for 5 vectors."""
-    size = shared[0].integrated
-    k1, k2, k3, k4, trial = work, work[size:], work[2 * size :], work[3 * size :], work[4 * size :]
-    for step in range(steps):
-        t = t0 + step * h
-        rhs(k1, t, y, shared, 0)
-        for i in range(size):
-            trial[i] = y[i] + 0.5 * h * k1[i]
-        rhs(k2, t + 0.5 * h, trial, shared, 0)
-        for i in range(size):
-            trial[i] = y[i] + 0.5 * h * k2[i]
-        rhs(k3, t + 0.5 * h, trial, shared, 0)
-        for i in range(size):
-            trial[i] = y[i] + h * k3[i]
-        rhs(k4, t + h, trial, shared, 0)
-        for i in range(size):
-            y[i] += h * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i]) / 6.0

@@ -31,6 +31,7 @@ from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.progress import LOG
 from flexarm.simulation import balance, contacts, divergence, memory, methods, restarts
+from flexarm.simulation.advance import Stretch
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
@@ -44,7 +45,6 @@ from flexarm.simulation.plausible import implausible
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
-from flexarm.simulation.solvers import Stretch
 from flexarm.simulation.unstable import unstable_start
 from flexarm.simulation.watch import Bar, Interruption, Progress, watched
 from flexarm.trajectory import Reference, reference_values
@@ -106,9 +106,8 @@ def simulate(
     method : str
         "auto" (default) chooses by the cost of the run; the result contains the choice and its reason. "dop853",
         "rk45", "tsit5", "vern7", "vern8" (explicit), "radau5", "radau9" (stiff arms; damp modes faster than the step),
-        "gauss4", "gauss8", "generalized-alpha" (stiff arms; conserve energy), "radau", "bdf", "lsoda" (CyRK's for stiff
-        systems); all compiled. "scipy-dop853", "scipy-radau", ...: SciPy's, slower. "rk4": fixed steps, whose length is
-        in `solver`.
+        "gauss4", "gauss8", "generalized-alpha" (stiff arms; conserve energy). "rk4", "rk3", "midpoint" and "euler" take
+        fixed steps, whose length is in `solver`.
     rtol : float
         Relative tolerance of every coordinate and rate, default 1e-8.
     samples : int

@@ -14,10 +14,11 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.native.kernel import Code
 from flexarm.native.language import Placed
 from flexarm.simulation import advance, methods, solvers
+from flexarm.simulation.advance import Stretch
 from flexarm.simulation.balance import WORST
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed_plants
-from flexarm.simulation.explicit import Adaptive
+from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes_plan import Abreast, Course
@@ -29,11 +30,10 @@ from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
 from flexarm.simulation.protocol import InLanes
 from flexarm.simulation.rhs import Plan, loops
-from flexarm.simulation.solvers import Stretch
 
 Array = np.ndarray
 
-METHODS = (*solvers.SHORT, *solvers.IMPLICIT, *solvers.FIXED)
+METHODS = solvers.METHODS
 STIFF = "radau5"
 """Method of "auto" where the fastest mode would force far more steps than the motion needs."""
 
@@ -46,7 +46,7 @@ LOOK = 64
 STEPS = 1000
 """Number of steps with errors as large as the absolute tolerance that an energy balance may contain."""
 
-MOST_STEPS, MOST_EVALUATIONS = 1e6, 10_000_000
+MOST_STEPS = 1e6
 """Largest number of fixed steps, and of an implicit method's evaluations, in a period: seconds without Ctrl-C."""
 
 NUMBER = np.dtype(float)
@@ -67,13 +67,12 @@ class Stepper:
         Initial state, which `reset` restores; default `arm.rest`, at rest. Two axes make N independent plants: one call
         advances all of them. An arm on a free base has nq coordinates and nv = nq - 1 rates.
     method : str
-        "rk45", "dop853", "radau5", "radau9", "gauss4", "gauss8", "generalized-alpha" or "rk4" as in `simulate`; or
-        "auto": "rk45" if one step of it is enough for a period, else "dop853", or "radau5" if the fastest mode turns by
-        more than 50 rad in a period.
+        As in `simulate`. "auto" is "rk45" if one step of it is enough for a period, else "dop853", or "radau5" if the
+        fastest mode turns by more than 50 rad in a period.
     step : float, optional
-        The longest step in a period [s]; "rk4" needs it, as it takes fixed steps without error control.
+        The longest step in a period [s]. Methods with fixed steps, such as "rk4", need it.
     rtol, atol : float
-        Tolerances of every coordinate and rate in a step. All methods but "rk4" choose their steps by these.
+        Tolerances of every coordinate and rate in a step. Methods without fixed steps choose theirs by these.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
         Forces at the drives or anywhere in addition to u and w, in continuous time: at the time of each plant, which
         `reset` sets to zero. A constant disturbance has no cost. Otherwise Python advances the plants one by one.
@@ -174,11 +173,9 @@ class Stepper:
         if self._implicit:
             self._steppings = [self._stepping(plan) for _ in range(count)]
             found = [advance.newton(stepping, length) for stepping in self._steppings]
-        elif self.method in solvers.SHORT:
-            self._adaptive = self._short(plan)
-            found = [self._adaptive.advance] * count
         else:
-            found = [advance.runge_kutta(plan, size, length)] * count
+            self._own = self._explicit(plan)
+            found = [self._own.advance] * count
         lanes = not self._implicit and count > 1
         abreast = self._abreast(count, m, len(w)) if lanes else None
         self._plants = Placed(
@@ -537,11 +534,8 @@ class Stepper:
 
     def _solve(self, plan: Plan, stepping: Implicit | None) -> Callable[[float, Array, Array], Stretch]:
         """Return the method on a plan."""
-        if self.method in solvers.SHORT:
-            short = self._adaptive if plan is self._shared else self._short(plan)
-            return lambda t, x, times: solvers.adaptive(short, t, x, times)
         if stepping is None:
-            return lambda t, x, times: solvers.rk4(plan, t, x, times, self._length)
+            return self._own if plan is self._shared else self._explicit(plan)
         return lambda t, x, times: solvers.implicit(stepping, plan, t, x, times, MOST_EVALUATIONS)
 
     def _stepping(self, plan: Plan) -> Implicit:
@@ -551,10 +545,10 @@ class Stepper:
         found.record.limit = MOST_EVALUATIONS
         return found
 
-    def _short(self, plan: Plan) -> Adaptive:
-        """Return the explicit method with error control on a plan."""
-        rtol = self._options["rtol"]
-        return Adaptive(self.method, plan, rtol, self._tolerances, self._guess, self.longest, MOST_EVALUATIONS)
+    def _explicit(self, plan: Plan) -> Explicit:
+        """Return the explicit method on a plan."""
+        tableau, rtol = solvers.EXPLICIT[self.method], self._options["rtol"]
+        return Explicit(tableau, plan, rtol, self._tolerances, self.longest, self._guess, MOST_EVALUATIONS)
 
     def _abreast(self, count: int, m: int, fixed: int) -> Abreast:
         """Return a run over a period for each plant, in SIMD batches."""

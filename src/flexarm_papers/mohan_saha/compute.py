@@ -1,7 +1,7 @@
 """The Canadarm's slew of Mohan & Saha's section 7.1, by the recursion and by the dense path of section 7.2."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -9,11 +9,13 @@ import numpy as np
 
 from flexarm import Arm, Beam, Cycloidal, Model, RigidInverseDynamics, load, simulate
 from flexarm.cached import cached_property
-from flexarm.simulation import solvers
+from flexarm.simulation.advance import Stretch
+from flexarm.simulation.butcher import METHODS
+from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.rhs import Plan
 
 Array = np.ndarray
-Solve = Callable[..., solvers.Stretch]
+Solve = Callable[[Plan, float, Array, Array], Stretch]
 """Function (plan, t0, x0, times) -> states at the times."""
 
 UNTIL = 10.0
@@ -24,15 +26,17 @@ PATHS = ("forward_dynamics", "forward_dynamics_dense")
 """Functions of the recursion of section 5 and of the factors of the whole inertia matrix of section 7.2."""
 
 
-def adaptive(method: str, rtol: float, atol: float) -> Solve:
-    """Return a compiled solver with these tolerances."""
-    return lambda plan, t0, x0, times: solvers.cyrk(method, plan, t0, x0, times, rtol, np.full(len(x0), atol))
+def solver(method: str, rtol: float = 1.0, atol: float = 1.0, step: float = 0.0) -> Solve:
+    """Return a solver with these tolerances, or with a fixed step."""
+    return lambda plan, t0, x0, times: Explicit(METHODS[method], plan, rtol, np.full(len(x0), atol), step)(
+        t0, x0, times
+    )
 
 
 SOLVERS: dict[str, Solve] = {
-    "tight": adaptive("dop853", 1e-8, 1e-10),
-    "rk4": partial(solvers.rk4, step=STEP),
-    "loose": adaptive("rk45", 1e-3, 1e-6),
+    "tight": solver("dop853", 1e-8, 1e-10),
+    "rk4": solver("rk4", step=STEP),
+    "loose": solver("rk45", 1e-3, 1e-6),
 }
 
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 import casadi as ca
 import numpy as np
 from scipy import linalg
 
 from flexarm.analysis.factorization import columns, order
-from flexarm.simulation import solvers
-from flexarm_papers.mohan_saha.compute import PATHS, STEP, UNTIL, Slew
+from flexarm_papers.mohan_saha.compute import PATHS, STEP, UNTIL, Slew, solver
 from flexarm_papers.verdicts import Claim, Part, above, below, near
 
 Array = np.ndarray
@@ -170,7 +169,7 @@ def too_long(slew: Slew) -> dict[float, tuple[Late, Late]]:
 
     def late(path: str, step: float) -> Late:
         times = np.arange(int(UNTIL / step) + 1) * step
-        x = slew.run(path, partial(solvers.rk4, step=1.001 * step), times)  # one step from each time to the next
+        x = slew.run(path, solver("rk4", step=1.001 * step), times)  # one step from each time to the next
         off = np.abs(x[:, slew.n] - np.interp(times[: len(x)], slew.t, sound[:, slew.n])) > 0.1
         first = float(times[np.argmax(off)]) if off.any() else float("inf")
         return Late(first, float(times[len(x)]) if len(x) < len(times) else float("inf"))
