@@ -12,7 +12,7 @@ from flexarm.native.program import operations
 
 FASTER = 20.0
 """Target: seconds of motion in a second of computing."""
-METHODS = ("auto", "radau9", "gauss8", "lsoda")
+METHODS = ("auto", "radau9", "gauss8")
 
 
 def measure(quick: bool) -> list[Table]:

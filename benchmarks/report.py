@@ -92,7 +92,7 @@ def spread(seconds: Sequence[float]) -> str:
 
 def circumstances() -> list[tuple[str, str]]:
     """When, what and where: date, commit, versions, machine."""
-    packages = ("flexarm", "casadi", "llvmlite", "CyRK", "numpy", "exudyn")
+    packages = ("flexarm", "casadi", "llvmlite", "numpy", "exudyn")
     versions = ", ".join(f"{name} {version}" for name in packages if (version := _version(name)))
     return [
         ("date", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),

@@ -251,7 +251,7 @@ def test_options_take_the_place_of_the_scenarios(call, files):
         "--no-plot",
         "--no-view",
         "--method",
-        "radau",
+        "radau5",
         "--until",
         "0.1",
         "--samples",
@@ -261,7 +261,7 @@ def test_options_take_the_place_of_the_scenarios(call, files):
     assert os.listdir("results/new") == ["push.nc"]
     result = fa.load_result("results/new/push.nc")
     assert result.time.values == pytest.approx(np.linspace(0, 0.1, 5))
-    assert result.attrs["method"] == "radau"
+    assert result.attrs["method"] == "radau5"
     call("simulate", "push.toml", "--no-plot", "--no-view", "--rtol", "1e-5", "--method", "auto")
     result = fa.load_result("push.nc")
     assert result.attrs["rtol"] == 1e-5 and "eigenvalue" in result.attrs["method_reason"]

@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 RECIPE = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
 
-NAMES = {"matplotlib": "matplotlib-base", "CyRK": "cyrk"}
+NAMES = {"matplotlib": "matplotlib-base"}
 """Names of packages on conda-forge that differ from those on PyPI. `matplotlib` also installs a graphical toolkit."""
 
 # -- conda -------------------------------------------------------------------------------------------------------------

@@ -212,7 +212,7 @@ def test_pd_takes_energy_out_until_the_joints_stand_where_they_should(name):
     law = JointPD(reference, Kp, Kd)
     poles = closed_loop(model, law, on_reference(model, reference)[0])
     assert poles.real.max() < 1e-9 * np.abs(poles).max()  # before a run that would not end
-    result = run(model, 6.0, law, q0=q0, qd0=qd0, samples=2001, method="radau", rtol=1e-8)
+    result = run(model, 6.0, law, q0=q0, qd0=qd0, samples=2001, method="radau5", rtol=1e-8)
     e = errors(model, result)
     V = result.kinetic + result.potential + 0.5 * np.einsum("ti,ij,tj->t", e, Kp, e)
     fall = np.diff(V.values)
@@ -235,7 +235,7 @@ def test_pd_brings_a_flexible_arm_to_its_reference(name):
         12.0,
         JointPD(STAND, 5.0, 2.0),
         q0=q0,
-        solver=fa.Solver(method="radau", rtol=1e-7, atol=1e-9),
+        solver=fa.Solver(method="radau5", rtol=1e-7, atol=1e-9),
         samples=121,
     )
     assert np.abs(errors(model, result)[-1]).max() < 1e-3
@@ -597,7 +597,7 @@ def test_integral_action_removes_the_error_of_a_payload_that_is_not_known(hangin
     real = fa.Model(heavier(hanging.arm))
     pd = JointPD(STAND, 8.0, 3.0)
     without, with_ = (
-        run(real, 40.0, DesignedFor(law, hanging), samples=41, method="radau", rtol=1e-8)
+        run(real, 40.0, DesignedFor(law, hanging), samples=41, method="radau5", rtol=1e-8)
         for law in (pd, Integral(pd, 4.0))
     )
     assert np.abs(errors(real, without)[-1]).min() > 1e-3

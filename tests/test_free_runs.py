@@ -16,6 +16,7 @@ from flexarm.native.kernel import Kernel
 from flexarm.scenario import Scenario
 from flexarm.simulation import methods, solvers
 from flexarm.simulation.diagnosis import motion_names
+from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.momenta import kept
@@ -88,7 +89,7 @@ def solved(
         stepping = Implicit(solvers.IMPLICIT[method], plan, LAYOUT, rtol, atol, step)
         found = solvers.implicit(stepping, plan, 0.0, start, times)
     else:
-        found = solvers.scipy("scipy-dop853", plan, 0.0, start, times, rtol, atol, None)
+        found = Explicit(solvers.EXPLICIT["dop853"], plan, rtol, atol)(0.0, start, times)
     assert len(found.x) == len(times), found.message
     return np.vstack([start, found.x])[:, : NQ + NV]
 
@@ -228,14 +229,16 @@ def test_a_layout_knows_what_is_the_pose(model: fa.Model) -> None:
     assert (held.nq, held.nv, held.pose, held.inner, held.unknowns) == (4, 4, 0, 0, 4)
 
 
-@pytest.mark.parametrize("method", [*solvers.METHODS, "auto"])
+@pytest.mark.parametrize(
+    "method", [*(name for name in solvers.METHODS if name not in ("euler", "midpoint", "rk3")), "auto"]
+)
 def test_every_method_gives_the_same_motion(model: fa.Model, exact: Any, method: str) -> None:
     given: dict[str, Any] = {
         "rk4": {"solver": fa.Solver(step=5e-4)},
         "generalized-alpha": {"solver": fa.Solver(step=1e-4)},
     }.get(method, {})
     found = run(model, method=method, rtol=1e-9, **given)
-    assert far(found, exact) < (1e-4 if method == "generalized-alpha" else 5e-6 if method.endswith("bdf") else 3e-7)
+    assert far(found, exact) < (1e-4 if method == "generalized-alpha" else 3e-7)
     assert np.abs(np.linalg.norm(found.q.values[:, 3:7], axis=1) - 1.0).max() == found.attrs["quaternion_drift"] < 1e-9
 
 
@@ -483,7 +486,7 @@ def test_laws_see_local_coordinates_and_functions_all(model: fa.Model, method: s
 
 
 def test_a_law_with_memory_on_every_way_of_running(model: fa.Model) -> None:
-    runs = [run(model, 2.0, Attitude(), method=m, rtol=1e-10) for m in ("dop853", "radau9", "gauss8", "scipy-radau")]
+    runs = [run(model, 2.0, Attitude(), method=m, rtol=1e-10) for m in ("dop853", "radau9", "gauss8", "vern8")]
     assert all(far(each, runs[0]) < 1e-6 for each in runs)
     many = fa.simulate_many(model, 2.0, q0=Q0, qd0=V0, u=Attitude(), runs=3, method="dop853", rtol=1e-10, **QUIET)
     assert np.abs(many.q.values - runs[0].q.values).max() < 1e-7

@@ -16,6 +16,8 @@ GLOBAL = 1e-6  # a local tolerance of 1e-8 over a second or two
 ROD = fa.Rigid(length=0.8, mass=1.5)
 INERTIA = 1.5 * 0.8**2 / 3
 STEPS = {"rk4": 1e-3}
+EXACT_METHODS = [name for name in solvers.METHODS if name not in ("euler", "midpoint", "rk3")]
+"""Methods that are exact enough in few steps."""
 
 
 def run(model, until, samples=11, **given):
@@ -51,7 +53,7 @@ def moved(times, torques, t):
 # -- jumps -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", solvers.METHODS)
+@pytest.mark.parametrize("method", EXACT_METHODS)
 @pytest.mark.parametrize("duration", [0.5, 1 / 3, 0.123456])
 def test_bang_bang_turns_the_rotor_as_far_as_it_must(rotor, method, duration):
     """Jumps on samples and between them. Radau's first steps and BDF's low orders are not exact for a parabola."""
@@ -64,7 +66,7 @@ def test_bang_bang_turns_the_rotor_as_far_as_it_must(rotor, method, duration):
     )
     times, torques = [0.2, 0.2 + duration, 0.2 + 2 * duration], [2.0, -2.0, 0.0]
     expected = np.array([moved(times, torques, t) for t in result.time.values])
-    tolerance = EXACT if method in ("dop853", "vern7", "vern8", "scipy-dop853", "rk45", "tsit5", "rk4") else GLOBAL
+    tolerance = EXACT if method in ("dop853", "vern7", "vern8", "rk45", "tsit5", "rk4") else GLOBAL
     assert result.q[:, 0].values == pytest.approx(expected[:, 0], abs=tolerance)
     assert result.qd[:, 0].values == pytest.approx(expected[:, 1], abs=tolerance)
     assert result.attrs["energy_drift"] < max(tolerance, 1e-11)
@@ -203,7 +205,7 @@ def test_a_function_of_time_equals_the_native_input(slides):
     assert called.attrs["evaluations"] > 0
 
 
-@pytest.mark.parametrize("method", solvers.METHODS)
+@pytest.mark.parametrize("method", EXACT_METHODS)
 def test_a_function_of_the_state_is_a_spring_and_a_damper(rotor, method):
     k, d = 20.0, 0.4
 
@@ -279,7 +281,7 @@ def test_a_stiff_arm_nearly_follows_the_reference():
     for EI in (1e3, 1e5):
         body = fa.Beam(length=1.0, mass=1.0, EI=EI, modes={"y": 1}, damping=0.1)
         model = fa.Model(fa.Arm(name="a", links=[fa.Link(name="l", body=body, hub_inertia=0.1)]))
-        result = run(model, 1.0, u=fa.RigidInverseDynamics(reference), reference=reference, method="radau")
+        result = run(model, 1.0, u=fa.RigidInverseDynamics(reference), reference=reference, method="radau5")
         errors.append(abs(result.q[:, 0] - result.q_ref[:, 0]).max())
     assert errors[0] < 2e-3 and errors[1] < errors[0] / 50
 

@@ -204,7 +204,7 @@ def test_loads_for_shapes_are_what_lies_beyond(seed, monkeypatch):
 def test_prescribed_motion_by_an_implicit_solver_with_its_own_jacobian():
     blade, spin = rotor_blade(False), fa.PrescribedMotion(SpinUp(2.0, 2.0))
     explicit = fa.simulate(blade, 2.0, u=spin, samples=11)
-    implicit = fa.simulate(blade, 2.0, u=spin, samples=11, solver=fa.Solver(method="scipy-radau", rtol=1e-6, atol=1e-9))
+    implicit = fa.simulate(blade, 2.0, u=spin, samples=11, solver=fa.Solver(method="radau9", rtol=1e-6, atol=1e-9))
     np.testing.assert_allclose(implicit.q, explicit.q, rtol=0, atol=1e-5)
 
 

@@ -80,7 +80,6 @@ ALLOWED = {
     "shapes/closed.py": ["TID251"] * 4,  # SymPy reads texts that stand in the source
     "simulation/explicit.py": ["TID251"],  # ctypes calls what was compiled here
     "simulation/race.py": ["TID251"],  # ctypes calls what was compiled here
-    "simulation/cyrk.py": ["TID251"] * 2,  # the library of an installed package, found as an import finds it
     "simulation/inputs.py": ["TID251"],
     "simulation/samples.py": ["TID251"],
     "simulation/stepper.py": ["TID251"],

@@ -121,7 +121,7 @@ print(json.dumps([name.partition('.')[0] for name in sys.modules]))
     environment = os.environ | {"FLEXARM_CACHE": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    long = {"casadi", "IPython", "matplotlib", "numba", "sympy", "xarray"}
+    long = {"casadi", "IPython", "matplotlib", "sympy", "xarray"}
     assert long & set(json.loads(done.stdout)) == set()
     assert not (tmp_path / "cache").exists()
 

@@ -264,7 +264,7 @@ follow_imports = skip
     ",".join(
         f"{name}.*"
         for name in "xarray pandas matplotlib scipy casadi mujoco gymnasium distributed dask llvmlite sympy control"
-        " mpmath rich typer h5py h5netcdf numba CyRK".split()
+        " mpmath rich typer h5py h5netcdf".split()
     )
 )
 

@@ -793,7 +793,7 @@ def stiff_shapes(arm):
 
 
 METHODS_OF_RUNS = {
-    "dop853": {}, "auto": {}, "radau5": {}, "rk4": {"solver": fa.Solver(step=5e-5)}, "scipy-radau": {},
+    "dop853": {}, "auto": {}, "radau5": {}, "rk4": {"solver": fa.Solver(step=5e-5)}, "radau9": {},
 }  # fmt: skip
 
 

@@ -207,7 +207,7 @@ def press():
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize("method", ["dop853", "lsoda", "rk4"])
+@pytest.mark.parametrize("method", ["dop853", "vern8", "rk4"])
 @pytest.mark.usefixtures("default_handler")
 def test_ctrl_c_in_a_sampled_function_keeps_what_was_computed(rotor, method):
     calls = []

@@ -5,7 +5,6 @@ Counts of evaluations are exact and the same on every machine.
 
 import contextvars
 import os
-import sys
 import threading
 import warnings
 
@@ -16,7 +15,7 @@ from random_arms import random_arm, random_state
 import flexarm as fa
 from flexarm import control
 from flexarm.errors import InterruptedRun
-from flexarm.simulation import cyrk, race, watch
+from flexarm.simulation import race, watch
 from flexarm.simulation.race import TURNS
 
 UNTIL = 0.5
@@ -262,24 +261,6 @@ def test_a_run_is_stopped_while_the_implicit_method_is_ahead(stiff):
     count = len(found.time)
     assert 0.02 < found.time[-1] < 20.0
     assert np.abs(found.q.values - run(stiff, 20.0, u=[0.3, 0.1], samples=2001).q.values[:count]).max() < 1e-7
-
-
-@pytest.fixture
-def without_cyrk(monkeypatch):
-    """Until the test has ended."""
-    cyrk.entries.cache_clear()
-    monkeypatch.setitem(sys.modules, "CyRK", None)
-    yield
-    cyrk.entries.cache_clear()
-
-
-def test_a_race_is_run_without_cyrk_too(without_cyrk, stiff):
-    found = run(stiff, u=[0.3, 0.1])
-    assert found.attrs["method"] == "radau9"
-    assert "radau9 for 0.5 s; CyRK cannot be loaded" in found.attrs["method_reason"]
-    soft = run(fa.Model(fa.load("rigid-two-link")), 0.1, qd0=[1.0, 0.3], u=[0.1, 0.1])
-    assert soft.attrs["method"] == "scipy-dop853"
-    assert "CyRK cannot be loaded" in soft.attrs["method_reason"]
 
 
 # -- threads that are used again ---------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Branches that ordinary arms and runs do not take. Each is entered with the smallest case that leads to it."""
 
 import copy
-import ctypes
 import io
 import pickle
 import re
@@ -35,7 +34,6 @@ from flexarm.simulation import (
     netcdf,
     rewrite,
     rhs,
-    solvers,
     stepped,
     watch,
 )
@@ -423,21 +421,6 @@ def test_a_result_that_memory_is_too_small_for_is_not_written(monkeypatch, tmp_p
     with pytest.raises(fa.DescriptionError, match=r"run\.nc: cannot be written: too little memory"):
         fa.save_result(run, tmp_path / "run.nc")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_run_that_is_stopped_while_the_diverged_step_is_sought_ends_before_it(monkeypatch):
-    plan = SimpleNamespace(address=0, stopped=False, states=1)
-    calls = []
-
-    def run(holder, x, work, t, h, count):
-        calls.append(count)
-        value = (ctypes.c_double * 1).from_address(x)
-        value[0] = np.nan if count > 1 else 0.5
-        plan.stopped = len(calls) == 3
-
-    monkeypatch.setattr(solvers, "_rk4", lambda: run)
-    found = solvers.rk4(plan, 0.0, np.array([0.4]), np.array([1.0]), 0.1)
-    assert (calls, len(found.x), found.diverged) == ([10, 1, 1], 0, None)
 
 
 def test_the_rates_in_python_with_a_disturbance_a_watch_and_bounds():

@@ -194,9 +194,9 @@ def test_solver_and_initial_state_reach_the_simulation(file, model):
     assert result.q[0].values.tolist() == [0, 0.3, 0, 0, 0, 0]
     assert result.qd[0].values.tolist() == [0.1, 0, 0, 0, 0, 0]
     assert result.sizes["time"] == 11 and result.time[-1] == 0.1
-    text = '[solver]\nmethod = "radau"\nrtol = 1e-5\natol = 1e-6'
+    text = '[solver]\nmethod = "radau5"\nrtol = 1e-5\natol = 1e-6'
     result = fa.load_scenario(file(HEAD + text)).run(model, progress=False)
-    assert [result.attrs[key] for key in ("method", "rtol", "atol")] == ["radau", 1e-5, 1e-6]
+    assert [result.attrs[key] for key in ("method", "rtol", "atol")] == ["radau5", 1e-5, 1e-6]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_from_python_with_an_arm():
         until=0.2,
         samples=3,
         input=ConstantInput(values=(1.0, 0.0)),
-        solver=Solver(method="radau"),
+        solver=Solver(method="radau5"),
     )
     assert scenario.loaded_arm() is arm
     assert scenario.run(progress=False).u[0].values.tolist() == [1, 0]

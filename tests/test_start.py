@@ -10,7 +10,7 @@ import pytest
 import flexarm
 
 LONG = {
-    "CyRK", "PIL", "casadi", "control", "h5netcdf", "h5py", "llvmlite", "matplotlib", "numba", "pandas", "rich",
+    "PIL", "casadi", "control", "h5netcdf", "h5py", "llvmlite", "matplotlib", "pandas", "rich",
     "scipy", "sympy", "typer", "xarray",
 }  # fmt: skip
 TRACING, COMPILING, RESULT, FIGURE = {"casadi"}, {"llvmlite"}, {"xarray", "pandas"}, {"matplotlib", "PIL"}
@@ -55,7 +55,6 @@ def test_an_arm_and_its_first_accelerations(tmp_path):
 
 @pytest.mark.parametrize("method", ["dop853", "gauss4", "rk4"])
 def test_a_run(tmp_path, method):
-    """CyRK's solvers too: its package imports numba."""
     step = 1e-3 if method == "rk4" else None
     program = f"""
 import flexarm as fa

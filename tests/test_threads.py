@@ -88,7 +88,7 @@ run()
 
 
 @pytest.mark.parametrize("kind", ["fast", "slow", "daemon"])
-@pytest.mark.parametrize("method", ["dop853", "lsoda"])
+@pytest.mark.parametrize("method", ["dop853", "radau9"])
 def test_a_process_may_end_while_a_run_that_was_left_goes_on(kind, method, tmp_path):
     """Compiled code that calls back into an interpreter that has ended aborts the process."""
     command = [sys.executable, "-X", "faulthandler", "-c", LEFT, kind, method]

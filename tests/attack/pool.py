@@ -337,7 +337,7 @@ def warmed(kinds, many=False):
         imported(kinds)
     model = fa.Model(fa.load("rigid-two-link"))
     fa.simulate(model, 0.01, samples=3, progress=False)
-    fa.simulate(model, 0.01, samples=3, progress=False, method="radau")
+    fa.simulate(model, 0.01, samples=3, progress=False, method="radau5")
     import flexarm.analysis
     import flexarm.cli
     import flexarm.control

@@ -166,7 +166,7 @@ MORE_SCENARIOS = (
     until = 0.1
     samples = 11
     input = {type = "piecewise", times = [0.0, 0.05], values = [[0.1, 0.1], [0.0, -0.1]]}
-    solver = {method = "radau", rtol = 1e-6, atol = 1e-8}
+    solver = {method = "radau5", rtol = 1e-6, atol = 1e-8}
     """,
     """
     name = "table"

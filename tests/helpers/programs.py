@@ -19,7 +19,7 @@ from figures import keep_what_is_saved
 
 LIBRARIES = (
     "pytest numpy scipy.integrate scipy.interpolate scipy.linalg scipy.optimize scipy.signal casadi pydantic control"
-    " llvmlite.binding CyRK xarray h5netcdf mpmath sympy typer rich.progress"
+    " llvmlite.binding xarray h5netcdf mpmath sympy typer rich.progress"
     " matplotlib.pyplot matplotlib.backends.backend_agg"
 ).split()
 PACKAGE = (

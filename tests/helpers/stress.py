@@ -104,7 +104,7 @@ def runs(model):
         return fa.simulate(model, 0.1, u=u, samples=5, method=method, progress=False, **step)
 
     jobs = {f"run with {name}": lambda u=u: run(u, "dop853") for name, u in INPUTS.items()}
-    jobs |= {f"run by {method}": lambda method=method: run(0.1, method) for method in ("rk4", "radau", "scipy-lsoda")}
+    jobs |= {f"run by {method}": lambda method=method: run(0.1, method) for method in ("rk4", "radau5", "vern8")}
     return jobs
 
 

@@ -47,7 +47,7 @@ class ExplicitSteps:
 
     Attributes
     ----------
-    stages, further, powers, order, hermite, adaptive, smoothed, c, first, terms, weights
+    stages, further, powers, order, adaptive, smoothed, c, first, terms, weights
         The method, see `butcher`; `smoothed` is 1 where two estimates of the error are combined.
     rtol, atol : float, (size,)
     step, guess : float
@@ -66,7 +66,6 @@ class ExplicitSteps:
     further: int
     powers: int
     order: int
-    hermite: int
     adaptive: int
     smoothed: int
     c: Floats
@@ -125,7 +124,6 @@ class Explicit:
                 further=len(tableau.between),
                 powers=tableau.powers,
                 order=tableau.order,
-                hermite=int(tableau.hermite),
                 adaptive=int(tableau.adaptive),
                 smoothed=int(len(tableau.errors) == 2),
                 c=np.array(tableau.c),
@@ -143,7 +141,7 @@ class Explicit:
                 z=np.zeros(size),
                 e=np.zeros(size),
                 k=np.zeros((tableau.stages + 1 + len(tableau.between)) * size),
-                F=np.zeros(max(tableau.powers, 1) * size),
+                F=np.zeros(tableau.powers * size),
             )
         )
 
@@ -326,10 +324,7 @@ def between(s: ExplicitSteps, ahead: float, last: int, times: Floats, count: int
     if known < count and times[known] < ahead:
         interpolating(s)
         while known < count and times[known] < ahead:
-            if s.hermite == 1:
-                hermite(s, (times[known] - s.t) / s.h, out[known * size :])
-            else:
-                polynomial(s, (times[known] - s.t) / s.h, out[known * size :])
+            interpolated(s, (times[known] - s.t) / s.h, out[known * size :])
             known += 1
     while known < count and (times[known] <= ahead or last == 1):
         copied(s.z, out[known * size :], size)
@@ -340,38 +335,26 @@ def between(s: ExplicitSteps, ahead: float, last: int, times: Floats, count: int
 def interpolating(s: ExplicitSteps) -> None:
     """Compute the interpolating polynomial of a step."""
     size, y, z, F, h = s.shared[0].integrated, s.y, s.z, s.F, s.h
-    ready, made = s.stages + s.smoothed + 1, 3 if s.hermite == 1 else 0
+    G, P, k, f, ready = F[size:], F[2 * size :], s.k, s.k[s.stages * size :], s.stages + s.smoothed + 1
     for e in range(s.further):
         moved(s, ready + e, s.e)
         rhs(s.k[(s.stages + 1 + e) * size :], s.t + s.c[s.stages + 1 + e] * h, s.e, s.shared, 0)
-    if s.hermite == 1:
-        G, P, k, f = F[size:], F[2 * size :], s.k, s.k[s.stages * size :]
-        for i in lanes(size):
-            F[i] = z[i] - y[i]
-            G[i] = h * k[i] - F[i]
-            P[i] = 2.0 * F[i] - h * (f[i] + k[i])
-    for p in range(made, s.powers):
-        summed(s, ready + s.further + p - made, F[p * size :])
-
-
-def hermite(s: ExplicitSteps, x: float, out: Floats) -> None:
-    """Evaluate the polynomial of DOP853, in nested form, at the fraction x of a step."""
-    size, y, F = s.shared[0].integrated, s.y, s.F
-    a, b, c = F[size:], F[2 * size :], F[3 * size :]
-    d, e, f = F[4 * size :], F[5 * size :], F[6 * size :]
     for i in lanes(size):
-        out[i] = b[i] + (1.0 - x) * (c[i] + x * (d[i] + (1.0 - x) * (e[i] + x * f[i])))
-        out[i] = y[i] + x * (F[i] + (1.0 - x) * (a[i] + x * out[i]))
+        F[i] = z[i] - y[i]
+        G[i] = h * k[i] - F[i]
+        P[i] = 2.0 * F[i] - h * (f[i] + k[i])
+    for p in range(3, s.powers):
+        summed(s, ready + s.further + p - 3, F[p * size :])
 
 
-def polynomial(s: ExplicitSteps, x: float, out: Floats) -> None:
-    """Evaluate the polynomial y + h x (P_0 + x (P_1 + ...)) at the fraction x of a step."""
+def interpolated(s: ExplicitSteps, x: float, out: Floats) -> None:
+    """Evaluate the interpolating polynomial at the fraction x of a step."""
     size, y = s.shared[0].integrated, s.y
     copied(s.F[(s.powers - 1) * size :], out, size)
     for p in range(s.powers - 2, -1, -1):
-        row = s.F[p * size :]
+        row, factor = s.F[p * size :], x if p - 2 * (p // 2) == 1 else 1.0 - x
         for i in lanes(size):
-            out[i] = row[i] + x * out[i]
+            out[i] = row[i] + factor * out[i]
     for i in lanes(size):
         out[i] = y[i] + x * out[i]
 

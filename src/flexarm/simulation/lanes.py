@@ -49,7 +49,7 @@ class Lanes:
     ----------
     rate, stage, data : addresses
         The kernel (x, u, ...) -> (dx, powers) for `LANES` states, the stage that writes u, and the stage's data.
-    stages, further, powers, order, hermite, adaptive, smoothed
+    stages, further, powers, order, adaptive, smoothed
         The method; see `butcher.Explicit`. `powers` is the number of rows of the interpolating polynomial.
     c : (stages + 1 + further,)
     first, terms, weights
@@ -99,7 +99,6 @@ class Lanes:
     further: int
     powers: int
     order: int
-    hermite: int
     adaptive: int
     smoothed: int
     c: Floats
@@ -492,22 +491,17 @@ def sampled_between(s: Lanes) -> None:
         if s.a[lane] >= 0.0:
             s.evaluations[s.run[lane]] += s.further
     y, M, F, G = s.y, s.M, s.F, s.F[width:]
-    if s.hermite == 1:
-        P, H, k, f, z = s.F[2 * width :], s.H, s.k, s.k[s.stages * width :], s.end_y
-        for i in lanes(width):
-            F[i] = z[i] - y[i]
-            G[i] = H[i] * k[i] - F[i]
-            P[i] = 2.0 * F[i] - H[i] * (f[i] + k[i])
-    made = 3 if s.hermite == 1 else 0
-    for p in range(made, s.powers):
-        summed(s, ready + s.further + p - made, s.F[p * width :], width)
+    P, H, k, f, z = s.F[2 * width :], s.H, s.k, s.k[s.stages * width :], s.end_y
+    for i in lanes(width):
+        F[i] = z[i] - y[i]
+        G[i] = H[i] * k[i] - F[i]
+        P[i] = 2.0 * F[i] - H[i] * (f[i] + k[i])
+    for p in range(3, s.powers):
+        summed(s, ready + s.further + p - 3, s.F[p * width :], width)
     out = s.f
     while pending(s) > 0:
         tiled(s.a, M, s.size)
-        if s.hermite == 1:
-            hermite(s, out, width)
-        else:
-            polynomial(s, out, width)
+        interpolated(s, out, width)
         for lane in range(LANES):
             if s.a[lane] >= 0.0:
                 r = s.run[lane]
@@ -515,23 +509,18 @@ def sampled_between(s: Lanes) -> None:
                 s.sample[lane] += 1
 
 
-def hermite(s: Lanes, out: Floats, width: int) -> None:
-    """Evaluate the polynomial of DOP853, in nested form, at the fraction M of each step."""
-    y, x, F = s.y, s.M, s.F
-    a, b, c, d, e, f = F[width:], F[2 * width :], F[3 * width :], F[4 * width :], F[5 * width :], F[6 * width :]
-    for i in lanes(width):
-        out[i] = b[i] + (1.0 - x[i]) * (c[i] + x[i] * (d[i] + (1.0 - x[i]) * (e[i] + x[i] * f[i])))
-        out[i] = y[i] + x[i] * (F[i] + (1.0 - x[i]) * (a[i] + x[i] * out[i]))
-
-
-def polynomial(s: Lanes, out: Floats, width: int) -> None:
-    """Evaluate the polynomial y + h x (P_0 + x (P_1 + ...)) at the fraction M of each step."""
+def interpolated(s: Lanes, out: Floats, width: int) -> None:
+    """Evaluate the interpolating polynomial at the fraction M of each step."""
     y, x = s.y, s.M
     copied(s.F[(s.powers - 1) * width :], out, width)
     for p in range(s.powers - 2, -1, -1):
         row = s.F[p * width :]
-        for i in lanes(width):
-            out[i] = row[i] + x[i] * out[i]
+        if p - 2 * (p // 2) == 1:
+            for i in lanes(width):
+                out[i] = row[i] + x[i] * out[i]
+        else:
+            for i in lanes(width):
+                out[i] = row[i] + (1.0 - x[i]) * out[i]
     for i in lanes(width):
         out[i] = y[i] + x[i] * out[i]
 

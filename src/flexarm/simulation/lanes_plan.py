@@ -190,7 +190,6 @@ class Abreast:
                 further=len(tableau.between),
                 powers=tableau.powers,
                 order=tableau.order,
-                hermite=int(tableau.hermite),
                 adaptive=int(tableau.adaptive),
                 smoothed=int(len(tableau.errors) == 2),
                 c=np.array(tableau.c),
@@ -259,7 +258,7 @@ class Abreast:
                 M=places(width),
                 f=places(width),
                 g=places(width),
-                F=places(max(tableau.powers, 2) * width),
+                F=places(tableau.powers * width),
             )
         )
 
