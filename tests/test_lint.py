@@ -87,7 +87,6 @@ ALLOWED = {
     "simulation/lanes_clock.py": ["TID251"],
     "simulation/lanes_plan.py": ["TID251"],
     "simulation/rhs.py": ["TID251"],
-    "simulation/solvers.py": ["TID251"],
     "identification/sensitivities.py": ["TID251"],
 }
 """Exceptions from the rules. Whoever adds one shows that no file and no user can say what is run."""

@@ -497,7 +497,7 @@ def test_a_step_too_long_is_said(canadarm):
     assert moments == {moment(line)}, "when is found out to the step"
 
 
-@pytest.mark.parametrize("method", ["dop853", "radau5", "vern8", "tsit5"])
+@pytest.mark.parametrize("method", ["dop853", "radau5", "vern7", "tsit5"])
 def test_a_tolerance_that_cannot_be_met(pendulum, method):
     def pole(t):  # of the acceleration, so weak that the rate hardly grows before steps are as short as rounding
         return 1 / (abs(0.5 - t) + 1e-200) ** 1.2
@@ -767,7 +767,7 @@ WRONG = [
     ({"samples": 1}, "samples is 1; it must be a whole number, at least 2"),
     ({"samples": 10.5}, "samples is 10.5; it must be a whole number, at least 2"),
     ({"samples": float("nan")}, "samples is nan; it must be finite"),
-    ({"method": "euler"}, "method is 'euler'; it must be one of auto, rk45, dop853"),
+    ({"method": "leapfrog"}, "method is 'leapfrog'; it must be one of auto, dop853, vern8"),
     ({"rtol": 0}, "rtol is 0.0; it must be positive"),
     ({"solver": {"atol": -1e-9}}, "Solver: atol is -1e-09; it must be positive"),
     ({"method": "rk4"}, "step is missing; method 'rk4' needs one, as step = 1e-3 in its solver"),

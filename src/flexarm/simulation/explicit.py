@@ -55,8 +55,8 @@ class ExplicitSteps:
         0 to determine it.
     most : int
         Largest number of evaluations in an interval.
-    t, h : float
-        Time at the start of the last step, and its length [s].
+    t, h, next : float
+        Time at the start of the last step, its length, and the length that would be tried next [s].
     y, z, e, k, F : (size,), (size,), (size,), (rates, size), (powers, size)
         State at the start and at the end of a step, work memory, rates, and the interpolating polynomial.
     """
@@ -79,6 +79,7 @@ class ExplicitSteps:
     most: int
     t: float
     h: float
+    next: float
     y: Floats
     z: Floats
     e: Floats
@@ -137,6 +138,7 @@ class Explicit:
                 most=most,
                 t=0.0,
                 h=0.0,
+                next=0.0,
                 y=np.zeros(size),
                 z=np.zeros(size),
                 e=np.zeros(size),
@@ -150,16 +152,24 @@ class Explicit:
         """Address of the method for native code."""
         return Advance(self._code.addresses["explicit"], self.record.address, (self._code, self.record, self._plan))
 
-    def __call__(self, t0: float, x0: Array, times: Array, most: int = 0) -> Stretch:
-        """Integrate from a state to each of the times, in at most `most` evaluations unless it is 0."""
+    def __call__(self, t0: float, x0: Array, times: Array, most: int = 0, going: bool = False) -> Stretch:
+        """Integrate from a state to each of the times, in at most `most` evaluations unless it is 0.
+
+        `going` continues where the last call has spent its evaluations, with the next step.
+        """
         x0, times = (np.ascontiguousarray(each, dtype=float) for each in (x0, times))
         out, reached = np.empty((len(times), len(x0))), np.zeros(2, dtype=np.int64)
-        record, plan, usual, before = self.record, self._plan, self.record.most, self._plan.evaluations
-        record.most = most or usual
+        record, plan, before, usual = (
+            self.record,
+            self._plan,
+            self._plan.evaluations,
+            (self.record.most, self.record.guess),
+        )
+        record.most, record.guess = most or usual[0], record.next if going else usual[1]
         self._call(
             record.address, t0, x0.ctypes.data, times.ctypes.data, len(times), out.ctypes.data, reached.ctypes.data
         )
-        limit, record.most = record.most, usual
+        limit, (record.most, record.guess) = record.most, usual
         rows, steps = out[: reached[0]], int(reached[1])
         if len(rows) == len(times) or plan.stopped:
             return Stretch(rows, steps)
@@ -233,6 +243,7 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
         stepped(s)
         rhs(s.k[s.stages * size :], ahead, s.z, s.shared, 0)
         error = failing(s)
+        s.next = wanted
         if shared.stop != 0 or shared.evaluations >= limit:
             return
         factor = MOST

@@ -480,17 +480,35 @@ def is_sound(x: Floats, lane: int, count: int, most: float) -> int:
 
 def sampled_between(s: Lanes) -> None:
     """Interpolate the states at the times of the result that the lanes' steps have passed."""
-    width, inner = LANES * s.size, LANES * s.states
+    width = LANES * s.size
     if pending(s) == 0:
         return
+    inside = 0
+    for lane in range(LANES):
+        if s.a[lane] >= 0.0 and s.a[lane] < 1.0:
+            s.evaluations[s.run[lane]] += s.further
+            inside = 1
+    if inside == 1:
+        interpolating(s)
+    out = s.f
+    while pending(s) > 0:
+        tiled(s.a, s.M, s.size)
+        interpolated(s, out, width)
+        for lane in range(LANES):
+            if s.a[lane] >= 0.0:
+                r = s.run[lane]
+                gathered(out, s.out[(r * s.total + s.sample[lane]) * s.size :], lane, s.size)
+                s.sample[lane] += 1
+
+
+def interpolating(s: Lanes) -> None:
+    """Compute the interpolating polynomials of the lanes' steps."""
+    width, inner = LANES * s.size, LANES * s.states
     x, ready = s.buffer[LANES:], s.stages + s.smoothed + 1
     for e in range(s.further):
         moved(s, ready + e, x, inner)
         evaluated(s, s.c[s.stages + 1 + e], s.k[(s.stages + 1 + e) * width :])
-    for lane in range(LANES):
-        if s.a[lane] >= 0.0:
-            s.evaluations[s.run[lane]] += s.further
-    y, M, F, G = s.y, s.M, s.F, s.F[width:]
+    y, F, G = s.y, s.F, s.F[width:]
     P, H, k, f, z = s.F[2 * width :], s.H, s.k, s.k[s.stages * width :], s.end_y
     for i in lanes(width):
         F[i] = z[i] - y[i]
@@ -498,15 +516,6 @@ def sampled_between(s: Lanes) -> None:
         P[i] = 2.0 * F[i] - H[i] * (f[i] + k[i])
     for p in range(3, s.powers):
         summed(s, ready + s.further + p - 3, s.F[p * width :], width)
-    out = s.f
-    while pending(s) > 0:
-        tiled(s.a, M, s.size)
-        interpolated(s, out, width)
-        for lane in range(LANES):
-            if s.a[lane] >= 0.0:
-                r = s.run[lane]
-                gathered(out, s.out[(r * s.total + s.sample[lane]) * s.size :], lane, s.size)
-                s.sample[lane] += 1
 
 
 def interpolated(s: Lanes, out: Floats, width: int) -> None:
@@ -521,8 +530,9 @@ def interpolated(s: Lanes, out: Floats, width: int) -> None:
         else:
             for i in lanes(width):
                 out[i] = row[i] + (1.0 - x[i]) * out[i]
+    z = s.end_y
     for i in lanes(width):
-        out[i] = y[i] + x[i] * out[i]
+        out[i] = y[i] + x[i] * out[i] if x[i] < 1.0 else z[i]
 
 
 def pending(s: Lanes) -> int:

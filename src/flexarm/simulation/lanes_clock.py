@@ -2,7 +2,6 @@
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -76,8 +75,8 @@ class Clock:
         given[1 + states : 1 + states + memory] = np.array([called[i].memory_now for i in lanes]).T
         given[1 + states + memory + noises :] = laws[lanes].T
         courses = [Course(np.zeros(2), np.zeros((1, m)), InLanes())] * LANES
-        between, start = replace(shared, times=np.zeros(1)), np.zeros((LANES, size))
-        self._motion = Abreast(between, start, own[lanes], courses, np.arange(LANES), start)
+        start = np.zeros((LANES, size))
+        self._motion = Abreast(shared, start, own[lanes], courses, np.arange(LANES), out)
         self._codes = law, out
         self.record = Placed(
             Clocked(

@@ -109,46 +109,30 @@ def clocked(s: Clocked, periods: int) -> int:
                     failed(s, s.y, lane, t, NO_LAW)
         copied(s.found, s.u, LANES * s.inputs)
         copied(s.found[LANES * s.inputs :], z, LANES * s.memory)
-        first = 1
-        while t < end:
-            goal = end
-            if s.sample < s.total:
-                goal = min(end, s.times[s.sample])
-            across(s, t, goal, first)
-            if s.runs[0].stop != 0:
-                return k
-            t, first = goal, 0
-            if s.sample < s.total and s.times[s.sample] == t:
-                for lane in range(LANES):
-                    if s.status[lane] == UNDER_WAY:
-                        gathered(s.y, s.out[(lane * s.total + s.sample) * s.size :], lane, s.size)
-                        s.known[lane] += 1
-                s.sample += 1
+        across(s, t, end)
+        if s.runs[0].stop != 0:
+            return k
+        while s.sample < s.total and s.times[s.sample] <= end:
+            s.sample += 1
     return periods
 
 
-def across(s: Clocked, t: float, goal: float, first: int) -> None:
-    """Advance every active run from t to the goal. A run that fails ends in its last state.
-
-    After the first such interval of a period, a run keeps its rates and the length of its next step.
-    """
+def across(s: Clocked, t: float, end: float) -> None:
+    """Advance every active run through a period. A run that fails ends in its last state."""
     runs, size = s.runs[0], s.size
     runs.active, runs.fresh = 0, 0
     for lane in range(LANES):
         runs.run[lane] = NONE
         if s.status[lane] == UNDER_WAY:
-            runs.corners[2 * lane], runs.corners[2 * lane + 1] = t, goal
-            runs.before[2 * lane + 1] = goal
+            runs.corners[2 * lane], runs.corners[2 * lane + 1] = t, end
+            runs.before[2 * lane + 1] = end
             gathered(s.y, runs.start[lane * size :], lane, size)
             gathered(s.u, runs.held[2 * lane * s.inputs :], lane, s.inputs)
             runs.status[lane], runs.evaluations[lane], runs.look[lane] = UNDER_WAY, 0, runs.budget
             runs.next = lane
             runs.active += 1
-            h = runs.h[lane]
             taken(runs, lane)
-            if first == 0:
-                runs.h[lane] = h
-                runs.fresh -= 1
+            runs.sample[lane] = s.sample
     runs.next = runs.count
     advanced(runs)
     if runs.stop != 0:
@@ -156,6 +140,7 @@ def across(s: Clocked, t: float, goal: float, first: int) -> None:
     for lane in range(LANES):
         if s.status[lane] == UNDER_WAY:
             s.evaluations[lane] += runs.evaluations[lane]
+            s.known[lane] = runs.known[lane]
             spread(runs.stuck[lane * size :], s.y, lane, size)
             if runs.status[lane] != DONE:
                 failed(s, s.y, lane, runs.left[lane], runs.status[lane])

@@ -152,13 +152,13 @@ class Race:
         """Integrate an arm whose stiffness may change during the motion, with repeated selection of the method."""
         t, x, end = t0, x0, float(times[-1])
         rows, steps, known = [np.empty((0, len(x0)))], 0, 0
-        wait, waited = 1, 1
+        wait, waited, going = 1, 1, False
         least = SHORT if self._rtol >= TIGHT else 5 * SHORT
         while True:
             now = fastest(self._plan, t, x)
             self._fastest, self._top = now, max(self._top, now)
             if self._explicit_cost(end - t) > least and waited >= wait:
-                begun, waited = t, 0
+                begun, waited, going = t, 0, False
                 found, taken, t, x = self._ahead(t, x, times[known:])
                 done = solvers.checked(self._plan, times[known:], found, taken, "")
                 rows, steps, known = [*rows, done.x], steps + taken, known + len(done.x)
@@ -168,11 +168,12 @@ class Race:
                 wait = 1 if t > begun else min(2 * wait, PATIENCE)
             waited += 1
             before = t
-            done = self._steady(t, x, times[known:], 12 * SPELL)
+            done = self._steady(t, x, times[known:], 12 * SPELL, going)
             t, x = self._steady.reached()
             rows, steps, known = [*rows, done.x], steps + done.steps, known + len(done.x)
             self._note(self._explicit, t - before)
-            if not done.spent:
+            going = done.spent
+            if not going:
                 return Stretch(np.concatenate(rows), steps, done.message, done.diverged)
 
     def _explicit_cost(self, length: float) -> float:

@@ -613,7 +613,7 @@ def _chosen(
     """Return the method, the longest step in the period [s] (0 for no limit), the first step, and the reason."""
     longest = period / np.ceil(period / step - 1e-9) if step is not None else 0.0
     if method in solvers.FIXED and step is None:
-        must = "give its step [s]; only 'auto' and 'rk45' choose steps by rtol"
+        must = "its steps are fixed: give their length, as step=1e-3"
         raise DescriptionError(f"Stepper: method is {method!r}; {must}")
     if method in (*solvers.FIXED, *solvers.IMPLICIT):
         return method, longest, period, "as asked"
