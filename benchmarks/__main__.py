@@ -81,7 +81,10 @@ def main() -> None:
         for table in found:
             console.print(table.rich())
         tables += found
-    repeats = "Times are medians of several repeats, with the range; what is compared was run in turn."
+    repeats = (
+        "A time is the median of several repeats, with their range in brackets. Programs and settings that are "
+        "compared ran alternately."
+    )
     if options.quick:
         repeats += " This was a quick run: few repeats."
     options.write.parent.mkdir(parents=True, exist_ok=True)

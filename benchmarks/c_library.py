@@ -63,5 +63,8 @@ def measure(quick: bool) -> list[Table]:
         ratio = statistics.median(np.divide(each["double"], each["native"]).tolist())
         table.add(name, *(spread(each[what]) for what in ("native", "double", "float")), f"{ratio:.2f}")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    table.notes.append(f"{version}, -O2, for any processor of the kind; the native code is compiled for this one.")
+    table.notes.append(
+        f"The compiler of the C code is {version} with -O2, for any processor of this architecture. The native code is "
+        "compiled for the processor of this machine."
+    )
     return [table]

@@ -210,9 +210,9 @@ def measure(quick: bool) -> list[Table]:
         for case in list(CASES.values())[:: 4 if quick else 1]:
             _row(table, case, 3 if quick else 9)
     table.notes.append(
-        f"Medians of runs in turn, without compiling. A method counts if its tip's error is at most {FAIR:g} times "
-        "that of `auto`, or rtol times the arm's reach; against dop853 at a hundredth of rtol. The best of "
-        f"{', '.join(METHODS)}."
+        "Times are medians of alternating runs, without compilation. A method counts only if the error of its tip is "
+        f"at most {FAIR:g} times that of `auto`, or at most rtol times the reach of the arm. Errors are relative to "
+        f"dop853 with a hundredth of rtol. The best method is the fastest of {', '.join(METHODS)}."
     )
     return [table]
 

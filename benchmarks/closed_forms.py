@@ -170,9 +170,10 @@ def _derivations(quick: bool, repeats: int, limit: float) -> Table:
             shown, ratio = spread(theirs), f"{least:.0f} ({ratios.min():.0f} .. {ratios.max():.0f})"
         table.add(name, spread(ours), shown, ratio, f">= {FASTER}", "yes" if least >= FASTER else "**no**")
     table.notes.append(
-        "From nothing to the unsimplified equations, each time in a fresh process. SymPy: `LagrangesMethod` on an "
-        "energy written with the same symbols, modal integrals among them, velocities in the links' axes; by "
-        "derivatives to plain symbols SymPy takes a third of that (the contest). Ratios: of samples taken one after "
+        "Each time is that from the description to the unsimplified equations, in a fresh process. SymPy uses "
+        "`LagrangesMethod` on an energy with the same symbols, including the modal integrals, and with velocities "
+        "along the axes of the links. If SymPy differentiates with respect to plain symbols instead, it needs a third "
+        "of this time (see the contest). A ratio is the median of the ratios of two samples that were taken one after "
         "the other."
     )
     return table
@@ -183,8 +184,8 @@ def _forms(repeats: int) -> Table:
     for name, modes in ARMS.items():
         table.compare(name, [apart(writing, modes) for _ in range(repeats)], CANONICAL[name])
     table.notes.append(
-        "Derivation, canonical form of inertia, Coriolis, strain, gravity, input and damping, and LaTeX, in a fresh "
-        "process."
+        "The time includes the derivation, the canonical forms of inertia, Coriolis, stiffness, gravity, input and "
+        "damping terms, and LaTeX, in a fresh process."
     )
     return table
 
@@ -205,8 +206,9 @@ def _sizes(quick: bool, limit: float) -> Table:
                 least, seconds = simplified
                 table.add(*row, least, time(seconds), f"{least / count:.2f}")
     table.notes.append(
-        "`sympy.count_ops`; SymPy's entry as `LagrangesMethod` gives it, and after `sympy.simplify`. As one symbol: "
-        "flexarm's own form, in which the slope and the deflection of a tip are abbreviations, against SymPy's with a "
-        "symbol for the angle within each sine; written out: both without abbreviations."
+        "The numbers are those of `sympy.count_ops`. SymPy's entry is the result of `LagrangesMethod`, and then of "
+        "`sympy.simplify`. In the rows with one symbol, the slope and the deflection of a tip are abbreviated in "
+        "flexarm's form, and the angle within each sine is one symbol in SymPy's form. In the other rows neither form "
+        "has abbreviations."
     )
     return table

@@ -54,7 +54,8 @@ def measure(quick: bool) -> list[Table]:
         verdict = judged(ratio, MOST, f"{MOST:g}")
         table.add(name, count, f"{operations:.2f}", f"{ratio:.2f}", *verdict)
     table.notes.append(
-        f"{ARM}: {base} operations, {time(seconds['arm'] / len(x))} a state. Times in batches of {len(x)} states."
+        f"The arm {ARM} has {base} operations and takes {time(seconds['arm'] / len(x))} per state, in batches of "
+        f"{len(x)} states."
     )
     return [table, _sampled(model, quick)]
 
@@ -71,5 +72,8 @@ def _sampled(model: fa.Model, quick: bool) -> Table:
             ]
         goal = judged(statistics.median(runs), SECONDS, time(SECONDS)) if name == "Composite" else ("", "")
         table.add(name, spread(runs), *goal)
-    table.notes.append("Zero-order hold; between samples fixed steps of a fifth of a radian of the fastest mode.")
+    table.notes.append(
+        "Torques are constant between samples (zero-order hold). The solver takes fixed steps of a fifth of a radian "
+        "of the fastest mode."
+    )
     return table

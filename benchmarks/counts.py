@@ -65,9 +65,11 @@ def measure(quick: bool) -> list[Table]:
         count = formula(8, 2)
         first.add(name, *count, sum(count), f"{sum(count) / total:.2f}", "", "")
     first.notes.append(
-        "Bending in two planes, axes in turn y and z, all links alike, gravity. Multiplications include squares and "
-        "divisions; changes of sign are not counted, sines and cosines neither. Others: formulas of Mohan & Saha's "
-        "Table 1. In Cyril's A3c + 251 m / 3 stands for the printed - 251 m / 6: only so does its 12683 come out."
+        "The links are equal and bend in two planes. The axes of the joints are y and z in turn, and gravity acts. "
+        "Multiplications include squares and divisions. Changes of sign, sines and cosines are not counted. The "
+        "numbers of the other algorithms follow from the formulas in Table 1 of Mohan & Saha. In the formula A3c for "
+        "Cyril, + 251 m / 3 stands in place of the printed - 251 m / 6, because only then does the formula give the "
+        "printed number 12683."
     )
     sweep = Table(
         "Operations, other sizes: multiplications + additions",

@@ -43,9 +43,10 @@ def _industrial(quick: bool) -> Table:
         verdict = (f"> {FASTER:g}", "yes" if ratio > FASTER else "**no**") if samples is solving else ("", "")
         table.add(what, spread(samples), f"{ratio:.3g} s", f"{result.attrs['energy_drift']:.1e}", *verdict)
     table.notes.append(
-        f"{scenario.until:g} s of motion, {len(model.coordinates)} coordinates and {len(model.states)} currents; "
-        f"{sum(operations(model.function('state_rate')))} multiplications and additions for a rate; {result.method}, "
-        f"steps of {time(float(result.attrs['step']))}."
+        f"The motion lasts {scenario.until:g} s. The arm has {len(model.coordinates)} coordinates and "
+        f"{len(model.states)} currents, and the rates of its state need "
+        f"{sum(operations(model.function('state_rate')))} multiplications and additions. The method is {result.method} "
+        f"with steps of {time(float(result.attrs['step']))}."
     )
     return table
 
@@ -82,7 +83,7 @@ def _parts() -> Table:
     table = Table("What a part of a drive costs, two links with 2 modes each", ("joints", "operations for a rate"))
     for what, joint in DRIVES.items():
         table.add(what, str(sum(operations(fa.Model(two_links(**joint)).function("state_rate")))))
-    table.notes.append("The same part in both joints. tanh, exp and square roots count as one operation.")
+    table.notes.append("Both joints have the same part. tanh, exp and square roots count as one operation.")
     return table
 
 
@@ -111,7 +112,8 @@ def _sticking(quick: bool) -> Table:
             attrs = found[method].attrs
             table.add(what, method, spread(samples[method]), attrs["evaluations"], f"{attrs['energy_drift']:.1e}")
     table.notes.append(
-        "Two links with elastic joints, friction on both sides of each, under bang-bang torques. dop853 follows the "
-        "steepest part of the friction: 8.7 million evaluations of the first, and minutes for the second."
+        "The arm has two links with elastic joints, friction on both sides of each joint, and bang-bang torques. "
+        "dop853 must resolve the steepest part of the friction curve. It needs 8.7 million evaluations with the first "
+        "friction, and minutes with the second."
     )
     return table

@@ -166,9 +166,9 @@ def _gain(quick: bool) -> Table:
         errors = _errors(case, found)
         table.add(case.title, spread(alone), spread(abreast), _gains(gains), f"> {GAIN:g}", met, errors)
     table.notes.append(
-        "Seconds of one core, as the processor counts them; both with the same method and tolerances. Error: largest "
-        "difference from a run with rtol 1e-12 (sampled: with less than half the step) in a coordinate of the first "
-        "run, of `simulate` and of `simulate_many`."
+        "Times are seconds of processor time on one core. Both functions use the same method and the same tolerances. "
+        "The last column has the largest difference of a coordinate of the first run from a run with rtol 1e-12 (for "
+        "the sampled loop: with less than half the step), for `simulate` and for `simulate_many`."
     )
     return table
 
@@ -210,8 +210,10 @@ def _cores(quick: bool) -> Table:
                 *(case.title if n == 1 else "", n, spread(walls), f"{alone / statistics.median(walls):.2f}"),
                 *(spread(spent_), f"{100 * statistics.median(shares):.0f} %", size if n == 1 else ""),
             )
-    load = f"{os.getloadavg()[0]:.1f} processes wanted these {there} cores" if hasattr(os, "getloadavg") else ""
-    table.notes.append(f"The whole call: Python, laying out, computing, the dataset. Meanwhile {load}.")
+    load = f" The load of the {there} cores was {os.getloadavg()[0]:.1f}." if hasattr(os, "getloadavg") else ""
+    table.notes.append(
+        f"Times are those of the complete call: Python, layout of the data, computation and dataset.{load}"
+    )
     return table
 
 
@@ -253,7 +255,7 @@ def _ten_thousand(quick: bool) -> Table:
     ):
         table.add(way, measured, time(seconds), f"{seconds / many:.1f}")
     table.notes.append(
-        "All of the calls, as the processor counts it. What was not measured whole is extrapolated; the pool's "
-        "processes were there already."
+        "Times are processor time of the complete calls. Numbers from fewer than all runs are extrapolated. The "
+        "processes of the pool were started before the measurement."
     )
     return table

@@ -42,10 +42,12 @@ def _table(name: str, quick: bool) -> Table:
         table.add(what, spread(samples[what]), f"{rate:.3g}", steps)
     arm = fa.load(name)
     table.notes.append(
-        f"Of the processor, in one thread, the call from Python included. {len(arm.coordinates)} coordinates here; the "
-        f"chain has as many hinges: {SEGMENTS} rigid segments a link, springs between them of EI over their length, "
-        f"motors at the joints, no contacts, {STEP:g} s a step by implicitfast, as MuJoCo's documentation advises. The "
-        f"chain's frequencies are not those of the beams; `rollout` gives all steps between, ours the last."
+        f"Times are processor time in one thread, including the call from Python. The arm has {len(arm.coordinates)} "
+        f"coordinates, and the chain of MuJoCo has as many hinges. A link of the chain consists of {SEGMENTS} rigid "
+        "segments. The stiffness of the springs between them is EI divided by the length of a segment. Motors act at "
+        f"the joints, and there are no contacts. The steps of {STEP:g} s by implicitfast are those that MuJoCo's "
+        "documentation recommends. The chain has other frequencies than the beams. `rollout` returns the states of "
+        "all steps, and flexarm only the last one."
     )
     return table
 

@@ -57,11 +57,11 @@ def measure(quick: bool) -> list[Table]:
 
     table = Table("One evaluation, 3 links with 2 + 2 modes", ("what", "time a state", "target", "met"))
     table.compare("forward dynamics, one state after another", found["qdd"], ONE)
-    table.compare(f"forward dynamics, a batch ({LANES} lanes)", found["qdd lanes"], BATCH)
+    table.compare(f"forward dynamics, a SIMD batch of {LANES}", found["qdd lanes"], BATCH)
     table.compare("state rate (what a simulation calls), one state after another", found["rate"], ONE)
-    table.compare(f"state rate, a batch ({LANES} lanes)", found["rate lanes"], BATCH)
+    table.compare(f"state rate, a SIMD batch of {LANES}", found["rate lanes"], BATCH)
     table.compare("forward dynamics by the dense path, one state after another", found["dense"])
-    table.compare(f"forward dynamics by the dense path, a batch ({LANES} lanes)", found["dense lanes"])
+    table.compare(f"forward dynamics by the dense path, a SIMD batch of {LANES}", found["dense lanes"])
     table.compare("`model.forward_dynamics`, one state", found["python"])
     table.compare(f"`model.forward_dynamics`, {ROWS} states in one call", found["python lanes"])
     table.compare("`Kernel.one` of the state rate", found["kernel"])
@@ -75,8 +75,9 @@ def measure(quick: bool) -> list[Table]:
         ratios = np.divide(found[a], found[b])
         table.add(text, f"{np.median(ratios):.2f} ({ratios.min():.2f} .. {ratios.max():.2f})", "", "")
     table.notes.append(
-        f"Rows without Python: machine code over {ROWS} different states, copying in and out included. Ratios: of "
-        f"samples taken one after the other."
+        f"Rows that name no Python function have the time of the machine code over {ROWS} different states, including "
+        "the copies of arguments and results. A ratio is the median of the ratios of two samples that were taken one "
+        "after the other."
     )
     return [table, _calls(quick), _sizes(quick)]
 
@@ -138,8 +139,9 @@ def _calls(quick: bool) -> Table:
                 spread(found["shared"]),
             )
     table.notes.append(
-        "Arrays of doubles of the right shape. Machine code: into an array that is there already, in one thread. "
-        "Ratios: the median of samples taken one after the other."
+        "The arguments are arrays of doubles of the right shape. The column of the machine code is for one thread "
+        "that writes into an existing array. A ratio is the median of the ratios of two samples that were taken one "
+        "after the other."
     )
     return table
 

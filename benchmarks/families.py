@@ -143,7 +143,9 @@ def frequencies(arms: dict[str, fa.Arm]) -> list[Table]:
             table.add(label, *(", ".join(map(percent, errors[name][i])) for name in BEAMS))
     for i, table in enumerate(tables):
         table.add("worst", *(", ".join(map(percent, worst[name][i])) for name in BEAMS))
-        table.notes.append("Two modes a plane, joints bent, against 10 cubic elements a plane.")
+        table.notes.append(
+            "The arms have two modes in each plane and bent joints. The reference has 10 cubic elements in each plane."
+        )
     return tables
 
 
@@ -160,7 +162,7 @@ def statics(arms: dict[str, fa.Arm]) -> Table:
         worst = {name: max(worst[name], errors[name]) for name in BEAMS}
         table.add(label, *(percent(errors[name]) for name in BEAMS))
     table.add("worst", *(percent(worst[name]) for name in BEAMS))
-    table.notes.append(f"Gravity {list(GRAVITY)} m/s^2, drives locked, joints bent.")
+    table.notes.append(f"Gravity is {list(GRAVITY)} m/s^2. The drives are locked and the joints are bent.")
     return table
 
 
@@ -191,7 +193,7 @@ def run(counts: tuple[int, ...], payloads: tuple[float, ...]) -> Table:
             exact = tip(load, "clamped-mass", 10)
             errors = [np.linalg.norm(tip(load, name, count) - exact, axis=1).max() for name in BEAMS]
             table.add(f"{load:g} of the paper's, {count}", *(f"{error:.1e}" for error in errors))
-    table.notes.append("Against ten clamped-mass modes.")
+    table.notes.append("The reference has ten clamped-mass modes.")
     return table
 
 

@@ -317,11 +317,11 @@ def compared(found: Mapping[str, Mapping[str, Run]]) -> Table:
     facts = [each.result.attrs for of in found.values() for each in of.values()]
     steps, failed = (sum(each.get(f"predictive_{what}", 0) for each in facts) for what in ("steps", "failed"))
     table.notes.append(
-        f"{ARM}, joints from (0, 0) to (pi / 2, pi / 6) in runs of {until:g} s; times from the start on. Settled: the "
-        f"tip stays within {1e3 * NEAR:g} mm of its end. The slowest pole is that of the closed loop after the "
-        f"arrival, on the plant as it is. The predictive controller is called every {time(SLOWLY)}, and late by that; "
-        f"its poles are those of the law that it is where no limit acts. Of its {steps} steps {failed} found no "
-        "solution."
+        f"The joints of the arm {ARM} move from (0, 0) to (pi / 2, pi / 6), in runs of {until:g} s. Times count from "
+        f"the start. The tip has settled once it stays within {1e3 * NEAR:g} mm of its final position. The slowest "
+        "pole is that of the closed loop with the actual plant after the arrival. The predictive controller is called "
+        f"every {time(SLOWLY)} and has a delay of the same length. Its poles are those of the linear control law that "
+        f"it equals while no limit is active. Of its {steps} steps, {failed} had no solution."
     )
     table.picture = Picture("following.svg", partial(diagram, found))
     return table

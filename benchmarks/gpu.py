@@ -86,7 +86,10 @@ def taken(quick: bool) -> Table:
                 spills = f"{one.stores} + {one.loads} B"
                 resident = one.resident(nvptx.THREADS)
                 table.add(name, operations, what, real, one.registers, spills, f"{one.stack} B", resident)
-    table.notes.append("Own memory: arrays and spills of a thread. Threads: at once on a multiprocessor, of 2048.")
+    table.notes.append(
+        "The column of own memory has the arrays and spills of a thread. The last column has the threads that run at "
+        "once on a multiprocessor, of at most 2048."
+    )
     return table
 
 
@@ -157,7 +160,9 @@ def speeds(model: fa.Model, device: Any, quick: bool) -> Table:
     x = states(model, 2**10 if quick else 2**17)
     lanes = [taken_by(lambda: model.forward_dynamics(*x)) for _ in range(3)]
     table.add("forward dynamics a second, the processor, from Python", f"{len(x[0]) / min(lanes):.3g}", "", "")
-    table.notes.append("States and results stay on the device; a sample is several launches, the best of which counts.")
+    table.notes.append(
+        "States and results stay on the device. A sample is several launches, of which the fastest counts."
+    )
     return table
 
 

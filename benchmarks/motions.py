@@ -254,17 +254,20 @@ def measure(quick: bool) -> list[Table]:
 
 
 NOTE = (
-    "All within the same torques. Fastest: how long the motion is, and when its tip is within the tolerance, the "
-    "first of the targets, for good; of the others the latter. Known: see the next table; of the flexible link what "
-    "no torque at all can beat by its linear equations, from which its own differ a little. ZV, ZVD, EI: where one "
-    "joint moves a bang-bang command shaped for the free arm, else the drives exactly along a shaped quintic, as "
-    "under controllers that are stiff beyond measure; of shapers for one, two and three modes the best. Quintics are "
-    "slowed until their torques fit the limits, and then until the tip comes to rest; in brackets what the limits "
-    "alone allow, and how far the tip then goes on to swing. Under control: a quintic likewise, with the gains of the"
-    " bundled scenarios (of the spatial arm, which has none, 100 and 20). Left swinging: in the nonlinear simulation "
-    "of the torques, the drives then stopped where they are; the search was asked for half the tolerance. Solved in: "
-    "by the clock on the wall, once, native code being on disk where it was compiled before; in brackets by the "
-    "processor's clock, which tells how busy the machine was beside."
+    "All motions stay within the same limits of the torques. The second column has the duration of the fastest "
+    "motion, and the time from which its tip stays within the tolerance (the first target). The columns of the other "
+    "motions have only this time. The column 'known' has the exact solution of the next table. For the flexible link "
+    "it has a time within which no torque reaches the goal according to the linear equations, which differ slightly "
+    "from those of the arm. ZV, ZVD and EI are shapers. If one joint moves, it follows a bang-bang command that is "
+    "shaped for the free arm. Otherwise the drives follow a shaped quintic exactly, as under infinitely stiff "
+    "controllers. The table has the best of the shapers for one, two and three modes. Quintics are slowed down until "
+    "their torques are within the limits, and then until the tip comes to rest. The values in brackets are the "
+    "duration that the limits alone allow, and the distance by which the tip then continues to swing. Under control a "
+    "quintic moves the joints in the same way, with the gains of the bundled scenarios (of the spatial arm, which has "
+    "none, 100 and 20). The swing that is left comes from a nonlinear simulation of the torques, after which the "
+    "drives stop. The search aims at half the tolerance. The search is measured once by the clock, with machine code "
+    "from the cache if it was compiled before, and in brackets by processor time, which shows how busy the machine "
+    "was."
 )
 
 
@@ -427,14 +430,15 @@ def solved_exactly() -> Table:
                 for k, pair in enumerate(zip(wanted, numbers, strict=True))
             ]
             if len(own) != len(wanted):
-                table.notes.append(f"{name}: input {i + 1} changes sides {len(own)} times, and should {len(wanted)}.")
+                table.notes.append(f"{name}: input {i + 1} switches {len(own)} times instead of {len(wanted)} times.")
         for what, truth, found, target in pairs:
             off = abs(found - truth)
             cell = f"{found:.6f} s" if np.isfinite(found) else "none"
             table.add(f"{name}: {what}", f"{truth:.6f} s", cell, f"{off:.1e}", *judged(off, target, f"{target:g} s"))
     table.notes.append(
-        "Exact: roots of the switching equations, Pontryagin's conditions checked along the motion, by SciPy with "
-        "equations that are not the package's (benchmarks/known.py). The rigid arm is example 2 of section 12.4.2 in "
-        "Luus, Iterative Dynamic Programming (2000); PSOPT gives 2.983021 s for it on its finest grid, from above."
+        "The exact values are roots of the switching equations, computed by SciPy with equations that are independent "
+        "of the package (benchmarks/known.py). Pontryagin's conditions are checked along the motion. The rigid arm is "
+        "example 2 of section 12.4.2 in Luus, Iterative Dynamic Programming (2000). For this arm PSOPT gives 2.983021 "
+        "s on its finest grid, and its values decrease on finer grids."
     )
     return table

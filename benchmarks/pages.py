@@ -72,7 +72,7 @@ def _films(folder: Path, times: int) -> Table:
             fa.animate(result, path)
             taken.append(perf_counter() - began)
         table.add(suffix, f"{path.stat().st_size / 1e6:.2f} MB", spread(taken))
-    table.notes.append("Films have 301 pictures, strips six poses.")
+    table.notes.append("A film has 301 frames, and a strip has six poses.")
     return table
 
 
@@ -112,6 +112,8 @@ def _in_a_browser(folder: Path, pages: list[Path], seconds: float) -> list[Table
             met = "yes" if factor >= 1.0 else "**no**"
             alive.add(name, n, f"{1e3 * step:.3g} ms", f"{size:.2f} MB", f"{factor:.3g}", ">= 1", met)
         browser.close()
-    drawn.notes.append(f"While a result plays, {SIZE['width']} x {SIZE['height']}, drawn in software by Chromium.")
-    alive.notes.append("Seconds of motion in a second of computing, the best of five stretches.")
+    drawn.notes.append(f"The page plays a result at {SIZE['width']} x {SIZE['height']}, drawn in software by Chromium.")
+    alive.notes.append(
+        "The real-time factor is the number of seconds of motion per second of computing, the best of five intervals."
+    )
     return [drawn, alive]

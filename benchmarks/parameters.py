@@ -30,7 +30,7 @@ def measure(quick: bool) -> list[Table]:
             "varied",
             "constants",
             "time: varied / fixed",
-            "in lanes",
+            "in a SIMD batch",
             "target",
             "met",
             "`model.at(p)`",
@@ -75,8 +75,9 @@ def measure(quick: bool) -> list[Table]:
             f"{rebuilt * 1e3:.0f} ms",
         )
     table.notes.append(
-        "The rate that a simulation calls. What follows from the numbers alone is computed once, into constants that "
-        "the machine code then reads; a model at other values has them in the time of the column before the last, "
-        "an arm rebuilt with them is traced and compiled. Times as ratios of samples taken one after the other."
+        "The compared function is the one that a simulation calls, `state_rate`. Results that depend only on the "
+        "varied numbers are computed once, as constants that the machine code reads. `model.at(p)` computes these "
+        "constants for other values. A rebuilt model is traced and compiled again. A ratio is the median of the "
+        "ratios of two samples that were taken one after the other."
     )
     return [table]

@@ -121,7 +121,8 @@ def _steps(count: int) -> Table:
                 text = f"{sum(horizon)} in {len(horizon)} steps" if isinstance(horizon, list) else str(horizon)
                 table.add(name, text, about, time(median), time(slow), f"{found.active} of {count}", f"{1 / slow:.0f}")
     table.notes.append(
-        "While the reference moves: its models change from sample to sample. One thread, its processor time."
+        "The reference moves, so the linear models change from sample to sample. Times are processor time of one "
+        "thread."
     )
     return table
 
@@ -144,7 +145,10 @@ def _swings() -> Table:
             moved(model, given, 0.02, 75, lambda _: None, bent)
             row.append(f"{100 * (max(bent) / 6e-3 - 1):.2g} %")
         table.add(f"{duration:g}", *row)
-    table.notes.append("By how much the limit is passed at the samples; without limits it is 33 mm in 1.2 s.")
+    table.notes.append(
+        "The table has the percentage by which the deflection exceeds its limit at the samples. Without a limit the "
+        "deflection is 33 mm in the motion of 1.2 s."
+    )
     return table
 
 
@@ -181,10 +185,10 @@ def _solvers(name: str, count: int) -> Table:
             seconds, misses = _sparse(solver, kept)
         _add(table, solver, "sparse", seconds, misses)
     table.notes.append(
-        f"{len(kept)} programs of a run with limits of torque and hard ones of deflection, {columns} moves and {rows} "
-        "limits condensed. One thread, its processor time. A miss is that of the optimality conditions; of the "
-        "sparse form, that of the first inputs "
-        "from DAQP's, a share of the limit."
+        f"The {len(kept)} programs come from a run with limits on torque and hard limits on deflection. In condensed "
+        f"form a program has {columns} unknowns and {rows} limits. Times are processor time of one thread. The last "
+        "column has the largest violation of the optimality conditions. For the sparse form it has the largest "
+        "difference of the first inputs from those of DAQP, relative to the limit."
     )
     return table
 

@@ -50,7 +50,7 @@ def measure(quick: bool) -> list[Table]:
             "operations",
             "trace",
             "compile, one state",
-            f"compile, {LANES} lanes",
+            f"compile, SIMD batch of {LANES}",
             "trace + compile",
             "target",
             "met",
@@ -63,7 +63,15 @@ def measure(quick: bool) -> list[Table]:
         build.add(n, counts[n], *times, spread(both), *verdict)
     cost = Table(
         "Evaluating forward dynamics, 2 + 2 modes a link",
-        ("links", "one state", "a link", "an operation", f"a state of {LANES} lanes", "a link", "an operation"),
+        (
+            "links",
+            "one state",
+            "a link",
+            "an operation",
+            f"a state in a SIMD batch of {LANES}",
+            "a link",
+            "an operation",
+        ),
     )
     for n in sizes:
         medians = [statistics.median(times[n]) for times in (one, lanes)]
@@ -76,14 +84,15 @@ def measure(quick: bool) -> list[Table]:
     for what, times in (
         ("trace", found["trace"]),
         ("compile, one state", found["compile"]),
-        (f"compile, {LANES} lanes", found["lanes"]),
+        (f"compile, SIMD batch of {LANES}", found["lanes"]),
         ("evaluate, one state", one),
-        (f"evaluate, {LANES} lanes", lanes),
+        (f"evaluate, SIMD batch of {LANES}", lanes),
     ):
         fits.add(what, *_fit(np.array(sizes), np.array([statistics.median(times[n]) for n in sizes])))
     fits.notes.append(
-        "Least squares on the medians. A chain's ends are cheaper than its middle, so that short chains cost less a "
-        f"link; the target, p < {EXPONENT}, is for 10 links and more."
+        "The lines and exponents are least-squares fits to the medians. The ends of a chain need fewer operations "
+        f"than its middle, so short chains take less time per link. The target p < {EXPONENT} is therefore for chains "
+        "of 10 links and more."
     )
     return [build, cost, fits]
 

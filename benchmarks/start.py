@@ -119,8 +119,9 @@ def measure(quick: bool) -> list[Table]:
         row("the same, kept machine code", found["cli kept"])
         row("the same, empty cache, empty home (Matplotlib looks for fonts)", found["cli first"], 5.0)
     table.notes.append(
-        "Each in a fresh process, after `import flexarm` where that is not itself measured; the libraries' files have "
-        "been read before, and Dask, which xarray imports where it is installed, is not found. Of the processor: the "
-        "median of user and system time, which other work on the machine changes less."
+        "Each row is measured in a fresh process, after `import flexarm` unless the import itself is measured. The "
+        "files of the libraries have been read before. Dask, which xarray imports if it is installed, is hidden from "
+        "these processes. The processor time is the median of user and system time, on which other work on the "
+        "machine has less effect."
     )
     return [table]

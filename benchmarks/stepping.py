@@ -39,7 +39,7 @@ def _steppers(quick: bool) -> Table:
         verdict = judged(statistics.median(seconds[0]), MOST, time(MOST)) if name == ARMS[0] else ("", "")
         each = statistics.median(seconds[1]) / MANY
         table.add(name, f"{one.method}, rtol {RTOL:g}", spread(seconds[0]), *verdict, time(each), spread(seconds[2]))
-    table.notes.append("The call from Python included; u changes with every period.")
+    table.notes.append("Times include the call from Python. u changes in every period.")
     return table
 
 

@@ -62,7 +62,9 @@ def measure(quick: bool) -> list[Table]:
                 time(compiled - traced),
                 spread(samples),
             )
-    table.notes.append("Operations grow by the same number with each arm: nothing is done twice where arms meet.")
+    table.notes.append(
+        "Each further arm adds the same number of operations, so nothing is computed twice where arms meet."
+    )
     return [table]
 
 

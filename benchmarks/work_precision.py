@@ -38,11 +38,12 @@ MORE, SHORT = 3, 0.03
 """So many times as many repeats of runs of fewer seconds."""
 
 NOTE = (
-    f"Each cell: time and evaluations by interpolation between tolerances of {TOLERANCES[0]:.0e}, {TOLERANCES[1]:.0e}, "
-    f"..., on logarithmic axes; - where no run of less than about {PATIENCE:g} s was as exact. Times are of the solver "
-    f"alone, after compiling, the least of runs in turn. atol = {SHARE:g} rtol; errors are the largest distance from "
-    f"the converged tip at {SAMPLES} times. Evaluations of our implicit methods are of the residual, those for "
-    "Jacobians included."
+    "Each cell has the time and the number of evaluations for the error of its column. Both are interpolated on "
+    f"logarithmic axes between runs with tolerances of {TOLERANCES[0]:.0e}, {TOLERANCES[1]:.0e} and so on. A dash "
+    f"means that no run of less than about {PATIENCE:g} s was accurate enough. Times are the shortest of several "
+    f"alternating runs, for the solver alone and without compilation. atol is {SHARE:g} rtol. The error is the largest "
+    f"distance of the tip from the reference run at {SAMPLES} times. For the implicit methods of flexarm, evaluations "
+    "are those of the residual, including those for Jacobians."
 )
 
 
@@ -156,7 +157,10 @@ def table(case: Case, points: dict[str, list[Point]], apart: float) -> Table:
     for method, row in points.items():
         found.add(method, *(cell(row, goal, apart) for goal in GOALS))
     methods = " and ".join(f"{method} at rtol {rtol:.0e}" for method, rtol in EXACT.items())
-    found.notes.append(f"{len(case.model.coordinates)} coordinates. The converged run: {methods}, {apart:.0e} m apart.")
+    found.notes.append(
+        f"The arm has {len(case.model.coordinates)} coordinates. The reference runs, {methods}, differ by {apart:.0e} "
+        "m."
+    )
     found.picture = Picture(f"work-precision-{case.label}.svg", partial(diagram, case, points, apart))
     return found
 

@@ -5,6 +5,7 @@ import warnings
 import control
 import numpy as np
 import pytest
+import xarray as xr
 from random_arms import random_arm, random_state
 from scipy import linalg
 
@@ -733,6 +734,18 @@ def test_a_mode_is_seen_in_its_plane(tmp_path):
     assert [axes.get_title()[:6] for axes in free.axes[:4]] == ["mode 4", "mode 5", "mode 6", "mode 7"]
     assert free.axes[4].axison is False
     assert plots.save_figure(free, tmp_path / "modes.png").stat().st_size > 10_000
+
+
+def test_modes_are_by_default_those_at_rest():
+    """A slide at rest is half out of its hub, so zeros would be another configuration."""
+    model = fa.Model(fa.load("theodore-ghosal"))
+    rest = np.array(model.arm.rest)
+    assert rest.any()
+    drawn = [plots.draw_modes(model, *given, count=2).figure.axes for given in ((), (rest,), (0.9 * rest,))]
+    default, here, elsewhere = ([axes.get_title() for axes in panels] for panels in drawn)
+    assert default == here != elsewhere
+    xr.testing.assert_identical(analysis.mode_table(model), analysis.mode_table(model, rest))
+    assert not analysis.mode_table(model).equals(analysis.mode_table(model, 0.9 * rest))
 
 
 def test_frequencies_are_drawn():

@@ -161,6 +161,17 @@ def test_a_beam_from_its_section():
     assert beam.counts == modes
 
 
+def test_stiffnesses_follow_another_section_unless_they_were_given():
+    """So the fields stay as given, and `stiffness` answers: twice the height bends eight times as hard."""
+    thin, thick = (fa.Box(width=0.02, height=height) for height in (0.01, 0.02))
+    beam = Beam(length=1.0, material="aluminium", section=thin, modes={"z": 1})
+    stiff = beam.replace(section=thick)
+    assert (beam.EI, beam.GJ, beam.EA, stiff.EI) == (None, None, None, None)
+    assert stiff.stiffness["z"] == pytest.approx(8 * beam.stiffness["z"], rel=1e-12)
+    given = beam.replace(EI={"y": 3.0, "z": 7.0})
+    assert given.replace(section=thick).stiffness["z"] == 7.0
+
+
 def test_what_is_given_beside_a_section_wins():
     beam = Beam(length=2.0, material=ALUMINIUM, section=TUBE, EI={"y": 5.0}, GJ=6.0, EA=7.0, polar_inertia=8.0)
     plain = Beam(length=2.0, material=ALUMINIUM, section=TUBE)

@@ -175,6 +175,12 @@ def test_a_shaper_for_the_controlled_arm_calms_it(single):
     assert away[run.time.values >= SLEW.duration + calm.duration].max() < 1e-4
 
 
+def test_without_a_configuration_or_a_controller_a_shaper_is_for_the_arm_at_rest(single):
+    at_rest = fa.design_shaper(single, np.array(single.arm.rest), kind="zv", modes=2)
+    assert fa.design_shaper(single, kind="zv", modes=2) == at_rest
+    assert fa.design_shaper(single, kind="zv", modes=2, locked=False) != at_rest
+
+
 # -- at the door ------------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +188,6 @@ def test_what_cannot_be_shaped(single):
     gauges = [fa.Encoder(coordinate="a.joint", resolution=1e-4), fa.StrainGauge(link="a", noise=1e-3)]
     rounded = Sampled(Observed(pd(SLEW), gauges), period=1e-3)
     for line, arguments in {
-        "shaper: q is missing; give a configuration, joint coordinates, or a controller": {},
         "shaper: q is missing; give it, because the controller has no reference that comes to rest": {
             "controller": LQR([0.8], bandwidth=9.0)
         },

@@ -217,6 +217,14 @@ def test_a_function_without_brackets_has_a_space_in_a_formula(making):
     assert "mspace" not in inline(nodes.math("", r"\sin(x)"), as_block=False)
 
 
+@pytest.mark.parametrize("formula", [r"\tfrac12 x", r"\frac1 2\int x", r"\dfrac 32\,y"])
+def test_a_fraction_of_two_digits_needs_no_braces(making, formula):
+    nodes = pytest.importorskip("docutils.nodes")
+    found = making("mathematics").converted(nodes.math("", formula), as_block=False)
+    top, bottom = re.search(r"<mfrac[^>]*>\s*<mn>(\d+)</mn>\s*<mn>(\d+)</mn>\s*</mfrac>", found).groups()
+    assert (top, bottom) == tuple(re.findall(r"\d", formula))
+
+
 # -- the gallery -------------------------------------------------------------------------------------------------------
 
 

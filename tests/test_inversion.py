@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
-from flexarm.analysis.inversion import stable_inversion
+from flexarm.analysis import stable_inversion
 from flexarm.sensors import Encoder, TipPosition
 from flexarm.trajectory import TipCompensated, reference_motion, reference_values
 

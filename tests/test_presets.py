@@ -18,9 +18,9 @@ def one(**joint):
     return fa.Arm(name="one", links=[fa.Link(name="l", joint=fa.Revolute(**joint), body=BODY)])
 
 
-@pytest.mark.parametrize("name", fa.drives.presets())
+@pytest.mark.parametrize("name", fa.presets.names())
 def test_each_preset_is_a_drive_that_moves_and_says_where_it_is_from(name):
-    preset = fa.drives.preset(name)
+    preset = fa.presets.preset(name)
     assert preset.name == name and preset.about and preset.source
     made = fa.Revolute(preset=name)
     assert made.gear_ratio == preset.joint["gear_ratio"]
@@ -92,7 +92,7 @@ def test_unknown_presets_are_named(name):
     with pytest.raises(DescriptionError, match=r"preset is .*; known presets are harmonic-drive-14-100, "):
         fa.Revolute(preset=name)
     with pytest.raises(DescriptionError, match=r"unknown preset .*; known presets are harmonic-drive-14-100, "):
-        fa.drives.preset(name)
+        fa.presets.preset(name)
 
 
 def test_a_slide_has_no_preset():

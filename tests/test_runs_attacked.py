@@ -17,8 +17,7 @@ import pytest
 
 import flexarm as fa
 from flexarm import analysis, control, plots, trajectory
-from flexarm.analysis import factorization
-from flexarm.analysis.inversion import stable_inversion
+from flexarm.analysis import factorization, stable_inversion
 from flexarm.control import (
     LQR,
     Composite,

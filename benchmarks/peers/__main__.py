@@ -50,7 +50,8 @@ PEERS: tuple[ModuleType, ...] = (
     flexarm_peer, exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer, soromox_peer, sympy_peer,
 )  # fmt: skip
 ABSENT = {
-    "PyElastica": "Cosserat rods of nodes that stretch and shear, in explicit steps; no model was written for it",
+    "PyElastica": "its Cosserat rods stretch and shear between nodes, and its steps are explicit. "
+    "No model was written for it",
 }
 """Peers that were looked at, and why they are not here."""
 PAGE = report.ROOT / "docs" / "understand" / "contest.md"
@@ -124,7 +125,7 @@ def main() -> None:
             console.print(tables[-1].rich())
             write(options.write, [*facts, ("load after", f"{os.getloadavg()[0]:.1f}")], [*tables, lost, cannot])
     facts.append(("load after", f"{os.getloadavg()[0]:.1f}"))
-    lost.notes.append("By medians.")
+    lost.notes.append("Times are medians, and ratios are ratios of medians.")
     cannot.notes += [f"{name}: {why}." for name, why in ABSENT.items()]
     tables += [lost, cannot]
     for table in tables[-2:]:
@@ -209,7 +210,9 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
         loser(task.name, shown, best, lost)
     if isinstance(task, Task):
         kind = "the beams themselves" if task.continuum else "the same equations"
-        found.notes.append(f"Errors against a converged solution of {kind}, known to {task.floor:.0e} m.")
+        found.notes.append(
+            f"The error is relative to a converged solution of {kind}, which is known to {task.floor:.0e} m."
+        )
         found.notes += once(task, [entry for goal in goals for entries in chosen[goal].values() for entry in entries])
         found.picture = Picture(f"contest-{name}.svg", partial(diagram, task, tried))
     return found
@@ -268,10 +271,10 @@ def once(task: Task, entries: list[Entry]) -> list[str]:
     notes = []
     if ours := [entry for entry in entries if entry.peer is flexarm_peer]:
         seconds = flexarm_peer.first_run(task, ours[0].setting.numbers)
-        notes.append(f"flexarm's first run in a new process, with nothing kept on disk: {time(seconds)}, all included.")
+        notes.append(f"The first run of flexarm in a new process with an empty cache takes {time(seconds)} in total.")
     if any(pinocchio_cpp.NAME in entry.setting.name for entry in entries):
         seconds = pinocchio_cpp.library()[1]
-        notes.append(f"Pinocchio's C++ is compiled once for all arms: {time(seconds)}.")
+        notes.append(f"Pinocchio's C++ is compiled once for all arms, which takes {time(seconds)}.")
     return notes
 
 

@@ -34,7 +34,7 @@ def cannot(task: Task | Derivation) -> str:
     if isinstance(task, Derivation):
         return "no equations in symbols"
     if task.carries_rotors:
-        return "its reflected inertia is of the joint's rate alone, and its gears couple joints in discrete time alone"
+        return "its reflected inertia depends only on the rate of the joint, and its gears exist only in discrete time"
     return ""
 
 

@@ -52,9 +52,9 @@ def cannot(task: Task | Derivation) -> str:
     if isinstance(task, Derivation):
         return "no equations in symbols"
     if task.arm.free:
-        return "its floating base is a frame without mass of its own"
+        return "its floating base is a frame without mass"
     if any(joint.transmission is not None for joint in task.equivalent(1).joints):
-        return "its chains have no motors on links, with inertia about an axis and a spring to the next link"
+        return "its chains have no motors with a rotor on one link and a spring to the next"
     return ""
 
 

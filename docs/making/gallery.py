@@ -160,7 +160,7 @@ def _arm(entry: Entry, folder: Path) -> None:
     from flexarm.plots import draw_modes, save_figure
 
     model = fa.Model(fa.load(entry.name))
-    save_figure(draw_modes(model, model.arm.rest, 3), folder / f"{entry.stem}.png")
+    save_figure(draw_modes(model, count=3), folder / f"{entry.stem}.png")
     fa.view(model, folder / entry.view, modes=True, show=False)
     fa.play(model.arm, folder / f"play-{entry.name}.html", show=False)
 
@@ -214,7 +214,7 @@ def _example(entry: Entry, folder: Path) -> None:
             (folder / f"{entry.stem}.png").write_bytes(drawn[0].read_bytes())
     shown = shown_of(made, entry)
     if not drawn and isinstance(shown, fa.Model):
-        save_figure(draw_modes(shown, shown.arm.rest, 3), folder / f"{entry.stem}.png")
+        save_figure(draw_modes(shown, count=3), folder / f"{entry.stem}.png")
     elif not drawn:
         _picture(entry, folder, shown)
     fa.view(shown, folder / entry.view, show=False)

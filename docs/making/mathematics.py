@@ -13,6 +13,9 @@ from sphinx.util import logging
 
 LOG = logging.getLogger(__name__)
 
+SHORT = re.compile(r"(\\[dt]?frac)\s*(\d)\s*(\d)")
+r"""Fractions of two digits without braces, as in `\tfrac12`. docutils takes both digits for the numerator."""
+
 DOTTED = re.compile(r'<mover accent="true">(?=\s*<m\w+>[^<]*</m\w+>\s*<mo[^>]*>[\u02d9\u00a8])')
 """Letters with dots, of rates: as accents Chromium sets them into the letter."""
 
@@ -27,7 +30,8 @@ def setup(app: Any) -> dict[str, bool]:
 
 def converted(node: nodes.Element, as_block: bool) -> str:
     try:
-        found = tex2mathml(node.astext(), as_block=as_block).replace("<mo>'</mo>", "<mo>\N{PRIME}</mo>")
+        formula = SHORT.sub(r"\1{\2}{\3}", node.astext())
+        found = tex2mathml(formula, as_block=as_block).replace("<mo>'</mo>", "<mo>\N{PRIME}</mo>")
         return APPLIED.sub('<mspace width="0.17em"/>', DOTTED.sub('<mover accent="false">', found))
     except MathError as error:
         LOG.warning("the formula %s: %s", node.astext(), error, location=node)

@@ -1,7 +1,7 @@
 """A new drive: a joint with a counterbalance spring beside its motor. Nothing in flexarm changes.
 
 A drive is a function from a body to a body: here the usual one, and a spring on the link's side added to its potential.
-Every other side of the package follows: native code, energy audit, frequencies.
+Every other side of the package follows: native code, energy balance, frequencies.
 """
 
 from dataclasses import replace

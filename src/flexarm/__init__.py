@@ -50,7 +50,7 @@ from flexarm.renamed import renamed
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, drives, optimal, problems
+    from flexarm import analysis, control, optimal, presets, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import design_shaper
     from flexarm.exports.exudyn import export_exudyn
@@ -208,7 +208,6 @@ __all__ = [
     "bundled_scenarios",
     "control",
     "design_shaper",
-    "drives",
     "equations",
     "excitation",
     "export_c",
@@ -235,6 +234,7 @@ __all__ = [
     "outputs",
     "performance",
     "play",
+    "presets",
     "problems",
     "reaction_wheel",
     "robot_report",
@@ -296,8 +296,8 @@ MODULES = {"inputs": "simulation.inputs"} | {
     for room in (
         "analysis",
         "control",
-        "drives",
         "optimal",
+        "presets",
         "problems",
         "scenario",
         "sensors",
@@ -309,7 +309,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
 """Public modules, imported on first use too."""
 
 
-FORMER = {"sampled": "sensor_readings", "shaper": "design_shaper"}
+FORMER = {"drives": "presets", "sampled": "sensor_readings", "shaper": "design_shaper"}
 """Present names by former ones."""
 
 

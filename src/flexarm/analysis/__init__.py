@@ -20,6 +20,7 @@ from flexarm.analysis.along import (
 from flexarm.analysis.convergence import Convergence, convergence
 from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction_null, tip_jacobian
+from flexarm.analysis.inversion import Inversion, stable_inversion
 from flexarm.analysis.linear import (
     Channels,
     ZeroDynamics,
@@ -41,6 +42,7 @@ from flexarm.renamed import renamed
 __all__ = [
     "Channels",
     "Convergence",
+    "Inversion",
     "LyapunovRate",
     "Margins",
     "Point",
@@ -69,6 +71,7 @@ __all__ = [
     "quadratic_eigenvalues",
     "reaction_null",
     "stability",
+    "stable_inversion",
     "tip_jacobian",
     "together",
     "transfer_function",

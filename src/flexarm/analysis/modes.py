@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def mode_table(
-    model: Model, q: Array, sensors: Sequence[Sensor] | None = None, tolerance: float = 1e-8
+    model: Model, q: Array | None = None, sensors: Sequence[Sensor] | None = None, tolerance: float = 1e-8
 ) -> "xarray.Dataset":
     """Return all modes about a configuration with free drives: frequency, damping, controllability, observability.
 
@@ -36,12 +36,17 @@ def mode_table(
 
     Parameters
     ----------
-    q : (nq,)
-        An equilibrium, see `equilibrium`.
+    q : (nq,), optional
+        Configuration [rad or m], an equilibrium, see `equilibrium`. Default: `arm.rest`.
     sensors : list of Sensor, optional
         Default: the coordinates, for a free base the local ones.
     tolerance : float
         Cosines below it count as zero.
+
+    Raises
+    ------
+    DescriptionError
+        If q does not fit the arm, a sensor does not, or the tolerance is negative.
 
     Returns
     -------
@@ -55,6 +60,7 @@ def mode_table(
     with refused("mode_table"):
         checked_instance(model, Model, "model")
         tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
+    q = np.array(model.arm.rest) if q is None else q
     omega, phi = model.modes(q, locked=False)
     n = len(omega)
     M, B = model.mass_matrix(q), model.input_matrix(q)

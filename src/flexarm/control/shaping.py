@@ -34,7 +34,8 @@ def design_shaper(
     model : Model
     q : (n,) or (m,), optional
         Configuration at which the vibration is to vanish, usually the end of the motion. Joint coordinates alone mean
-        the arm in equilibrium there. If a controller has a reference, the default is the reference's end.
+        the arm in equilibrium there. The default is the end of the controller's reference, and `arm.rest` without a
+        controller.
     kind : "zv", "zvd", "ei"
     modes : int
         Number of modes.
@@ -50,8 +51,9 @@ def design_shaper(
     Raises
     ------
     DescriptionError
-        If the kind is unknown, if fewer modes oscillate, or if q is missing. If the controller is a Python function or
-        rounds its readings, so that it has no poles. If the controller's motors have inductance.
+        If the kind is unknown, or if fewer modes oscillate. If q is missing and the controller has no reference that
+        comes to rest. If the controller is a Python function or rounds its readings, so that it has no poles. If the
+        controller's motors have inductance.
     """
     with refused("shaper"):
         checked_instance(model, Model, "model")
@@ -61,10 +63,8 @@ def design_shaper(
         raise DescriptionError(unknown_name("shaper: kind is", kind, kinds, "it must be one of"))
     if controller is not None:
         omega, zeta = controlled_vibrations(model, controller, q)
-    elif q is None:
-        raise DescriptionError("shaper: q is missing; give a configuration, joint coordinates, or a controller")
     else:
-        omega, zeta = vibrations(model, _standing(model, q), locked)
+        omega, zeta = vibrations(model, None if q is None else _standing(model, q), locked)
     if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 1 <= modes <= len(omega):
         there = f"it must be an integer from 1 to {len(omega)}" if len(omega) else "the arm has no vibration"
         raise DescriptionError(f"shaper: modes is {shown(modes)}; {there}")
@@ -75,12 +75,29 @@ def design_shaper(
 
 
 def vibrations(model: Model, q: Array | None = None, locked: bool = True) -> tuple[Array, Array]:
-    """Undamped frequencies [rad/s] and damping ratios of the modes that oscillate about q, the slowest first.
+    """Return undamped frequencies and damping ratios of the modes that oscillate, the slowest first.
 
-    The default q is `arm.rest`.
+    They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest. Without damping the
+    frequencies are those of `Model.frequencies`.
 
-    They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest. `locked` is as in
-    `Model.frequencies`. Without damping they are the model's frequencies.
+    Parameters
+    ----------
+    model : Model
+        The arm. No controller acts on it.
+    q : (nq,), optional
+        Configuration [rad or m]. Default: `arm.rest`.
+    locked : bool
+        True if the drives are held, as in `Model.frequencies`.
+
+    Returns
+    -------
+    omega, zeta : (k,), (k,)
+        Undamped frequencies [rad/s] and ratios of critical damping.
+
+    Raises
+    ------
+    DescriptionError
+        If q does not fit the arm.
     """
     with refused("vibrations"):
         checked_instance(model, Model, "model")

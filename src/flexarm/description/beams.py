@@ -221,11 +221,15 @@ class Beam(Body):
         default, `flexarm.shapes.DEFAULTS`. Torsion and stretch have polynomials instead if the beam is not uniform,
         carries lumps or has segments. `families` has all four.
     damping : float, dict or list
-        Ratio of critical damping of every mode. A dict has, for each direction, one number or one per mode. A list
-        follows the order of the coordinates.
+        Ratio of critical damping of every mode of the link alone: its base is clamped, and it carries its lumps but
+        neither the payload nor the links beyond. In the arm the ratios of the natural modes differ (see
+        `control.vibrations`). A dict has, for each direction, one number or one per mode. A list follows the order of
+        the coordinates.
     material, section : Material or str, and Rod, Tube or Box
         Material, or the name of one in `fa.MATERIALS` such as "aluminium", and section. Mass, EI, GJ, EA and
-        polar_inertia follow from both. A stiffness or polar_inertia that is also given takes precedence.
+        polar_inertia follow from both. A stiffness or polar_inertia that is also given takes precedence. Fields that
+        are not given remain None, so that they follow another section in `replace(section=...)`. The properties
+        `stiffness`, `total_mass`, `m` and `rho_Ip` have the numbers that result.
     section_tip : the same kind as section
         Section at the tip. Its dimensions vary linearly from those of `section` at the base.
     segments : int, optional

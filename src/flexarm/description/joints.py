@@ -190,7 +190,7 @@ class Driven(Joint):
     drive : Drive, optional
         Further parts between actuator and joint, such as friction, backlash or end stops.
     preset : str, optional
-        Name of a drive from the catalogue (see `fa.drives`), for revolute joints only. Its values are defaults for all
+        Name of a drive from the catalogue (see `fa.presets`), for revolute joints only. Its values are defaults for all
         parameters that are not given.
     """
 

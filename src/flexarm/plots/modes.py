@@ -32,16 +32,16 @@ def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
     return list(drawn(model, q)[0][..., :3])
 
 
-def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True, *, ax: Any = None) -> "Panels":
+def draw_modes(model: Model, q: Any = None, count: int = 6, locked: bool = True, *, ax: Any = None) -> "Panels":
     """Draw an arm's lowest modes at a configuration, with neutral axes at rest and at both ends of the swing.
 
     Each mode is drawn in the base plane with most of its motion. The swing is a tenth of the arm's size. Modes without
-    restoring force are left out. Raises `DescriptionError` if no mode remains.
+    restoring force are left out. Raises `DescriptionError` if no mode remains, or if q does not fit the arm.
 
     Parameters
     ----------
-    q : (n,)
-        Configuration.
+    q : (nq,), optional
+        Configuration [rad or m]. Default: `arm.rest`.
     count : int
         Largest number of modes.
     locked : bool
@@ -54,6 +54,7 @@ def draw_modes(model: Model, q: Any, count: int = 6, locked: bool = True, *, ax:
     array of Axes, one for each mode
     """
     count = _count("draw_modes", model, count, locked)
+    q = model.arm.rest if q is None else q
     q = unit_pose("draw_modes: q", model.single("draw_modes", "q", q), model.arm)
     omega, phi = model.modes(q, locked)
     chosen = np.flatnonzero(omega > 0)[:count]
