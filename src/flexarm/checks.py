@@ -5,6 +5,7 @@ value is converted silently (a quoted number or a `true` is not a mass).
 """
 
 import glob
+import inspect
 import math
 import os
 import re
@@ -232,6 +233,17 @@ def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tupl
             must = keep if kept else "it must be a Dataset from simulate"
             raise Fault("result", f"has no {missing[0]!r}; {must}")
     return value
+
+
+def takes(function: Any, *given: object) -> bool:
+    """Return True if a function can be called with these arguments. One without a signature, a built-in, may be."""
+    try:
+        inspect.signature(function).bind(*given)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
 
 
 def checked_flag(value: object, part: str = "") -> bool:
@@ -581,12 +593,29 @@ if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would fi
     os.register_at_fork(before=_BUILDING.acquire, after_in_parent=_BUILDING.release, after_in_child=_BUILDING.release)
 
 
+class _Signature:
+    """Signature of a class that is not complete yet: `help` and editors ask for it before the first use.
+
+    Pydantic replaces it when it completes the class.
+    """
+
+    def __get__(self, instance: object, cls: type[BaseModel]) -> Any:
+        if instance is not None:  # an object has none
+            raise AttributeError("__signature__")
+        return _built(cls).__signature__
+
+
 class _OneLine(ModelMetaclass):
     """Converts pydantic's report to one line.
 
     The conversion is in the call of the class instead of `__init__`: pydantic calls a custom `__init__` for nested
     tables too, and an error raised there would not contain the link in which it happened.
     """
+
+    def __init__(cls, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        if not cls.__pydantic_complete__:  # type: ignore[attr-defined]
+            cls.__signature__ = _Signature()
 
     def __call__(cls, /, *args: object, **data: Any) -> Any:  # a file may have a key `cls`
         if args:
