@@ -323,7 +323,7 @@ class Kernel:
         if self._prologue is None:
             return np.empty((*p.shape[:-1], 0))
         rows = p.reshape(-1, p.shape[-1])
-        found = self._prologue.one(rows[0])[None] if len(rows) == 1 else self._prologue.many(rows)
+        found = self._prologue.one(p.ravel())[None] if len(rows) == 1 else self._prologue.many(rows)
         return found.reshape(*p.shape[:-1], found.shape[-1])
 
     @property
