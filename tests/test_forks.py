@@ -121,3 +121,21 @@ def test_models_compile_in_a_child_while_a_thread_of_the_parent_compiles_and_fre
         stop.set()
         thread.join()
     assert statuses == [0] * 10
+
+
+def test_a_child_hangs_if_it_does_nothing_or_works_without_end():
+    """The tests above find a child that waits for a lock by this."""
+
+    def waiting():
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()
+
+    def endless():
+        while True:
+            pass
+
+    stuck = []
+    assert exit_of(waiting, 0.5, stuck=stuck.append) is None
+    assert exit_of(endless, 0.5, stuck=stuck.append) is None
+    assert len(stuck) == 2
