@@ -7,7 +7,6 @@ value is converted silently (a quoted number or a `true` is not a mass).
 import glob
 import inspect
 import math
-import os
 import re
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, mo
 
 from flexarm.cached import cached_property
 from flexarm.errors import DescriptionError
+from flexarm.forks import hold_at_forks
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -589,8 +589,7 @@ def _built(cls: Any) -> Any:
 
 
 _BUILDING = threading.RLock()  # reentrant: the default of a field may be of another class
-if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it locked for ever
-    os.register_at_fork(before=_BUILDING.acquire, after_in_parent=_BUILDING.release, after_in_child=_BUILDING.release)
+hold_at_forks(_BUILDING)
 
 
 class _Signature:

@@ -98,8 +98,10 @@ class Map:
 def collected(tests):
     """The identifiers of all tests in a folder."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(tests)]
-    lines = subprocess.run(command, cwd=tests.parent, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {line for line in lines if "::" in line}
+    found = subprocess.run(command, cwd=tests.parent, capture_output=True, text=True, check=False)
+    if found.returncode:
+        sys.exit(f"the tests cannot be collected:\n{found.stdout[-2000:]}{found.stderr[-2000:]}")
+    return {line for line in found.stdout.splitlines() if "::" in line}
 
 
 def file_of(test):
