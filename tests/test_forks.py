@@ -139,7 +139,7 @@ class Slow:
     def find_spec(self, name, path=None, target=None):
         if name == "flexarm.simulation.run" and threading.current_thread() is not threading.main_thread():
             entered.set()
-            time.sleep(0.3)
+            time.sleep(0.9)
 
 entered = threading.Event()
 sys.meta_path.insert(0, Slow())
