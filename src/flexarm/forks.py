@@ -43,8 +43,10 @@ def _before() -> None:
 
 
 def _after() -> None:
-    while _taken:
-        _taken.pop().__exit__(None, None, None)
+    taken = [*_taken]
+    _taken.clear()  # another thread may fork as soon as the locks are released
+    for lock in reversed(taken):
+        lock.__exit__(None, None, None)
 
 
 def _wait(seconds: float) -> None:
