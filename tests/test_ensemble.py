@@ -15,8 +15,11 @@ import flexarm as fa
 from flexarm.control import LQR, ComputedTorque, Integral, JointPD, Law, Observed, Sampled
 from flexarm.errors import InterruptedRun
 from flexarm.native import lifted
+from flexarm.native.kernel import LANES
 from flexarm.native.once import Recent
 from flexarm.simulation import ensemble, ensemble_runs, methods
+from flexarm.simulation.ensemble_runs import runs_of_a_task
+from flexarm.simulation.feedback import Feedback
 
 SLEW = fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3)
 PD = JointPD(SLEW, 5.0, 2.0)
@@ -519,6 +522,28 @@ def test_runs_are_written_to_a_folder_and_read_when_asked_for(planar, tmp_path, 
         fa.simulate_many(planar, 0.1, u=u, folder=files[0], **given)
 
 
+@pytest.mark.parametrize(
+    ("count", "each", "room", "together"),
+    [
+        (5_000, 1e6, 1e12, 200),  # files of 200 MB
+        (5_000, 1e6, 4e8, 100),  # a quarter of the memory
+        (5_000, 1e6, 0.0, 2),  # a quarter of what is always allowed
+        (5_000, 1e9, 1e12, 1),
+        (50, 1e6, 1e12, 50),
+    ],
+)
+def test_a_file_has_as_many_runs_as_its_size_and_the_memory_allow(count, each, room, together, monkeypatch):
+    monkeypatch.setattr("flexarm.simulation.memory.room", lambda: room)
+    assert ensemble._runs_of_a_file(count, each) == together
+
+
+@pytest.mark.parametrize(
+    ("count", "threads", "batches"), [(1, 4, 1), (40 * LANES, 4, 5), (40 * LANES + 1, 4, 6), (2000 * LANES, 4, 32)]
+)
+def test_each_thread_gets_two_tasks_unless_these_become_long(count, threads, batches):
+    assert runs_of_a_task(count, threads) == batches * LANES
+
+
 def test_a_folder_keeps_what_was_ready_when_ctrl_c_came(planar, tmp_path, monkeypatch):
     monkeypatch.setattr(ensemble, "CHUNK", 1.0)
     ended = []
@@ -554,6 +579,25 @@ def test_only_what_is_kept_is_computed(planar, monkeypatch):
         planar, 0.05, runs=3, u=[0.1, 0.2], save=fa.SaveAt(keep=["energy_error"]), progress=False
     )
     assert (with_audit.energy_drift.values < 1e-8).all()
+
+
+def test_recorded_signals_of_many_runs_are_evaluated_together(planar, monkeypatch):
+    """Each evaluation traces the law. Where many runs would take too much memory, they are evaluated one by one."""
+    calls, original, found = [], Feedback.recorded, []
+
+    def recorded(self, t, parts):
+        calls.append(len(t))
+        return original(self, t, parts)
+
+    monkeypatch.setattr(Feedback, "recorded", recorded)
+    for piece in (10**9, 1):
+        monkeypatch.setattr("flexarm.simulation.ensemble_dataset.PIECE", piece)
+        given = {"u": Integral(PD, 3.0), "save": fa.SaveAt(record=["integral", "command"]), "samples": 5}
+        found.append(fa.simulate_many(planar, 0.01, runs=3, progress=False, **given))
+    assert calls == [15, 5, 5, 5]
+    for name in ("integral", "command"):
+        assert found[0][name].shape == (3, 5, 2) and np.abs(found[0][name].values[:, -1]).min() > 0.0
+        np.testing.assert_array_equal(found[0][name], found[1][name])
 
 
 def test_the_audit_sees_a_loose_tolerance(planar):

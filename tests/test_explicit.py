@@ -316,6 +316,18 @@ def test_rates_that_are_no_numbers_end_a_stretch(method, made):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_evaluations_before_a_stretch_do_not_count_in_its_budget(method, made):
+    """The second stretch ends because of its rates, although both together take as many evaluations as are allowed."""
+    free = made(method, 1e-6, rate="ending")
+    for end in (1.2, 2.0):
+        free(0.0, START, np.array([end]))
+    stepping = made(method, 1e-6, rate="ending", most=free.plan.evaluations)
+    assert stepping(0.0, START, np.array([1.2]))[2] == ""
+    assert stepping(0.0, START, np.array([2.0]))[2] == "its steps became too short"
+    assert stepping.plan.evaluations == free.plan.evaluations
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_motion_without_end_ends_a_stretch(method, made):
     stepping = made(method, 1e-6, rate="exploding")
     rows, _, why, diverged = stepping(0.0, START, np.array([0.9, 2.0]))

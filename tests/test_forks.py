@@ -1,13 +1,18 @@
 """A process that is forked while another thread is in the middle of something goes on."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from forked import exit_of
 
 import flexarm as fa
+from flexarm import forks
 from flexarm.cached import cached_property
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
@@ -121,3 +126,67 @@ def test_models_compile_in_a_child_while_a_thread_of_the_parent_compiles_and_fre
         stop.set()
         thread.join()
     assert statuses == [0] * 10
+
+
+IMPORTS = """
+import os, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from forked import exit_of
+import flexarm as fa
+from flexarm import forks
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "flexarm.simulation.run" and threading.current_thread() is not threading.main_thread():
+            entered.set()
+            time.sleep(0.9)
+
+entered = threading.Event()
+sys.meta_path.insert(0, Slow())
+threading.Thread(target=lambda: fa.simulate).start()
+assert entered.wait(60)
+print(exit_of(lambda: fa.simulate, 5.0), {lock for lock in forks._taken})
+"""
+
+
+def test_a_fork_waits_for_an_import_in_another_thread():
+    """The child would wait for the lock of the module, which nobody in the child holds."""
+    helpers = Path(__file__).parent / "helpers"
+    command = [sys.executable, "-c", IMPORTS, str(helpers)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("0 set()\n", "")
+
+
+def test_a_fork_waits_for_imports_of_this_package_and_its_libraries_alone(monkeypatch):
+    """A program of the user's may import what runs for ever, and the thread that forks may import itself."""
+    me, another = threading.get_ident(), 1
+    for name, owner, waits in (
+        ("flexarm.simulation", another, True),
+        ("xarray", another, True),
+        ("xarrays", another, False),
+        ("server", another, False),
+        ("flexarm.simulation", me, False),
+        ("flexarm.simulation", None, False),
+    ):
+        monkeypatch.setattr(forks._bootstrap, "_module_locks", {name: lambda owner=owner: SimpleNamespace(owner=owner)})
+        assert forks._importing() == waits
+    monkeypatch.setattr(forks._bootstrap, "_module_locks", {"flexarm": lambda: None})  # nobody needs it any more
+    assert not forks._importing()
+
+
+def test_a_child_hangs_if_it_does_nothing_or_works_without_end():
+    """The tests above find a child that waits for a lock by this."""
+
+    def waiting():
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()
+
+    def endless():
+        while True:
+            pass
+
+    stuck = []
+    assert exit_of(waiting, 0.5, stuck=stuck.append) is None
+    assert exit_of(endless, 0.5, stuck=stuck.append) is None
+    assert len(stuck) == 2

@@ -276,6 +276,15 @@ def test_a_drift_is_a_share_of_what_rates_bring() -> None:
     assert kept(model, q, v, both)["angular_momentum_scale"] > found[0]["angular_momentum_scale"]
 
 
+@pytest.mark.parametrize("moving", [0, 40 * 16, 40 * 32])
+def test_the_scale_of_momentum_is_looked_for_from_the_first_time_to_the_last(moving: int) -> None:
+    """33 of 1281 times are looked at, and the base drifts by at one of these alone."""
+    model = fa.Model(satellite())
+    q, v = np.array([[0.0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]] * 1281), np.zeros((1281, 10))
+    v[moving, 0] = 2.0
+    assert kept(model, q, v, np.zeros((1281, 6)))["momentum_scale"] == pytest.approx(48 * 2.0)
+
+
 @pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 def test_a_method_with_steps_too_long_is_seen_by_its_momenta(model: fa.Model) -> None:
     attrs = run(model, 2.0, solver=fa.Solver(method="rk4", step=0.02)).attrs

@@ -150,6 +150,21 @@ def test_combinations_carry_the_tip_or_leave_it_where_it_is(of, k, rows):
 
 
 @pytest.mark.parametrize("of", [of_numbers, of_expressions])
+def test_coordinates_of_different_sizes_are_combined_until_six_digits_are_lost(of):
+    """The scaling changes the condition number of the inertia and not the combinations."""
+    for scale, combined in ((100.0, True), (2000.0, False)):
+        (M, S), D = modal(3, [1, 3]), np.diag([1.0, scale, 1.0])
+        M, S = D @ M @ D, S @ D
+        assert (1e4 < np.linalg.cond(M) < 3e5) if combined else (np.linalg.cond(M) > 2e6)
+        T, S_T, own = of(M, S)
+        np.testing.assert_allclose(own, T.T @ M @ T, rtol=1e-9, atol=1e-9)
+        if combined:
+            np.testing.assert_array_equal(S_T[[1, 3]], np.eye(2, 3))
+        else:
+            np.testing.assert_array_equal(T, np.eye(3))
+
+
+@pytest.mark.parametrize("of", [of_numbers, of_expressions])
 def test_planes_are_combined_apart_and_what_nothing_moves_stays(of):
     (M1, S1), (M2, S2) = modal(3, [1, 3]), modal(2, [2, 4], seed=1)
     M, S = np.zeros((6, 6)), np.zeros((6, 6))

@@ -5,6 +5,7 @@ machine code, and none of its threads.
 """
 
 import copy
+import inspect
 import multiprocessing
 import os
 import pickle
@@ -395,3 +396,21 @@ def test_a_child_forked_while_descriptions_are_checked_can_check_its_own():
     assert child(work) == 0
     assert over.is_set()
     thread.join()
+
+
+def test_the_signature_of_a_part_is_there_before_its_first_use():
+    """`help` and editors show the fields; a class that derives from another shows its own."""
+
+    class Fresh(checks.Described):
+        mass: float
+        length: float = 2.0
+
+    class Derived(Fresh):
+        color: str = "red"
+
+    assert not Derived.__pydantic_complete__
+    for cls, fields in ((Derived, ["mass", "length", "color"]), (Fresh, ["mass", "length"])):
+        parameters = inspect.signature(cls).parameters
+        assert [*parameters] == fields
+        assert parameters["length"].default == 2.0
+        assert not hasattr(cls(mass=1.0), "__signature__")

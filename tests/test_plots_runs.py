@@ -280,6 +280,11 @@ def test_what_a_path_refuses(swing):
         (alone, {}, "results has 'swing', which has no reference; give wanted, the positions of the tip"),
         (swing, {"wanted": np.zeros((3, 3))}, r"wanted has shape \(3, 3\); it must be \(31, 3\)"),
         (swing, {"wanted": "x"}, "wanted is not an array of numbers"),
+        (
+            swing,
+            {"wanted": lambda: (1.0, 0.0, 0.0)},
+            "wanted is <function .*, which does not take t alone; it must be a fun",
+        ),
         (swing, {"ax": Figure().subplots()}, "ax is .*; it must be 2 of matplotlib's Axes"),
         (3, {}, "results is 3; it must be a result, or a list or dict of them"),
     ):

@@ -3,13 +3,14 @@
 from functools import cache
 from itertools import pairwise
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import flexarm as fa
 from flexarm.native import kernel as native
 from flexarm.native import llvm
-from flexarm.native.program import instructions, repeats
+from flexarm.native.program import INPUT, PART, SINCOS, WINDOW, WORTH, Instruction, Repeat, instructions, repeats
 
 ROUNDING = 1e-10  # relative: the same operations in the same order, but contracted differently, times the condition
 
@@ -77,3 +78,30 @@ def test_stretches_that_repeat_do_not_overlap():
     expected = np.array(function(*np.split(x, np.cumsum(sizes)[:-1]))).ravel()
     result = model.kernel("state_residual").one(x)
     np.testing.assert_allclose(result, expected, rtol=0, atol=ROUNDING * np.abs(expected).max())
+
+
+def rounds(count):
+    """A program of `count` instructions: 1 + x^2 again and again."""
+    code = [Instruction(INPUT, ())]
+    while len(code) < count:
+        code += [Instruction(ca.OP_SQ, (len(code) - 1,)), Instruction(ca.OP_ADD, (len(code), 1.0))]
+    return code[:count]
+
+
+def test_the_shortest_program_with_a_loop_has_room_for_what_is_saved_and_compared():
+    """One instruction fewer, and no loop is looked for."""
+    least = WORTH + sum(WINDOW)
+    assert repeats(rounds(least - 1)) == []
+    assert repeats(rounds(least)) == [Repeat(2, 2, (least - 2) // 2)]
+
+
+def test_a_loop_does_not_begin_between_a_sine_and_its_cosine():
+    """sin(x) cos(x) again and again. The first angle is an input and the others are values, so rounds are alike from
+    the first sine on, but the loop begins behind the cosine."""
+    code = [Instruction(INPUT, ())]
+    while len(code) < 401:
+        angle = len(code)
+        code.append(Instruction(SINCOS, (angle - 1,)))
+        code += [Instruction(PART, (angle,), half) for half in (0, 1)]
+        code.append(Instruction(ca.OP_MUL, (angle + 1, angle + 2)))
+    assert repeats(code) == [Repeat(4, 4, 99)]

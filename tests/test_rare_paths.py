@@ -340,6 +340,22 @@ def test_an_interruption_of_the_progress_stops_the_tasks_and_a_second_one_is_rai
     assert pool.came and all(task.stopped.is_set() for task in tasks)
 
 
+@pytest.mark.parametrize(("count", "threads", "together"), [(5, 2, 2), (2, 3, 2), (1, 4, 1)])
+def test_tasks_share_all_threads_and_no_more(count, threads, together, monkeypatch):
+    """The first tasks wait until all of them run at once."""
+    started, start, meeting = [], threading.Thread.start, threading.Barrier(together, timeout=5.0)
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: (started.append(thread), start(thread))[1])
+
+    class Meeting(Waiting):
+        def __call__(self):
+            if self in tasks[:together]:
+                meeting.wait()
+
+    tasks = [Meeting() for _ in range(count)]
+    Pool(tasks, threads)(None)
+    assert len(started) == together
+
+
 def test_threads_that_cannot_be_started_leave_none_behind(monkeypatch):
     """The system has room for one thread more."""
     started, start = [], threading.Thread.start

@@ -2,6 +2,7 @@
 
 import _thread
 import gc
+import os
 import re
 import signal
 import threading
@@ -602,6 +603,14 @@ def test_a_run_takes_no_more_memory_than_was_reckoned_with(soft, method, kind, m
 
 def test_how_much_memory_there_is(monkeypatch, tmp_path):
     assert 1e6 < memory.room() < 1e16
+    with monkeypatch.context() as ulimit:
+        ulimit.setattr(memory, "_limit_of_process", lambda: 3e9)
+        ulimit.setattr(memory, "PROCESS", process := tmp_path / "statm")
+        process.write_text("250000 1000 10 1 0 5 0\n")  # pages: the whole address space counts
+        assert memory.room() == 3e9 - 250000 * os.sysconf("SC_PAGE_SIZE")
+        for room, usable in ((-1e9, 1e7), (1e6, 1e7), (3e7, 3e7)):
+            ulimit.setattr(memory, "room", lambda room=room: room)
+            assert memory.usable() == usable
     limit = tmp_path / "memory.max"
     monkeypatch.setattr(memory, "GROUPS", (limit, tmp_path / "none"))
     limit.write_text("max\n")

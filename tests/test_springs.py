@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 import flexarm as fa
+from flexarm.simulation.contacts import crossings
 
 J_MOTOR, J_LINK = 0.5, 2.0
 REDUCED = J_MOTOR * J_LINK / (J_MOTOR + J_LINK)
@@ -210,6 +211,67 @@ def test_stops_of_one_side_leave_the_other_open():
     model = fa.Model(slider(fa.Drive(stops=fa.Stops(lower=-1.0, stiffness=10.0))))
     assert model.stiffness_force([-1.5])[0] == pytest.approx(-5.0)
     assert model.stiffness_force([100.0])[0] == 0.0
+
+
+# -- sharp contacts ----------------------------------------------------------------------------------------------------
+
+POINTS = [(-0.8, -70.0), (-0.2, -9.0), (0.0, 0.0), (0.1, 2.0), (0.8, 60.0)]
+ELASTIC = {
+    "straight": (fa.Spring(stiffness=100.0), lambda p: 100.0 * p),
+    "hardening": (fa.Spring(stiffness=10.0, cubic=4e3), lambda p: 10.0 * p + 4e3 * p**3),
+    "table": (fa.Spring(table=POINTS), lambda p: np.interp(p, *np.transpose(POINTS))),
+}
+"""Springs between a motor and its joint, and their forces."""
+
+
+def pressed(kind, damping):
+    """A model with sharp sides: it, its sides from (q, qd), the force on each, and what a spring gives beyond a side.
+
+    A side is (distance beyond it, rate of that distance), and forces come from accelerations.
+    """
+    if kind == "stops":
+        stops = fa.Stops(lower=-0.1, upper=0.2, stiffness=400.0, damping=damping, sharp=True)
+        sides = lambda q, qd: [(-0.1 - q[0], -qd[0]), (q[0] - 0.2, qd[0])]  # noqa: E731
+        return (
+            slider(fa.Drive(stops=stops)),
+            sides,
+            lambda qdd: 1.5 * qdd[0] * np.array([1.0, -1.0]),
+            [lambda p: 400.0 * p] * 2,
+        )
+    spring, elastic = ELASTIC[kind]
+    drive = fa.Drive(spring=spring.replace(damping=damping), backlash=fa.Backlash(width=0.1, sharp=True))
+
+    def sides(q, qd):
+        y, rate = q[1] - q[0], qd[1] - qd[0]
+        return [(y - 0.05, rate), (-y - 0.05, -rate)]
+
+    both = elastic, lambda p: -elastic(-p)
+    return two_inertias(drive), sides, lambda qdd: J_LINK * qdd[0] * np.array([1.0, -1.0]), both
+
+
+@pytest.mark.parametrize("damping", [0.0, 30.0])
+@pytest.mark.parametrize("kind", [*ELASTIC, "stops"])
+def test_a_run_stops_where_a_side_touches_and_where_the_force_on_it_ends(kind, damping):
+    """A contact function for each: the distance beyond a side, and with a damper the force by hand, which may pull
+    there; the force of the model never does."""
+    arm, sides, forces, elastic = pressed(kind, damping)
+    model, random = fa.Model(arm), np.random.default_rng(5)
+    found, pushed, pulled = crossings(model), 0, 0
+    for _ in range(60):
+        q, qd = random.uniform(-0.25, 0.35, model.nq), random.uniform(-3.0, 3.0, model.nv)
+        functions = np.array(found(q, qd)).ravel()
+        acting = forces(np.array(model.function("forward_dynamics")(q, qd, np.zeros(1))).ravel())
+        assert len(functions) == (4 if damping else 2)
+        for i, (distance, rate) in enumerate(sides(q, qd)):
+            assert functions[i] == pytest.approx(distance, rel=1e-12)
+            if distance <= 0.0:
+                assert acting[i] < 1e-12 and not (functions[2 + i :: 2] >= 0.0).any()
+                continue
+            force = elastic[i](distance) + damping * rate
+            assert acting[i] == pytest.approx(max(force, 0.0), rel=1e-10, abs=1e-10)
+            assert not damping or functions[2 + i] == pytest.approx(force, rel=1e-10)
+            pushed, pulled = pushed + (force > 0.0), pulled + (force < 0.0)
+    assert pushed > 10 and (pulled > 5) == bool(damping)
 
 
 # -- beside an actuator ------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from study_tasks import deadly, ishigami, squared
 
 import flexarm as fa
 from flexarm import studies
+from flexarm.checks import shown
 from flexarm.description.load import description_of
 from flexarm.errors import InterruptedRun
 from flexarm.files import alone
@@ -224,6 +225,7 @@ def test_a_grid_has_every_combination():
         ),
         ("random", {"chunk": 0}, "chunk is 0; it must be a whole number, at least 1"),
         ("random", {"knows": "all"}, "knows is 'all'; it must be 'nominal' or 'true'"),
+        ("random", {"knows": np.eye(2)}, f"knows is {re.escape(shown(np.eye(2)))}; it must be 'nominal' or 'true'"),
         ("random", {"band": 0.0}, "band is 0.0; it must be positive"),
         ("random", {"after": -1.0}, "after is -1.0 s; it must be zero or positive"),
         ("random", {"name": 3}, "name is 3; it must be a str"),

@@ -195,6 +195,22 @@ def test_a_rigid_tapered_beam_keeps_its_rotary_inertia():
 # -- numbers that vary -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("modes", "planes"), [({"y": 1, "z": 1}, 2), ({"y": 1}, 1), ({"z": 1}, 1)])
+@pytest.mark.parametrize("field", ["shear", "EI"])
+def test_stiffness_has_a_name_for_each_plane_in_which_it_differs(field, modes, planes):
+    """A parameter of each plane in which the beam bends, or of both where they are alike."""
+    given = {"EI": 30.0, "shear": 300.0}
+    for values in ((1.0, 1.0), (1.0, 2.0)):
+        factors = dict(zip("yz", values, strict=True))
+        some = given | {field: {plane: factor * given[field] for plane, factor in factors.items()}}
+        arm = spatial(fa.Beam(length=0.7, mass=1.2, modes=modes, shapes="craig-bampton", **some))
+        names = {p.name: p.value for p in fa.equations(arm).parameters if p.name.split(".")[1] == field}
+        if planes == 2 and values[0] != values[1]:
+            assert names == {f"link0.{field}.{plane}": some[field][plane] for plane in "yz"}
+        else:
+            assert names == {f"link0.{field}": some[field][min(modes)]}
+
+
 def test_stiffness_against_shear_varies():
     """With shapes that do not follow it: two of Craig and Bampton's are not enough for that, so they are kept."""
     body = fa.Beam(**SOFT, **SHEARED, modes=FULL, shapes="craig-bampton", tau=0.01)

@@ -5,8 +5,8 @@ value is converted silently (a quoted number or a `true` is not a mass).
 """
 
 import glob
+import inspect
 import math
-import os
 import re
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, mo
 
 from flexarm.cached import cached_property
 from flexarm.errors import DescriptionError
+from flexarm.forks import hold_at_forks
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -232,6 +233,17 @@ def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tupl
             must = keep if kept else "it must be a Dataset from simulate"
             raise Fault("result", f"has no {missing[0]!r}; {must}")
     return value
+
+
+def takes(function: Any, *given: object) -> bool:
+    """Return True if a function can be called with these arguments. One without a signature, a built-in, may be."""
+    try:
+        inspect.signature(function).bind(*given)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
 
 
 def checked_flag(value: object, part: str = "") -> bool:
@@ -577,8 +589,19 @@ def _built(cls: Any) -> Any:
 
 
 _BUILDING = threading.RLock()  # reentrant: the default of a field may be of another class
-if hasattr(os, "register_at_fork"):  # a child that is forked meanwhile would find it locked for ever
-    os.register_at_fork(before=_BUILDING.acquire, after_in_parent=_BUILDING.release, after_in_child=_BUILDING.release)
+hold_at_forks(_BUILDING)
+
+
+class _Signature:
+    """Signature of a class that is not complete yet: `help` and editors ask for it before the first use.
+
+    Pydantic replaces it when it completes the class.
+    """
+
+    def __get__(self, instance: object, cls: type[BaseModel]) -> Any:
+        if instance is not None:  # an object has none
+            raise AttributeError("__signature__")
+        return _built(cls).__signature__
 
 
 class _OneLine(ModelMetaclass):
@@ -587,6 +610,11 @@ class _OneLine(ModelMetaclass):
     The conversion is in the call of the class instead of `__init__`: pydantic calls a custom `__init__` for nested
     tables too, and an error raised there would not contain the link in which it happened.
     """
+
+    def __init__(cls, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        if not cls.__pydantic_complete__:  # type: ignore[attr-defined]
+            cls.__signature__ = _Signature()
 
     def __call__(cls, /, *args: object, **data: Any) -> Any:  # a file may have a key `cls`
         if args:

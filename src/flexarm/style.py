@@ -9,9 +9,10 @@ This module does not change matplotlib's settings, which belong to the user. The
 """
 
 import io
-import os
 import threading
 from typing import TYPE_CHECKING, Any
+
+from flexarm.forks import hold_at_forks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -188,8 +189,7 @@ def _dress(legends: Any, paper: str, ink: str) -> None:
 _SAVING = threading.RLock()
 """Lock for writing SVG and PDF, since matplotlib's settings for them belong to the process."""
 
-if hasattr(os, "register_at_fork"):  # a child forked meanwhile would find the lock held forever
-    os.register_at_fork(before=_SAVING.acquire, after_in_parent=_SAVING.release, after_in_child=_SAVING.release)
+hold_at_forks(_SAVING)
 
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "flexarm", "pdf.fonttype": 42, "ps.fonttype": 42}
 """Settings with which texts stay texts that can be searched and selected, and equal figures give equal files."""

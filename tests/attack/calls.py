@@ -64,6 +64,7 @@ INSIDE = {
     "found": "what a scenario asks of its reference",
     "ranges": "what a search asks of its limits",
     "sizes": "what a search asks of its limits",
+    "station": "what readings ask of a sensor",
     "f1": "of numbers, arrays or CasADi's expressions, with NumPy's or CasADi's functions",
     "f2": "as `f1`",
     "frequency_equation": "as `f1`",
@@ -83,6 +84,7 @@ RESULTS = {
     "Excitation": "made by `excitation`",
     "Identification": "made by `identify`",
     "OptimalMotion": "made by `optimal_motion`",
+    "PoleMigration": "made by `pole_migration`",
     "RobotReport": "made by `robot_report`",
     "UrdfReport": "made by `urdf_report`",
 }

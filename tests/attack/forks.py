@@ -1,8 +1,11 @@
 """A process is forked while a thread builds, compiles or runs: its child does the same and ends."""
 
+import contextlib
 import os
+import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from . import guard, stock
 from .judge import Found
 
 SECONDS = 15.0
-"""Until a child that does not end is a finding; its work takes less than one."""
+"""Without any work, or of the processor, until a child that does not end is a finding; its work takes less than one."""
 
 
 def case(rng, folder, note):
@@ -32,7 +35,7 @@ def case(rng, folder, note):
     thread.start()
     time.sleep(wait)
     try:
-        status = exit_of(lambda: WORK[other](text), SECONDS, _fork)
+        status = exit_of(lambda: WORK[other](text), SECONDS, _fork, lambda pid: note(_place(pid)))
     finally:
         stop.set()
         thread.join()
@@ -46,6 +49,15 @@ def case(rng, folder, note):
 def _fork():
     with guard.forks():
         return os.fork()
+
+
+def _place(pid):
+    """Where a child waits: faulthandler writes it to the file of the worker, which the child has too."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGUSR1)
+        time.sleep(0.2)
+        return Path("../trace").read_text(encoding="utf-8", errors="replace")
+    return "its stack is unknown"
 
 
 def SMALL():

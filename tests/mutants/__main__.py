@@ -27,7 +27,10 @@ def main():
     options = _options()
     recorded = tests_of.Map(options.recorded, ROOT / "tests")
     source, known = ROOT / "src", equivalent()
-    drawn = faults.drawn(source, options.seed, options.count, options.folder or faults.FOLDERS)
+    if options.again:
+        drawn = again(source, options.again)
+    else:
+        drawn = faults.drawn(source, options.seed, options.count, options.folder or faults.FOLDERS)
     if options.draw:
         print(*drawn, sep="\n")
         return 0
@@ -111,10 +114,30 @@ def report(done, wrong):
     return "\n".join(lines)
 
 
+def again(source, log):
+    """The faults of an earlier log that were not caught, as far as their text is still in the source."""
+    with log.open(encoding="utf-8") as file:
+        left = [entry for entry in map(json.loads, file) if entry["verdict"] in ("survived", "not judged")]
+    there = {}
+    for folder in faults.FOLDERS:
+        for kind in faults.by_kind(source, folder).values():
+            for fault in kind:
+                there.setdefault(fault.identity, []).append(fault)
+    found = []
+    for entry in left:
+        identity = entry["file"], entry["function"], " ".join(entry["before"].split()), entry["after"]
+        same = there.get(identity, [])
+        if same:
+            found.append(min(same, key=lambda fault: abs(fault.lines[0] - entry["lines"][0])))
+        else:
+            print("no longer in the source: {} {}: {} -> {}".format(*identity))
+    return found
+
+
 def equivalent():
     """Faults that change no result, by their identities, each with its reason."""
     file = Path(__file__).with_name("equivalent.toml")
-    entries = tomllib.loads(file.read_text(encoding="utf-8"))["fault"] if file.exists() else []
+    entries = tomllib.loads(file.read_text(encoding="utf-8")).get("fault", [])
     return {(e["file"], e["function"], e["before"], e["after"]): e["reason"] for e in entries}
 
 
@@ -124,6 +147,9 @@ def _options():
     parser.add_argument("--count", type=int, default=300, help="faults to draw (300)")
     parser.add_argument("--skip", type=int, default=0, help="leave out the first ones: an earlier run has had them")
     parser.add_argument("--number", type=int, action="append", help="only this one of those drawn; repeatable")
+    parser.add_argument(
+        "--again", type=Path, help="a log.jsonl of an earlier run: what survived there, in place of a draw"
+    )
     parser.add_argument("--folder", action="append", choices=faults.FOLDERS, help="only these; repeatable")
     parser.add_argument("--budget", type=float, default=60.0, help="recorded seconds of tests for one fault (60)")
     parser.add_argument("--recorded", type=Path, default=Path("build/coverage"), help="what `make coverage` has left")

@@ -18,6 +18,7 @@ OTHER_SIGN = {ast.Add: ast.Sub, ast.Sub: ast.Add}
 ONE_SIDED = (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod)
 """Operations in which the two operands have different roles."""
 SYMMETRIC = {"isinstance", "issubclass", "zip", "min", "max", "hasattr", "getattr", "setattr", "partial", "warn"}
+SYMMETRIC |= {"dot", "added"}
 """Calls whose arguments are not exchanged: the order does not matter, or the call is no computation."""
 SILENT = (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.JoinedStr)
 """Nodes below which nothing is computed."""

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import subprocess
+import sys
 from collections import defaultdict
 
 import coverage
@@ -10,13 +12,17 @@ from .faults import FOLDERS
 
 
 class Map:
-    """The recorded tests: the lines that each runs, its processor time, the translated functions that it uses."""
+    """The recorded tests: the lines that each runs, its processor time, the translated functions that it uses.
+
+    Recorded tests that are no longer in the tree are left out. Tests that are newer than the record are in `unknown`.
+    """
 
     def __init__(self, folder, tests):
         self.seconds, self.translated = {}, defaultdict(set)
+        there = collected(tests)
         with (folder / "costs.jsonl").open(encoding="utf-8") as file:
             for entry in map(json.loads, file):
-                if entry["passed"]:
+                if entry["passed"] and entry["test"] in there:
                     self.seconds[entry["test"]] = entry["seconds"]
                     for function in entry["translated"]:
                         self.translated[function].add(entry["test"])
@@ -31,6 +37,7 @@ class Map:
                 for line, contexts in data.contexts_by_lineno(file).items():
                     self.lines[name][line] |= self.seconds.keys() & set(contexts)
         self.names = {path: imported(path) for path in sorted(tests.rglob("test_*.py"))}
+        self.unknown = there - self.seconds.keys()
         self.root, source = tests.parent, tests.parent / "src"
         self.package = {module_name(path, source): imported(path) for path in sorted(source.rglob("*.py"))}
 
@@ -38,7 +45,9 @@ class Map:
         """Identifiers of tests for a fault, the most promising ones first, and how the first of them were found.
 
         First come the tests that run the lines of the fault, or its function as machine code, then those that run its
-        function, then those that run its file, then those whose files import it.
+        function, then those that run its file, then those whose files import it. Among each, tests whose files import
+        the module stand at the head. Tests that the record does not know come before all others if other tests of
+        their files run the lines, or if their files import the module.
         """
         lines, native = self.lines[fault.file], self.translated.get(f"{fault.file}:{fault.function}", set())
         first, last = extent(source, fault)
@@ -48,8 +57,16 @@ class Map:
             "file": self._ordered(self._running(lines, 0, max(lines, default=0))),
             "names": self._named(fault),
         }
-        tests = dict.fromkeys(test for found in ways.values() for test in found)
-        return list(tests), next((way for way, found in ways.items() if found), "nothing")
+        direct = self._importing({module_of(fault.file)})
+        near = direct | {file_of(test) for test in next(filter(None, ways.values()), [])}
+        tests = [test for test in sorted(self.unknown) if file_of(test) in near]
+        for found in ways.values():
+            tests += sorted(found, key=lambda test: file_of(test) not in direct)
+        return list(dict.fromkeys(tests)), next((way for way, found in ways.items() if found), "nothing")
+
+    def _importing(self, modules):
+        """Files of tests, by their paths below the root, that import one of some modules."""
+        return {path.relative_to(self.root).as_posix() for path, names in self.names.items() if names & modules}
 
     def _running(self, lines, first, last):
         return set().union(*(tests for line, tests in lines.items() if first <= line <= last))
@@ -68,16 +85,33 @@ class Map:
 
         Recorded tests come first, the cheapest of them at the head; files without any follow as a whole.
         """
-        modules, seen = {fault.file.removesuffix(".py").replace("/", ".")}, set()
+        modules, seen = {module_of(fault.file)}, set()
         while modules:
-            files = [path for path, names in self.names.items() if names & modules]
-            if files:
-                whole = [path.relative_to(self.root).as_posix() for path in files]
-                known = [test for test in self.seconds if test.partition("::")[0] in whole]
+            if whole := sorted(self._importing(modules)):
+                known = [test for test in self.seconds if file_of(test) in whole]
                 return self._ordered(known) + [file for file in whole if not any(t.startswith(file) for t in known)]
             seen |= modules
             modules = {name for name, names in self.package.items() if names & modules} - seen
         return []
+
+
+def collected(tests):
+    """The identifiers of all tests in a folder."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(tests)]
+    found = subprocess.run(command, cwd=tests.parent, capture_output=True, text=True, check=False)
+    if found.returncode:
+        sys.exit(f"the tests cannot be collected:\n{found.stdout[-2000:]}{found.stderr[-2000:]}")
+    return {line for line in found.stdout.splitlines() if "::" in line}
+
+
+def file_of(test):
+    """The path of the file that holds a test."""
+    return test.partition("::")[0]
+
+
+def module_of(file):
+    """The dotted name of the module in a file below the source folder."""
+    return file.removesuffix(".py").replace("/", ".")
 
 
 def module_name(path, source):

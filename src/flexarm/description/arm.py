@@ -27,9 +27,11 @@ from flexarm.checks import (
     Fault,
     Inertia,
     Vector,
+    checked_instance,
     counted,
     kind,
     number,
+    refused,
     shown,
     tensor,
     unknown_name,
@@ -430,7 +432,12 @@ class Arm(Described):
         raise DescriptionError(unknown_name(f"arm {self.name!r} has no link", name, names, "its links are"))
 
     def number(self, name: str) -> int:
-        """Return the index of the link with this name, or -1 for the base."""
+        """Return the index of the link with this name, or -1 for the base.
+
+        Raises `DescriptionError` for a name that is not a text.
+        """
+        with refused("Arm.number"):
+            checked_instance(name, str, "name")
         return next((i for i, link in enumerate(self.links) if link.name == name), -1)
 
     @cached_property

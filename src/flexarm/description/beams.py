@@ -519,7 +519,12 @@ class Beam(Body):
         return not self.lumps and not sheared and self.rotary_inertia is False
 
     def shears(self, direction: str) -> bool:
-        """Return True if the beam has a shear stiffness along "y" or "z"."""
+        """Return True if the beam has a shear stiffness along "y" or "z".
+
+        Raises `DescriptionError` for another direction.
+        """
+        if not isinstance(direction, str) or direction not in BENDING:
+            raise DescriptionError(f"Beam.shears: direction is {shown(direction)}; it must be {choices(*BENDING)}")
         along = self.profile(0.0)
         return bool((along.kGA_y if direction == "y" else along.kGA_z)[0])
 

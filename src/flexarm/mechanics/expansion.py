@@ -14,6 +14,10 @@ DEGREE = 3
 """Largest degree of terms. The kinematics of a segment neglect the fourth degree in its angles
 (docs/do/large-deflections.md)."""
 
+ROUNDING = 1e-11
+"""Coefficients below this part of the size of their expansion are rounding. In beams of 2 to 12 segments, rounding
+reaches 1e-12, and the smallest coefficient of a term is 1e-4."""
+
 Monomial = tuple[int, ...]
 """Indices of the factors, ascending: (0, 0, 2) is xi_0^2 xi_2."""
 
@@ -133,4 +137,4 @@ def summed(some: Any, size: float) -> Any:
     """Convert expansions of numbers (nested lists) to `Sum`s without terms that are rounding relative to `size`."""
     if isinstance(some, list):
         return [summed(each, size) for each in some]
-    return Sum(tuple((m, float(c)) for m, c in sorted(some.terms.items()) if abs(float(c)) > 1e-13 * size))
+    return Sum(tuple((m, float(c)) for m, c in sorted(some.terms.items()) if abs(float(c)) > ROUNDING * size))

@@ -145,8 +145,7 @@ def transmission(
     def contacts(gap: Play, q: Vector, qd: Vector) -> Vector:
         """Return functions that change sign where a side touches and, with a damper, where the force on it vanishes."""
         y = dot(row, q)
-        p, slope = gap(y)
-        force = elastic(p) + d * slope * dot(row, qd)
+        force = elastic(gap(y).p) + d * dot(row, qd)
         return touching(gap.beyond(y), [force, -force], d)
 
     def push(seen: Seen) -> Push:
@@ -226,8 +225,7 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
 
     def contacts(q: Vector, qd: Vector) -> Vector:
         """Return functions that change sign where an end touches and, with a damper, where the force on it vanishes."""
-        found = [beyond(y, soft) for y in over(q)]
-        forces = [k * p + d * sign * slope * dot(row, qd) for (p, slope), (_, sign) in zip(found, ends, strict=True)]
+        forces = [k * y + d * sign * dot(row, qd) for y, (_, sign) in zip(over(q), ends, strict=True)]
         return touching(over(q), forces, d)
 
     return Element(along(row), push, energy, contacts=contacts if description.sharp else no_contacts)

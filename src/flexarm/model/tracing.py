@@ -514,10 +514,11 @@ class Traced:
 
     def single(self, where: str, name: str, value: Any) -> Array:
         """Return an `argument` of one state: (n,) or (m,). Exogenous inputs w may be a dict of numbers by name."""
-        if name in ABSENT and not self._signals[name]:
-            raise DescriptionError(f"{where}: {name} is given, but arm {self.arm.name!r} has {ABSENT[name]}")
-        if name == "w" and isinstance(value, Mapping):
-            value = all_constants(value, self._signals["w"])
+        if isinstance(name, str):  # `argument` refuses other names
+            if name in ABSENT and not self._signals[name]:
+                raise DescriptionError(f"{where}: {name} is given, but arm {self.arm.name!r} has {ABSENT[name]}")
+            if name == "w" and isinstance(value, Mapping):
+                value = all_constants(value, self._signals["w"])
         x = self.argument(name, value)
         if x.ndim != 1:
             one = "configuration" if name == "q" else "state"

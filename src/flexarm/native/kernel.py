@@ -16,10 +16,11 @@ import numpy as np
 
 from flexarm import progress
 from flexarm.checks import counted
+from flexarm.forks import hold_at_forks
 from flexarm.native.cache import read, write
 from flexarm.native.calls import LANES, ManyStates, OneState
 from flexarm.native.constants import with_constants
-from flexarm.native.once import Once, hold_at_forks
+from flexarm.native.once import BUILDING, Once
 from flexarm.native.sincos import BORDER
 
 Address = int
@@ -156,7 +157,7 @@ def _compiler() -> tuple[str, ...]:
     from llvmlite.binding import ffi
 
     # threads that free machine code hold it, in addition to those that build
-    hold_at_forks(ffi.lib._lock)  # noqa: SLF001
+    hold_at_forks(ffi.lib._lock, after=BUILDING)  # noqa: SLF001
     features = llvm.get_host_cpu_features().flatten()
     return (metadata.version("llvmlite"), llvm.get_host_cpu_name(), features)
 
@@ -323,7 +324,7 @@ class Kernel:
         if self._prologue is None:
             return np.empty((*p.shape[:-1], 0))
         rows = p.reshape(-1, p.shape[-1])
-        found = self._prologue.one(rows[0])[None] if len(rows) == 1 else self._prologue.many(rows)
+        found = self._prologue.one(p.ravel())[None] if len(rows) == 1 else self._prologue.many(rows)
         return found.reshape(*p.shape[:-1], found.shape[-1])
 
     @property

@@ -4,41 +4,18 @@ One lock serves all values. Tracing and compiling are serial anyway, because of 
 lock excludes deadlocks. Reading a finished value needs no lock.
 """
 
-import os
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, final
+from typing import Generic, TypeVar, final
+
+from flexarm.forks import hold_at_forks
 
 T = TypeVar("T")
 
 BUILDING = threading.RLock()
 """Lock that a thread holds while it traces, compiles or loads."""
 
-_inner: list[Any] = []
-"""Locks of libraries that a thread may acquire while it holds `BUILDING`, and never in the other order."""
-
-
-def hold_at_forks(lock: Any) -> None:
-    """Hold a library's lock during a fork; otherwise it may be locked for ever in the child."""
-    with BUILDING:
-        _inner.append(lock)
-
-
-def _before_fork() -> None:
-    BUILDING.acquire()
-    for lock in _inner:
-        lock.__enter__()
-
-
-def _after_fork() -> None:
-    for lock in reversed(_inner):
-        lock.__exit__(None, None, None)
-    BUILDING.release()
-
-
-if hasattr(os, "register_at_fork"):  # pragma: no branch  (Windows cannot fork)
-    # a child that is forked meanwhile would find them locked for ever
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+hold_at_forks(BUILDING)
 
 
 @final

@@ -148,7 +148,7 @@ def repeats(code: list[Instruction]) -> list[Repeat]:
     # 1. candidates for periods: distances between equal windows, by hashes of doubled length
     digest = kinds
     for width in WINDOW:
-        digest = digest[:-width] * np.uint64(6364136223846793005) + digest[width:] + np.uint64(width)
+        digest = digest[:-width] * np.uint64(6364136223846793005) + digest[width:]
     order = np.argsort(digest, kind="stable")
     gaps, counts = np.unique(np.diff(order)[np.diff(digest[order]) == 0], return_counts=True)
     # 2. sequences that repeat with each period; the most frequent period comes first

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm import escape, style
 from flexarm.axes import checked_axes, finished
-from flexarm.checks import Fault, checked_array, refused
+from flexarm.checks import Fault, checked_array, refused, shown, takes
 from flexarm.model import Model
 from flexarm.model.drawing import drawn
 from flexarm.plots.camera import chosen_camera, floor, upright
@@ -94,6 +94,8 @@ def _wanted(run: Motion, wanted: Any) -> Array:
         if run.wanted is None:
             raise Fault("results", f"has {run.name!r}, which has no reference; give wanted, the positions of the tip")
         return drawn(run.model, run.wanted, 0.0)[1][:, -1, :, 3]
+    if callable(wanted) and not takes(wanted, 0.0):
+        raise Fault("wanted", f"is {shown(wanted)}, which does not take t alone; it must be a function of the time")
     places = [wanted(float(t)) for t in run.t] if callable(wanted) else wanted
     found = checked_array(places, "wanted")
     if found.shape != (len(run.t), 3):

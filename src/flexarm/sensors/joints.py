@@ -7,7 +7,7 @@ from flexarm.description.arm import Arm
 from flexarm.description.free import TWIST, TWIST_UNITS
 from flexarm.errors import DescriptionError
 from flexarm.model import signal
-from flexarm.sensors.places import check_coordinate, coordinate_unit, measured, place
+from flexarm.sensors.places import check_coordinate, coordinate_unit, linked, measured, place
 from flexarm.sensors.sampling import Sampling
 
 
@@ -92,7 +92,7 @@ class OfMotor(Sampling):
 
     def input(self, arm: Arm) -> int:
         """Index of the motor's input in u."""
-        link = arm.links[place(self, self.link, arm)]
+        link = linked(self, self.link, arm)
         if not link.joint.moves:
             raise DescriptionError(f"{type(self).__name__}: link {self.link!r} has a joint without a motor")
         return [each.name for each in arm.links if each.joint.moves].index(link.name)
@@ -117,7 +117,7 @@ class MotorTorque(OfMotor):
 
     def units(self, arm: Arm) -> tuple[str, ...]:
         """Return [N m] or [N]."""
-        return (arm.links[place(self, self.link, arm)].joint.effort_unit,)
+        return (linked(self, self.link, arm).joint.effort_unit,)
 
 
 @final
@@ -135,7 +135,7 @@ class MotorCurrent(OfMotor):
     def names(self, arm: Arm) -> tuple[str, ...]:
         """Return one signal: `upper_motor_current`."""
         self.input(arm)
-        drive = getattr(arm.links[place(self, self.link, arm)].joint, "drive", None)
+        drive = getattr(linked(self, self.link, arm).joint, "drive", None)
         if drive is None or drive.motor is None or drive.motor.torque_constant is None:
             raise DescriptionError(f"MotorCurrent: link {self.link!r} has no motor with a torque_constant")
         return (self.name or signal(f"{self.link}_motor_current"),)
@@ -167,7 +167,7 @@ class JointTorque(Sampling):
 
     def units(self, arm: Arm) -> tuple[str, ...]:
         """Return [N m] or [N]."""
-        return (arm.links[place(self, self.link, arm)].joint.effort_unit,)
+        return (linked(self, self.link, arm).joint.effort_unit,)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the stiffness and damping force on the motor's coordinate."""

@@ -44,6 +44,12 @@ def place(sensor: Described, name: str, arm: Arm, based: bool = False) -> int:
     return names.index(name)
 
 
+def linked(sensor: Described, name: str, arm: Arm) -> Link:
+    """Link of this name."""
+    i = place(sensor, name, arm)  # before `arm.links`, since arm may be no arm
+    return arm.links[i]
+
+
 def measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
     """Expression of a coordinate, or of the rotation (or displacement) of a drive or a hub, which is linear in q.
 

@@ -117,7 +117,8 @@ def family(shapes: Any, direction: str = "y") -> Any:
     try:
         made = checked(shapes, direction)
     except Fault as fault:
-        if not fault.part and shapes != FreeForm.name and not isinstance(shapes, Mapping | Described):
+        free = isinstance(shapes, str) and shapes == FreeForm.name
+        if not (fault.part or free or isinstance(shapes, Mapping | Described)):
             given = repr(shapes) if isinstance(shapes, str) else f"of type {type(shapes).__name__}"
             names = ", ".join(map(repr, known(direction)))
             advice = f"known families are {names}; or give a table, or an object with basis(count)"

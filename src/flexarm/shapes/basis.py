@@ -59,22 +59,33 @@ class Basis:
 
         Raises `DescriptionError` if x is neither a number nor a list of numbers, or for another order.
         """
-        try:
-            x = np.atleast_1d(checked_array(x, "x"))
-            derivative = checked_integer(derivative, 3, "derivative")
-        except Fault as fault:
-            raise DescriptionError(f"{fault.part} {fault.message}") from None
-        # without shapes, nothing is imported
-        return self.function(x, derivative) if self.count else np.empty((len(x), 0))
+        return self._evaluated(self.function, x, _order(derivative, 3))
 
     def turned(self, x, derivative: int = 0) -> np.ndarray:
         """Return the rotation psi of sections, or a derivative of it up to the second: (len(x), count).
 
         Without shear psi = phi'. Raises `DescriptionError` as `values` does.
         """
+        order = _order(derivative, 2)
         if self.rotation is None:
-            return self.values(x, derivative + 1)
-        return Basis(self.count, self.rotation, self.breaks).values(x, derivative)
+            return self._evaluated(self.function, x, order + 1)
+        return self._evaluated(self.rotation, x, order)
+
+    def _evaluated(self, function: Function, x, derivative: int) -> np.ndarray:
+        try:
+            x = np.atleast_1d(checked_array(x, "x"))
+        except Fault as fault:
+            raise DescriptionError(f"{fault.part} {fault.message}") from None
+        # without shapes, nothing is imported
+        return function(x, derivative) if self.count else np.empty((len(x), 0))
+
+
+def _order(derivative: object, most: int) -> int:
+    """Return the order of a derivative, from 0 to `most`. Raises `DescriptionError`."""
+    try:
+        return checked_integer(derivative, most, "derivative")
+    except Fault as fault:
+        raise DescriptionError(f"{fault.part} {fault.message}") from None
 
 
 def _none(x: np.ndarray, derivative: int) -> np.ndarray:

@@ -30,7 +30,7 @@ from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plausible import implausible
 from flexarm.simulation.protocol import Input
-from flexarm.simulation.run import SMALL, checked_wanted, missed_input
+from flexarm.simulation.run import checked_wanted, missed_input
 from flexarm.simulation.sampled import Sampled, like
 from flexarm.simulation.watch import Bar, Progress
 from flexarm.trajectory import Reference
@@ -184,7 +184,7 @@ def simulate_many(
         from flexarm.simulation.ensemble_files import Folder  # here, because the module imports h5py and xarray
 
         place = Folder(folder)
-        together = max(1, min(count, int(min(CHUNK, max(memory.room(), SMALL) / 4) / size)))
+        together = _runs_of_a_file(count, size)
     bar = Bar(float(count), model.arm.name, "{task.completed:.0f} of {task.total:.0f} runs")
     seen = bar if progress is True else progress or None
     made, interrupted, off, missed = [], False, balance.Tally(), dict[int, float]()
@@ -407,9 +407,17 @@ def _checked(drive: Input, model: Model, times: Array) -> Input:
     return drive
 
 
+def _runs_of_a_file(count: int, each: float) -> int:
+    """Return how many of `count` runs are computed together and written to one file, from the size of each [bytes].
+
+    They take up to a quarter of the available memory.
+    """
+    return max(1, min(count, int(min(CHUNK, memory.usable() / 4) / each)))
+
+
 def _check_size(count: int, each: float) -> None:
     """Raise an error for a result that does not fit into memory, before memory is allocated."""
-    needed, there = count * each, max(memory.room(), SMALL)
+    needed, there = count * each, memory.usable()
     if needed > there:
         size = f"a result of {counted(count, 'run')} takes {needed / 1e9:.3g} GB and {there / 1e9:.3g} GB are free"
         advice = "use folder= to write it to disk, or reduce samples or keep"

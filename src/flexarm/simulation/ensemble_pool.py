@@ -38,7 +38,7 @@ class Pool:
     """
 
     def __init__(self, tasks: Sequence[Task], threads: int):
-        self._tasks, self._threads = tasks, max(1, min(threads, len(tasks)))
+        self._tasks, self._threads = tasks, min(threads, len(tasks))
         self._left = deque(tasks)
         self._failed: list[BaseException] = []
         self.came = False

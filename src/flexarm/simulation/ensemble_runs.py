@@ -272,12 +272,16 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
     if runs.drive(group.indices[0]).period is not None:
         group.hold(runs, asked)
         return [Clocked(runs, group, asked, part) for part in _parts(count, LANES)]
-    size = LANES * max(1, min(MOST_TOGETHER, -(-count // (2 * threads * LANES))))
-    return [SideBySide(runs, group, asked, part) for part in _parts(count, size)]
+    return [SideBySide(runs, group, asked, part) for part in _parts(count, runs_of_a_task(count, threads))]
 
 
 MOST_TOGETHER = 32
 """Largest number of runs that each lane of a task computes in sequence."""
+
+
+def runs_of_a_task(count: int, threads: int) -> int:
+    """Return how many of `count` runs one task computes in SIMD batches: a thread gets about two tasks."""
+    return LANES * max(1, min(MOST_TOGETHER, -(-count // (2 * threads * LANES))))
 
 
 def _parts(count: int, size: int) -> list[slice]:

@@ -1,11 +1,11 @@
 """Inputs that depend on time alone, as expressions: piecewise constant values, tables, and the user's functions."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from flexarm.checks import takes
 from flexarm.errors import DescriptionError
 from flexarm.simulation.law import Column, column
 
@@ -37,13 +37,9 @@ def interpolated(t: Any, breaks: Array, coefficients: Array, late: float) -> Col
 def function_of_time(where: str, function: Any) -> Callable[[Any], Any]:
     """Return a function of the symbolic time that gives expressions. Raise `DescriptionError` if it does not."""
     name = getattr(function, "__name__", type(function).__name__)
-    try:
-        inspect.signature(function).bind(0.0)
-    except TypeError:
+    if not takes(function, 0.0):
         must = "it must be a function of the time, or a controller"
-        raise DescriptionError(f"{where}: {name} does not take t alone; {must}") from None
-    except ValueError:  # a built-in function without a signature
-        pass
+        raise DescriptionError(f"{where}: {name} does not take t alone; {must}")
 
     def at(t: Any) -> Any:
         must = "use CasADi operations in it, or give its values in a Table"

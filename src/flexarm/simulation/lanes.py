@@ -349,7 +349,7 @@ def begun(s: Lanes) -> None:
             h = s.dt[lane]
             x1, x2 = s.goal[lane], sqrt(s.a[lane] / float(s.size)) / h
             most = max(x1, x2)
-            second = max(1e-6, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / float(s.order + 1))
+            second = 1e-6 if most <= 1e-15 else (0.01 / most) ** (1.0 / float(s.order + 1))
             s.h[lane] = min(min(100.0 * h, second), s.corners[s.part[lane] + 1] - s.t[lane])
             s.evaluations[s.run[lane]] += 2
 

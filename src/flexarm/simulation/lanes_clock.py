@@ -41,10 +41,12 @@ class Clock:
 
     Attributes
     ----------
-    status, known, left, stuck, what, value
+    status, known, left, stuck
         Results of the runs; see `lanes_sampled.Clocked`.
+    what, value : (LANES,)
+        Further results, with idle lanes behind the runs.
     steps, evaluations : (runs,)
-    u : (m, runs)
+    u : (m, LANES)
         Current constant inputs.
     """
 
@@ -112,8 +114,7 @@ class Clock:
             )
         )
         self.status, self.known, self.left, self.stuck = status[:count], known[:count], left[:count], stuck[:count]
-        self.u = self.record.u[:, :count]
-        self.what, self.value = what[:count], value[:count]
+        self.u, self.what, self.value = self.record.u, what, value
         self.steps, self.evaluations = self._motion.steps[:count], evaluations[:count]
 
     def __call__(self, edges: Array) -> int:

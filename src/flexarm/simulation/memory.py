@@ -7,6 +7,14 @@ PROCESS, SYSTEM = Path("/proc/self/statm"), Path("/proc/meminfo")
 GROUPS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Memory limits of the process's container, in cgroup versions 2 and 1."""
 
+SMALL = 1e7
+"""Size of a result [bytes] that is always allowed, since the system's report of free memory is an estimate."""
+
+
+def usable() -> float:
+    """Return how many bytes a result may have: the available memory, but at least `SMALL`."""
+    return max(room(), SMALL)
+
 
 def room() -> float:
     """Return how many bytes this process may still allocate, or infinity if the system does not report it."""

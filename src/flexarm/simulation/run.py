@@ -64,9 +64,6 @@ QUASI_STATIC = 0.1
 MOST_AHEAD = 10_000
 """Number of intervals that are processed together."""
 
-SMALL = 1e7
-"""Size of a result [bytes] that is always allowed, since the system's report of free memory is an estimate."""
-
 
 def simulate(
     model: ModelLike,
@@ -293,7 +290,7 @@ def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) 
 def _check_size(samples: int, columns: int) -> None:
     """Raise an error for a result that does not fit into memory, before memory is allocated."""
     needed = 8.0 * samples * columns
-    if needed > SMALL and needed > (there := max(memory.room(), SMALL)):
+    if needed > memory.SMALL and needed > (there := memory.usable()):
         free = f"{there / 1e9:.3g} GB are free"
         size = f"a result of {samples:.4g} samples takes {needed / 1e9:.3g} GB and {free}"
         advice = f"use fewer samples ({int(there / (8 * columns) / 2)} need half of that), or run in parts"

@@ -1,13 +1,12 @@
 """Sampled controllers in Python: called once per period with the state, or with the readings of sensors."""
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 import numpy as np
 
-from flexarm.checks import refused
+from flexarm.checks import refused, takes
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.sensors import outputs
@@ -115,13 +114,9 @@ def _checked(where: str, controller: Any) -> Stepped:
 
 
 def _takes(function: Any, given: tuple[Any, ...], what: str) -> None:
-    try:
-        inspect.signature(function).bind(*given)
-    except TypeError:
+    if not takes(function, *given):
         name = getattr(function, "__name__", type(function).__name__)
-        raise DescriptionError(f"Sampled: controller {name} does not take {what}") from None
-    except ValueError:  # a built-in function without a signature
-        return
+        raise DescriptionError(f"Sampled: controller {name} does not take {what}")
 
 
 @final

@@ -161,7 +161,7 @@ def planned(
         chosen = _design(design, runs, seed)
         checked_number(band, "", POSITIVE, "band")
         checked_number(after, "s", NOT_NEGATIVE, "after")
-        if knows not in ("nominal", "true"):
+        if not isinstance(knows, str) or knows not in ("nominal", "true"):
             raise Fault("knows", f"is {shown(knows)}; it must be 'nominal' or 'true'")
         size = None if chunk is None else checked_whole(chunk, 1, "chunk")
         what = _task(task, keep, knows, band, after, arguments or {})
