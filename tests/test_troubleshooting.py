@@ -142,7 +142,7 @@ PROVOKED = {
     "has missed a part of the input": lambda folder: run(until=10.0, u=spikes, samples=11),
     "is in degrees": lambda folder: run(q0=[90.0, 0.0, 0.0]),
     "of the energy exchanged by": lambda folder: stepped(method="rk4", step=0.02),
-    "its steps are fixed": lambda folder: stepped(method="rk4"),
+    "its steps are fixed: give": lambda folder: stepped(method="rk4"),
     "could not meet the tolerance": lambda folder: run(rigid(), u=lambda t: [1 / (0.5 - t)], until=1.0),
     "a free length, leaves": telescope_out,
     "this mode is aliased": lambda folder: run(u=Sampled(JointPD(slew(), 20.0, 5.0), period=0.2), until=1.0),
