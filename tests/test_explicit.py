@@ -439,3 +439,102 @@ def test_sampled_runs_of_many_take_a_step_a_period_where_one_is_enough():
     one = fa.simulate(model, 300 * period, u=law, samples=2, progress=False)
     assert set(many.method.values) == {one.method} == {"rk45"}
     assert many.steps.values.tolist() == [300, 300] and one.attrs["steps"] == 300
+
+
+# -- methods of one's own ----------------------------------------------------------------------------------------------
+
+BS32 = {
+    "c": (0, 1 / 2, 3 / 4, 1),
+    "a": ((1 / 2,), (0, 3 / 4)),
+    "b": (2 / 9, 1 / 3, 4 / 9),
+    "errors": ((-5 / 72, 1 / 12, 1 / 9, -1 / 8),),
+    "order": 2,
+}
+"""The method of Bogacki and Shampine, of orders 3 and 2."""
+
+
+@pytest.fixture
+def added():
+    """The method under the name bs32, until the test has ended."""
+    fa.add_method("bs32", fa.ButcherTableau(**BS32))
+    yield "bs32"
+    del butcher.METHODS["bs32"]
+
+
+def test_a_method_of_ones_own_is_scipys(added, made):
+    solver = integrate.RK23(
+        lambda t, x: in_numbers(t, x), 0.0, START, END, rtol=1e-5, atol=np.array([1e-8] * 3 + [1e300])
+    )
+    steps = 0
+    while solver.status == "running":
+        solver.step()
+        steps += 1
+    stepping = made(added, 1e-5, 0.0)
+    x, count, _, _ = stepping(0.0, START, np.array([END]))
+    assert (count, stepping.plan.evaluations) == (steps, solver.nfev)
+    np.testing.assert_allclose(x[0], solver.y, rtol=0, atol=1e-12)
+
+
+def in_numbers(t, x):
+    dx = np.empty(4)
+    rates(np.array([*x[:3], t]), dx)
+    return dx
+
+
+def test_a_method_of_ones_own_serves_every_kind_of_run(added, damped):
+    """Single runs, batches in SIMD lanes, sampled laws and steppers: the same motion as by the usual method."""
+    u, q0 = [0.2, 0.1], [0.3, 0.0, 0.0, 0.2, 0.0, 0.0]
+    given = {"u": u, "q0": q0, "samples": 7, "progress": False}
+    usual = fa.simulate(damped, 0.2, **given)
+    own = fa.simulate(damped, 0.2, method=added, **given)
+    assert own.attrs["method"] == added and own.attrs["steps"] > 4 * usual.attrs["steps"]
+    np.testing.assert_allclose(own.q, usual.q, atol=1e-6)
+    many = fa.simulate_many(damped, 0.2, method=added, runs=3, **given)
+    np.testing.assert_allclose(many.q.values[2], own.q, atol=1e-12)
+    law = fa.control.Sampled(lambda t, q, qd: u, 0.01)
+    sampled = fa.simulate(damped, 0.2, law, q0, samples=7, method=added, progress=False)
+    np.testing.assert_allclose(sampled.q, usual.q, atol=1e-6)
+    stepper = fa.Stepper(damped, 0.01, q0, [0.0] * 6, method=added)
+    for _ in range(20):
+        stepper.step(u)
+    np.testing.assert_allclose(stepper.q, usual.q[-1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"c": (0, 1 / 2, 1)}, "c is (0.0, 0.5, 1.0); it must be 0, the times of 2 more stages, 1, and the times of"),
+        ({"a": ((1 / 2,), (0, 1 / 2, 1 / 4))}, "the row of stage 2 has a weight of stage 2"),
+        ({"a": ((1 / 2,), (0, 1 / 2))}, "the weights of stage 2 add up to 0.5; they must add up to its time, 0.75"),
+        ({"b": (2 / 9, 1 / 3, 1 / 9)}, "the weights of stage 3 add up to 0.666667; they must add up to its time, 1"),
+        ({"errors": ((0.1, 0.2),)}, "a row of errors adds up to 0.3; its at most 4 weights must add up to 0"),
+        ({"order": 0}, "1 row of errors and order 0; a method that chooses its steps has one or two such rows and"),
+    ],
+)
+def test_a_tableau_that_is_no_method_is_refused(changes, line):
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.ButcherTableau(**BS32 | changes)
+    assert str(caught.value).startswith(f"ButcherTableau: {line}")
+
+
+def test_a_name_stands_for_one_method(added):
+    fa.add_method(added, fa.ButcherTableau(**BS32))
+    for name in ("radau5", "auto", "dop853"):
+        with pytest.raises(fa.DescriptionError, match=f"add_method: name is '{name}', the name of another method"):
+            fa.add_method(name, fa.ButcherTableau(**BS32))
+    with pytest.raises(fa.DescriptionError, match="add_method: name is 'a b'; it must be a name of letters"):
+        fa.add_method("a b", fa.ButcherTableau(**BS32))
+    with pytest.raises(fa.DescriptionError, match="add_method: tableau is 'rk4'; it must be a ButcherTableau"):
+        fa.add_method("own", "rk4")
+
+
+@pytest.mark.parametrize("tableau", [butcher.EULER, butcher.MIDPOINT, butcher.RK3, butcher.RK4, butcher.DOP853])
+def test_a_step_of_numbers_is_that_of_machine_code(tableau, made):
+    name = next(name for name, each in butcher.METHODS.items() if each is tableau)
+    h, x = 0.05, np.array([*START, 0.0])
+    for _ in range(2):
+        x, found = tableau.step(lambda x: np.array([*in_numbers(x[4], x[:4]), 1.0]), x, h)
+        assert len(found) == tableau.stages
+    given = {} if name in FIXED else {"guess": h}
+    y, *_ = made(name, 1e9, step=h, **given)(0.0, START, np.array([2 * h]))
+    np.testing.assert_allclose(x[:4], y[0], rtol=1e-13)

@@ -230,7 +230,7 @@ def test_a_layout_knows_what_is_the_pose(model: fa.Model) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", [*(name for name in solvers.METHODS if name not in ("euler", "midpoint", "rk3")), "auto"]
+    "method", [*(name for name in solvers.names() if name not in ("euler", "midpoint", "rk3")), "auto"]
 )
 def test_every_method_gives_the_same_motion(model: fa.Model, exact: Any, method: str) -> None:
     given: dict[str, Any] = {

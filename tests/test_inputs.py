@@ -16,7 +16,7 @@ GLOBAL = 1e-6  # a local tolerance of 1e-8 over a second or two
 ROD = fa.Rigid(length=0.8, mass=1.5)
 INERTIA = 1.5 * 0.8**2 / 3
 STEPS = {"rk4": 1e-3}
-EXACT_METHODS = [name for name in solvers.METHODS if name not in ("euler", "midpoint", "rk3")]
+EXACT_METHODS = [name for name in solvers.names() if name not in ("euler", "midpoint", "rk3")]
 """Methods that are exact enough in few steps."""
 
 

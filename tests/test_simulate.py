@@ -22,7 +22,7 @@ G = 9.81
 RTOL, ATOL = 1e-8, 1e-10
 GLOBAL = 100 * RTOL  # a local tolerance of RTOL, over a few periods
 STEPS = {"rk4": 1e-3}
-EXACT_METHODS = [name for name in solvers.METHODS if name not in ("euler", "midpoint", "rk3")]
+EXACT_METHODS = [name for name in solvers.names() if name not in ("euler", "midpoint", "rk3")]
 """Methods that are exact enough in few steps."""
 
 ROD = fa.Rigid(length=0.8, mass=1.5)

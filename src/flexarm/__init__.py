@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         sensor_readings,
     )
     from flexarm.simulation import inputs
+    from flexarm.simulation.butcher import ButcherTableau
     from flexarm.simulation.ensemble import simulate_many
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
     from flexarm.simulation.options import SaveAt, Solver
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from flexarm.simulation.performance import Performance, performance
     from flexarm.simulation.results import load_result, save_result
     from flexarm.simulation.run import simulate
+    from flexarm.simulation.solvers import add_method
     from flexarm.simulation.stepper import Stepper
     from flexarm.studies import study
     from flexarm.trajectory import (
@@ -127,6 +129,7 @@ __all__ = [
     "Beam",
     "Box",
     "Brake",
+    "ButcherTableau",
     "Contact",
     "ContactForce",
     "Coupling",
@@ -201,6 +204,7 @@ __all__ = [
     "Tube",
     "UrdfReport",
     "__version__",
+    "add_method",
     "analysis",
     "animate",
     "bang_bang",
@@ -276,7 +280,9 @@ LATE = {
     "StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
+    "simulation.butcher": "ButcherTableau",
     "simulation.options": "SaveAt Solver",
+    "simulation.solvers": "add_method",
     "simulation.outside": "BaseMotion",
     "simulation.performance": "Performance performance",
     "simulation.results": "load_result save_result",

@@ -1,6 +1,6 @@
 """A Kalman filter between sensors and a controller that needs the complete state."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -16,6 +16,7 @@ from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.simulation.butcher import RK4
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.law import Column, Controller, Law, parted
 from flexarm.simulation.shown import show
@@ -141,7 +142,7 @@ class Observed:
                     return ca.vertcat(after(applied), rate(x) + mended)
                 state = x
                 for _ in range(steps):
-                    state = _runge_kutta(rate, state, period / steps)
+                    state, _ = RK4.step(rate, state, period / steps)
                 return ca.vertcat(after(applied), state, applied if felt else [])
 
             return u, following
@@ -244,13 +245,6 @@ def _steps(period: float, fastest: float) -> int:
             f"and at most {MOST_STEPS} are allowed; sample faster, or use DesignedFor with an arm with fewer modes"
         )
     return steps
-
-
-def _runge_kutta(rate: Callable[[Column], Column], x: Column, h: float) -> Column:
-    k1 = rate(x)
-    k2 = rate(x + h / 2 * k1)
-    k3 = rate(x + h / 2 * k2)
-    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(x + h * k3))
 
 
 def _no_filter(why: str) -> DescriptionError:

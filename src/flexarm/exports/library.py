@@ -18,6 +18,7 @@ from flexarm.exports.programs import Exported, checked_sensors, library, sizes, 
 from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
+from flexarm.simulation.butcher import RK4, RK4_ERROR
 
 Array = np.ndarray
 
@@ -31,22 +32,22 @@ payload.
 STEP = 1e-4
 """Length of the tested RK4 step [s]."""
 
-RK4 = Template("""$signature
+STEP_CODE = Template("""$signature
 {
     $real x[$nx];
     $real k[$nx];
     $real sum[$nx];
+    static const $real ahead[$stages] = {$ahead};
+    static const $real weights[$stages] = {$weights};
     for (int i = 0; i < $nx; i++) {
         x[i] = x_now[i];
         sum[i] = 0.0;
     }
-    for (int stage = 0; stage < 4; stage++) {
-        const $real weight = ((stage == 0) || (stage == 3)) ? h / 6.0 : h / 3.0;
-        const $real ahead = (stage == 2) ? h : 0.5 * h;
+    for (int stage = 0; stage < $stages; stage++) {
         $rate
         for (int i = 0; i < $nx; i++) {
-            sum[i] += weight * k[i];
-            x[i] = x_now[i] + ahead * k[i];
+            sum[i] += h * weights[stage] * k[i];
+            x[i] = x_now[i] + h * ahead[stage] * k[i];
         }
     }
     for (int i = 0; i < $nx; i++) {
@@ -56,11 +57,11 @@ $estimate}""")
 
 ESTIMATE = Template("""    for (int i = 0; i < $nx; i++) {
         x[i] = x_next[i];
-        error[i] = (h / 6.0) * k[i];
+        error[i] = h * $last * k[i];
     }
     $rate
     for (int i = 0; i < $nx; i++) {
-        error[i] -= (h / 6.0) * k[i];
+        error[i] += h * $end * k[i];
     }
 """)
 """Comparison of the rates k4 of the last stage with those at the end of the step: the difference from a third-order
@@ -191,8 +192,11 @@ def rk4(model: Model, name: str, real: Real, error: bool = False) -> Written:
     parts = [f"&x[{at}]" if at else "x" for at in ends[: 2 + bool(counts["ns"])]]
     given = [*parts, *(a for a in ("u", "w") if counts[f"n{a}"]), *(["p"] if p else []), "k"]
     rate = f"{name}_state_rate({', '.join(given)});"
-    estimate = ESTIMATE.substitute(nx=nx, rate=rate) if error else ""
-    code = RK4.substitute(signature=head, real=real, nx=nx, rate=rate, estimate=estimate)
+    last, end = map(repr, RK4_ERROR.values())
+    estimate = ESTIMATE.substitute(nx=nx, rate=rate, last=last, end=f"({end})") if error else ""
+    ahead, weights = (", ".join(map(repr, each.tolist())) for each in RK4.in_sequence)
+    numbers = {"stages": RK4.stages, "ahead": ahead, "weights": weights}
+    code = STEP_CODE.substitute(signature=head, real=real, nx=nx, rate=rate, estimate=estimate, **numbers)
     notes = (ERROR_NOTES if error else STEP_NOTES).substitute(name=name)
     return Written(f"{notes}\n{head};", in_reals(code, real))
 
@@ -206,12 +210,8 @@ def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> 
         more = {a: value for a, value in (("s", s), ("w", given["w"])) if a in model.arguments("state_rate")}
         return model.evaluate("state_rate", q, qd, given["u"], **more)
 
-    k1 = rate(x)
-    k2 = rate(x + h / 2 * k1)
-    k3 = rate(x + h / 2 * k2)
-    k4 = rate(x + h * k3)
-    end = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return end, h / 6 * (k4 - rate(end))
+    end, rates = RK4.step(rate, x, h)
+    return end, h * sum(weight * [*rates, rate(end)][i] for i, weight in RK4_ERROR.items())
 
 
 def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str:

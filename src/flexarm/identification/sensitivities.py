@@ -23,8 +23,9 @@ import numpy as np
 
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES, Kernel
-from flexarm.native.language import Floats, Placed, call, lanes
+from flexarm.native.language import Floats, Placed, Words, call, lanes
 from flexarm.native.once import Once
+from flexarm.simulation.butcher import RK4
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -55,6 +56,8 @@ class Shot:
         The kernels' arguments.
     y, k, total : (2 states, LANES)
         State with derivatives, initial and then final; their rates.
+    stages, reach, weights, halves
+        The method, see `ButcherTableau.in_sequence`, and the times of its stages in halves of a step.
     out : (samples, 2 outputs, LANES)
     """
 
@@ -74,6 +77,10 @@ class Shot:
     k: Floats
     total: Floats
     out: Floats
+    stages: int
+    reach: Floats
+    weights: Floats
+    halves: Words
 
 
 CODE = Once(lambda: translated(shoot))
@@ -92,27 +99,17 @@ def shoot(s: Shot) -> None:
         call(s.output, s.z, s.out[i * row :])
         if i < s.samples - 1:
             for step in range(s.steps):
-                node = i * nodes + 2 * step
                 for j in lanes(width):
-                    x[j] = y[j]
-                driven(s, node)
-                call(s.rate, x, k)
+                    x[j], total[j] = y[j], 0.0
+                for stage in range(s.stages):
+                    driven(s, i * nodes + 2 * step + s.halves[stage])
+                    call(s.rate, x, k)
+                    weight, reach = s.h * s.weights[stage], s.h * s.reach[stage]
+                    for j in lanes(width):
+                        total[j] += weight * k[j]
+                        x[j] = y[j] + reach * k[j]
                 for j in lanes(width):
-                    total[j] = k[j]
-                    x[j] = y[j] + 0.5 * s.h * k[j]
-                driven(s, node + 1)
-                call(s.rate, x, k)
-                for j in lanes(width):
-                    total[j] += 2.0 * k[j]
-                    x[j] = y[j] + 0.5 * s.h * k[j]
-                call(s.rate, x, k)
-                for j in lanes(width):
-                    total[j] += 2.0 * k[j]
-                    x[j] = y[j] + s.h * k[j]
-                driven(s, node + 2)
-                call(s.rate, x, k)
-                for j in lanes(width):
-                    y[j] += s.h * (total[j] + k[j]) / 6.0
+                    y[j] += total[j]
 
 
 def driven(s: Shot, node: int) -> None:
@@ -216,6 +213,7 @@ class Motion:
         wide = np.hstack([np.broadcast_to(p, (dp.shape[1], len(p))), dp.T])
         w = self._constants.many(np.ascontiguousarray(wide)).T  # (2 constants, groups * LANES)
         y, dy, ends = np.empty((samples, outputs)), [], []
+        reach, weights = RK4.in_sequence
         for group in range(groups):
             own = slice(group * LANES, (group + 1) * LANES)
             start = np.vstack([np.broadcast_to(x[:, None], (states, LANES)), dx[:, own]])
@@ -238,6 +236,10 @@ class Motion:
                     k=np.zeros_like(start),
                     total=np.zeros_like(start),
                     out=np.empty((samples, 2 * outputs, LANES)),
+                    stages=RK4.stages,
+                    reach=reach,
+                    weights=weights,
+                    halves=np.array([round(2 * c) for c in RK4.c[: RK4.stages]]),
                 )
             )
             CALL(CODE().addresses["shoot"])(shot.address)

@@ -26,6 +26,7 @@ from flexarm.pictures.targets import Targets, targets
 from flexarm.pictures.view import Page, check_suffix
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
+from flexarm.simulation.butcher import RK4
 
 Array = np.ndarray
 
@@ -214,6 +215,8 @@ def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
         "limits": [list(x) for x in live.limits],
         "largest": LARGEST,
         "step": live.step,
+        "tableau": RK4.matrix.tolist(),
+        "times": list(RK4.c[: RK4.stages]),
         "fastest": fastest,
         "lasting": lasting,
         "leftOut": list(live.left_out),

@@ -4,42 +4,113 @@ A step from y at t to t + h has stages k_i = f(t + c_i h, y + h sum_j a_ij k_j),
 rates at the end are one further stage, which is the first stage of the next step. Rows are written {stage: weight}.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
+from flexarm.checks import counted
+from flexarm.errors import DescriptionError
+
 Array = np.ndarray
-Row = dict[int, float]
+Row = Mapping[int, float] | Sequence[float]
 
 
 @final
 @dataclass(frozen=True)
 class ButcherTableau:
-    """An explicit method.
+    """An explicit Runge-Kutta method of s stages; `add_method` gives it a name.
 
-    Attributes
+    A row has the weights of the rates of the stages, as a sequence or as {stage: weight}. Rate s is that at the end of
+    the step.
+
+    Parameters
     ----------
-    c : times of the stages, of the end, and of the further stages for interpolation
-    a : rows of the stages but the first
-    b : row of the end
-    errors : rows of the error estimates: one, or two, where the second smooths the first; none with fixed
-    steps
-    between : rows of the further stages for interpolation
-    dense : rows F_3, F_4, ... of the polynomial y + x (F_0 + (1 - x) (F_1 + x (F_2 + (1 - x) (F_3 + ...)))) between
-    two states. F_0 to F_2 belong to the cubic through both states with their rates, which does without further rows
-    order : of the error's estimate
+    c : sequence of float
+        Times of the stages and of the end, from 0 to 1 within a step; then those of the stages `between`. (s + 1,)
+    a : sequence of rows
+        Rows of all stages but the first.
+    b : row
+        Row of the end.
+    errors : sequence of rows, optional
+        Row of the error's estimate, the difference of two methods. Without it the method takes fixed steps. With two
+        rows the second smooths the first, as in DOP853.
+    between : sequence of rows, optional
+        Rows of further stages, which only states within a step need.
+    dense : sequence of rows, optional
+        Rows F_3, F_4, ... of the polynomial y + x (F_0 + (1 - x) (F_1 + x (F_2 + (1 - x) (F_3 + ...)))) within a step.
+        F_0 to F_2 belong to the cubic through both ends with their rates, which suffices for methods up to order 3.
+    order : int
+        Order of the error's estimate, the lower one of the two methods; for step control.
+
+    Raises
+    ------
+    DescriptionError
+        A row is too long, the times are not the sums of their rows, the weights of `b` do not add up to 1, or those
+        of an error's estimate do not add up to 0.
+
+    Examples
+    --------
+    The method of Bogacki & Shampine (Appl. Math. Lett. 2, 1989, 321-325):
+
+    >>> import flexarm as fa
+    >>> bs32 = fa.ButcherTableau(
+    ...     c=(0, 1 / 2, 3 / 4, 1),
+    ...     a=((1 / 2,), (0, 3 / 4)),
+    ...     b=(2 / 9, 1 / 3, 4 / 9),
+    ...     errors=((-5 / 72, 1 / 12, 1 / 9, -1 / 8),),
+    ...     order=2,
+    ... )
+    >>> fa.add_method("bs32", bs32)
+    >>> fa.simulate("canadarm", 0.1, method="bs32").attrs["method"]
+    'bs32'
     """
 
-    c: tuple[float, ...]
-    a: tuple[Row, ...]
+    c: Sequence[float]
+    a: Sequence[Row]
     b: Row
-    errors: tuple[Row, ...] = ()
-    between: tuple[Row, ...] = ()
-    dense: tuple[Row, ...] = ()
+    errors: Sequence[Row] = ()
+    between: Sequence[Row] = ()
+    dense: Sequence[Row] = ()
     order: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("a", "errors", "between", "dense"):
+            object.__setattr__(self, name, tuple(map(_weights, getattr(self, name))))
+        object.__setattr__(self, "b", _weights(self.b))
+        object.__setattr__(self, "c", tuple(map(float, self.c)))
+        self._check()
+
+    def _check(self) -> None:
+        s, rows, later = self.stages, self.sums, self.stages + len(self.errors)
+        if len(self.c) != s + 1 + len(self.between) or self.c[0] != 0.0 or self.c[s] != 1.0:
+            raise DescriptionError(
+                f"ButcherTableau: c is {self.c}; it must be 0, the times of {counted(s - 1, 'more stage')}, 1, and the "
+                f"times of {counted(len(self.between), 'stage')} between"
+            )
+        stages = [*enumerate(rows[:s], start=1), *enumerate(rows[later : later + len(self.between)], start=s + 1)]
+        for i, row in stages:
+            time = self.c[i]
+            if max(row, default=0) >= i:
+                raise DescriptionError(f"ButcherTableau: the row of stage {i} has a weight of stage {max(row)}")
+            if not abs(sum(row.values()) - time) < 1e-9:
+                raise DescriptionError(
+                    f"ButcherTableau: the weights of stage {i} add up to {sum(row.values()):.6g}; they must add up to "
+                    f"its time, {time:.6g}"
+                )
+        for row in rows[s:later]:
+            if max(row, default=0) > s or not abs(sum(row.values())) < 1e-9:
+                raise DescriptionError(
+                    f"ButcherTableau: a row of errors adds up to {sum(row.values()):.6g}; its at most {s + 1} weights "
+                    "must add up to 0"
+                )
+        if len(self.errors) > 2 or (self.errors and self.order < 1):
+            raise DescriptionError(
+                f"ButcherTableau: {counted(len(self.errors), 'row')} of errors and order {self.order}; a method that "
+                "chooses its steps has one or two such rows and an order of at least 1"
+            )
 
     @property
     def stages(self) -> int:
@@ -51,15 +122,48 @@ class ButcherTableau:
         """True if the method estimates its error and chooses its steps."""
         return bool(self.errors)
 
+    def step(self, rate: Callable[[Any], Any], x: Any, h: float) -> tuple[Any, list[Any]]:
+        """Return the state after a step of dx/dt = rate(x), of numbers or of symbols, and the stages' rates."""
+        rates: list[Any] = [rate(x)]
+        rows = self.sums[: self.stages]
+        for row in rows[:-1]:
+            rates.append(rate(x + h * sum(weight * rates[i] for i, weight in row.items())))
+        return x + h * sum(weight * rates[i] for i, weight in rows[-1].items()), rates
+
+    @property
+    def matrix(self) -> Array:
+        """Rows of the stages after the first and of the end, (s, s)."""
+        found = np.zeros((self.stages, self.stages))
+        for row, weights in zip(found, self.sums, strict=False):
+            row[list(weights)] = list(weights.values())
+        return found
+
+    @property
+    def in_sequence(self) -> tuple[Array, Array]:
+        """Weights for little memory: of each stage's rates in the next stage (0 for the last), and in the end.
+
+        Each stage must depend only on the one before, as in RK4.
+        """
+        matrix, s = self.matrix, self.stages
+        before = np.append(np.diagonal(matrix)[: s - 1], 0.0)
+        assert not (matrix[: s - 1] - np.diag(before)[: s - 1]).any()
+        return before, matrix[-1]
+
     @property
     def powers(self) -> int:
         """Number of rows of the interpolating polynomial."""
         return 3 + len(self.dense)
 
     @property
-    def sums(self) -> list[Row]:
+    def sums(self) -> list[dict[int, float]]:
         """All sums of rates: the stages', the end's, the errors', the further stages' and the polynomial's."""
-        return [*self.a, self.b, *self.errors, *self.between, *self.dense]
+        return [*self.a, self.b, *self.errors, *self.between, *self.dense]  # type: ignore[list-item]
+
+
+def _weights(row: Row) -> dict[int, float]:
+    """Return a row as {stage: weight}, without zeros."""
+    pairs = row.items() if isinstance(row, Mapping) else enumerate(row)
+    return {int(stage): float(weight) for stage, weight in pairs if weight != 0.0}
 
 
 EULER = ButcherTableau((0.0, 1.0), (), {0: 1.0})
@@ -75,6 +179,9 @@ RK4 = ButcherTableau(
     (0.0, 0.5, 0.5, 1.0, 1.0), ({0: 0.5}, {1: 0.5}, {2: 1.0}), {0: 1 / 6, 1: 1 / 3, 2: 1 / 3, 3: 1 / 6}
 )
 """The classical Runge-Kutta method of order 4."""
+
+RK4_ERROR = {3: 1 / 6, 4: -1 / 6}
+"""Weights of an estimate of its error: the difference from a result of order 3, which is on the safe side."""
 
 # fmt: off
 # Dormand & Prince 1980, the states between by Shampine 1986
@@ -322,11 +429,8 @@ METHODS = {
 }
 """The explicit methods by name."""
 
-FIXED = tuple(name for name, tableau in METHODS.items() if not tableau.adaptive)
-"""Names of those with fixed steps."""
 
-
-def grouped(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
+def grouped(rows: Sequence[dict[int, float]]) -> tuple[Array, Array, Array]:
     """Return sums of rates for native code, in groups of four terms. Weights of 0 fill the last group of a sum.
 
     Returns

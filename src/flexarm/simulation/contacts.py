@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.checks import counted
 from flexarm.model import Model
 from flexarm.native.kernel import Code
-from flexarm.simulation import methods
+from flexarm.simulation import methods, solvers
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     import casadi as ca
 
 Array = np.ndarray
-
-METHODS = (
-    *("auto", "dop853", "rk45", "tsit5", "vern7", "vern8"),
-    *("generalized-alpha", "gauss4", "gauss8", "radau5", "radau9"),
-)
-"""Methods that can stop at contacts. They choose their own steps and take no finite differences across a contact."""
 
 LEAST = 1e-9
 """Least time between two stops, as a share of the interval's length.
@@ -168,7 +162,7 @@ def solving(
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
         found = methods.solver(method, plan, model, drive, layout, rtol, atol, step, reason, radius)
-    able = model.arm.sharp and drive.period is None and step == 0.0 and method in METHODS
+    able = model.arm.sharp and drive.period is None and step == 0.0 and not solvers.fixed(method)
     return Stopped(found, model, plan) if able else found
 
 

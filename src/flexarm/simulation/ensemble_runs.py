@@ -433,7 +433,7 @@ class Clocked:
         called = [drive.started() for drive in drives]  # type: ignore[attr-defined]
         own = constants(runs, rate, indices)
         x, held = group.x[part], group.held[part]
-        fixed = group.step if group.method in solvers.FIXED else 0.0
+        fixed = group.step if solvers.fixed(group.method) else 0.0
         code, tolerances = rate.vector_code, (asked.rtol, asked.atol)
         guess, m = group.step or drives[0].period, len(model.inputs)
         assert guess is not None
@@ -471,7 +471,7 @@ def told_of_growth(runs: Runs, group: Group, i: int, t: float, x: Array) -> str:
     """Return why a run ended, whose last valid state is x at t."""
     motion, names = x[group.layout.motion], motion_names(runs.model)
     largest = int(np.argmax(np.abs(motion)))
-    fixed = group.method in solvers.FIXED
+    fixed = solvers.fixed(group.method)
     why = f"a step of {group.step:g} s is too long" if fixed else "its steps became too short"
     return f"diverged right after t = {t:.6g} s, where {names[largest]} was {motion[largest]:.3g} ({why})"
 

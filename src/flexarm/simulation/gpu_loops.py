@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from flexarm.native.language import Floats, Words
 from flexarm.native.nvptx import Entry, evaluate
+from flexarm.simulation.butcher import RK4
 from flexarm.simulation.rhs import DIVERGED
 
 UNDER_WAY, DONE, GROWN = 0, 1, 3
 """Status of a run, as in `lanes`."""
 
-THIRD, SIXTH = 1.0 / 3.0, 1.0 / 6.0
+(HALF, _, WHOLE, _), (SIXTH, THIRD, _, _) = (each.tolist() for each in RK4.in_sequence)
+"""Weights of the method: a third and a sixth are those of the four stages' rates at the end of the step."""
 
 
 @dataclass
@@ -127,11 +129,11 @@ def stepped(  # pragma: no cover  (runs as code for the GPU alone)
             for j in range(s.inputs):
                 x[states + j] = u[j]
         evaluate(x, 1, s.own[r:], s.count, k, 1)
-        weight, reach = SIXTH, 0.5
+        weight, reach = SIXTH, HALF
         if stage == 1 or stage == 2:
             weight = THIRD
         if stage == 2:
-            reach = 1.0
+            reach = WHOLE
         for j in range(size):
             moved[j] += h * weight * k[j]
         for j in range(states):

@@ -29,7 +29,7 @@ MOST_STEPS = 1e12
 
 
 def _method(value: object) -> str:
-    known = ("auto", *solvers.METHODS)
+    known = ("auto", *solvers.names())
     if isinstance(value, str) and value in solvers.FORMER:
         now = solvers.FORMER[value]
         warnings.warn(f"method {value!r} is deprecated; {now!r} takes its place", DeprecationWarning, stacklevel=2)
@@ -83,9 +83,9 @@ class Solver(Described):
 
     def check(self) -> None:
         """Raise `Fault` if an option does not fit the method."""
-        if self.method in solvers.FIXED and self.step is None:
+        if solvers.fixed(self.method) and self.step is None:
             raise Fault("step", f"is missing; method {self.method!r} needs one, as step = 1e-3 in its solver")
-        if self.method not in (*solvers.FIXED, *solvers.IMPLICIT) and self.step is not None:
+        if self.method in solvers.EXPLICIT and not solvers.fixed(self.method) and self.step is not None:
             raise Fault(
                 "step", f"is {self.step} s; method {self.method!r} chooses its own steps: leave it out, or use 'rk4'"
             )
@@ -175,7 +175,7 @@ def check_end(until: Any, solver: Solver) -> None:
     with refused():
         end = checked_number(until, "s", POSITIVE, "until")
     step = solver.step
-    if step is not None and solver.method in solvers.FIXED and step > end:
+    if step is not None and solvers.fixed(solver.method) and step > end:
         raise DescriptionError(f"step is {step} s; {solver.method} needs a step no longer than the run, {end:g} s")
     if step is not None and not end / step <= MOST_STEPS:
         message = f"a run of {end:g} s has {end / step:.3g} steps, and at most {MOST_STEPS:.0e} are allowed"

@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 
 from flexarm.model import Model
+from flexarm.simulation import solvers
 from flexarm.simulation.breakpoints import FEW, FINEST, NEAR, apart, levels, of_function
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
-from flexarm.simulation.solvers import FIXED
 
 Array = np.ndarray
 
@@ -24,7 +24,7 @@ def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Arra
     A control law is evaluated at the arm's default start. Sampled laws are constant between samples. Methods with fixed
     steps never restart: their steps are prescribed, and they evaluate an input at every half step.
     """
-    if method in FIXED:
+    if solvers.fixed(method):
         return np.empty(0)
     sources = [each for each in (drive if drive.period is None else None, outside) if each is not None]
     until = float(times[-1])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.simulation import butcher
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.implicit import ENDLESS, Implicit
@@ -28,8 +29,6 @@ IMPLICIT: dict[str, Tableau] = {
 DISSIPATIVE = "generalized-alpha"
 """The method with a spectral radius at infinity."""
 EXPLICIT = butcher.METHODS
-FIXED = butcher.FIXED
-METHODS = (*EXPLICIT, *IMPLICIT)
 FORMER = {
     "radau": "radau5",
     "bdf": "radau5",
@@ -41,6 +40,40 @@ FORMER = {
     "scipy-lsoda": "auto",
 }
 """Names of CyRK's and SciPy's methods in earlier versions, and what takes their place."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all methods."""
+    return (*EXPLICIT, *IMPLICIT)
+
+
+def fixed(method: str) -> bool:
+    """Return True if the method takes fixed steps only."""
+    return method in EXPLICIT and not EXPLICIT[method].adaptive
+
+
+def add_method(name: str, tableau: butcher.ButcherTableau) -> None:
+    """Add an explicit method, which all functions with an argument `method` then know by its name.
+
+    It is added to this process: a program that runs in several processes adds it in each.
+
+    Parameters
+    ----------
+    name : str
+    tableau : ButcherTableau
+
+    Raises
+    ------
+    DescriptionError
+        There is another method of this name.
+    """
+    with refused("add_method"):
+        checked_instance(tableau, butcher.ButcherTableau, "tableau")
+        if not isinstance(name, str) or not name.isidentifier():
+            raise Fault("name", f"is {shown(name)}; it must be a name of letters and digits")
+        if name == "auto" or name in IMPLICIT or EXPLICIT.get(name, tableau) != tableau:
+            raise Fault("name", f"is {name!r}, the name of another method; choose another name")
+    EXPLICIT[name] = tableau
 
 
 def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, limit: int = ENDLESS) -> Stretch:

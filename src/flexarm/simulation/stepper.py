@@ -33,7 +33,6 @@ from flexarm.simulation.rhs import Plan, loops
 
 Array = np.ndarray
 
-METHODS = solvers.METHODS
 STIFF = "radau5"
 """Method of "auto" where the fastest mode would force far more steps than the motion needs."""
 
@@ -125,8 +124,8 @@ class Stepper:
             model = as_model(model)
             self.period = checked_number(period, "s", POSITIVE, "period")
             rtol, atol = (checked_number(x, "", POSITIVE, name) for x, name in ((rtol, "rtol"), (atol, "atol")))
-            if not isinstance(method, str) or method not in ("auto", *METHODS):
-                raise Fault("method", f"is {shown(method)}; it must be {choices('auto', *METHODS)}")
+            if not isinstance(method, str) or method not in ("auto", *solvers.names()):
+                raise Fault("method", f"is {shown(method)}; it must be {choices('auto', *solvers.names())}")
             if step is not None and self.period / checked_number(step, "s", POSITIVE, "step") > MOST_STEPS:
                 raise Fault("step", f"is {step} s; a period of {period} s may have at most {MOST_STEPS:.0e} steps")
         given = [
@@ -406,7 +405,7 @@ class Stepper:
             self._warned = True
             who = f" of plant {worst}" if self._many else ""
             t, mend = self.period * int(self._plants.periods[worst]), "a smaller rtol"
-            mend = "a smaller step, or method='auto'" if self.method in solvers.FIXED else mend
+            mend = "a smaller step, or method='auto'" if solvers.fixed(self.method) else mend
             message = (
                 f"the energy balance{who} has an error of {drift[worst]:.2g} of the energy exchanged by t = {t:.6g} s"
             )
@@ -612,10 +611,10 @@ def _chosen(
 ) -> tuple[str, float, float, str]:
     """Return the method, the longest step in the period [s] (0 for no limit), the first step, and the reason."""
     longest = period / np.ceil(period / step - 1e-9) if step is not None else 0.0
-    if method in solvers.FIXED and step is None:
+    if solvers.fixed(method) and step is None:
         must = "its steps are fixed: give their length, as step=1e-3"
         raise DescriptionError(f"Stepper: method is {method!r}; {must}")
-    if method in (*solvers.FIXED, *solvers.IMPLICIT):
+    if method in solvers.IMPLICIT or solvers.fixed(method):
         return method, longest, period, "as asked"
     fastest = methods.fastest_of(model, q)
     turn = period * fastest

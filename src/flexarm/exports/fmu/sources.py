@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from flexarm.closed_forms.formats.c import C
 from flexarm.closed_forms.formats.program import Program
 from flexarm.exports.fmu.description import Version
 from flexarm.exports.fmu.system import System
 from flexarm.exports.source import c_sources
+from flexarm.simulation.butcher import RK4, RK4_ERROR, RK45, ButcherTableau
 
 OWN = {
     "2.0": ("fmi2.c", "core.h", "fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h"),
@@ -45,6 +47,16 @@ MODEL = Template("""/* What core.h must know of this model. */
 #define START_U $u
 #define START_P $p
 #define START_Z $z
+
+/* Explicit methods: with fixed steps, and with steps that follow from the estimated error. */
+#define FIXED_STAGES $fixed_stages
+#define FIXED_TABLEAU $fixed_tableau
+#define FIXED_ERROR $fixed_error
+#define ADAPTIVE_STAGES $adaptive_stages
+#define ADAPTIVE_ORDER $adaptive_order
+#define ADAPTIVE_TABLEAU $adaptive_tableau
+#define ADAPTIVE_ERROR $adaptive_error
+
 $calls
 """)
 
@@ -101,7 +113,18 @@ def _model(system: System, programs: Sequence[Program], name: str, token: str) -
         p=_list([each.start for each in system.parameters]),
         z=_list(list(system.memory)),
         calls="\n".join(calls),
+        **_tableau("fixed", RK4, RK4_ERROR),
+        **_tableau("adaptive", RK45, RK45.errors[0]),
+        adaptive_order=RK45.order,
     )
+
+
+def _tableau(name: str, tableau: ButcherTableau, error: Any) -> dict[str, Any]:
+    """Return the numbers of a method for the template."""
+    stages = tableau.stages
+    weights = [float(error.get(i, 0.0)) for i in range(stages + 1)]
+    rows = tableau.matrix.ravel().tolist()
+    return {f"{name}_stages": stages, f"{name}_tableau": _list(rows), f"{name}_error": _list(weights)}
 
 
 def _list(values: list[float]) -> str:

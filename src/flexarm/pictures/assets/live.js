@@ -40,7 +40,7 @@ flexarm.Live = class {
 
     // buffers of a step, allocated once
     this.stage = new Float64Array(size);
-    this.slopes = [0, 1, 2, 3].map(() => new Float64Array(size));
+    this.slopes = given.tableau.map(() => new Float64Array(size));
     this.views = new Map([this.y, this.stage].map((y) => [y, [y.subarray(0, this.nq), y.subarray(this.nq, this.nq + n)]]));
     this.rStage = new Float64Array(m);
     this.rShaped = new Float64Array(m);
@@ -342,24 +342,23 @@ flexarm.Live = class {
   /** Makes one step. If it diverges, or a telescope leaves its range, the arm stops and `fault` is the reason. */
   step() {
     if (this.fault) return;
-    const { step: h } = this.given;
+    const { step: h, tableau, times } = this.given;
     const { y, stage, slopes } = this;
-    const [k1, k2, k3, k4] = slopes;
     const size = y.length;
     if (this.standing.stale) this.settle();
     this.lead();
-    this.rate(y, 0, k1);
-    for (let i = 0; i < size; i++) stage[i] = y[i] + 0.5 * h * k1[i];
-    this.rate(stage, 0.5, k2);
-    for (let i = 0; i < size; i++) stage[i] = y[i] + 0.5 * h * k2[i];
-    this.rate(stage, 0.5, k3);
-    for (let i = 0; i < size; i++) stage[i] = y[i] + h * k3[i];
-    this.rate(stage, 1, k4);
+    this.rate(y, 0, slopes[0]);
+    tableau.forEach((row, s) => {
+      // the state at the next stage, or at the end of the step
+      for (let i = 0; i < size; i++) {
+        let moved = 0;
+        for (let k = 0; k <= s; k++) moved += row[k] * slopes[k][i];
+        stage[i] = y[i] + h * moved;
+      }
+      if (s + 1 < tableau.length) this.rate(stage, times[s + 1], slopes[s + 1]);
+    });
     let sum = 0;
-    for (let i = 0; i < size; i++) {
-      stage[i] = y[i] + (h / 6) * (k1[i] + 2 * (k2[i] + k3[i]) + k4[i]);
-      sum += stage[i] * 0;
-    }
+    for (let i = 0; i < size; i++) sum += stage[i] * 0;
     const fault = sum === 0 ? this.beyond(stage) : "The motion ran away.";
     if (fault) {
       this.fault = fault; // y stays the last valid state

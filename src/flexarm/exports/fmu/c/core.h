@@ -346,77 +346,72 @@ static void count_doubts(Instance *s, double time)
     if (s->now.in_doubt < STEPS_IN_DOUBT) s->now.in_doubt += 1;
 }
 
-/* Makes a step of the classical Runge-Kutta method from the rates k[0]. The rates at its end become k[4]. */
-static int runge_kutta_step(Instance *s, double h, double k[5][ROOM(NX)])
+/* Makes an explicit step by a tableau from the rates k[0] to the state and the rates k[stages] at its end. The rows of
+   the tableau are those of the stages after the first and of the end. */
+static int explicit_step(const Instance *s, int stages, const double *tableau, double h, double k[][ROOM(NX)], double *end)
 {
-    static const double ahead[4] = {0.0, 0.5, 0.5, 1.0};
-    double trial[ROOM(NX)], *x = s->now.x;
-    for (int i = 1; i < 4; i++) {
-        for (int j = 0; j < NX; j++) trial[j] = x[j] + ahead[i] * h * k[i - 1][j];
-        if (!rates(trial, s->now.u, s->now.p, k[i])) return 0;
+    for (int i = 0; i < stages; i++) {
+        for (int j = 0; j < NX; j++) {
+            double sum = 0.0;
+            for (int l = 0; l <= i; l++) sum += tableau[i * stages + l] * k[l][j];
+            end[j] = s->now.x[j] + h * sum;
+        }
+        if (!rates(end, s->now.u, s->now.p, k[i + 1])) return 0;
     }
-    for (int j = 0; j < NX; j++) x[j] += h * (k[0][j] + 2.0 * (k[1][j] + k[2][j]) + k[3][j]) / 6.0;
-    return rates(x, s->now.u, s->now.p, k[4]);
+    return 1;
 }
 
-/* Makes steps of the classical Runge-Kutta method. The rates k5 at the end of a step begin the next step. The
-   difference from a result of third order, h (k4 - k5) / 6, is a conservative estimate of the error. */
+/* Returns one number of the estimated error of a step. */
+static double estimated(int count, const double *weights, double h, double k[][ROOM(NX)], int j)
+{
+    double sum = 0.0;
+    for (int l = 0; l < count; l++) sum += weights[l] * k[l][j];
+    return h * sum;
+}
+
+/* Makes fixed steps. The rates at the end of a step begin the next step. */
 static int fixed_steps(Instance *s, double duration)
 {
     const double count = fmax(1.0, ceil(duration / s->now.step * (1.0 - 1e-9))), h = duration / count;
-    if (!(4.0 * count <= MOST_EVALUATIONS)) {
+    if (!(FIXED_STAGES * count <= MOST_EVALUATIONS)) {
         report(s, 1, "a step of %g s from %g s needs %g fixed steps of %g s, more than %g evaluations of the rates. Use "
                "shorter communication steps, or a longer `step`", duration, s->now.time, count, s->now.step, MOST_EVALUATIONS);
         return FAILED;
     }
-    double k[5][ROOM(NX)];
-    memcpy(k[4], s->dx, sizeof k[4]);
+    static const double tableau[] = FIXED_TABLEAU, error[] = FIXED_ERROR;
+    double k[FIXED_STAGES + 1][ROOM(NX)], *last = k[FIXED_STAGES], end[ROOM(NX)];
+    memcpy(last, s->dx, sizeof k[0]);
     for (double i = 0.0; i < count; i += 1.0) {
-        memcpy(k[0], k[4], sizeof k[0]);
+        memcpy(k[0], last, sizeof k[0]);
         update_peaks(s, s->now.x);
-        if (!runge_kutta_step(s, h, k)) {
+        if (!explicit_step(s, FIXED_STAGES, tableau, h, k, end)) {
             report(s, 1, "a step of %g s from %g s fails: the rates are not finite after t = %g s. The motion leaves the "
                    "model's range, or the fixed steps of %g s are too long: set `tolerance` to 1e-8, or a smaller `step`",
                    duration, s->now.time, s->now.time + i * h, s->now.step);
             return FAILED;
         }
+        memcpy(s->now.x, end, sizeof end);
         update_peaks(s, s->now.x);
-        for (int j = 0; j < NX; j++) s->now.worst[j] = fmax(s->now.worst[j], fabs(h * (k[3][j] - k[4][j]) / 6.0));
+        for (int j = 0; j < NX; j++)
+            s->now.worst[j] = fmax(s->now.worst[j], fabs(estimated(FIXED_STAGES + 1, error, h, k, j)));
         count_doubts(s, s->now.time + (i + 1.0) * h);
     }
-    memcpy(s->dx, k[4], sizeof k[4]);
+    memcpy(s->dx, last, sizeof k[0]);
     return DONE;
 }
 
-/* Makes a step of Dormand and Prince's pair of orders 5 and 4 (1980) from the rates k[0] to the state and the rates
-   k[6] at its end. Returns the estimated error over the tolerance. The tolerance is relative to the largest value that
-   a state has had, so that a state may pass through zero. */
-static double dormand_prince_step(const Instance *s, double h, double k[7][ROOM(NX)], double *end)
+/* Makes a step of a method that estimates its error, from the rates k[0]. Returns the estimated error over the
+   tolerance. The tolerance is relative to the largest value that a state has had, so that a state may pass through
+   zero. */
+static double checked_step(const Instance *s, double h, double k[][ROOM(NX)], double *end)
 {
-    static const double a[6][6] = {
-        {1.0 / 5.0},
-        {3.0 / 40.0, 9.0 / 40.0},
-        {44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0},
-        {19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0},
-        {9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0},
-        {35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0},
-    };
-    static const double e[7] = {71.0 / 57600.0,      0.0,          -71.0 / 16695.0, 71.0 / 1920.0,
-                                -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0};
+    static const double tableau[] = ADAPTIVE_TABLEAU, error[] = ADAPTIVE_ERROR;
     const double tolerance = fmax(s->now.tolerance, 1e-13);
     double squares = 0.0;
-    for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < NX; j++) {
-            double sum = 0.0;
-            for (int l = 0; l <= i; l++) sum += a[i][l] * k[l][j];
-            end[j] = s->now.x[j] + h * sum;
-        }
-        if (!rates(end, s->now.u, s->now.p, k[i + 1])) return HUGE_VAL;
-    }
+    if (!explicit_step(s, ADAPTIVE_STAGES, tableau, h, k, end)) return HUGE_VAL;
     for (int j = 0; j < NX; j++) {
-        double sum = 0.0;
-        for (int l = 0; l < 7; l++) sum += e[l] * k[l][j];
-        const double part = h * sum / (tolerance * (fmax(s->now.peak[j], fabs(end[j])) + SMALL));
+        const double scale = tolerance * (fmax(s->now.peak[j], fabs(end[j])) + SMALL);
+        const double part = estimated(ADAPTIVE_STAGES + 1, error, h, k, j) / scale;
         squares += part * part;
     }
     return sqrt(squares / ROOM(NX));
@@ -425,15 +420,15 @@ static double dormand_prince_step(const Instance *s, double h, double k[7][ROOM(
 /* Makes steps whose length follows from their errors. */
 static int adaptive_steps(Instance *s, double duration)
 {
-    const double longest = fmax(LONGEST_STEP, s->now.step), least = 6.0 * ceil(duration / longest);
-    double k[7][ROOM(NX)], end[ROOM(NX)], done = 0.0, evaluations = least > MOST_EVALUATIONS ? least : 0.0;
+    const double longest = fmax(LONGEST_STEP, s->now.step), least = ADAPTIVE_STAGES * ceil(duration / longest);
+    double k[ADAPTIVE_STAGES + 1][ROOM(NX)], end[ROOM(NX)], done = 0.0, evaluations = least > MOST_EVALUATIONS ? least : 0.0;
     double wanted = s->now.tried > 0.0 ? s->now.tried : s->now.step, growth = 5.0, error = 0.0;
     memcpy(k[0], s->dx, sizeof k[0]);
     update_peaks(s, s->now.x);
     while (done < duration) {
         const int last = wanted >= (duration - done) * (1.0 - 1e-9);
         const double h = last ? duration - done : wanted;
-        evaluations += 6.0;
+        evaluations += ADAPTIVE_STAGES;
         if (evaluations > MOST_EVALUATIONS || !(done + h > done)) {
             const int finite = error < HUGE_VAL;
             report(s, 1, "a step of %g s from %g s fails: %s at t = %g s, where its own steps are %g s long. %s", duration,
@@ -442,12 +437,12 @@ static int adaptive_steps(Instance *s, double duration)
                    "a larger `tolerance`, or model exchange with an implicit solver" : "The motion leaves the model's range");
             return FAILED;
         }
-        error = dormand_prince_step(s, h, k, end);
-        const double factor = fmin(growth, fmax(0.2, 0.9 * pow(fmax(error, 1e-10), -0.2)));
+        error = checked_step(s, h, k, end);
+        const double factor = fmin(growth, fmax(0.2, 0.9 * pow(fmax(error, 1e-10), -1.0 / (ADAPTIVE_ORDER + 1))));
         if (error <= 1.0) {
             done = last ? duration : done + h;
             memcpy(s->now.x, end, sizeof end);
-            memcpy(k[0], k[6], sizeof k[0]);
+            memcpy(k[0], k[ADAPTIVE_STAGES], sizeof k[0]);
             update_peaks(s, s->now.x);
             if (!last || factor * h > wanted || factor < 1.0) wanted = fmin(factor * h, longest);
             growth = 5.0;
