@@ -154,8 +154,11 @@ def _is_own(error):
 
 
 def _is_of_the_call(error):
-    """Whether Python itself has refused the call: an argument is missing or unknown."""
+    """Whether Python itself has refused the call, also of a function decorated by a context manager: an argument is
+    missing or unknown."""
     frames = traceback.extract_tb(error.__traceback__)
+    if frames and (frames[-1].filename, frames[-1].name) == (contextlib.__file__, "inner"):
+        frames.pop()
     return isinstance(error, TypeError) and all(frame.filename.startswith(HERE) for frame in frames)
 
 

@@ -168,7 +168,7 @@ def _combined(M: np.ndarray, S: np.ndarray) -> np.ndarray | None:
         return None
     C = np.linalg.cholesky(M).T  # M = C' C
     Q, R = np.linalg.qr(np.linalg.solve(C.T, S.T), mode="complete")  # S C^-1 = R' Q'
-    if not np.linalg.cond(R[:r] / np.linalg.norm(R[:r], axis=0)) < CLOSE:
+    if not np.linalg.cond(R / np.linalg.norm(R, axis=0)) < CLOSE:
         return None
     return np.linalg.solve(C, np.hstack([Q[:, :r] @ np.linalg.inv(R[:r].T), Q[:, r:]]))
 
