@@ -28,7 +28,8 @@ def main():
     recorded = tests_of.Map(options.recorded, ROOT / "tests")
     source, known = ROOT / "src", equivalent()
     if options.again:
-        drawn = again(source, options.again)
+        drawn, gone = faults.again(source, options.again)
+        print(*(f"no longer in the source: {each}" for each in gone), sep="\n")
     else:
         drawn = faults.drawn(source, options.seed, options.count, options.folder or faults.FOLDERS)
     if options.draw:
@@ -112,26 +113,6 @@ def report(done, wrong):
             lines.append(f"- {outcome.verdict}: {fault}" + (f" ({outcome.message})" if outcome.message else ""))
     lines += [f"- fails without a fault: {test}" for test in wrong]
     return "\n".join(lines)
-
-
-def again(source, log):
-    """The faults of an earlier log that were not caught, as far as their text is still in the source."""
-    with log.open(encoding="utf-8") as file:
-        left = [entry for entry in map(json.loads, file) if entry["verdict"] in ("survived", "not judged")]
-    there = {}
-    for folder in faults.FOLDERS:
-        for kind in faults.by_kind(source, folder).values():
-            for fault in kind:
-                there.setdefault(fault.identity, []).append(fault)
-    found = []
-    for entry in left:
-        identity = entry["file"], entry["function"], " ".join(entry["before"].split()), entry["after"]
-        same = there.get(identity, [])
-        if same:
-            found.append(min(same, key=lambda fault: abs(fault.lines[0] - entry["lines"][0])))
-        else:
-            print("no longer in the source: {} {}: {} -> {}".format(*identity))
-    return found
 
 
 def equivalent():

@@ -6,9 +6,10 @@ alone. All faults of a source tree stand in a fixed order, so a seed draws the s
 
 import ast
 import copy
+import json
 import random
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 FOLDERS = ("mechanics", "native", "simulation")
 """Folders of the package from which faults are drawn, each as often as the others."""
@@ -74,6 +75,27 @@ def drawn(source, seed, count, folders=FOLDERS):
             found[fault] = None
             turn += 1
     return list(found)
+
+
+def again(source, log):
+    """Faults that an earlier log has as not caught: those whose text is still in the source, and a line for each other.
+
+    Where a function has the same text twice, both are meant.
+    """
+    with log.open(encoding="utf-8") as file:
+        left = [entry for entry in map(json.loads, file) if entry["verdict"] in ("survived", "not judged")]
+    there = defaultdict(list)
+    for folder in FOLDERS:
+        for fault in (fault for same in by_kind(source, folder).values() for fault in same):
+            there[fault.identity].append(fault)
+    found, gone = [], []
+    for entry in left:
+        known = {field.name: entry[field.name] for field in fields(Fault)}
+        old = Fault(**known | {"lines": tuple(entry["lines"])})
+        found += there[old.identity]
+        if not there[old.identity]:
+            gone.append(str(old))
+    return list(dict.fromkeys(found)), gone
 
 
 def by_kind(source, folder):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -60,6 +61,23 @@ def test_a_seed_draws_the_same_faults_from_all_folders(monkeypatch):
     assert len(set(found)) == 30
     assert [fault.folder for fault in found[:3]] == list(faults.FOLDERS)
     assert found != faults.drawn(source, 6, 30)
+
+
+def test_what_was_not_caught_is_found_again_where_its_lines_have_moved(tmp_path):
+    part = tmp_path / "src" / "flexarm" / "mechanics" / "part.py"
+    part.parent.mkdir(parents=True)
+    twice = "def f(x):\n    y = 2 * x\n    return y + 2 * x\n"
+    part.write_text(twice + "\ndef g(x):\n    return x - 1\n")
+    before = [fault for kind in faults.by_kind(tmp_path / "src", "mechanics").values() for fault in kind]
+    wanted = [fault for fault in before if fault.after == "(1 * x)"] + [fault for fault in before if fault.after == "1"]
+    log = tmp_path / "log.jsonl"
+    verdicts = ["caught", "survived", "not judged", "survived"]
+    lines = [json.dumps(asdict(fault) | {"verdict": verdict}) for fault, verdict in zip(wanted, verdicts, strict=False)]
+    log.write_text("\n".join(lines) + "\n")
+    part.write_text('"""A docstring."""\n\n' + twice + "\ndef g(x):\n    return x\n")
+    found, gone = faults.again(tmp_path / "src", log)
+    assert [(fault.lines[0], fault.after) for fault in found] == [(4, "(1 * x)"), (5, "(1 * x)")]
+    assert gone == [str(fault) for fault in wanted[2:]]
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
@@ -135,12 +153,14 @@ def test_a_fault_is_caught_survives_or_never_ends(tmp_path):
 def test_machine_code_counts_for_its_functions_and_those_they_call():
     from flexarm.simulation import advance
 
-    names = record.translated(lambda: advance.translated(advance.fixed))
+    names = record.translated(lambda: advance.translated(advance.implicit))
     assert not names  # a lambda that names no function of its own module
     once = advance.Once(lambda: None)
     assert record.translated(once._build) == frozenset()
-    build = type(lambda: None)((lambda: translated(fixed)).__code__, vars(advance))  # noqa: F821
-    assert {"flexarm/simulation/advance.py:fixed", "flexarm/simulation/rhs.py:rk4"} <= record.translated(build)
+    build = type(lambda: None)((lambda: translated(implicit)).__code__, vars(advance))  # noqa: F821
+    assert {"flexarm/simulation/advance.py:implicit", "flexarm/simulation/steps.py:integrate"} <= record.translated(
+        build
+    )
 
 
 @pytest.mark.parametrize(("executed", "apart"), [([1], {2, 3}), ([1, 2], set())])
