@@ -215,10 +215,10 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
         return sum(0.5 * k * beyond(y, soft).p ** 2 for y in over(q))
 
     def push(seen: Seen) -> Push:
-        force, lost = 0.0, 0.0
+        (v,), force, lost = seen.v, 0.0, 0.0
         for y, (_, sign) in zip(over(seen.q), ends, strict=True):
             p, slope = beyond(y, soft)
-            rate = sign * slope * seen.v[0]
+            rate = sign * slope * v
             drag = ca.fmax(d * rate, -k * p)
             force, lost = force - sign * slope * drag, lost + drag * rate
         return Push([force], lost=lost)
