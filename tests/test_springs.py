@@ -207,6 +207,19 @@ def test_stops_never_pull():
         assert 1.5 * model.forward_dynamics([q], [v], [0.0])[0] == pytest.approx(force, abs=1e-9)
 
 
+@pytest.mark.parametrize("q", [-1.02, -0.99, 0.98, 1.0, 1.02])
+def test_within_its_transition_a_stop_acts_by_the_slope_of_its_deflection(q):
+    """A force F of the deflection p acts as F dp/dq, and the rate of p is dp/dq v."""
+    k, d, transition = 1e4, 80.0, 0.05
+    stops = fa.Stops(lower=-1.0, upper=1.0, stiffness=k, damping=d, transition=transition)
+    model, side = fa.Model(slider(fa.Drive(stops=stops))), np.sign(q)
+    p, slope = smooth(side * q - 1.0, transition)
+    assert 0.0 < slope < 1.0
+    for v in (-3.0, -0.1, 0.0, 0.4):
+        force = k * p + max(d * slope * side * v, -k * p)
+        assert 1.5 * model.forward_dynamics([q], [v], [0.0])[0] == pytest.approx(-side * slope * force, rel=1e-10)
+
+
 def test_stops_of_one_side_leave_the_other_open():
     model = fa.Model(slider(fa.Drive(stops=fa.Stops(lower=-1.0, stiffness=10.0))))
     assert model.stiffness_force([-1.5])[0] == pytest.approx(-5.0)
