@@ -141,6 +141,10 @@ def test_the_translated_loop_does_what_python_does(motion):
         k=np.zeros(8 * L),
         total=np.zeros(8 * L),
         out=np.zeros(samples * 6 * L),
+        stages=4,
+        reach=np.array([0.5, 0.5, 1.0, 0.0]),
+        weights=np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+        halves=np.array([0, 1, 1, 2]),
     )
     sensitivities.shoot(shot)
     course = motion(X, dx, P, dp, u, h)

@@ -48,14 +48,14 @@ MODEL = Template("""/* What core.h must know of this model. */
 #define START_P $p
 #define START_Z $z
 
-/* Explicit methods: with fixed steps, and with steps that follow from the estimated error. */
+/* Explicit methods: with fixed steps, and with steps that follow from the estimated error. WEIGHTS are of the error. */
 #define FIXED_STAGES $fixed_stages
 #define FIXED_TABLEAU $fixed_tableau
-#define FIXED_ERROR $fixed_error
+#define FIXED_WEIGHTS $fixed_weights
 #define ADAPTIVE_STAGES $adaptive_stages
 #define ADAPTIVE_ORDER $adaptive_order
 #define ADAPTIVE_TABLEAU $adaptive_tableau
-#define ADAPTIVE_ERROR $adaptive_error
+#define ADAPTIVE_WEIGHTS $adaptive_weights
 
 $calls
 """)
@@ -124,7 +124,7 @@ def _tableau(name: str, tableau: ButcherTableau, error: Any) -> dict[str, Any]:
     stages = tableau.stages
     weights = [float(error.get(i, 0.0)) for i in range(stages + 1)]
     rows = tableau.matrix.ravel().tolist()
-    return {f"{name}_stages": stages, f"{name}_tableau": _list(rows), f"{name}_error": _list(weights)}
+    return {f"{name}_stages": stages, f"{name}_tableau": _list(rows), f"{name}_weights": _list(weights)}
 
 
 def _list(values: list[float]) -> str:

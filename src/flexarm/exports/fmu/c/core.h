@@ -378,7 +378,7 @@ static int fixed_steps(Instance *s, double duration)
                "shorter communication steps, or a longer `step`", duration, s->now.time, count, s->now.step, MOST_EVALUATIONS);
         return FAILED;
     }
-    static const double tableau[] = FIXED_TABLEAU, error[] = FIXED_ERROR;
+    static const double tableau[] = FIXED_TABLEAU, error[] = FIXED_WEIGHTS;
     double k[FIXED_STAGES + 1][ROOM(NX)], *last = k[FIXED_STAGES], end[ROOM(NX)];
     memcpy(last, s->dx, sizeof k[0]);
     for (double i = 0.0; i < count; i += 1.0) {
@@ -405,7 +405,7 @@ static int fixed_steps(Instance *s, double duration)
    zero. */
 static double checked_step(const Instance *s, double h, double k[][ROOM(NX)], double *end)
 {
-    static const double tableau[] = ADAPTIVE_TABLEAU, error[] = ADAPTIVE_ERROR;
+    static const double tableau[] = ADAPTIVE_TABLEAU, error[] = ADAPTIVE_WEIGHTS;
     const double tolerance = fmax(s->now.tolerance, 1e-13);
     double squares = 0.0;
     if (!explicit_step(s, ADAPTIVE_STAGES, tableau, h, k, end)) return HUGE_VAL;
