@@ -561,3 +561,20 @@ def test_measured_rows_are_those_of_the_page(making):
     for columns, rows in ((["none"], []), ([], ["none"])):
         with pytest.raises(ValueError, match="none"):
             measured.chosen(tables["One"], columns, rows)
+
+
+def test_pages_show_measured_rows_that_are_there(making):
+    """Each directive `measured` of the pages finds its table, its columns and its rows, before the site is built."""
+    measured = making("measured")
+    tables = measured.tables(text(DOCS / "understand" / "benchmarks.md"))
+    shown = 0
+    for page in DOCS.rglob("*.md"):
+        for title, options in re.findall(r"^ *:::\{measured\} (.*)\n((?: *:.*:.*\n)*)", text(page), re.MULTILINE):
+            asked = dict(re.findall(r":(columns|rows): (.*)", options))
+            assert title in tables, (page, title)
+            try:
+                measured.chosen(tables[title], *(measured.listed(asked.get(name, "")) for name in ("columns", "rows")))
+            except ValueError as error:
+                pytest.fail(f"{page}, {title}: {error}")
+            shown += 1
+    assert shown > 10
