@@ -4,15 +4,12 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
-
-if TYPE_CHECKING:
-    from flexarm.model.tracing import Traced
 
 Array = np.ndarray
 
@@ -20,7 +17,20 @@ EXTREME = 1e15
 """Size of a number, or of its inverse, in SI units, beyond which it is not plausible for an arm."""
 
 
-def without_inertia(model: "Traced", q: Array) -> str:
+class Evaluated(Protocol):
+    """A model, as far as its faults are of concern: the description, and the values of its quantities."""
+
+    arm: Arm
+
+    @property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of the rates."""
+
+    def evaluate(self, name: str, *values: Any) -> Array:
+        """Return a quantity."""
+
+
+def without_inertia(model: Evaluated, q: Array) -> str:
     """Return a message about a coordinate without inertia, or "" if there is none."""
     M = model.evaluate("mass_matrix", q)
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
@@ -39,7 +49,7 @@ def no_mode(arm: Arm, locked: bool) -> DescriptionError:
     return DescriptionError(f"arm {arm.name!r} has no vibration mode{held}")
 
 
-def not_finite(model: "Traced", quantity: str) -> DescriptionError:
+def not_finite(model: Evaluated, quantity: str) -> DescriptionError:
     """Return the error for a quantity that is not finite at rest, with the likely reason."""
     where, number = most_extreme(model.arm)
     fault = f"its {quantity} is not finite at rest; check its most extreme number, {where}, {number:g}"

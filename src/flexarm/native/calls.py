@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from flexarm.native.kernel import Code
+    from flexarm.native.code import Code
 
 Array = np.ndarray
 

@@ -4,7 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from flexarm.native.kernel import Code, Source, code
+from flexarm.native.code import Code
+from flexarm.native.kernel import Source, code
 
 
 def translated(*functions: Callable[..., Any]) -> Code:

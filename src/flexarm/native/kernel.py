@@ -19,11 +19,10 @@ from flexarm.checks import counted
 from flexarm.forks import hold_at_forks
 from flexarm.native.cache import read, write
 from flexarm.native.calls import LANES, ManyStates, OneState
+from flexarm.native.code import Code
 from flexarm.native.constants import with_constants
 from flexarm.native.once import BUILDING, Once
 from flexarm.native.sincos import BORDER
-
-Address = int
 
 
 @dataclass(frozen=True)
@@ -40,31 +39,6 @@ class Source:
     name: str = "machine code"
     effort: int = 2
     verify: "Callable[[Code], None]" = lambda code: None
-
-
-@final
-@dataclass(frozen=True)
-class Code:
-    """Loaded machine code: the address of each symbol, and the facts stored with the code.
-
-    The code stays in memory as long as this object exists.
-    """
-
-    addresses: dict[str, Address]
-    facts: dict[str, int]
-    was_cached: bool
-    _engine: Any = field(repr=False, compare=False)
-
-    @property
-    def operations(self) -> int:
-        """Number of multiplications and additions of a kernel."""
-        return self.facts["multiplications"] + self.facts["additions"]
-
-    def __deepcopy__(self, _: Any) -> "Code":
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("machine code belongs to its process; pickle the model")
 
 
 def code(key: str, symbols: tuple[str, ...], facts: tuple[str, ...], build: Callable[[], Source]) -> Code:

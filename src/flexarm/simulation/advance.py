@@ -12,8 +12,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.native.code import Address
 from flexarm.native.functions import translated
-from flexarm.native.kernel import Address
 from flexarm.native.language import Floats, Placed, Words
 from flexarm.native.once import Once
 from flexarm.simulation.implicit import FIRST, Implicit

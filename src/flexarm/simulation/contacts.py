@@ -12,7 +12,7 @@ import numpy as np
 
 from flexarm.checks import counted
 from flexarm.model import Model
-from flexarm.native.kernel import Code
+from flexarm.native.code import Code
 from flexarm.simulation import methods, solvers
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.layout import Layout

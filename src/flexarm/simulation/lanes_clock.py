@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from flexarm.native.kernel import LANES, Code
+from flexarm.native.code import Code
+from flexarm.native.kernel import LANES
 from flexarm.native.language import Placed
 from flexarm.simulation.lanes import DONE, UNDER_WAY
 from flexarm.simulation.lanes_plan import Abreast, Course, Shared

@@ -7,7 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.native.kernel import LANES, Code
+from flexarm.native.code import Code
+from flexarm.native.kernel import LANES
 from flexarm.native.language import Placed
 from flexarm.simulation.butcher import METHODS, grouped
 from flexarm.simulation.divergence import FIRST

@@ -11,7 +11,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
 from flexarm.model.tracing import RESIDUALS
-from flexarm.native.kernel import Code
+from flexarm.native.code import Code
 from flexarm.simulation import advance, solvers, tableaus
 from flexarm.simulation.advance import Advance, Stretch
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit

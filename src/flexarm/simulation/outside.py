@@ -18,7 +18,8 @@ from flexarm.model import Model
 from flexarm.model.exogenous import by_name, constants, listed
 from flexarm.model.local import localized
 from flexarm.native import lifted
-from flexarm.native.kernel import Address, Kernel
+from flexarm.native.code import Address
+from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
 from flexarm.native.lifted import kernel_of
 from flexarm.simulation.inputs import Computed, Piecewise, Table

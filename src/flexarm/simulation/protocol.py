@@ -14,7 +14,8 @@ from flexarm.simulation.rhs import Plan
 from flexarm.trajectory import Reference
 
 if TYPE_CHECKING:
-    from flexarm.native.kernel import Code, Kernel
+    from flexarm.native.code import Code
+    from flexarm.native.kernel import Kernel
     from flexarm.simulation.advance import Advance
 
 Array = np.ndarray

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from flexarm.native.kernel import Code
+from flexarm.native.code import Code
 from flexarm.simulation import solvers
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.explicit import Explicit

@@ -13,8 +13,9 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.errors import FlexarmError
+from flexarm.native.code import Address
 from flexarm.native.functions import translated
-from flexarm.native.kernel import Address, Kernel
+from flexarm.native.kernel import Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.breakpoints import Seen

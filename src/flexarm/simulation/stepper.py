@@ -11,7 +11,7 @@ from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, choic
 from flexarm.errors import DescriptionError, EnergyDrift, FlexarmError, SimulationError
 from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
-from flexarm.native.kernel import Code
+from flexarm.native.code import Code
 from flexarm.native.language import Placed
 from flexarm.simulation import advance, methods, solvers
 from flexarm.simulation.advance import Stretch
