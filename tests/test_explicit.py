@@ -508,6 +508,9 @@ def test_a_method_of_ones_own_serves_every_kind_of_run(added, damped):
         ({"a": ((1 / 2,), (0, 1 / 2))}, "the weights of stage 2 add up to 0.5; they must add up to its time, 0.75"),
         ({"b": (2 / 9, 1 / 3, 1 / 9)}, "the weights of stage 3 add up to 0.666667; they must add up to its time, 1"),
         ({"errors": ((0.1, 0.2),)}, "a row of errors adds up to 0.3; its at most 4 weights must add up to 0"),
+        ({"a": 3.0}, "a is 3.0; it must be rows of numbers"),
+        ({"b": ("x",)}, "b is ('x',); it must be numbers"),
+        ({"order": 1.5}, "order is 1.5; it must be a whole number"),
         ({"order": 0}, "1 row of errors and order 0; a method that chooses its steps has one or two such rows and"),
     ],
 )

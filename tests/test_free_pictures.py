@@ -114,7 +114,7 @@ def test_links_say_what_carries_them_and_where():
     look = solids(fa.Model(arm))
     assert [link["parent"] for link in look["links"]] == list(arm.parents) == [2, -1, 1, 1, 3]
     assert look["links"][4]["at"] == 0.5 and look["links"][0]["at"] == 1.0
-    assert carriers(arm) == ("left", "base", "trunk at a pose", "trunk at a pose", "right at 0.5")
+    assert carriers(arm.links, arm.parents) == ("left", "base", "trunk at a pose", "trunk at a pose", "right at 0.5")
 
 
 def test_looks_do_not_depend_on_the_order_of_links():

@@ -79,7 +79,9 @@ def _facts(model: Any) -> dict[str, Any]:
                 "segments": link.body.pieces,
                 "modes": {way: count for way, count in getattr(link.body, "counts", {}).items() if count},
             }
-            for link, mass, payload, carrier in zip(arm.links, masses, carried, carriers(arm), strict=True)
+            for link, mass, payload, carrier in zip(
+                arm.links, masses, carried, carriers(arm.links, arm.parents), strict=True
+            )
         ],
         "base": _base(arm.base) if isinstance(arm.base, FreeBase) else None,
         "drives": [_drive(link.name, link.joint) for link in arm.links if link.joint.moves],

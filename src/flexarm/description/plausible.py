@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flexarm.description.arm import Link
+    from flexarm.description.links import Link
 
 CRITICAL = 1.0
 """Damping ratio from which a mode does not oscillate. No material comes near it, and rubber has about 0.1."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from flexarm.checks import Fault, unknown_name
 
 if TYPE_CHECKING:
-    from flexarm.description.arm import Arm
+    from flexarm.description.links import Link
 
 BASE = "base"
 """Parent of a link on the base, unless a link has this name."""
@@ -44,10 +44,10 @@ def resolved(links: Sequence[tuple[str, str | None]]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def carriers(arm: "Arm") -> tuple[str, ...]:
+def carriers(links: "Sequence[Link]", parents: Sequence[int]) -> tuple[str, ...]:
     """Return the parent of each link in words: "base", "upper", "upper at 0.5"."""
     found = []
-    for link, parent in zip(arm.links, arm.parents, strict=True):
+    for link, parent in zip(links, parents, strict=True):
         where = "" if link.at == 1.0 else f" at {link.at:g}" if isinstance(link.at, float) else " at a pose"
-        found.append(BASE if parent < 0 else f"{arm.links[parent].name}{where}")
+        found.append(BASE if parent < 0 else f"{links[parent].name}{where}")
     return tuple(found)

@@ -150,7 +150,7 @@ HEADS = ("link", "joint", "body", "length [m]", "mass [kg]", "modes")
 
 def _table(arm: Arm) -> str:
     heads, cells = [*HEADS], [[*_cells(link)] for link in arm.links[:MOST_LINKS]]
-    if (on := carriers(arm)) != ("base", *(link.name for link in arm.links[:-1])):
+    if (on := carriers(arm.links, arm.parents)) != ("base", *(link.name for link in arm.links[:-1])):
         heads.insert(1, "on")
         for row, carrier in zip(cells, on, strict=False):
             row.insert(1, escape.html(carrier))

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.checks import counted
+from flexarm.checks import checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 
 Array = np.ndarray
@@ -77,10 +77,19 @@ class ButcherTableau:
     order: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("a", "errors", "between", "dense"):
-            object.__setattr__(self, name, tuple(map(_weights, getattr(self, name))))
-        object.__setattr__(self, "b", _weights(self.b))
-        object.__setattr__(self, "c", tuple(map(float, self.c)))
+        for name, made in (
+            ("c", lambda times: tuple(map(float, times))),
+            ("b", _weights),
+            *((rows, lambda each: tuple(map(_weights, each))) for rows in ("a", "errors", "between", "dense")),
+        ):
+            given = getattr(self, name)
+            try:
+                object.__setattr__(self, name, made(given))
+            except (TypeError, ValueError, OverflowError):
+                what = "numbers" if name in "cb" else "rows of numbers"
+                raise DescriptionError(f"ButcherTableau: {name} is {shown(given)}; it must be {what}") from None
+        with refused("ButcherTableau"):
+            checked_whole(self.order, 0, "order")
         self._check()
 
     def _check(self) -> None:
