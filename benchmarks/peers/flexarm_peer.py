@@ -18,7 +18,9 @@ from flexarm.simulation.solvers import IMPLICIT
 
 NAME = "flexarm"
 PACKAGES = ("flexarm",)
-METHODS = ("dop853", "gauss4", "gauss8", "radau5", "radau9")
+METHODS = ("dop853", "tsit5", "gauss4", "gauss8", "radau5", "radau9")
+EXPLICIT = ("dop853", "tsit5")
+FIXED = ("rk4", "rk3", "midpoint")
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 Form = tuple[int, int, int]
 FORMS: dict[str, tuple[Form, ...]] = {
@@ -45,14 +47,16 @@ def settings(task: Task | Derivation) -> Iterator[Setting]:
         yield Setting("fa.equations, in canonical form", "", ())
         return
     for form in FORMS.get(task.name, (None,)):
-        for method in ("dop853",) if task.feedback or task.many else METHODS:
+        for method in EXPLICIT if task.feedback or task.many else METHODS:
             for rtol in TOLERANCES:
                 numbers = (form, method, rtol, None)
                 yield Setting(f"{called(task, form)}{method}, rtol {rtol:.0e}", f"{form} {method}", numbers)
-        if form is None and not task.many:
+        if not task.many:
             least = round(task.until / task.intervals / PERIOD) if task.feedback else 1
-            for count in steps(task.intervals, least):
-                yield Setting(f"rk4, {count} steps", f"{form} rk4", (form, "rk4", 1e-3, task.until / count))
+            for method in FIXED:
+                for count in steps(task.intervals, least):
+                    numbers = (form, method, 1e-3, task.until / count)
+                    yield Setting(f"{called(task, form)}{method}, {count} steps", f"{form} {method}", numbers)
 
 
 def called(task: Task, form: Form | None) -> str:
