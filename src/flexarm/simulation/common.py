@@ -71,7 +71,7 @@ class Common:
         described = (labels, [(name, over, x.shape, about) for name, (over, x, about) in data.items()])
         frame = self._frame
         if frame is not None and frame.described == described and np.array_equal(frame.times, times):
-            return frame.empty.copy(deep=True, data={name: x for name, (_, x, _) in data.items()})
+            return frame.empty.copy(deep=False, data={name: x for name, (_, x, _) in data.items()})
         import xarray as xr
 
         from flexarm.simulation import labels
@@ -79,5 +79,8 @@ class Common:
         made = xr.Dataset(data, coords=coords())
         if len(times) <= KEPT:
             nothing = {name: np.broadcast_to(0.0, x.shape) for name, (_, x, _) in data.items()}
-            self._frame = Frame(described, times, made.copy(deep=True, data=nothing))
+            empty = made.copy(deep=True, data=nothing)
+            for label in empty.coords.values():  # copies share the labels; those of an index cannot be written anyway
+                label.values.flags.writeable = False
+            self._frame = Frame(described, times, empty)
         return made
