@@ -85,7 +85,7 @@ class Solver(Described):
         """Raise `Fault` if an option does not fit the method."""
         if solvers.fixed(self.method) and self.step is None:
             raise Fault("step", f"is missing; method {self.method!r} needs one, as step = 1e-3 in its solver")
-        if self.method in solvers.EXPLICIT and not solvers.fixed(self.method) and self.step is not None:
+        if self.method not in solvers.IMPLICIT and not solvers.fixed(self.method) and self.step is not None:
             raise Fault(
                 "step", f"is {self.step} s; method {self.method!r} chooses its own steps: leave it out, or use 'rk4'"
             )
