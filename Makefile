@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms tools browser assets docs docs-serve docs-publish gallery cookbook problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms random-runs tools browser assets docs docs-serve docs-publish gallery cookbook problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -45,6 +45,10 @@ kills: .venv/.ready-dev
 # 500 arms that cover every pair of options, all quantities: native code, CasADi and the oracle; a sample is in `make test`.
 random-arms: .venv/.ready-dev
 	FLEXARM_RANDOM_ARMS=500 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/test_random_arms.py
+
+# The motions of 200 arms on every way of running them: single runs, batches, steppers, FMUs, C, live pages.
+random-runs: .venv/.ready-dev
+	FLEXARM_RANDOM_RUNS=200 $(BIN)/python -m pytest -n 2 -q tests/test_every_way.py
 
 bench: .venv/.ready-peers
 	$(BIN)/python -m benchmarks
