@@ -26,13 +26,14 @@ from flexarm.checks import (
 from flexarm.errors import DescriptionError, FlexarmError, SlowSampling
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
+from flexarm.native.language import Placed
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named, recording
 from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes, Input, Recorded
 from flexarm.simulation.rhs import Plan, loops
-from flexarm.simulation.samples import Ahead, Feeling
+from flexarm.simulation.samples import CALL, CODE, Feeling, Samples
 from flexarm.simulation.shown import show
 from flexarm.simulation.stepped import (
     Seen,
@@ -263,7 +264,7 @@ class SampledFeedback(Input):
         """Return the law at the beginning of a run, for its own model or another, as with other parameters."""
         return Called(self, self.model if model is None else model)
 
-    def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
+    def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> "Ahead | None":
         """Return native code that goes from sample to sample, if the law is compiled."""
         assert self.held is not None
         if self.function:
@@ -442,6 +443,65 @@ class Held:
         while self.next < len(self._times) and self._times[self.next] < until:
             self.given[self.next] = self.u
             self.next += 1
+
+
+@final
+class Ahead:
+    """A compiled law and a solver in one run, as far as both work without Python."""
+
+    def __init__(self, held: Held, plan: Plan, solver: Advance, times: Array, x: Array):
+        self._held, self._plan, self._solver, self._times, self._x = held, plan, solver, times, x
+
+    def __call__(self, edges: Array, x: Array) -> tuple[int, Array, int, int]:
+        """Return how many of the intervals between the edges were completed from the state x.
+
+        Return also the state after them, the number of times at which the state is known, and the number of steps.
+        """
+        held, law, times = self._held, self._held.law, self._times
+        if edges[0] == 0.0:
+            self._plan.feed(loops().addresses["nothing"])
+        count, size, before = len(edges) - 1, len(x), law.dice
+        upto = np.searchsorted(times, edges, side="right")
+        most = int(np.diff(upto).max()) + 1
+        samples = Placed(
+            Samples(
+                shared=np.array([self._plan.address]),  # type: ignore[arg-type]  # an address is one word
+                advance=self._solver.code,
+                solver=self._solver.record,
+                law=law.code.addresses["evaluate"],
+                before=np.array([held.feeling.record.address if held.feeling else 0]),  # type: ignore[arg-type]
+                feels=held.feeling is not None,
+                states=law.states,
+                inputs=len(held.u) - held.recorded,
+                memory=law.memory,
+                recorded=held.recorded,
+                noises=law.noises,
+                size=size,
+                total=len(times),
+                late=held.late,
+                given=law.given,
+                found=np.empty(len(held.u) - held.recorded + law.memory),
+                noise=law.drawn(count),
+                edges=edges,
+                upto=upto.astype(np.int64),
+                times=times,
+                held=held.given,
+                rows=self._x,
+                u=held.u,
+                x=x.copy(),
+                ends=np.empty(most),
+                out=np.empty((most, size)),
+                reached=np.zeros(2, dtype=np.int64),
+                next=held.next,
+                steps=0,
+            )
+        )
+        done = CALL(CODE().addresses["sampled"])(samples.address, count)
+        held.next = samples.next
+        if done < count:  # Python repeats the sample that failed
+            law.dice = before
+            law.drawn(done)
+        return done, samples.x, int(upto[done]), samples.steps
 
 
 def feedback(controller: Any, model: Model) -> Input:

@@ -7,7 +7,7 @@ ends before that sample, and Python repeats the sample to find the reason.
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -15,13 +15,10 @@ from flexarm.model import Model
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
-from flexarm.simulation.advance import Advance, is_finite
+from flexarm.simulation.advance import is_finite
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.rhs import Plan, Shared, loops
+from flexarm.simulation.rhs import Plan, Shared
 from flexarm.simulation.steps import copied
-
-if TYPE_CHECKING:
-    from flexarm.simulation.sampled import Held
 
 Array = np.ndarray
 
@@ -138,65 +135,6 @@ class Samples:
     reached: Words
     next: int
     steps: int
-
-
-@final
-class Ahead:
-    """A compiled law and a solver in one run, as far as both work without Python."""
-
-    def __init__(self, held: "Held", plan: Plan, solver: Advance, times: Array, x: Array):
-        self._held, self._plan, self._solver, self._times, self._x = held, plan, solver, times, x
-
-    def __call__(self, edges: Array, x: Array) -> tuple[int, Array, int, int]:
-        """Return how many of the intervals between the edges were completed from the state x.
-
-        Return also the state after them, the number of times at which the state is known, and the number of steps.
-        """
-        held, law, times = self._held, self._held.law, self._times
-        if edges[0] == 0.0:
-            self._plan.feed(loops().addresses["nothing"])
-        count, size, before = len(edges) - 1, len(x), law.dice
-        upto = np.searchsorted(times, edges, side="right")
-        most = int(np.diff(upto).max()) + 1
-        samples = Placed(
-            Samples(
-                shared=np.array([self._plan.address]),  # type: ignore[arg-type]  # an address is one word
-                advance=self._solver.code,
-                solver=self._solver.record,
-                law=law.code.addresses["evaluate"],
-                before=np.array([held.feeling.record.address if held.feeling else 0]),  # type: ignore[arg-type]
-                feels=held.feeling is not None,
-                states=law.states,
-                inputs=len(held.u) - held.recorded,
-                memory=law.memory,
-                recorded=held.recorded,
-                noises=law.noises,
-                size=size,
-                total=len(times),
-                late=held.late,
-                given=law.given,
-                found=np.empty(len(held.u) - held.recorded + law.memory),
-                noise=law.drawn(count),
-                edges=edges,
-                upto=upto.astype(np.int64),
-                times=times,
-                held=held.given,
-                rows=self._x,
-                u=held.u,
-                x=x.copy(),
-                ends=np.empty(most),
-                out=np.empty((most, size)),
-                reached=np.zeros(2, dtype=np.int64),
-                next=held.next,
-                steps=0,
-            )
-        )
-        done = CALL(CODE().addresses["sampled"])(samples.address, count)
-        held.next = samples.next
-        if done < count:  # Python repeats the sample that failed
-            law.dice = before
-            law.drawn(done)
-        return done, samples.x, int(upto[done]), samples.steps
 
 
 # -- translated functions ----------------------------------------------------------------------------------------------
