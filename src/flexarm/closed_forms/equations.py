@@ -88,6 +88,9 @@ def equations(
         message = f"closed forms do not include {', '.join(arm.outside)}; use arm.replace({without})"
         raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
     traced = trace(arm)
+    if traced.chain.elements:
+        message = "a joint has a force element (mechanics.drive.elements), which has no closed form"
+        raise DescriptionError(f"equations: arm {arm.name!r}: {message}; use a joint without one")
     return Equations(arm, traced, _chosen(traced.parameters, given), large)
 
 

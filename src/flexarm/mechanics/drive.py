@@ -211,9 +211,19 @@ class Rows(NamedTuple):
     moved: Vector
 
 
+@singledispatch
 def elements(joint: Joint, rows: Rows, place: int, name: Name) -> list[Element]:
-    """Return the elements of a joint's drive, in the order of their states. `place` is the index of its input in u."""
-    if not isinstance(joint, Driven) or joint.drive is None:
+    """Return the elements that act along a joint, by the kind of the joint, in the order of their states.
+
+    `place` is the index of the joint's input in u. New force elements are registered here.
+    """
+    return []
+
+
+@elements.register
+def elements_of_drive(joint: Driven, rows: Rows, place: int, name: Name) -> list[Element]:
+    """Return the elements of a joint's `drive`."""
+    if joint.drive is None:
         return []
     drive, driving, moved = joint.drive, rows.turned, rows.moved
     stretch = added(driving, scaled(-1.0, rows.through))
