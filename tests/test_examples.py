@@ -1,6 +1,7 @@
 """Every example runs, and so do the Python programs and the `flexarm` commands of the README and of every page.
 
-On a page the Python blocks are one program: a later one uses what an earlier one has made. The README's are one each.
+On a page the Python blocks are one program: a later one uses what an earlier one has made. Those of the README are one
+each, and so are those of docs/understand/architecture.md, which test_architecture.py runs.
 """
 
 import re
@@ -12,6 +13,7 @@ from pages import PAGES, ROOT, assert_shown, blocks, commands, fences, name, sho
 from programs import ran
 
 README = PAGES[0]
+ARCHITECTURE = ROOT / "docs" / "understand" / "architecture.md"
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 EXPECTED = {
@@ -121,7 +123,7 @@ EXPECTED = {
 NEEDS = {"co_simulation.py": "libcosimpy"}
 """What has wheels for some platforms only."""
 
-PROGRAMS = [page for page in PAGES[1:] if blocks("python", page)]
+PROGRAMS = [page for page in PAGES[1:] if blocks("python", page) and page != ARCHITECTURE]
 PAPERS = ROOT / "docs" / "understand" / "papers"
 SHOWN = [(page, c) for page in PAGES if page.parent != PAPERS for c in commands(page) if "--scheduler" not in c]
 """The commands of the papers' pages write the figures there: the papers' own tests give them, and more. Those for a
@@ -161,7 +163,7 @@ def test_what_is_expected_is_there():
 def test_every_python_block_is_a_program_of_a_test():
     """None hides behind another name of the language; and no page is left out."""
     seen = {page for page in PAGES if any(language.lower().startswith(("py", "ipy")) for language in fences(page))}
-    assert seen == {README, *PROGRAMS}
+    assert seen == {README, ARCHITECTURE, *PROGRAMS}
     assert {language for page in PAGES for language in fences(page)} <= {"python", "toml", "xml", "c", "sh", "text"}
 
 

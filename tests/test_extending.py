@@ -1,4 +1,4 @@
-"""The recipes of docs/understand/architecture.md: each adds something from outside, in a process of its own.
+"""Programs that add something from outside, each in a process of its own; test_architecture.py has those of that page.
 
 An example checks what it adds against a formula written down by hand, or against what the package has already.
 """
@@ -22,11 +22,11 @@ def test_something_is_added_from_outside(program, tmp_path):
     assert run(program, tmp_path).strip()
 
 
-def test_every_recipe_has_its_program_and_the_other_way_round():
-    page = (ROOT / "docs" / "understand" / "architecture.md").read_text(encoding="utf-8")
-    assert {"link", "joint", "drive", "family", "sensor", "controller", "export_format"} == {p.stem for p in RECIPES}
+def test_a_page_leads_to_each_program():
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "do").glob("own-*.md"))
+    assert {"drive", "family", "sensor", "controller"} == {p.stem for p in RECIPES}
     for program in RECIPES:
-        assert f"examples/extending/{program.name}" in page
+        assert f"](../../examples/extending/{program.name})" in pages
 
 
 def test_machine_code_of_a_kind_from_outside_heeds_its_source(tmp_path):

@@ -1,1 +1,8 @@
-"""Compilation of CasADi programs to machine code, which is cached on disk."""
+"""Compilation of CasADi programs to machine code, which is cached on disk.
+
+- From a program to its code: `program`, `prologue` (what depends on parameters alone), `lifted` (constants as inputs),
+  `llvm` with `sincos` and `exponential`, `kernel` and `constants`. `code` is loaded code, `calls` calls it with arrays.
+- Checks and storage: `verification` with `precise`, `cache`, and `once` for objects that threads share.
+- Loops around programs: `language` is the part of Python that `translate` and `functions` compile. `dense` is one use.
+- Graphics processors: `nvptx`, `ptxas` and `cuda`.
+"""

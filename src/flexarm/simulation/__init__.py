@@ -1,1 +1,19 @@
-"""Motion in time: inputs, closed loops, solvers, runs and their results."""
+"""Motion in time: inputs, closed loops, solvers, runs and their results.
+
+- Runs: `run` (`simulate`), `stepper` with `plants`, `options`, `layout` of the state, `parameters`, `watch` (progress
+  and Ctrl-C) and `memory`.
+- Inputs: `protocol` is their interface. `inputs`, `expressed`, and `outside` with `disturbance` for further forces.
+- Controllers: `law` is what they design. `feedback` evaluates it continuously. `sampled` calls a law or a Python
+  function (`stepped`) once per period, and `samples` does it in machine code. `shown` has signals to record, and
+  `closed_loop` the poles.
+- Solvers: `methods` chooses one by name (`solvers`), and `race` chooses automatically. `rhs` evaluates the rates.
+  `explicit` takes and rejects the steps of the tables in `butcher`, and `steps` with `implicit` those of the tables in
+  `tableaus`. `advance` is their common interface.
+- Events: `breakpoints`, `restarts` at fast inputs, and `contacts`, at which a run stops.
+- SIMD batches: `lanes` takes their explicit steps, `lanes_sampled` calls their sampled controllers, and `lanes_plan`
+  and `lanes_clock` have their data.
+- Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`, and
+  `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.
+- Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.
+- Results: `dataset`, `common`, `labels`, `momenta`, `passed`, `performance`; `results`, `netcdf` and `rewrite` on disk.
+"""
