@@ -6,14 +6,16 @@ import subprocess
 import sys
 from importlib import import_module
 
+import numpy as np
 import pytest
 from pages import ROOT, blocks, shown, text
 from programs import ran, run
+from scipy.linalg import expm
 
 import flexarm as fa
 from flexarm.description.joints import Driven
 from flexarm.mechanics.drive import elements
-from flexarm.mechanics.elements import Element
+from flexarm.mechanics.elements import Element, Push, along
 
 PAGE = ROOT / "docs" / "understand" / "architecture.md"
 SOURCE = ROOT / "src" / "flexarm"
@@ -52,6 +54,14 @@ def test_every_file_that_the_page_names_is_there():
     named = set(re.findall(r"`([\w/]+/[\w/]+\.py)`", text(PAGE)))
     assert len(named) > 12
     assert [name for name in named if not (SOURCE / name).is_file()] == []
+
+
+def test_every_function_that_the_page_names_is_in_its_file():
+    named = re.findall(r"`([\w.]+)`\s(?:in|of)\s`([\w/]+\.py)`", text(PAGE))
+    assert len(named) > 5
+    for name, file in named:
+        last = name.rsplit(".", 1)[-1]
+        assert re.search(rf"^ *(def |class |){last}\b", (SOURCE / file).read_text(encoding="utf-8"), re.M), (name, file)
 
 
 @pytest.mark.parametrize("package", ["description", "mechanics", "model", "native", "simulation"])
@@ -153,6 +163,45 @@ def test_the_diff_of_the_page_adds_a_force_element(tmp_path):
     program = [sys.executable, "-W", "error", "-c", f"import sys; sys.path.insert(0, 'src')\n{PADDLE}"]
     ended = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ended.stdout.split() == [str(tmp_path / "src" / "flexarm" / "__init__.py"), "True", "True"]
+
+
+class Relaxing(Driven):
+    """A joint about z with a spring and a damper in series (Maxwell), and a torque from outside."""
+
+    turns = property(lambda self: True)
+    direction = property(lambda self: (0.0, 0.0, 1.0))
+    states = property(lambda self: (("tension", "N m"),))
+    exogenous = property(lambda self: (("wind", "N m"),))
+    plain = property(lambda self: False)
+    type: str = "relaxing"
+
+
+K, C = 7.0, 3.0
+"""Stiffness [N m/rad] and damping [N m s/rad] of the element."""
+
+
+@elements.register
+def relaxing(joint: Relaxing, rows, place, name):
+    def push(seen):
+        (v,), (f,), (w,) = seen.v, seen.s, seen.w
+        return Push([w - f], [K * v - K / C * f], lost=f * f / C, supplied=w * v)
+
+    return [Element(along(rows.moved), push, stored=lambda s: s[0] ** 2 / (2 * K), states=1, exogenous=1)]
+
+
+def test_a_force_element_from_outside_has_states_and_exogenous_inputs():
+    """I v' = w - f, f' = K v - K f / C: at a constant torque w the rate and the tension approach w / C and w."""
+    link = fa.Link(name="a", joint=Relaxing(), body=fa.Rigid(length=0.5, mass=1.2))
+    model = fa.Model(fa.Arm(name="relaxing", links=[link]))
+    assert (model.states, model.exogenous) == (("a.tension",), ("a.wind",))
+    inertia, w = 1.2 * 0.5**2 / 3, 0.6
+    A = np.array([[0.0, -1 / inertia, w / inertia], [K, -K / C, 0.0], [0.0, 0.0, 0.0]])
+    result = fa.simulate(model, 2.0, w=[w], rtol=1e-10, progress=False, samples=41)
+    by_hand = np.array([expm(A * t) @ [0.0, 0.0, 1.0] for t in result.time.values])
+    np.testing.assert_allclose(result.qd.values[:, 0], by_hand[:, 0], atol=1e-8)
+    np.testing.assert_allclose(result.drive_state.values[:, 0], by_hand[:, 1], atol=1e-8)
+    np.testing.assert_allclose(result.power.values, w * by_hand[:, 0], atol=1e-8)
+    assert result.energy_drift < 1e-8
 
 
 class Pulled(Driven):

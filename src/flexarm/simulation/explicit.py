@@ -263,7 +263,7 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
             copied(s.z, s.y, size)
             copied(s.k[s.stages * size :], s.k, size)
             reached[1] += 1
-        else:
+        else:  # the step is rejected
             wanted = s.h * LEAST
             least = max(10.0 * SPACING * abs(s.t), 1e-300)
             if error < 1e300:  # the error is finite

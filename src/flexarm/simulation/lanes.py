@@ -443,7 +443,7 @@ def judged(s: Lanes) -> None:
             if s.new[lane] < s.corners[s.part[lane] + 1] or following > s.h[lane]:  # the last step may be short
                 s.h[lane] = following
             s.refused[lane] = 0
-        else:
+        else:  # the step is rejected
             s.h[lane] = s.dt[lane] * max(factor, LEAST)
             s.refused[lane] = 1
             least = max(10.0 * SPACING * abs(s.t[lane]), 1e-300)

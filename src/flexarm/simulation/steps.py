@@ -547,7 +547,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             rows = near(s, h)
             e = error(s, h, rows)
             scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(rows))
-            if not e <= 1.0:
+            if not e <= 1.0:  # the step is rejected
                 s.h = h * min(max(scale, 0.2), 0.9)
                 wait = WAIT
                 if s.h < shortest or not e < 1e300:
