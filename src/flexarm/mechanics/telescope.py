@@ -289,12 +289,12 @@ def _shapes_along(
     used = [d for d in DIRECTIONS if d in BENDING or description.counts[d]]
     counts = [description.counts[d] for d in used]
     families = [_family(description, d, loads[d], rest) for d in used]
-    follows = any(_following(description, joint))
-    lengths = nodes(low, total) if follows else np.array([rest])
+    follows = _following(description, joint)
+    lengths = nodes(low, total) if any(follows) else np.array([rest])
 
     planes = [[f.basis(n)] * len(lengths) for n, f in zip(counts, families, strict=True)]
-    if follows:
-        alike = counts[0] == counts[1] and families[0] == families[1] and loads["y"] == loads["z"]
+    if any(follows):
+        alike = all(follows) and counts[0] == counts[1] and families[0] == families[1] and loads["y"] == loads["z"]
         planes[0] = _bases(description, joint, "y", counts[0], loads["y"], rest, lengths)
         planes[1] = planes[0] if alike else _bases(description, joint, "z", counts[1], loads["z"], rest, lengths)
     x, weights = quadrature(*(plane[0] for plane in planes))
