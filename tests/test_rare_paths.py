@@ -18,7 +18,7 @@ import flexarm as fa
 from flexarm.mechanics.drive import bare
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.parameters import Label, Ledger, Series, value_of
-from flexarm.mechanics.telescope import integrated_wave_numbers
+from flexarm.mechanics.telescope_shapes import integrated_wave_numbers
 from flexarm.native.kernel import Kernel
 from flexarm.shapes import TipLoad, loaded_roots
 from flexarm.simulation import (

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any, final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from flexarm.description.arm import Beam, Telescope
-from flexarm.description.joints import SHORTEST
 from flexarm.mechanics.body import Body, Loads, bordered, frame_inertia
-from flexarm.mechanics.damping import material_damping, named_damping
+from flexarm.mechanics.damping import Material, material_damping, named_damping
 from flexarm.mechanics.modal import (
     Fields,
     bases_of,
@@ -24,11 +22,11 @@ from flexarm.mechanics.modal import (
     tip_deflections,
     tip_slopes,
 )
-from flexarm.mechanics.parameters import Label, Name, label, value_of
-from flexarm.mechanics.series import Series, interpolated, nodes
+from flexarm.mechanics.parameters import AtLength, Label, Name, label, value_of
+from flexarm.mechanics.series import Series, interpolated
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, dot, product, scaled, zeros
-from flexarm.shapes import BENDING, DIRECTIONS, Basis, ClampedMass, TipLoad, family, fitted, quadrature
-from flexarm.shapes.loaded import loaded_sensitivity, roots_along
+from flexarm.mechanics.telescope_shapes import ShapesAlong, following, shapes_along
+from flexarm.shapes import DIRECTIONS
 
 
 def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = value_of) -> Body:
@@ -51,179 +49,121 @@ def telescope(description: Beam, joint: Telescope, loads: Loads, name: Name = va
     functions of l, Chebyshev series from `SHORTEST` of the total length on. Such a shape is scaled to a largest
     deflection of 1 at the nominal length and keeps the integral of its square, so that it changes smoothly.
     """
-    known = description.total_mass
-    mass = name("m", "mass", known, "kg", "mass")
-    total = name("L", "length", description.length, "m", "length")
-    m = mass / total
-    rest = joint.free_length or description.length
-    at, lengths, low = _shapes_along(_Itself(description), _Itself(joint), tuple(loads.items()), rest)
-    counts, starts, bases = bases_of(description, loads)
-    n, k = starts[-1], 1 + starts[-1]
-    mode = labels(counts, bases, len(set(_following(description, joint))) == 1)
-    direction = [d for d in range(4) for _ in range(counts[d])]
-    bends, twists = slice(0, starts[2]), range(starts[2], starts[3])
-    moves = [j for j in range(n) if j not in twists]
-
-    # 1. fields at the quadrature points: x, 1, psi_j, and the convective term of psi_j, over xi_j l_dot / l;
-    #    those that move points, and those that turn sections
-    x = at.x
-    carried = (1.0 - x if joint.convection == "material" else -x)[:, None]
-    axis = [0, 0, *(AXIS[direction[j]] for j in moves), *(AXIS[direction[j]] for j in moves)]
-    field = ["x", "one", *(mode[j] for j in moves), *(f"s{mode[j]}" for j in moves)]
-    turned = ["one", *(mode[j] for j in twists), *(f"s{mode[j]}" for j in twists)]
-    sampled = (
-        s.reshape(len(lengths), len(x), n)  # -1 would be ambiguous without modes
-        for s in (
-            at.values.values(lengths),
-            at.slopes.values(lengths),
-            at.values.slopes(lengths),
-            at.strains.values(lengths),
-        )
-    )
-    tables = []
-    for length, psi, slope, change, strain in zip(lengths, *sampled, strict=True):
-        sliding = carried * slope + length * change
-        f = np.column_stack([x, np.ones_like(x), psi[:, moves], sliding[:, moves]])
-        first, second = integrals(f, at.weights)
-        spun = integrals(np.column_stack([np.ones_like(x), psi[:, twists], sliding[:, twists]]), at.weights)[1]
-        K = np.equal.outer(direction, direction) * integrals(strain, at.weights)[1]
-        tables.append(np.concatenate([first, second.ravel(), K.ravel(), spun.ravel()]))
-    series = interpolated(low, description.length, lengths, np.array(tables))
-    size = len(field)
-    ends_of = np.cumsum([size, size**2, n**2, len(turned) ** 2]).tolist()
-    integrals_at = name.along(_labels(field, turned, mode, direction), series)
-    rigidity = [named_stiffness(description, name, d) for d in direction]
-
-    def modal(length: Scalar) -> tuple[Fields, Matrix, Matrix]:
-        """Return unscaled integrals at a length: of moving points, of strain energy, of turning sections."""
-        numbers = integrals_at(length)
-        first, second, strained, spun = (numbers[a:b] for a, b in pairwise([0, *ends_of]))
-        K = [scaled(EI, strained[r * n : (r + 1) * n]) for r, EI in enumerate(rigidity)]
-        fields = Fields(axis, scaled(m, first), [scaled(m, row) for row in _rows(second, size)], m)
-        return fields, K, _rows(spun, len(turned))
-
-    def inertia(eta: Vector) -> Matrix:
-        length, xi = eta[0], eta[1:]
-        z = [length, 0.0, *(xi[j] for j in moves), *([0.0] * len(moves))]
-        V = zeros(size, k)
-        V[1][0] = 1.0
-        for row, j in enumerate(moves, start=2):
-            V[row][1 + j] = 1.0
-            V[row + len(moves)][0] = xi[j] / length
-        fields, _, spun = modal(length)
-        M = fields.inertia(z, V, scale=length)
-        hidden = total - length
-        turning = m * hidden**3 / 3
-        inside = frame_inertia(m * hidden, [-(m * hidden**2 / 2), 0.0, 0.0], np.diag([0.0, 1.0, 1.0]).tolist(), k)
-        for r in (4, 5):
-            inside[r][r] = turning
-        inside[0][7] = inside[7][0] = inside[7][7] = m * hidden
-        M = [[a + b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in zip(M, inside, strict=True)]
-        M[3][3] = M[3][3] + spin
-        turn(M, [scaled(spin / total * length, row) for row in spun], xi, length)
-        return M
-
-    def turn(M: Matrix, spun: Matrix, xi: Vector, length: Scalar) -> None:
-        """Add the inertia of the free part's sections that turn by torsion, with the rates V (l_dot, xi_dot)."""
-        V = zeros(len(spun), k)
-        for row, j in enumerate(twists, start=1):
-            V[row][1 + j] = 1.0
-            V[row + len(twists)][0] = xi[j] / length
-        for c in (0, *(1 + j for j in twists)) if twists else ():
-            column = [row[c] for row in V]
-            M[3][7 + c] = M[7 + c][3] = M[3][7 + c] + dot(spun[0], column)
-            for e in (0, *(1 + j for j in twists)):
-                M[7 + c][7 + e] = M[7 + c][7 + e] + dot(product(spun, column), [row[e] for row in V])
-
-    polar = description.rho_Ip * description.length
-    spin = name("Jx", "polar_inertia", polar, "kg m^2", "moment of inertia about the beam's axis")
-
-    def potential(q: Scalar, eta: Vector) -> Scalar:
-        K, xi = modal(eta[0])[1], eta[1:]
-        bent = 0.5 * dot(xi[bends], product([row[bends] for row in K[bends]], xi[bends])) / eta[0] ** 3
-        if counts[2] + counts[3] == 0:
-            return bent
-        rods = slice(starts[2], n)
-        return bent + 0.5 * dot(xi[rods], product([row[rods] for row in K[rods]], xi[rods])) / eta[0]
-
-    ends = tip_deflections(label, mode, np.zeros(n)) + tip_slopes(label, mode[bends], np.zeros(starts[2]))
-    ends_at = name.along(ends, at.ends_at(1.0))
-
-    def placed(station: float, deflection: Vector, slope: Vector, eta: Vector) -> Vector:
-        """Return position and angles of a section, from the shapes' values and slopes there."""
-        y, z, torsion, axial = (dot(deflection[a:b], eta[1 + a : 1 + b]) for a, b in pairwise(starts))
-        angle = [dot(slope[a:b], eta[1 + a : 1 + b]) / eta[0] for a, b in pairwise(starts[:3])]
-        return [station * eta[0] + axial, y, z, *angle, torsion]
-
-    def tip(eta: Vector) -> Vector:
-        values = ends_at(eta[0])
-        return placed(1.0, values[:n], values[:n] if description.next_joint == "chord" else values[n:], eta)
-
-    def bent_by(station: float, eta: Vector, rigidity: Vector) -> Vector:
-        psi = at.strains_at(station).at(eta[0])
-        share = [rigidity[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(starts[2])]
-        return [sum(share[a:b], 0.0) for a, b in pairwise(starts[:3])]
-
-    def line(station: float, eta: Vector) -> Vector:
-        values = at.ends_at(station).at(eta[0])
-        return placed(station, values[:n], values[n:], eta)
-
-    at_rest = series.values(rest)
-    means, strained, spun = (
-        at_rest[a:b].reshape(r, r) for (a, b), r in zip(pairwise(ends_of), (size, n, len(turned)), strict=True)
-    )
-    M_rest, own = np.zeros((n, n)), slice(1, 1 + len(twists))
-    M_rest[np.ix_(moves, moves)] = description.m * rest * means[2 : 2 + len(moves), 2 : 2 + len(moves)]
-    M_rest[np.ix_(twists, twists)] = description.rho_Ip * rest * spun[own, own]
-    M_rest *= np.equal.outer(direction, direction)
-    known_rigidity = np.array([description.stiffness[DIRECTIONS[d]] / rest ** (3 if d < 2 else 1) for d in direction])
-    K_rest = known_rigidity * strained
-    inert = [mass / known, mass / known, spin / polar if polar else 1.0, mass / known]
-    powers = [
-        inert[d] * (rigidity[starts[d]] / description.stiffness[DIRECTIONS[d]] if counts[d] else 1.0) for d in range(4)
-    ]
-    damping = named_damping(M_rest, K_rest, description, starts, name, powers)
+    beam = _sliding_beam(description, joint, loads)
+    series = _integrals_along(beam)
+    numbers = _numbers(beam, series, name)
+    tip = _tip(beam, name)
+    damping = _modal_damping(beam, numbers, beam.split(series.values(beam.rest).tolist()), name)
     material = material_damping(description, name)
-
-    def straining(eta: Vector) -> Matrix:
-        """Return the damping of the current free part, over the rates of l and xi.
-
-        It uses the strain rate at a fixed place.
-
-        A particle that leaves the hub is bent at once to the curvature at the mouth. A Kelvin-Voigt material would then
-        dissipate without bound. The contribution of l_dot alone to the strain rate is therefore omitted.
-        """
-        length = eta[0]
-        fields, K, spun = modal(length)
-        M = zeros(n, n)
-        for first, own, whole in ((2, moves, fields.second), (1, twists, [scaled(spin / total, r) for r in spun])):
-            for a, i in enumerate(own, start=first):
-                for b, j in enumerate(own, start=first):
-                    M[i][j] = length * whole[a][b] if direction[i] == direction[j] else 0.0
-        power = [3 if d < 2 else 1 for d in direction]
-        strained = [scaled(1.0 / length**p, row) for p, row in zip(power, K, strict=True)]
-        return bordered(material(M, strained))  # type: ignore[misc]
-
+    n, shapes = beam.size, beam.shapes
     return Body(
-        size=k,
-        inertia=inertia,
-        potential=potential,
+        size=1 + n,
+        inertia=lambda eta: _inertia(beam, numbers, eta),
+        potential=lambda q, eta: _potential(beam, numbers, eta),
         damping=bordered(damping, before=2),
-        straining=None if material is None else straining,
+        straining=None if material is None else lambda eta: _straining(beam, numbers, material, eta),
         drive=[0.0, 1.0] + [0.0] * n,
         tip=tip,
-        rest=(rest, *([0.0] * n)),
-        flexible=tuple(range(1, k)),
-        limits=((0, low if len(lengths) > 1 else 0.0, description.length),),
+        rest=(beam.rest, *([0.0] * n)),
+        flexible=tuple(range(1, 1 + n)),
+        limits=((0, shapes.low if len(shapes.lengths) > 1 else 0.0, description.length),),
         convects=joint.convection == "paper",
-        bending_moment=lambda station, eta: bent_by(station, eta, rigidity),
-        curvature=lambda station, eta: bent_by(station, eta, [1.0] * n),
-        line=line,
+        bending_moment=lambda station, eta: _bent(beam, numbers.rigidity, station, eta),
+        curvature=lambda station, eta: _bent(beam, [1.0] * n, station, eta),
+        line=lambda station, eta: _line(beam, station, eta),
     )
+
+
+# -- the beam and its numbers ------------------------------------------------------------------------------------------
+
+
+class Integrals(NamedTuple):
+    """Modal integrals over the free part at a length: means over x in (0, 1).
+
+    Attributes
+    ----------
+    first, second : (points,), (points, points)
+        Of the fields that move points, and of their products.
+    strained : (n, n)
+        Of products of the shapes' strains.
+    turned : (sections, sections)
+        Of products of the fields that turn sections.
+    """
+
+    first: Vector
+    second: Matrix
+    strained: Matrix
+    turned: Matrix
 
 
 AXIS = {0: 1, 1: 2, 3: 0}
 """Axis along which each direction moves points. Torsion moves none."""
+
+
+@final
+@dataclass(frozen=True)
+class SlidingBeam:
+    """The beam of a telescope with its shapes, and its coordinates xi.
+
+    Attributes
+    ----------
+    rest : float
+        Nominal free length [m].
+    start : (5,)
+        Start of each direction in xi.
+    direction : (n,)
+        Index of each coordinate's direction: 0 to 3 for y, z, torsion and x.
+    modes : (n,)
+        Name of each coordinate's shape.
+    """
+
+    description: Beam
+    joint: Telescope
+    shapes: ShapesAlong
+    rest: float
+    start: list[int]
+    direction: list[int]
+    modes: list[str]
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates xi."""
+        return self.start[-1]
+
+    @property
+    def twists(self) -> list[int]:
+        """Coordinates that turn sections about x."""
+        return list(range(self.start[2], self.start[3]))
+
+    @property
+    def moves(self) -> list[int]:
+        """Coordinates that move points."""
+        return [j for j in range(self.size) if j not in self.twists]
+
+    @property
+    def axes(self) -> list[int]:
+        """Axis of each field that moves points: 0, 1 or 2."""
+        along = [AXIS[self.direction[j]] for j in self.moves]
+        return [0, 0, *along, *along]
+
+    @property
+    def point_fields(self) -> list[str]:
+        """Labels of the fields that move points: x, 1, psi_j, and the convective term of psi_j, over xi_j l_dot / l."""
+        moving = [self.modes[j] for j in self.moves]
+        return ["x", "one", *moving, *(f"s{mode}" for mode in moving)]
+
+    @property
+    def section_fields(self) -> list[str]:
+        """Labels of the fields that turn sections: 1, psi_j, and the convective term of psi_j."""
+        turning = [self.modes[j] for j in self.twists]
+        return ["one", *turning, *(f"s{mode}" for mode in turning)]
+
+    def split(self, numbers: Vector) -> Integrals:
+        """Return the modal integrals from their list, in the order of `_integrals_along`."""
+        points, sections = len(self.point_fields), len(self.section_fields)
+        ends = np.cumsum([0, points, points**2, self.size**2, sections**2]).tolist()
+        first, second, strained, turned = (numbers[a:b] for a, b in pairwise(ends))
+        return Integrals(first, _rows(second, points), _rows(strained, self.size), _rows(turned, sections))
 
 
 def _rows(numbers: Vector, size: int) -> Matrix:
@@ -231,175 +171,271 @@ def _rows(numbers: Vector, size: int) -> Matrix:
     return [numbers[r * size : (r + 1) * size] for r in range(size)]
 
 
-def _labels(fields: list[str], turned: list[str], modes: list[str], directions: list[int]) -> list[Label | float]:
-    """Return the labels of the tables' integrals, in their order, or values that do not depend on the shapes."""
-    found = [named_mean(label, f, 0.0, True) for f in fields]
-    found += [named_product(label, one, other, 0.0, True) for one in fields for other in fields]
-    both = list(zip(modes, directions, strict=True))
+def _sliding_beam(description: Beam, joint: Telescope, loads: Loads) -> SlidingBeam:
+    rest = joint.free_length or description.length
+    counts, start, bases = bases_of(description, loads)
+    follows = following(description, joint)
+    return SlidingBeam(
+        description,
+        joint,
+        shapes_along(description, joint, loads, rest),
+        rest,
+        start,
+        direction=[d for d in range(4) for _ in range(counts[d])],
+        modes=labels(counts, bases, uniform=follows["y"] == follows["z"]),
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of a telescope's beam, as values or symbols.
+
+    Attributes
+    ----------
+    mass, m, total : scalar
+        Mass [kg], mass per length [kg/m] and length [m] of the beam, with the part in the hub.
+    integrals_at : length -> (integrals,)
+        Modal integrals at a free length, in the order of `_integrals_along`.
+    rigidity : (n,)
+        EI, GJ or EA in the direction of each coordinate.
+    spin : scalar
+        Moment of inertia of all sections about x [kg m^2].
+    """
+
+    mass: Scalar
+    m: Scalar
+    total: Scalar
+    integrals_at: AtLength
+    rigidity: Vector
+    spin: Scalar
+
+
+def _numbers(beam: SlidingBeam, series: Series, name: Name) -> Numbers:
+    """Return the numbers of a beam by their names, with its modal integrals as functions of the length."""
+    description = beam.description
+    mass = name("m", "mass", description.total_mass, "kg", "mass")
+    total = name("L", "length", description.length, "m", "length")
+    m = mass / total
+    integrals_at = name.along(_labels(beam), series)
+    rigidity = [named_stiffness(description, name, d) for d in beam.direction]
+    polar = description.rho_Ip * description.length
+    spin = name("Jx", "polar_inertia", polar, "kg m^2", "moment of inertia about the beam's axis")
+    return Numbers(mass, m, total, integrals_at, rigidity, spin)
+
+
+# -- modal integrals as functions of the length ------------------------------------------------------------------------
+
+
+def _integrals_along(beam: SlidingBeam) -> Series:
+    """Return the modal integrals as functions of the free length: first, second, strained, turned of `Integrals`."""
+    shapes, x, weights = beam.shapes, beam.shapes.x, beam.shapes.weights
+    one = np.ones_like(x)
+    carried = (1.0 - x if beam.joint.convection == "material" else -x)[:, None]  # the paper's eq. 24: -x
+    same_direction = np.equal.outer(beam.direction, beam.direction)
+    tables = []
+    for length, psi, slope, change, strain in zip(shapes.lengths, *_samples(beam), strict=True):
+        sliding = carried * slope + length * change
+        points = np.column_stack([x, one, psi[:, beam.moves], sliding[:, beam.moves]])
+        sections = np.column_stack([one, psi[:, beam.twists], sliding[:, beam.twists]])
+        first, second = integrals(points, weights)
+        strained = same_direction * integrals(strain, weights)[1]
+        turned = integrals(sections, weights)[1]
+        tables.append(np.concatenate([first, second.ravel(), strained.ravel(), turned.ravel()]))
+    return interpolated(shapes.low, shapes.high, shapes.lengths, np.array(tables))
+
+
+def _samples(beam: SlidingBeam) -> list[np.ndarray]:
+    """Return psi, psi', d psi / dl and the strains at each length and point, (lengths, points, n) each."""
+    shapes = beam.shapes
+    shape = len(shapes.lengths), len(shapes.x), beam.size  # -1 would be ambiguous without modes
+    sampled = (
+        shapes.values.values(shapes.lengths),
+        shapes.slopes.values(shapes.lengths),
+        shapes.values.slopes(shapes.lengths),
+        shapes.strains.values(shapes.lengths),
+    )
+    return [s.reshape(shape) for s in sampled]
+
+
+def _labels(beam: SlidingBeam) -> list[Label | float]:
+    """Return the labels of the modal integrals, in their order, or values that do not depend on the shapes."""
+    points, sections = beam.point_fields, beam.section_fields
+    found = [named_mean(label, f, 0.0, True) for f in points]
+    found += [named_product(label, one, other, 0.0, True) for one in points for other in points]
+    both = list(zip(beam.modes, beam.direction, strict=True))
     found += [
         named_curvature(label, one, other, 0.0, 2 if p < 2 else 1) if p == q else 0.0
         for one, p in both
         for other, q in both
     ]
-    return found + [named_product(label, one, other, 0.0, True) for one in turned for other in turned]
+    return found + [named_product(label, one, other, 0.0, True) for one in sections for other in sections]
 
 
-# -- shapes along the length -------------------------------------------------------------------------------------------
+# -- inertia -----------------------------------------------------------------------------------------------------------
 
 
-@final
-@dataclass(frozen=True)
-class Along:
-    """Shapes of all directions as functions of the length: at quadrature points (points x modes), and at the tip."""
-
-    x: np.ndarray
-    weights: np.ndarray
-    values: Series
-    slopes: Series
-    strains: Series
-    """Curvatures in bending, slopes in torsion and stretch."""
-    ends_at: Callable[[float], Series]
-    """Deflections of all modes, then slopes of those that bend, at a station."""
-    strains_at: Callable[[float], Series]
-    """Strains of all modes at a station."""
+def _inertia(beam: SlidingBeam, numbers: Numbers, eta: Vector) -> Matrix:
+    """Return M over (v, w, r, l_dot, xi_dot): of the points and of the sections, in the free part and in the hub."""
+    length, xi = eta[0], eta[1:]
+    modal = beam.split(numbers.integrals_at(length))
+    free, inside = _free_points(beam, numbers, modal, length, xi), _points_in_hub(beam, numbers, length)
+    M = [[a + b for a, b in zip(mine, theirs, strict=True)] for mine, theirs in zip(free, inside, strict=True)]
+    M[3][3] = M[3][3] + numbers.spin
+    if beam.twists:
+        share = numbers.spin / numbers.total * length
+        _add_twist(beam, M, [scaled(share, row) for row in modal.turned], length, xi)
+    return M
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Itself:
-    """A description as a key of a cache. It equals no other description, even if all fields are the same."""
-
-    of: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.of is other.of
-
-    def __hash__(self) -> int:
-        return id(self.of)
+def _free_points(beam: SlidingBeam, numbers: Numbers, modal: Integrals, length: Scalar, xi: Vector) -> Matrix:
+    """Return the inertia of the free part's points (eq. 29), without that of sections that turn about x."""
+    m, moves = numbers.m, beam.moves
+    fields = Fields(beam.axes, scaled(m, modal.first), [scaled(m, row) for row in modal.second], m)
+    z = [length, 0.0, *(xi[j] for j in moves), *([0.0] * len(moves))]
+    V = _rates(moves, length, xi, before=2)
+    V[1][0] = 1.0
+    return fields.inertia(z, V, scale=length)
 
 
-@lru_cache(maxsize=8)  # a chain asks several times for each of its telescopes
-def _shapes_along(
-    beam: _Itself, along: _Itself, tip_loads: tuple[tuple[str, TipLoad], ...], rest: float
-) -> tuple[Along, np.ndarray, float]:
-    """Return the shapes, the lengths at which they are computed, and the shortest length of the range."""
-    description, joint, loads = beam.of, along.of, dict(tip_loads)
-    total = description.length
-    low = SHORTEST * total
-    used = [d for d in DIRECTIONS if d in BENDING or description.counts[d]]
-    counts = [description.counts[d] for d in used]
-    families = [_family(description, d, loads[d], rest) for d in used]
-    follows = any(_following(description, joint))
-    lengths = nodes(low, total) if follows else np.array([rest])
-
-    planes = [[f.basis(n)] * len(lengths) for n, f in zip(counts, families, strict=True)]
-    if follows:
-        alike = counts[0] == counts[1] and families[0] == families[1] and loads["y"] == loads["z"]
-        planes[0] = _bases(description, joint, "y", counts[0], loads["y"], rest, lengths)
-        planes[1] = planes[0] if alike else _bases(description, joint, "z", counts[1], loads["z"], rest, lengths)
-    x, weights = quadrature(*(plane[0] for plane in planes))
-    at_rest = [f.basis(n).values(x) for f, n in zip(families, counts, strict=True)]
-    scale = [
-        [_scale(plane[i].values(x), known, weights) for plane, known in zip(planes, at_rest, strict=True)]
-        for i in range(len(lengths))
-    ]
-
-    def series(points: np.ndarray | float, orders: dict[str, int]) -> Series:
-        """Return derivatives of the shapes, for the directions that have an order."""
-        rows = [
-            np.column_stack(
-                [
-                    plane[i].values(points, orders[d]) * c
-                    for d, plane, c in zip(used, planes, scale[i], strict=True)
-                    if d in orders
-                ]
-            ).ravel()
-            for i in range(len(lengths))
-        ]
-        return interpolated(low, total, lengths, np.array(rows))
-
-    values, slopes = (dict.fromkeys(DIRECTIONS, order) for order in (0, 1))
-    strains = {d: 2 if d in BENDING else 1 for d in DIRECTIONS}
-
-    @cache
-    def ends_at(station: float) -> Series:
-        both = [series(station, orders).coefficients for orders in (values, dict.fromkeys(BENDING, 1))]
-        terms = max(len(c) for c in both)
-        return Series(low, total, np.hstack([np.pad(c, ((0, terms - len(c)), (0, 0))) for c in both]))
-
-    along_x = Along(
-        x, weights, series(x, values), series(x, slopes), series(x, strains), ends_at,
-        lambda station: series(station, strains),
-    )  # fmt: skip
-    return along_x, lengths, low
+def _rates(coordinates: list[int], length: Scalar, xi: Vector, before: int) -> Matrix:
+    """Return V of the rates V (l_dot, xi_dot) of fields: some `before`, then psi_j, then their convective terms."""
+    V = zeros(before + 2 * len(coordinates), 1 + len(xi))
+    for row, j in enumerate(coordinates, start=before):
+        V[row][1 + j] = 1.0
+        V[row + len(coordinates)][0] = xi[j] / length
+    return V
 
 
-def _family(description: Beam, direction: str, load: TipLoad, length: float) -> Any:
-    """Return the family of a plane for the beam with this free length."""
-    per_length = {} if description.mass is None else {"mass": None, "mass_per_length": description.m}
-    free = description.replace(length=length, **per_length)
-    return fitted(description.families[direction], free, direction, load)
+def _points_in_hub(beam: SlidingBeam, numbers: Numbers, length: Scalar) -> Matrix:
+    """Return the inertia of the part in the hub, which moves with l_dot and turns with the hub (eq. 28)."""
+    m, hidden = numbers.m, numbers.total - length
+    turning = m * hidden**3 / 3
+    first = [-(m * hidden**2 / 2), 0.0, 0.0]
+    M = frame_inertia(m * hidden, first, np.diag([0.0, 1.0, 1.0]).tolist(), 1 + beam.size)
+    M[4][4] = M[5][5] = turning
+    M[0][7] = M[7][0] = M[7][7] = m * hidden
+    return M
 
 
-def _following(description: Beam, joint: Telescope) -> list[bool]:
-    """Return, for each plane, True if its shapes change with the ratio of a load in SI units to the free beam."""
-    families = [family(description.families[direction], direction) for direction in ("y", "z")]
+def _add_twist(beam: SlidingBeam, M: Matrix, turned: Matrix, length: Scalar, xi: Vector) -> None:
+    """Add the inertia of the free part's sections that turn about x with the rates of torsion V (l_dot, xi_dot)."""
+    V = _rates(beam.twists, length, xi, before=1)
+    rates = [0, *(1 + j for j in beam.twists)]
+    for c in rates:
+        column = [row[c] for row in V]
+        M[3][7 + c] = M[7 + c][3] = M[3][7 + c] + dot(turned[0], column)
+        for e in rates:
+            M[7 + c][7 + e] = M[7 + c][7 + e] + dot(product(turned, column), [row[e] for row in V])
+
+
+# -- strain energy and damping -----------------------------------------------------------------------------------------
+
+
+def _power(direction: int) -> int:
+    """Return p of the stiffness EI / l^p, GJ / l^p or EA / l^p."""
+    return 3 if direction < 2 else 1
+
+
+def _stiffness(numbers: Numbers, modal: Integrals) -> Matrix:
+    """Return the stiffness matrix without its power of the length."""
+    return [scaled(EI, row) for EI, row in zip(numbers.rigidity, modal.strained, strict=True)]
+
+
+def _potential(beam: SlidingBeam, numbers: Numbers, eta: Vector) -> Scalar:
+    """Return the strain energy of the free part: of bending (eq. 31), then of torsion and stretch."""
+    length, xi, bends = eta[0], eta[1:], beam.start[2]
+    K = _stiffness(numbers, beam.split(numbers.integrals_at(length)))
+    energy = 0.5 * _quadratic(K, xi, slice(0, bends)) / length**3
+    if bends == beam.size:
+        return energy
+    return energy + 0.5 * _quadratic(K, xi, slice(bends, beam.size)) / length
+
+
+def _quadratic(K: Matrix, xi: Vector, block: slice) -> Scalar:
+    """Return xi' K xi over a block of coordinates."""
+    return dot(xi[block], product([row[block] for row in K[block]], xi[block]))
+
+
+def _modal_damping(beam: SlidingBeam, numbers: Numbers, at_rest: Integrals, name: Name) -> Matrix:
+    """Return the damping over xi_dot that gives the modes at the nominal length their damping ratios."""
+    description, rest, n = beam.description, beam.rest, beam.size
+    M, K = np.zeros((n, n)), np.zeros((n, n))
+    points, sections = slice(2, 2 + len(beam.moves)), slice(1, 1 + len(beam.twists))
+    M[np.ix_(beam.moves, beam.moves)] = description.m * rest * np.array(at_rest.second)[points, points]
+    M[np.ix_(beam.twists, beam.twists)] = description.rho_Ip * rest * np.array(at_rest.turned)[sections, sections]
+    M *= np.equal.outer(beam.direction, beam.direction)
+    known = description.stiffness
+    for j, d in enumerate(beam.direction):
+        K[:, j] = known[DIRECTIONS[d]] / rest ** _power(d) * np.array(at_rest.strained)[:, j]
+    return named_damping(M, K, description, beam.start, name, _relative(beam, numbers))
+
+
+def _relative(beam: SlidingBeam, numbers: Numbers) -> Vector:
+    """Return, for each direction, the product of the factors of inertia and stiffness relative to the description."""
+    description, polar = beam.description, beam.description.rho_Ip * beam.description.length
+    mass = description.total_mass
+    inertia = [numbers.mass / mass, numbers.mass / mass, numbers.spin / polar if polar else 1.0, numbers.mass / mass]
+    rigidity = dict(zip(beam.direction, numbers.rigidity, strict=True))
     return [
-        joint.wave_numbers != "fixed" and description.counts[d] > 0 and isinstance(f, ClampedMass) and not f.in_ratios
-        for d, f in zip(("y", "z"), families, strict=True)
+        x * (rigidity[d] / description.stiffness[DIRECTIONS[d]] if d in rigidity else 1.0)
+        for d, x in enumerate(inertia)
     ]
 
 
-def _scale(values: np.ndarray, known: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return factors that give shapes the integral of the square, and the sign, of known ones."""
-    size = np.sqrt((weights @ known**2) / (weights @ values**2))
-    return size * np.where(weights @ (values * known) < 0, -1.0, 1.0)
+def _straining(beam: SlidingBeam, numbers: Numbers, material: Material, eta: Vector) -> Matrix:
+    """Return the material's damping of the current free part, over the rates of l and xi.
 
+    It uses the strain rate at a fixed place.
 
-def _bases(
-    description: Beam, joint: Telescope, direction: str, count: int, load: TipLoad, rest: float, lengths: np.ndarray
-) -> list[Basis]:
-    """Return the shapes at each length, with wave numbers from the frequency equation or integrated from `rest`."""
-    if not _following(description, joint)["yz".index(direction)]:
-        return [_family(description, direction, load, rest).basis(count)] * len(lengths)
-    if joint.wave_numbers == "solved":
-        ratios = _ratios(description, direction, load, rest, lengths)
-        beta = roots_along(count, ratios)
-    else:
-        beta = integrated_wave_numbers(description, direction, load, count, rest, lengths)
-    families = [_family(description, direction, load, float(length)) for length in lengths]
-    return [f.basis(count, b) for f, b in zip(families, beta, strict=True)]
-
-
-def _ratios(description: Beam, direction: str, load: TipLoad, rest: float, lengths: np.ndarray) -> np.ndarray:
-    """Return M / (m l), I / (m l^3) and M_D / (m l^2) at each length, (lengths, 3)."""
-    known = np.array(_family(description, direction, load, rest).ratios)
-    return known * (rest / lengths)[:, None] ** np.array([1, 3, 2])
-
-
-def integrated_wave_numbers(
-    description: Beam, direction: str, load: TipLoad, count: int, rest: float, lengths: np.ndarray
-) -> np.ndarray:
-    """Return beta at each length (lengths, count) from the differential form of the frequency equation (eq. 11).
-
-    The integration begins at `rest`. In time the equation is d beta / dt = (f1 / f2) l_dot. Only l enters, so that it
-    is integrated over l once, instead of adding states to every run.
+    A particle that leaves the hub is bent at once to the curvature at the mouth. A Kelvin-Voigt material would then
+    dissipate without bound. The contribution of l_dot alone to the strain rate is therefore omitted.
     """
-    from scipy.integrate import solve_ivp
+    length, direction = eta[0], beam.direction
+    modal = beam.split(numbers.integrals_at(length))
+    points, share = [scaled(numbers.m, row) for row in modal.second], numbers.spin / numbers.total
+    sections = [scaled(share, row) for row in modal.turned]
+    M = zeros(beam.size, beam.size)
+    for first, own, whole in ((2, beam.moves, points), (1, beam.twists, sections)):
+        for a, i in enumerate(own, start=first):
+            for b, j in enumerate(own, start=first):
+                M[i][j] = length * whole[a][b] if direction[i] == direction[j] else 0.0
+    K = [scaled(1.0 / length ** _power(d), row) for d, row in zip(direction, _stiffness(numbers, modal), strict=True)]
+    return bordered(material(M, K))
 
-    powers = np.array([1, 3, 2])  # of 1 / l in M / (m l), I / (m l^3), M_D / (m l^2)
-    at_rest = _family(description, direction, load, rest)
 
-    def rate(length: float, beta: np.ndarray) -> np.ndarray:
-        ratios = at_rest.ratios * (rest / length) ** powers
-        return loaded_sensitivity(beta, *ratios) @ (-powers * ratios / length)
+# -- positions and strains of sections ---------------------------------------------------------------------------------
 
-    start = at_rest.roots(count)
-    found = np.empty((len(lengths), count))
-    for side in (lengths <= rest, lengths > rest):
-        ends = np.sort(lengths[side])
-        ends = ends[::-1] if (ends < rest).any() else ends  # outward from `rest` on either side
-        if len(ends):
-            path = solve_ivp(rate, (rest, ends[-1]), start, "DOP853", t_eval=ends, rtol=1e-12, atol=1e-13)
-            found[[int(np.flatnonzero(lengths == e)[0]) for e in ends]] = path.y.T
-    return found
+
+def _placed(beam: SlidingBeam, station: float, deflection: Vector, slope: Vector, eta: Vector) -> Vector:
+    """Return position and angles of a section, from the shapes' values and slopes there."""
+    length, xi = eta[0], eta[1:]
+    y, z, torsion, axial = (dot(deflection[a:b], xi[a:b]) for a, b in pairwise(beam.start))
+    angle = [dot(slope[a:b], xi[a:b]) / length for a, b in pairwise(beam.start[:3])]
+    return [station * length + axial, y, z, *angle, torsion]
+
+
+def _line(beam: SlidingBeam, station: float, eta: Vector) -> Vector:
+    """Return position and angles of the section at a station."""
+    values = beam.shapes.ends_at(station).at(eta[0])
+    return _placed(beam, station, values[: beam.size], values[beam.size :], eta)
+
+
+def _tip(beam: SlidingBeam, name: Name) -> Callable[[Vector], Vector]:
+    """Return the six tip functions. The next joint's angle is relative to the slope at the tip, or to the chord."""
+    n, bends, chord = beam.size, beam.start[2], beam.description.next_joint == "chord"
+    ends = tip_deflections(label, beam.modes, np.zeros(n)) + tip_slopes(label, beam.modes[:bends], np.zeros(bends))
+    ends_at = name.along(ends, beam.shapes.ends_at(1.0))
+
+    def tip(eta: Vector) -> Vector:
+        values = ends_at(eta[0])
+        return _placed(beam, 1.0, values[:n], values[:n] if chord else values[n:], eta)
+
+    return tip
+
+
+def _bent(beam: SlidingBeam, rigidity: Vector, station: float, eta: Vector) -> Vector:
+    """Return the bending moments along y and z at a station, or for a rigidity of 1 the curvatures."""
+    psi = beam.shapes.strains_at(station).at(eta[0])
+    share = [rigidity[j] * psi[j] * eta[1 + j] / eta[0] ** 2 for j in range(beam.start[2])]
+    return [sum(share[a:b], 0.0) for a, b in pairwise(beam.start[:3])]
