@@ -30,13 +30,16 @@ PARTIAL = ("a stepper", "an FMU", "C", "the live page")
 
 @cache
 def case(number):
-    """A model, its state and inputs, and the end of its motion by a tight run."""
+    """A model, its state and inputs, and the end of its motion by a tight run; None if the motion diverges."""
     arm = arm_of(choice_of(number), number)
     model, state = fa.Model(arm), state_of(arm, number, 0.3)
     start = {"q0": state["q"], "qd0": 0.3 * state["qd"]}
     u = 0.5 * state["u"]
     tight = fa.Solver(method="dop853", rtol=1e-10, atol=1e-12)
-    end = fa.simulate(model, UNTIL, u, **start, solver=tight, samples=PERIODS + 1, progress=False)
+    try:
+        end = fa.simulate(model, UNTIL, u, **start, solver=tight, samples=PERIODS + 1, progress=False)
+    except fa.SimulationError:
+        return None
     return model, start, u, np.concatenate([end.q.values[-1], end.qd.values[-1]])
 
 
@@ -117,9 +120,12 @@ NEEDS = {"an FMU": CC, "C": CC, "the live page": NODE}
 def test_a_motion_is_the_same_on_every_way(way, tmp_path):
     """Arms that a way does not support are refused in one line, and some are not refused."""
     assert NEEDS.get(way, True), f"{way} needs a compiler, or Node"
-    far, refused = {}, {}
+    far, refused, diverged = {}, {}, []
     for number in NUMBERS:
-        model, start, u, expected = case(number)
+        if (given := case(number)) is None:
+            diverged.append(number)
+            continue
+        model, start, u, expected = given
         folder = tmp_path / str(number)
         folder.mkdir()
         try:
@@ -134,7 +140,8 @@ def test_a_motion_is_the_same_on_every_way(way, tmp_path):
                for part in (slice(0, nq), slice(nq, None))]  # fmt: skip
         if max(off) > SAME:
             far[number] = off
-    print(way, refused)
+    print(way, diverged, refused)
+    assert 20 * len(diverged) <= len(NUMBERS), diverged
     assert not far, (far, {n: {k: v for k, v in choice_of(n).items() if v not in ("none", "absent")} for n in far})
     assert len(refused) < len(NUMBERS) and not any("\n" in said for said in refused.values()), refused
     assert way in PARTIAL or not refused, refused
