@@ -9,7 +9,7 @@ from flexarm.checks import tensor
 from flexarm.description.arm import Lump
 from flexarm.mechanics.body import frame_inertia
 from flexarm.mechanics.fields import BeamFields
-from flexarm.mechanics.modal import Fields
+from flexarm.mechanics.modal import Fields, along_axes
 from flexarm.mechanics.parameters import Name
 from flexarm.mechanics.second import Pair
 from flexarm.mechanics.shaped import Shaped
@@ -24,6 +24,7 @@ from flexarm.mechanics.spatial import (
     is_zero,
     product,
     scaled,
+    transposed,
     zeros,
 )
 from flexarm.mechanics.tensors import about_origin, named_tensor
@@ -58,10 +59,16 @@ def riding(lumps: tuple[Lump, ...], name: Name) -> list[Riding]:
     return found
 
 
+def _at_lump(fields: BeamFields, lump: Riding, length: Scalar) -> Vector:
+    """Return the fields' values at a lump."""
+    values = fields.values(np.array([lump.at]))[0]
+    return [s * float(v) for s, v in zip(fields.sizes(length), values, strict=True)]
+
+
 def with_points(integrals: Fields, fields: BeamFields, lumps: list[Riding], length: Scalar) -> Fields:
     """Return the fields' integrals with point masses added, which costs no operations at run time."""
     for lump in lumps:
-        f = [s * float(v) for s, v in zip(fields.sizes(length), fields.values(np.array([lump.at]))[0], strict=True)]
+        f = _at_lump(fields, lump, length)
         integrals = replace(
             integrals,
             mass=integrals.mass + lump.m,
@@ -81,20 +88,34 @@ def carried(
 
         v_c = v + w x c + (p_eta + E x R o) eta_dot        w_c = w + E eta_dot
     """
-    station, k = np.array([lump.at]), beam.size
-    f = [s * float(v) for s, v in zip(fields.sizes(length), fields.values(station)[0], strict=True)]
-    slope = [scaled(1.0 / length, basis.turned(station)[0].tolist()) for basis in beam.bases[:2]]
-    twist = beam.bases[2].values(station)[0].tolist()
+    f, angles_at = _at_lump(fields, lump, length), _section_angles(beam, pairs, lump.at, length)
 
-    def row(values: Vector, direction: int) -> Vector:
-        """Return an angle's slopes with respect to eta."""
-        return [0.0] * beam.start[direction] + values + [0.0] * (k - beam.start[direction + 1])
+    def add(M: Matrix, eta: Vector, z: Vector, V: Matrix) -> None:
+        R, E = _rotation(*angles_at(eta))
+        o = product(R, lump.offset)
+        c = added(along_axes(fields.axis, f, z), o)
+        J = _turned(lump.I, R)
+        p_eta = [along_axes(fields.axis, f, [row[n] for row in V]) for n in range(beam.size)]
+        v_eta = [added(p, cross(e, o)) for p, e in zip(p_eta, E, strict=True)]
+        _add_body(M, lump.m, c, J, v_eta, E)
 
-    linear = [row(slope[0], 0), row(slope[1], 1), row(twist, 2)]
-    turns = [(p, p.sign * float(p.g(station)[0]) / length**p.power) for p in pairs if p.of > 2]
+    return add
+
+
+def _section_angles(
+    beam: Shaped, pairs: list[Pair], station: float, length: Scalar
+) -> Callable[[Vector], tuple[Vector, Matrix]]:
+    """Return a function eta -> angles alpha, beta and theta of a section, and their slopes with respect to eta."""
+    at = np.array([station])
+    slope = [scaled(1.0 / length, basis.turned(at)[0].tolist()) for basis in beam.bases[:2]]
+    twist = beam.bases[2].values(at)[0].tolist()
+    linear = [
+        [0.0] * beam.start[d] + values + [0.0] * (beam.size - beam.start[d + 1])
+        for d, values in enumerate((*slope, twist))
+    ]
+    turns = [(p, p.sign * float(p.g(at)[0]) / length**p.power) for p in pairs if p.of > 2]
 
     def angles(eta: Vector) -> tuple[Vector, Matrix]:
-        """Return alpha, beta and theta, and their slopes with respect to eta."""
         values, slopes = [dot(r, eta) for r in linear], [list(r) for r in linear]
         for p, c in turns:
             values[p.of - 3] = values[p.of - 3] + c * (eta[p.i] * eta[p.j])
@@ -102,40 +123,39 @@ def carried(
             slopes[p.of - 3][p.j] = slopes[p.of - 3][p.j] + c * eta[p.i]
         return values, slopes
 
-    def add(M: Matrix, eta: Vector, z: Vector, V: Matrix) -> None:
-        values, slopes = angles(eta)
-        (ca, sa), (cb, sb), (ct, st) = (cos_sin(angle) for angle in values)
-        # 1. the section's axes, Rz(alpha) Ry(-beta) Rx(theta), and the rate of their rotation
-        e_x = [ca * cb, sa * cb, sb]
-        y, up = [-sa, ca, 0.0], [-(ca * sb), -(sa * sb), cb]
-        e_y, e_z = added(scaled(ct, y), scaled(st, up)), added(scaled(-st, y), scaled(ct, up))
-        R = [list(r) for r in zip(e_x, e_y, e_z, strict=True)]
-        E = [added(added([0.0, 0.0, a], scaled(-b, y)), scaled(t, e_x)) for a, b, t in zip(*slopes, strict=True)]
-        # 2. the body's centre and inertia
-        o = product(R, lump.offset)
-        c = added([dot([f[i] for i in some], [z[i] for i in some]) for some in along], o)
-        RI = [product(lump.I, r) for r in R]
-        J = [[dot(a, r) for r in R] for a in RI]
-        rigid = frame_inertia(lump.m, scaled(lump.m, c), about_origin(J, lump.m, c), 0)
-        for r in range(6):
-            for s in range(6):
-                M[r][s] = M[r][s] + rigid[r][s]
-        # 3. contributions of its own motion
-        moving = [
-            added([dot([f[i] for i in some], [V[i][n] for i in some]) for some in along], cross(E[n], o))
-            for n in range(k)
-        ]
-        spun = [product(J, e) for e in E]
-        for n in range(k):
-            force = scaled(lump.m, moving[n])
-            wrench = force + added(cross(c, force), spun[n])
-            for r in range(6):
-                M[r][7 + n] = M[7 + n][r] = M[r][7 + n] + wrench[r]
-            for s in range(n, k):
-                M[7 + n][7 + s] = M[7 + s][7 + n] = M[7 + n][7 + s] + dot(force, moving[s]) + dot(spun[n], E[s])
+    return angles
 
-    along = [[i for i, a in enumerate(fields.axis) if a == d] for d in range(3)]
-    return add
+
+def _rotation(angles: Vector, slopes: Matrix) -> tuple[Matrix, Matrix]:
+    """Return R = Rz(alpha) Ry(-beta) Rx(theta), and for each eta the rate of rotation E that its rate of 1 causes."""
+    (ca, sa), (cb, sb), (ct, st) = (cos_sin(angle) for angle in angles)
+    e_x = [ca * cb, sa * cb, sb]
+    y, up = [-sa, ca, 0.0], [-(ca * sb), -(sa * sb), cb]  # the axes before the rotation by theta
+    e_y, e_z = added(scaled(ct, y), scaled(st, up)), added(scaled(-st, y), scaled(ct, up))
+    E = [added(added([0.0, 0.0, a], scaled(-b, y)), scaled(t, e_x)) for a, b, t in zip(*slopes, strict=True)]
+    return transposed([e_x, e_y, e_z]), E
+
+
+def _turned(I: Matrix, R: Matrix) -> Matrix:
+    """Return R I R'."""
+    RI = [product(I, r) for r in R]
+    return [[dot(a, r) for r in R] for a in RI]
+
+
+def _add_body(M: Matrix, m: Scalar, c: Vector, J: Matrix, v_eta: Matrix, w_eta: Matrix) -> None:
+    """Add a body with its centre at c and the inertia J about it, which eta_dot moves at v_eta and turns at w_eta."""
+    rigid = frame_inertia(m, scaled(m, c), about_origin(J, m, c), 0)
+    for r in range(6):
+        for s in range(6):
+            M[r][s] = M[r][s] + rigid[r][s]
+    spun = [product(J, w) for w in w_eta]
+    for n, v in enumerate(v_eta):
+        force = scaled(m, v)
+        wrench = force + added(cross(c, force), spun[n])
+        for r in range(6):
+            M[r][7 + n] = M[7 + n][r] = M[r][7 + n] + wrench[r]
+        for s in range(n, len(v_eta)):
+            M[7 + n][7 + s] = M[7 + s][7 + n] = M[7 + n][7 + s] + dot(force, v_eta[s]) + dot(spun[n], w_eta[s])
 
 
 def on_rigid(lumps: list[Riding], length: Scalar) -> tuple[Scalar, Vector, Matrix]:

@@ -53,9 +53,13 @@ class Fields:
         return M if isinstance(scale, float) and scale == 1.0 else [[scale * x for x in row] for row in M]
 
     def _along(self, numbers: Vector, amplitudes: Vector) -> Vector:
-        """Return the vector sum of numbers_i amplitudes_i, each along its field's axis."""
-        chosen = [[i for i, a in enumerate(self.axis) if a == c] for c in range(3)]
-        return [dot([numbers[i] for i in some], [amplitudes[i] for i in some]) for some in chosen]
+        return along_axes(self.axis, numbers, amplitudes)
+
+
+def along_axes(axis: list[int], numbers: Vector, amplitudes: Vector) -> Vector:
+    """Return the vector sum of numbers_i amplitudes_i, each along the axis (0, 1 or 2) of its field."""
+    chosen = [[i for i, a in enumerate(axis) if a == c] for c in range(3)]
+    return [dot([numbers[i] for i in some], [amplitudes[i] for i in some]) for some in chosen]
 
 
 def integrals(f: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
