@@ -14,7 +14,10 @@ from flexarm.simulation import netcdf
 if TYPE_CHECKING:
     from xarray import Dataset
 
-VARIABLES = {
+Dimensions = dict[str, tuple[str, ...]]
+"""Dimensions of variables by their names."""
+
+VARIABLES: Dimensions = {
     "q": ("time", "coordinate"),
     "qd": ("time", "coordinate"),
     "u": ("time", "input"),
@@ -25,19 +28,19 @@ VARIABLES = {
 }
 """Variables of a complete result, and their dimensions."""
 
-FOLLOWED = {"q_ref": ("time", "joint")}
+FOLLOWED: Dimensions = {"q_ref": ("time", "joint")}
 """Further variables of a result with a reference."""
 
-REMEMBERED = {"drive_state": ("time", "state")}
+REMEMBERED: Dimensions = {"drive_state": ("time", "state")}
 """Further variables of an arm whose drives have states."""
 
-OUTSIDE = {"w": ("time", "exogenous")}
+OUTSIDE: Dimensions = {"w": ("time", "exogenous")}
 """Further variables of an arm with exogenous inputs."""
 
-MOMENTA = {"momentum": ("time", "axis"), "angular_momentum": ("time", "axis")}
+MOMENTA: Dimensions = {"momentum": ("time", "axis"), "angular_momentum": ("time", "axis")}
 """Further variables of an arm on a free base."""
 
-TURN = {"base_turn": ("time", "axis")}
+TURN: Dimensions = {"base_turn": ("time", "axis")}
 """Rotation of a free base since the start. Results of older versions do not have it."""
 
 EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | MOMENTA | TURN
@@ -45,12 +48,20 @@ EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | MOMENTA | TURN
 AUDIT = ("kinetic", "potential", "energy_error")
 """If one of these variables is kept, all energies are computed, and the result has the energy drift."""
 
-LABELS = {name: (name,) for name in ("coordinate", "input", "link", "axis", "angle")}
+LABELS: Dimensions = {name: (name,) for name in ("coordinate", "input", "link", "axis", "angle")}
 LABELS |= dict.fromkeys(("role", "owner", "unit"), ("coordinate",))
 """Coordinates of every result, and their dimensions."""
 
-RATES = dict.fromkeys(("velocity", "velocity_role", "velocity_owner", "velocity_unit"), ("velocity",))
+RATES: Dimensions = dict.fromkeys(("velocity", "velocity_role", "velocity_owner", "velocity_unit"), ("velocity",))
 """Further coordinates of an arm on a free base, whose rates are not derivatives of its coordinates."""
+
+FURTHER: tuple[tuple[str, Dimensions, Dimensions], ...] = (
+    ("q_ref", FOLLOWED, {"joint": ("joint",)}),
+    ("drive_state", REMEMBERED, {"state": ("state",)}),
+    ("base_turn", TURN, {}),
+    ("w", OUTSIDE, {"exogenous": ("exogenous",)}),
+)
+"""Variables that a result may have, with their dimensions and the coordinates that belong to them."""
 
 OF_A_RUN = ("status", "time_reached", "energy_drift", "steps", "evaluations", "method", "method_reason", "p")
 """Variables of each run of an ensemble. A free base adds drifts of its momenta and of its quaternion's length."""
@@ -100,20 +111,43 @@ def load_result(path: str | PathLike[str]) -> "Dataset":
 
 def lacking(result: "Dataset") -> str:
     """Return why a dataset is not a result, or "" if it has everything that the package's functions need."""
-    followed, free = "q_ref" in result.variables, "velocity" in result.variables
-    kept = [*VARIABLES, *(MOMENTA if free else ())]
+    kept = _kept(result)
+    if not {*kept} <= {*EVERY}:
+        return "its attribute 'kept' contains unknown names"
+    return (
+        _wrong_variable(result, kept) or _wrong_attribute(result, kept) or _wrong_times(result) or _wrong_labels(result)
+    )
+
+
+def _kept(result: "Dataset") -> list[str]:
+    """Return the names of the variables that a result keeps."""
     if "kept" in result.attrs:
-        kept = str(result.attrs["kept"]).split()
-        if not {*kept} <= {*EVERY}:
-            return "its attribute 'kept' contains unknown names"
+        return str(result.attrs["kept"]).split()
+    return [*VARIABLES, *(MOMENTA if _is_free(result) else ())]
+
+
+def _is_free(result: "Dataset") -> bool:
+    """Return True if the base of the result's arm is free."""
+    return "velocity" in result.variables
+
+
+def _expected(result: "Dataset", kept: list[str]) -> tuple[Dimensions, Dimensions]:
+    """Return the dimensions of a result's variables: of those that contain numbers, and of those that contain texts.
+
+    Some variables are expected only if another one is there.
+    """
+    free = _is_free(result)
     numbers = {"time": ("time",)} | {name: dimensions(name, free) for name in EVERY if name in kept}
-    numbers |= FOLLOWED if followed else {}
-    labels = LABELS | (RATES if free else {}) | ({"joint": ("joint",)} if followed else {})
-    if "drive_state" in result.variables:
-        numbers, labels = numbers | REMEMBERED, labels | {"state": ("state",)}
-    numbers |= TURN if "base_turn" in result.variables else {}
-    if "w" in result.variables:
-        numbers, labels = numbers | OUTSIDE, labels | {"exogenous": ("exogenous",)}
+    labels = LABELS | (RATES if free else {})
+    for name, more, label in FURTHER:
+        if name in result.variables:
+            numbers, labels = numbers | more, labels | label
+    return numbers, labels
+
+
+def _wrong_variable(result: "Dataset", kept: list[str]) -> str:
+    """Return which variable is missing, or has other dimensions or another type; "" if none."""
+    numbers, labels = _expected(result, kept)
     for name, over in (numbers | labels).items():
         if name not in result.variables:
             return f"it has no variable {name}"
@@ -124,30 +158,42 @@ def lacking(result: "Dataset") -> str:
             return f"{name} must contain numbers"
         if name in labels and not all(isinstance(label, str) for label in variable.values.tolist()):
             return f"{name} must contain texts"
-    for name in TEXTS:
-        if not isinstance(result.attrs.get(name), str):
-            return f"it has no attribute {name} that is a text"
+    return ""
+
+
+def _wrong_attribute(result: "Dataset", kept: list[str]) -> str:
+    """Return which attribute is missing or has another type; "" if none."""
     drifts = ["energy_drift"] if {*AUDIT} & {*kept} else []
-    for name in (*drifts, *(["quaternion_drift"] if free else [])):
-        if not isinstance(result.attrs.get(name), Real):
-            return f"it has no attribute {name} that is a number"
+    drifts += ["quaternion_drift"] if _is_free(result) else []
+    for names, kind, what in ((TEXTS, str, "text"), (drifts, Real, "number")):
+        for name in names:
+            if not isinstance(result.attrs.get(name), kind):
+                return f"it has no attribute {name} that is a {what}"
+    return ""
+
+
+def _wrong_times(result: "Dataset") -> str:
     t = result.variables["time"].values
-    if not (len(t) and np.isfinite(t).all() and (np.diff(t) >= 0).all()):
-        return "its times must increase"
+    increase = len(t) and np.isfinite(t).all() and (np.diff(t) >= 0).all()
+    return "" if increase else "its times must increase"
+
+
+def _wrong_labels(result: "Dataset") -> str:
+    """Return which labels contradict each other; "" if none."""
     for name, words in {"axis": "x y z", "angle": "slope_y slope_z torsion"}.items():
         if result.variables[name].values.tolist() != words.split():
             return f"{name} must be {', '.join(words.split())}"
-    names = result.variables["coordinate"].values.tolist()
-    owners = {*result.variables["link"].values.tolist(), *(["base"] if free else [])}
-    if not {*result.variables["owner"].values.tolist()} <= owners:
+    free = _is_free(result)
+    names, links, owners, roles = (
+        result.variables[name].values.tolist() for name in ("coordinate", "link", "owner", "role")
+    )
+    if not {*owners} <= {*links, *(["base"] if free else [])}:
         return "the owner of a coordinate is not among its links"
     if len({*names}) < len(names):
         return "two coordinates have the same name"
-    roles = result.variables["role"].values
     if free != ("base" in roles) or (free and result.sizes["velocity"] != len(names) - 1):
         return "its velocities are not those of a free base's arm"
-    if followed and result.variables["joint"].values.tolist() != [
-        n for n, role in zip(names, roles, strict=True) if role == "joint"
-    ]:
+    joints = [name for name, role in zip(names, roles, strict=True) if role == "joint"]
+    if "q_ref" in result.variables and result.variables["joint"].values.tolist() != joints:
         return "the joints of q_ref are not those of q"
     return ""
