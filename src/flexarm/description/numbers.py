@@ -4,23 +4,28 @@ Names are those of `fa.equations`: "upper.EI", "elbow.rotor_inertia", "payload.m
 "upper.payload.mass", and a free base has "base.mass".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from functools import singledispatch
 from math import acos, atan2, cos, sin
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from flexarm.checks import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Fault, Rule, tensor
-from flexarm.description.arm import Arm, Beam, FiniteElement, Link, Lump, Payload, Rayleigh, Rigid
+from flexarm.checks import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Described, Fault, Rule, tensor
+from flexarm.description.arm import Arm, Beam, FiniteElement, Link, Payload, Rayleigh, Rigid
+from flexarm.description.bodies import Body
 from flexarm.description.free import FreeBase
 from flexarm.description.joints import Telescope
 from flexarm.description.parts import changed_at, rule_at
 from flexarm.description.tree import BASE
+from flexarm.shapes import BENDING
+
+D = TypeVar("D", bound=Described)
 
 OWNERS = ("payload", "gravity")
 """Owners of parameters other than the links."""
-OF_ANY_SECTION = ("length", "damping", "tau", "loss_factor", "rayleigh")
-"""Beginnings of names of a beam's parameters that do not follow from its sections."""
+OF_ANY_SECTION = ("length", "damping_ratio", "tau", "loss_factor", "rayleigh")
+"""Fields of a beam's parameters that do not follow from its sections."""
 TENSORS = ("inertia", "hub_inertia")
 _OF_SHAPES = (
     *("mean", "moment", "product", "curvature", "shearing", "turning", "turnings", "tip", "tip_slope", "root_slope"),
@@ -29,7 +34,7 @@ _OF_SHAPES = (
 REFUSED, DENSER = "refused", "denser"
 """Treatment of a tapered beam's mass and stiffness, which follow from its sections: see `changed`."""
 FOLLOWING = ("mass", "polar_inertia", "rotary_inertia", "com", "inertia")
-"""Beginnings of names of parameters that may follow from a link's length or mass by default."""
+"""Fields of parameters that may follow from a link's length or mass by default."""
 OF_MODES = ("mass", "length", "EI", "GJ", "EA", "polar_inertia", "shear", "rotary_inertia", "lumps")
 """Parameters on which a link's modes depend."""
 RULES: dict[str, Rule] = {
@@ -83,7 +88,7 @@ def rule(arm: Arm, name: str) -> Rule:
     if isinstance(owner, FreeBase) and field == "inertia":
         return POSITIVE
     if field == "lumps":
-        return FINITE if ".offset." in name else NOT_NEGATIVE
+        return FINITE if part.split(".")[1] == "offset" else NOT_NEGATIVE
     if name == "payload.mass" and arm.payload is None:
         return NOT_NEGATIVE
     if of_drive(arm, name) and isinstance(owner, Link):
@@ -180,7 +185,7 @@ def told(values: Mapping[str, float], known: Mapping[str, float]) -> dict[str, f
     parted = {name: name.partition(".") for name in values}
     followed = {parted[name][0] for name in others if parted[name][2] in ("mass", "length")}
     kept = {
-        name: x for name, x in values.items() if parted[name][0] in followed and parted[name][2].startswith(FOLLOWING)
+        name: x for name, x in values.items() if parted[name][0] in followed and _field(parted[name][2]) in FOLLOWING
     }
     return others | kept
 
@@ -204,15 +209,15 @@ def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED, kn
     known = {} if known is None else known
     links = []
     for link in arm.links:
-        own = _own(values, link.name)
+        own = _inside(values, link.name)
         key = (link.name, *own.items())
         if key not in known:
             known[key] = _changed_link(link, own, of_tapered)
         links.append(known[key])
     base = arm.base
     if isinstance(base, FreeBase):
-        base = _changed_base(base, _own(values, BASE))
-    payload, mine = arm.payload, _own(values, "payload")
+        base = _edited(base, _inside(values, BASE))
+    payload, mine = arm.payload, _inside(values, "payload")
     if mine:
         mass, inertia = (0.0, 0.0) if payload is None else (payload.mass, payload.inertia)
         mass, inertia = mine.get("mass", mass), _changed_tensor(tensor(inertia), mine, "inertia")
@@ -225,159 +230,169 @@ def changed(arm: Arm, values: Mapping[str, float], of_tapered: str = REFUSED, kn
     return arm.replace(links=links, base=base, payload=payload, gravity=tuple(gravity))
 
 
-def _own(values: Mapping[str, float], owner: str) -> dict[str, float]:
-    return {name.partition(".")[2]: x for name, x in values.items() if name.partition(".")[0] == owner}
+# -- edits by path -----------------------------------------------------------------------------------------------------
+
+AXES = {"rpy": ("roll", "pitch", "yaw")}
+"""Names of the components of a vector, by its field. Those of other vectors are x, y and z."""
 
 
-def _changed_tensor(I: np.ndarray, values: Mapping[str, float], field: str) -> Any:
-    return tuple(tuple(float(values.get(entry_name(field, I, r, c), I[r, c])) for c in range(3)) for r in range(3))
+def _field(path: str) -> str:
+    """Return the field that a parameter's path inside a description begins with: "rpy" of "rpy.yaw"."""
+    return path.partition(".")[0]
 
 
-def _any(values: Mapping[str, float], *fields: str) -> bool:
-    return any(name.partition(".")[0] in fields for name in values)
+def _inside(values: Mapping[str, float], field: str) -> dict[str, float]:
+    """Return the values inside a field, by their paths there; "" is the path of the field itself."""
+    return {path.partition(".")[2]: x for path, x in values.items() if _field(path) == field}
 
 
-def _changed_base(base: FreeBase, values: Mapping[str, float]) -> FreeBase:
-    if not values:
-        return base
-    return base.replace(
-        mass=values.get("mass", base.mass),
-        com=tuple(values.get(f"com.{a}", x) for a, x in zip("xyz", base.com, strict=True)),
-        inertia=_changed_tensor(tensor(base.inertia), values, "inertia"),
-    )
+def _some(values: Mapping[str, float], fields: Container[str]) -> dict[str, float]:
+    """Return the values inside some fields."""
+    return {path: x for path, x in values.items() if _field(path) in fields}
+
+
+def _edited(thing: D, values: Mapping[str, float]) -> D:
+    """Return a description with other values of its numbers, by their paths: "mass", "com.x", "inertia.xy"."""
+    changes = _edits(thing, values)
+    return thing.replace(**changes) if changes else thing
+
+
+def _edits(thing: Described, values: Mapping[str, float]) -> dict[str, Any]:
+    """Return the new content of the fields that contain these numbers."""
+    fields = dict.fromkeys(map(_field, values))
+    return {field: _edited_field(field, getattr(thing, field, None), values) for field in fields}
+
+
+def _edited_field(field: str, old: Any, values: Mapping[str, float]) -> Any:
+    """Return the new content of a field, from values by their paths in its description."""
+    inside = _inside(values, field)
+    if field == "drive":
+        return changed_at(old, inside)
+    if field in TENSORS:
+        return _changed_tensor(tensor(old), values, field)
+    if isinstance(old, Described):
+        return _edited(old, inside)
+    if not isinstance(old, tuple):
+        return inside.get("", old)  # a part that is absent stays absent
+    if field == "lumps":
+        return tuple(_edited(each, _inside(inside, str(i))) for i, each in enumerate(old, start=1))
+    return tuple(inside.get(axis, x) for axis, x in zip(AXES.get(field, "xyz"), old, strict=True))
+
+
+def _changed_tensor(I: np.ndarray, values: Mapping[str, float], field: str, default: np.ndarray | None = None) -> Any:
+    """Return a tensor with other entries, which have the names of those of I. Other entries are those of `default`."""
+    old = I if default is None else default
+    return tuple(tuple(float(values.get(entry_name(field, I, r, c), old[r, c])) for c in range(3)) for r in range(3))
+
+
+# -- edits of links ----------------------------------------------------------------------------------------------------
 
 
 def _changed_link(link: Link, values: dict[str, float], of_tapered: str) -> Link:
     if not values:
         return link
-    changes: dict[str, Any] = {}
-    if "hub_mass" in values:
-        changes["hub_mass"] = values["hub_mass"]
-    if _any(values, "hub_inertia"):
-        changes["hub_inertia"] = _changed_tensor(tensor(link.hub_inertia), values, "hub_inertia")
-    if _any(values, "payload") and link.payload is not None:
-        held = {name.removeprefix("payload."): x for name, x in values.items() if name.startswith("payload.")}
-        inertia = _changed_tensor(tensor(link.payload.inertia), held, "inertia")
-        changes["payload"] = Payload(mass=held.get("mass", link.payload.mass), inertia=inertia)
-    place = link.placement
-    for field, parts in (("xyz", "xyz"), ("rpy", ("roll", "pitch", "yaw"))):
-        old = getattr(place, field)
-        new = tuple(values.get(f"placement.{field}.{part}", x) for part, x in zip(parts, old, strict=True))
-        if new != old:
-            place = place.replace(**{field: new})
-    changes["placement"] = place
-    joint: dict[str, Any] = {field: x for field, x in values.items() if field in type(link.joint).model_fields}
-    if _any(values, "joint"):
-        joint["axis"] = _turned(np.array(link.joint.direction), values)
-    if _any(values, "drive"):
-        mine = {name.partition(".")[2]: x for name, x in values.items() if name.startswith("drive.")}
-        joint["drive"] = changed_at(link.joint.drive, mine)  # type: ignore[attr-defined]
+    axis, of_joint = _inside(values, "joint"), _some(values, type(link.joint).model_fields)
+    of_link = _some(values, type(link).model_fields.keys() - {"joint"})
+    rest = {path: x for path, x in values.items() if path not in of_joint | of_link and _field(path) != "joint"}
+    changes, joint = _edits(link, of_link), _edits(link.joint, of_joint)
+    if axis:
+        joint["axis"] = _turned(np.array(link.joint.direction), axis)
     changes["joint"] = link.joint.replace(**joint) if joint else link.joint
-    rest = {field: x for field, x in values.items() if field not in joint and not _elsewhere(field)}
-    if _any(rest, "lumps") and isinstance(link.body, Beam | Rigid):
-        link = link.replace(body=link.body.replace(lumps=_changed_lumps(link.body.lumps, rest)))
-        rest = {field: x for field, x in rest.items() if not field.startswith("lumps.")}
-    if isinstance(link.body, Beam):
-        tapered = not link.body.uniform and of_tapered == DENSER
-        changes["body"] = _denser(link.body, rest) if tapered else _changed_beam(link.body, rest)
-    elif isinstance(link.body, Rigid):
-        changes["body"] = _changed_rigid(link.body, rest)
-    elif isinstance(link.body, FiniteElement):
-        changes["body"] = _changed_part(link.body, rest)
-    elif rest:
-        changes["body"] = link.body.replace(**rest)
-    return link.replace(**changes)
+    return link.replace(**changes, body=_changed_body(link.body, rest, of_tapered))
 
 
-def _changed_lumps(lumps: Sequence[Lump], values: Mapping[str, float]) -> list[Lump]:
-    found = []
-    for i, lump in enumerate(lumps, start=1):
-        own = {name.removeprefix(f"lumps.{i}."): x for name, x in values.items() if name.startswith(f"lumps.{i}.")}
-        changes: dict[str, Any] = {"mass": own.get("mass", lump.mass)}
-        changes["offset"] = tuple(own.get(f"offset.{a}", x) for a, x in zip("xyz", lump.offset, strict=True))
-        if _any(own, "inertia"):
-            changes["inertia"] = _changed_tensor(tensor(lump.inertia), own, "inertia")
-        found.append(lump.replace(**changes))
-    return found
+@singledispatch
+def _changed_body(body: Body, values: dict[str, float], of_tapered: str) -> Body:
+    """Return the body of a link with other values of its parameters."""
+    return _edited(body, values)
 
 
-def _elsewhere(field: str) -> bool:
-    return field.partition(".")[0] in ("hub_mass", "hub_inertia", "placement", "joint", "drive", "payload")
+@_changed_body.register
+def _(body: Rigid, values: dict[str, float], of_tapered: str) -> Rigid:
+    made = _edited(body, _some(values, ("length", "mass", "lumps")))
+    changes: dict[str, Any] = {}
+    if _some(values, ("com",)):
+        changes["com"] = _edited_field("com", made.center, values)
+    if _some(values, ("inertia",)):
+        changes["inertia"] = _changed_tensor(body.inertia_tensor, values, "inertia", made.inertia_tensor)
+    return made.replace(**changes) if changes else made
 
 
-def _changed_rigid(body: Rigid, values: dict[str, float]) -> Rigid:
-    changes: dict[str, Any] = {name: values[name] for name in ("length", "mass") if name in values}
-    made = body.replace(**changes)
-    if _any(values, "com"):
-        changes["com"] = tuple(values.get(f"com.{a}", x) for a, x in zip("xyz", made.center, strict=True))
-    if _any(values, "inertia"):
-        I, there = body.inertia_tensor, made.inertia_tensor
-        changes["inertia"] = tuple(
-            tuple(float(values.get(entry_name("inertia", I, r, c), there[r, c])) for c in range(3)) for r in range(3)
-        )
-    return made.replace(**changes)
+@_changed_body.register
+def _(body: FiniteElement, values: dict[str, float], of_tapered: str) -> FiniteElement:
+    labels = [str(j) for j in range(1, 1 + len(body.damping_ratios))]
+    changes = _edits(body, _some(values, ("mass", "stiffness_factor")))
+    return body.replace(**changes, **_damping(values, labels, body.damping_ratios))
+
+
+@_changed_body.register
+def _(body: Beam, values: dict[str, float], of_tapered: str) -> Beam:
+    body = _edited(body, _some(values, ("lumps",)))
+    values = {path: x for path, x in values.items() if _field(path) != "lumps"}
+    if not body.uniform and of_tapered == DENSER:
+        return _denser(body, values)
+    return _changed_beam(body, values)
 
 
 def _changed_beam(body: Beam, values: dict[str, float]) -> Beam:
-    given = [name for name in values if not name.startswith(OF_ANY_SECTION)]
+    given = [path for path in values if _field(path) not in OF_ANY_SECTION]
     if not body.uniform and given:
         raise Fault(
             given[0], "belongs to a tapered beam, which is described by its sections; change the sections instead"
         )
-    changes: dict[str, Any] = {}
     length = values.get("length", body.length)
-    changes["length"] = length
-    if "mass" in values:
-        if body.material is not None:
-            changes["polar_inertia"] = body.rho_Ip
-            changes |= _rotary(body)
-            density = body.material.density * values["mass"] / (body.m * length)
-            changes["material"] = body.material.replace(density=density)
-        else:
-            changes |= {"mass": values["mass"], "mass_per_length": None}
+    changes: dict[str, Any] = {path: values[path] for path in ("GJ", "EA", "tau", "loss_factor") if path in values}
+    changes |= {"length": length, **_inertias(body, values, length), **_rigidities(body, values)}
+    if rayleigh := _inside(values, "rayleigh"):
+        changes["rayleigh"] = _edited(body.rayleigh or Rayleigh(), rayleigh)
+    changes |= _damping(values, coordinate_labels([*body.counts.values()]), body.damping_ratios)
+    return body.replace(**changes)
+
+
+def _inertias(body: Beam, values: Mapping[str, float], length: float) -> dict[str, Any]:
+    """Return the changes of a beam's fields for its mass and its moments of inertia."""
+    changes: dict[str, Any] = {}
+    if "mass" in values and body.material is not None:
+        changes = {"polar_inertia": body.rho_Ip, **_rotary(body)}
+        density = body.material.density * values["mass"] / (body.m * length)
+        changes["material"] = body.material.replace(density=density)
+    elif "mass" in values:
+        changes = {"mass": values["mass"], "mass_per_length": None}
     if "polar_inertia" in values:
         changes["polar_inertia"] = values["polar_inertia"] / length
-    EI = {d: body.stiffness[d] for d in ("y", "z") if d in body.stiffness}
-    bent = {d: values.get(f"EI.{d}", values.get("EI", x) if body.counts[d] else x) for d, x in EI.items()}
+    if rotary := _inside(values, "rotary_inertia"):
+        old = _rotary(body)["rotary_inertia"]
+        changes["rotary_inertia"] = {d: rotary[d] / length if d in rotary else x for d, x in old.items()}
+    return changes
+
+
+def _rigidities(body: Beam, values: Mapping[str, float]) -> dict[str, Any]:
+    """Return the changes of a beam's fields for its stiffness against bending and shear."""
+    changes: dict[str, Any] = {}
+    EI = {d: body.stiffness[d] for d in BENDING if d in body.stiffness}
+    bent = _by_plane(body, EI, _inside(values, "EI"))
     if bent != EI:
         changes["EI"] = bent
-    changes |= {name: values[name] for name in ("GJ", "EA", "tau", "loss_factor") if name in values}
-    if _any(values, "rayleigh"):
-        old = body.rayleigh or Rayleigh()
-        changes["rayleigh"] = Rayleigh(
-            mass=values.get("rayleigh.mass", old.mass), stiffness=values.get("rayleigh.stiffness", old.stiffness)
-        )
-    if _any(values, "shear"):
+    if shear := _inside(values, "shear"):
         base = body.profile(0.0)
         known = {d: float(x[0]) for d, x in (("y", base.kGA_y), ("z", base.kGA_z)) if x[0]}
-        changes["shear"] = {
-            d: values.get(f"shear.{d}", values.get("shear", x) if body.counts[d] else x) for d, x in known.items()
-        }
-        changes["shear_coefficient"] = None
-    if _any(values, "rotary_inertia"):
-        turned = _rotary(body)["rotary_inertia"]
-        changes["rotary_inertia"] = {
-            d: values[f"rotary_inertia.{d}"] / length if f"rotary_inertia.{d}" in values else x
-            for d, x in turned.items()
-        }
-    if "damping_ratio" in values:
-        changes["damping"] = values["damping_ratio"]
-    elif _any(values, "damping_ratio"):
-        labels = coordinate_labels([*body.counts.values()])
-        ratios = zip(labels, body.damping_ratios, strict=True)
-        changes["damping"] = tuple(values.get(f"damping_ratio.{label}", x) for label, x in ratios)
-    return body.replace(**changes)
+        changes |= {"shear": _by_plane(body, known, shear), "shear_coefficient": None}
+    return changes
 
 
-def _changed_part(body: FiniteElement, values: dict[str, float]) -> FiniteElement:
-    changes: dict[str, Any] = {name: values[name] for name in ("mass", "stiffness_factor") if name in values}
-    if "damping_ratio" in values:
-        changes["damping"] = values["damping_ratio"]
-    elif _any(values, "damping_ratio"):
-        changes["damping"] = tuple(
-            values.get(f"damping_ratio.{j}", x) for j, x in enumerate(body.damping_ratios, start=1)
-        )
-    return body.replace(**changes)
+def _by_plane(body: Beam, known: Mapping[str, float], values: Mapping[str, float]) -> dict[str, float]:
+    """Return the numbers of both planes. The path "" is for all planes that have modes."""
+    return {d: values.get(d, values.get("", x) if body.counts[d] else x) for d, x in known.items()}
+
+
+def _damping(values: Mapping[str, float], labels: Sequence[str], old: Sequence[float]) -> dict[str, Any]:
+    """Return the change of a body's field for its damping ratios: one number, or one for each label of a mode."""
+    ratios = _inside(values, "damping_ratio")
+    if not ratios:
+        return {}
+    if "" in ratios:
+        return {"damping": ratios[""]}
+    return {"damping": tuple(ratios.get(label, x) for label, x in zip(labels, old, strict=True))}
 
 
 def _rotary(body: Beam) -> dict[str, Any]:
@@ -392,7 +407,7 @@ def _denser(body: Beam, values: dict[str, float]) -> Beam:
     factor = values.get("mass", body.total_mass) / body.total_mass
     if "polar_inertia" in values:
         factor *= values["polar_inertia"] / (body.rho_Ip * body.length)
-    shape = {name: x for name, x in values.items() if name.startswith(OF_ANY_SECTION)}
+    shape = _some(values, OF_ANY_SECTION)
     material = body.material and body.material.replace(density=body.material.density * factor)
     table = body.sections and body.sections.denser(factor)
     return _changed_beam(body.replace(material=material, sections=table), shape)
@@ -427,7 +442,7 @@ def alignment(axis: np.ndarray) -> tuple[int, int, float, float]:
 def _turned(axis: np.ndarray, values: Mapping[str, float]) -> tuple[float, ...]:
     """Return the axis at another azimuth or tilt."""
     k, sign, alpha, beta = alignment(axis)
-    alpha, beta = values.get("joint.axis.azimuth", alpha), values.get("joint.axis.tilt", beta)
+    alpha, beta = values.get("axis.azimuth", alpha), values.get("axis.tilt", beta)
     found = np.zeros(3)
     found[k], found[(k + 1) % 3], found[(k + 2) % 3] = cos(beta), sin(beta) * cos(alpha), sin(beta) * sin(alpha)
     return tuple((sign * found / np.linalg.norm(found)).tolist())
