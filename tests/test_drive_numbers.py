@@ -61,6 +61,15 @@ def test_each_number_varies_as_the_arm_rebuilt_with_it(name):
     same(model, rebuilt, p=[NAMES[name]])
 
 
+def test_the_constant_of_a_motor_whose_input_is_a_torque_varies_too():
+    """It gives the current, while the accelerations are those of any other value."""
+    motor = fa.Motor(torque_limit=3.0, torque_constant=0.7, saturation_width=0.1)
+    joint = fa.Revolute(axis=(0, 1, 0), drive=fa.Drive(motor=motor))
+    link = fa.Link(name="upper", joint=joint, body=fa.Rigid(length=0.5, mass=0.5))
+    model = fa.Model(fa.Arm(name="driven", links=[link]), vary=["upper.drive.motor.torque_constant"])
+    same(model, fa.Model(model.arm_at([0.4])), [0.4])
+
+
 def test_all_of_them_at_once_beside_those_of_the_link():
     model = fa.Model(BOTH, vary=["upper.*"])
     names = [name for name in NAMES if name != "upper.drive.friction.viscous"]  # zero, by name alone

@@ -74,12 +74,12 @@ def drawn(description: Motor, gear_ratio: Scalar, name: Name) -> Drawn:
     efficient = _gear(description, name)
     if description.input == "torque":
         limited = _limited(description, name)
-        kt = description.torque_constant and _torque_constant(description, name)
+        kt = None if description.torque_constant is None else _torque_constant(description, name)
 
         def by_torque(u: Scalar, current: Scalar, v: Scalar) -> Effort:
             torque = limited(u, v)
             output, lost = efficient(torque, v)
-            amperes = torque / (kt * gear_ratio) if kt else 0.0
+            amperes = 0.0 if kt is None else torque / (kt * gear_ratio)
             return Effort(torque, output, amperes, 0.0, torque * v, lost)
 
         return by_torque
