@@ -1,7 +1,7 @@
 """The mechanics of an arm: from a description to the recursions and all quantities of a model, as CasADi expressions.
 
-- Links: `body` is their interface. `rigid`, `beam`, `finite`, `telescope` (with `telescope_shapes`), `segmented` and `segment`
-  are the kinds, with `lumps` on them.
+- Links: `body` is their interface. `rigid`, `beam`, `finite`, `telescope` (with `telescope_shapes`), `segmented` and
+  `segment` are the kinds, with `lumps` on them.
 - Beams: `shaped`, `fields`, `second`, `expansion`, `series`, `modal` and `tensors` have their kinematics and integrals,
   `turning`, `strain` and `damping` the inertia of their sections, their strain energy and their losses.
 - Force elements: `elements` is their interface. `friction`, `springs` (with stops and backlash) and `motors` act along
