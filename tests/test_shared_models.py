@@ -108,10 +108,10 @@ def test_what_is_shared_keeps_no_model_alive(empty, vary):
 def test_recent_arms_are_kept_and_no_more(empty):
     rigid = fa.load("rigid-two-link")
     arms = [rigid.replace(payload=fa.Payload(mass=0.1 + 0.01 * i)) for i in range(40)]
-    kept = [weakref.ref(fa.Model(each).chain) for each in arms]
+    kept = [(weakref.ref(model.chain), weakref.ref(model.kernel("tip").code)) for model in map(fa.Model, arms)]
     gc.collect()
-    alive = [each() is not None for each in kept]
-    assert alive == [False] * 8 + [True] * 32
+    alive = [[each() is not None for each in both] for both in kept]
+    assert alive == [[False] * 2] * 9 + [[True] * 2] * 31
 
 
 def test_an_arm_with_many_functions_leaves_when_the_next_model_comes(empty):

@@ -165,7 +165,7 @@ class Shared:
 LARGEST = 2**20
 """Largest total size of the data of arms that stay in memory without a model, in the unit of `Shared.size`: 300 MB."""
 LEAST = LARGEST // 32
-"""Size of an arm's data before any function is traced. At most 32 arms stay in memory without a model."""
+"""Size of an arm's data before any function is traced. At most 31 arms stay in memory without a model."""
 FLAT = 500
 """Size of a kernel, and of any other object that is not a Function."""
 
@@ -429,11 +429,11 @@ class Traced:
         """
         names = self.arguments(name)
         partners = {other: quantity(other) for rate, other in PARTNERS.items() if rate == name}
-        check = partial(self._tracing.check_at_rest, name)
+        check = partial(type(self)._check_at_rest, self._tracing, name)
         behind = self.nv if place(names) < len(names) else 0
         return self.compiled(name, quantity(name), check, partners, behind)
 
-    def check_at_rest(self, name: str, call: Callable[[Array], Array]) -> None:
+    def _check_at_rest(self, name: str, call: Callable[[Array], Array]) -> None:
         """Raise `DescriptionError` if compiled code of a quantity gives a value at rest that is not finite."""
         others = [len(self._signals[a]) for a in self.arguments(name)[1:]]
         if not np.isfinite(call(np.concatenate([self.arm.rest, np.zeros(sum(others))]))).all():
