@@ -427,17 +427,16 @@ class Traced:
 
         The first call raises `DescriptionError` if the value is not finite at rest.
         """
-        names = self.arguments(name)
+        model, names = self._tracing, self.arguments(name)
         partners = {other: quantity(other) for rate, other in PARTNERS.items() if rate == name}
-        check = partial(type(self)._check_at_rest, self._tracing, name)
+        at_rest = np.concatenate([self.arm.rest, np.zeros(sum(len(self._signals[a]) for a in names[1:]))])
+
+        def check(call: Callable[[Array], Array]) -> None:
+            if not np.isfinite(call(at_rest)).all():
+                raise not_finite(model, name)
+
         behind = self.nv if place(names) < len(names) else 0
         return self.compiled(name, quantity(name), check, partners, behind)
-
-    def _check_at_rest(self, name: str, call: Callable[[Array], Array]) -> None:
-        """Raise `DescriptionError` if compiled code of a quantity gives a value at rest that is not finite."""
-        others = [len(self._signals[a]) for a in self.arguments(name)[1:]]
-        if not np.isfinite(call(np.concatenate([self.arm.rest, np.zeros(sum(others))]))).all():
-            raise not_finite(self, name)
 
     def laid_out(self, name: str) -> "ca.Function":
         """Return `function` with its result in a column, the last axis fastest."""
