@@ -77,7 +77,7 @@ def measure(quick: bool) -> list[Table]:
     table.notes.append(
         "The compared function is the one that a simulation calls, `state_rate`. Results that depend only on the "
         "varied numbers are computed once, as constants that the machine code reads. `model.at(p)` computes these "
-        "constants for other values. A rebuilt model is traced and compiled again. A ratio is the median of the "
-        "ratios of two samples that were taken one after the other."
+        "constants for other values. A model rebuilt with other numbers is traced and compiled again. A ratio is the "
+        "median of the ratios of two samples that were taken one after the other."
     )
     return [table]

@@ -25,9 +25,9 @@ def measure(quick: bool) -> list[Table]:
     models, counts, calls = {}, {}, {}
     for _ in range(repeats):
         for n in sizes:
-            model = fa.Model(chain(n))
-            kernel = model.kernel("forward_dynamics")
             with empty_cache():
+                model = fa.Model(chain(n))
+                kernel = model.kernel("forward_dynamics")
                 found["trace"][n].append(timed(lambda model=model: model.function("forward_dynamics")))
                 found["compile"][n].append(timed(lambda kernel=kernel: kernel.code))
                 found["lanes"][n].append(timed(lambda kernel=kernel: kernel.vector_code))

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
+from unittest import mock
 
 CACHE = "FLEXARM_CACHE"
 
@@ -36,9 +37,13 @@ def timed(call: Callable[[], object]) -> float:
 
 @contextmanager
 def empty_cache() -> Iterator[None]:
-    """Nothing compiled is found on disk, and what is compiled meanwhile is gone afterwards."""
+    """Nothing compiled is found on disk or in an earlier model, and what is compiled meanwhile is gone afterwards."""
+    from flexarm.model import tracing
+    from flexarm.native.once import Recent
+
     before = os.environ.get(CACHE)
-    with tempfile.TemporaryDirectory(prefix="flexarm-bench-") as folder:
+    alone = mock.patch.object(tracing, "recent", Recent(0))
+    with alone, tempfile.TemporaryDirectory(prefix="flexarm-bench-") as folder:
         os.environ[CACHE] = folder
         try:
             yield

@@ -54,6 +54,24 @@ QUICK = {
 """Files, and what a test's name must have in it: an arm of each kind, each door, one run, one law, one closed form."""
 
 
+@pytest.fixture
+def traced_alone():
+    """Let every model of the test trace by itself.
+
+    Otherwise models of equal arms share their functions, those of earlier tests included.
+    """
+    from alone import alone  # here, since it imports the package, for which the environment is set below
+
+    with alone():
+        yield
+
+
+@pytest.fixture
+def monkeypatch(traced_alone, monkeypatch):
+    """A monkeypatch of pytest. A patch may change what is traced, so no model of the test shares its functions."""
+    return monkeypatch
+
+
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="a choice of tests for the inner loop")
     parser.addoption("--empty-cache", action="store_true", help="compile every kernel, whatever earlier runs have left")

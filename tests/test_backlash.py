@@ -251,7 +251,7 @@ def test_a_slow_run_that_looks_for_a_contact_is_not_taken_for_one_that_has_diver
     plan, _ = methods.planned(model, as_input([0.0], model), Layout.of(model), "dop853")
     plan.buffer[2] = np.nan
     assert plan.strange
-    plan.watch(model.compiled("none", lambda: model.function("mass_matrix")), 2)
+    plan.watch(model.compiled("none", lambda model: model.function("mass_matrix")), 2)
     assert not plan.strange
     with plan.watching():
         assert not plan.strange

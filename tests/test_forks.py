@@ -101,7 +101,7 @@ def test_a_figure_is_saved_in_a_child_while_a_thread_of_the_parent_saves_one():
     thread.join()
 
 
-def test_models_compile_in_a_child_while_a_thread_of_the_parent_compiles_and_frees_them():
+def test_models_compile_in_a_child_while_a_thread_of_the_parent_compiles_and_frees_them(traced_alone):
     """The library that compiles has a lock of its own, which is also held where machine code is freed."""
     text = fa.load("rigid-two-link").canonical()
     stop = threading.Event()

@@ -172,7 +172,10 @@ import os
 import sys
 import numpy as np
 import flexarm as fa
+from flexarm.model import tracing
+from flexarm.native.once import Recent
 
+tracing.recent = Recent(0)  # the models of equal arms do not share their code
 ARM = fa.load("canadarm")
 kept = []
 

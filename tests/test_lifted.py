@@ -407,6 +407,20 @@ def test_those_used_last_are_kept():
     assert "".join(made) == "abcdb"
 
 
+def test_large_objects_leave_room_for_fewer():
+    """Also one that has grown since it was stored, and one that is too large by itself."""
+    sizes = {"a": 1, "b": 2, "c": 3, "d": 9}
+    recent, made = Recent(6, lambda key: sizes[key]), []
+
+    def make(key):
+        return recent(key, lambda: (made.append(key), key)[1])
+
+    assert [make(key) for key in "abcabc"] == [*"abcabc"] and "".join(made) == "abc"
+    sizes["c"] = 4  # a and b are older, and a is the first to leave
+    assert [make(key) for key in "cbcba"] == [*"cbcba"] and "".join(made) == "abca"
+    assert [make(key) for key in "ddb"] == [*"ddb"] and "".join(made) == "abcaddb"
+
+
 def test_threads_share_what_is_compiled(planar, monkeypatch):
     """Each with numbers of its own, new to the process, at once: one machine code, and each its own numbers."""
     monkeypatch.setattr(module, "_BY_STRUCTURE", Recent(2))

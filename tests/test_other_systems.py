@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
+from alone import alone
 
 import flexarm as fa
 from flexarm import escape, files
@@ -293,7 +294,7 @@ def undefined(content):
 def programs(tmp_path_factory):
     """Modules of LLVM IR of runs with an explicit and an implicit method, for one state and for several."""
     found, original = [], kernel._compile
-    with pytest.MonkeyPatch.context() as patch:
+    with alone(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLEXARM_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setattr(kernel, "_compile", lambda ir, effort=2: (found.append(ir), original(ir, effort))[1])
         model = fa.Model(fa.load("subudhi-morris"))

@@ -745,14 +745,14 @@ def test_a_model_built_again_finds_its_code(model, built):
 # -- copies, processes, threads ----------------------------------------------------------------------------------------
 
 
-def test_copies_and_processes_keep_the_values(model):
+def test_copies_and_processes_keep_the_values(model, traced_alone):
     other, q = model.at({"mP": 0.7}), np.full(6, 0.1)
     for made in (copy.deepcopy(other), copy.copy(other), pickle.loads(pickle.dumps(other))):
         assert made.p.tolist() == other.p.tolist() and made.parameters == other.parameters
         close(made.mass_matrix(q), other.mass_matrix(q), 0.0)
 
 
-def test_threads_have_values_of_their_own(arm):
+def test_threads_have_values_of_their_own(arm, traced_alone):
     model = fa.Model(arm, vary=VARIED)  # nothing built yet
     states = np.random.default_rng(5).uniform(-1, 1, (40, 6))
     values = model.p * np.linspace(0.5, 2.0, 8)[:, None]

@@ -248,7 +248,7 @@ def tried(model, size, decided, one_sided):
 @pytest.mark.parametrize(("maker", "case"), [(maker, case) for maker, cases in CASES.items() for case in cases])
 def test_slopes_are_finite_on_both_sides_and_at_the_edge(maker, case):
     model, slopes, decided = laid_out(CASES[maker][case])
-    native = model.compiled("slopes of all rates", lambda: slopes)
+    native = model.compiled("slopes of all rates", lambda _: slopes)
     samples, edges = tried(model, slopes.size1_in(0), decided, ONE_SIDED.get(maker, ()))
     for x in samples + edges:
         assert np.isfinite(np.array(slopes(x))).all(), x

@@ -14,6 +14,7 @@ import traceback
 import warnings
 
 import numpy as np
+from alone import alone
 
 import flexarm as fa
 from flexarm import analysis, control
@@ -213,4 +214,5 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")  # what designs say of themselves is tested elsewhere
     assert os.environ["FLEXARM_CACHE"]
     sys.setswitchinterval(1e-5)
-    print(sum(one_round(0.3) for _ in range(int(sys.argv[1]))))
+    with alone():
+        print(sum(one_round(0.3) for _ in range(int(sys.argv[1]))))

@@ -72,7 +72,7 @@ def drawn(model: Traced, q: Any, magnified: float = 1.0) -> tuple[Array, Array]:
     if np.abs(q).max(initial=0.0) > LARGEST:
         raise DescriptionError(f"q has {np.abs(q).max():g}; it must be at most {LARGEST:g} in size to be drawn")
 
-    def trace() -> "ca.Function":
+    def trace(model: Traced) -> "ca.Function":
         import casadi as ca
 
         function = drawing(model)

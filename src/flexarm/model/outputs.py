@@ -90,7 +90,7 @@ def slopes(model: Traced, outputs: Sequence[Sensor], q: Array, qd: Array, qdd: A
 
 def kernel(model: Traced, outputs: Sequence[Sensor]) -> Kernel:
     """Return the compiled form of `function`, from the concatenated q, qd, qdd to y."""
-    return model.compiled(key(model, outputs), lambda: function(model, outputs))
+    return model.compiled(key(model, outputs), lambda model: function(model, outputs))
 
 
 def key(model: Traced, outputs: Sequence[Any]) -> str:

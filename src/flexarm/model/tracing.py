@@ -21,7 +21,7 @@ from flexarm.model.faults import not_finite
 from flexarm.model.user_code import digest, is_foreign
 from flexarm.model.varied import Group, Traces, Varied, place
 from flexarm.native.kernel import Check, Kernel
-from flexarm.native.once import BUILDING, Once
+from flexarm.native.once import BUILDING, Once, Recent
 from flexarm.shapes import TipLoad, fitted, quadrature
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 T = TypeVar("T")
+Trace = Callable[["Traced"], "ca.Function"]
+"""A function that traces for a model."""
 
 STATE = ("q", "qd")
 MOVED = ("q", "qd", "s", "u", "w")
@@ -97,6 +99,11 @@ def taken_by(name: str) -> tuple[str, ...]:
         raise DescriptionError(unknown_name("unknown quantity", name, QUANTITIES, "known quantities are")) from None
 
 
+def quantity(name: str) -> Trace:
+    """Return the function that traces a quantity, with its result in a column."""
+    return lambda model: model.laid_out(name)
+
+
 def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
     """Return the chain, and its symbols p if parameters vary."""
     from flexarm.mechanics.chain import chain  # here, since CasADi takes long to import
@@ -120,10 +127,21 @@ def _kept(known: dict[str, Any], key: str, trace: Callable[[], Any]) -> Any:
 
 @final
 class Shared:
-    """Data that models of one arm share for all parameters."""
+    """Data that models of equal arms share for all parameters.
 
-    def __init__(self, arm: Arm, varied: Varied):
-        self.varied = varied
+    Attributes
+    ----------
+    size : int
+        Estimate of the used memory, in operations of a CasADi Function, of about 300 bytes each.
+    model : Traced, optional
+        The model that traces, with nominal parameters. It belongs to no caller, so that no caller's model stays in
+        memory.
+    """
+
+    def __init__(self, arm: Arm, vary: Sequence[str]):
+        self.varied = varied = Varied(arm, vary)
+        self.size: int = LEAST
+        self.model: Traced | None = None
         self.kernels: dict[str, Kernel] = {}
         self.groups: dict[tuple[str, ...], Group] = {}
         self.functions: dict[str, Any] = {}
@@ -132,6 +150,38 @@ class Shared:
         names = "\n".join(["", *(parameter.name for parameter in varied.parameters)])
         self.description = Once(lambda: f"{description_digest(arm)}{names}")
         self.foreign = Once(lambda: is_foreign(arm))
+
+    def keep(self, key: str, make: Callable[[], T], size: Callable[[T], int]) -> T:
+        """Return a cached object, made on first use. `size` gives its size."""
+
+        def counted() -> T:
+            made = make()
+            self.size += size(made)
+            return made
+
+        return _kept(self.functions, key, counted)  # type: ignore[no-any-return]
+
+
+LARGEST = 2**20
+"""Largest total size of the data of arms that stay in memory without a model, in the unit of `Shared.size`: 300 MB."""
+LEAST = LARGEST // 32
+"""Size of an arm's data before any function is traced. At most 31 arms stay in memory without a model."""
+FLAT = 500
+"""Size of a kernel, and of any other object that is not a Function."""
+
+recent: Recent[Shared] = Recent(LARGEST, lambda shared: shared.size)
+"""Data of the arms that models were most recently made of."""
+
+
+def shared_by(arm: Arm, vary: Sequence[str]) -> Shared:
+    """Return the data that all models of equal arms with the same `vary` share in this process.
+
+    An arm with user-defined parts shares with no other, since its description does not contain their code.
+    """
+    if is_foreign(arm, vary):
+        return Shared(arm, vary)
+    found = recent(f"{arm.canonical()}\n{vary!r}", lambda: Shared(arm, vary))
+    return found if found.varied.arm == arm else Shared(arm, vary)  # such as the same part from another file
 
 
 class Traced:
@@ -157,7 +207,7 @@ class Traced:
             checked_instance(arm, Arm, "arm")
         if not arm.coordinates:
             raise DescriptionError(f"arm {arm.name!r}: nothing moves; give it a joint or a link with modes")
-        self._shared = Shared(arm, Varied(arm, vary))
+        self._shared = shared_by(arm, vary)
         self.arm = arm
         self.coordinates = arm.coordinates
         self.inputs = arm.inputs
@@ -203,10 +253,20 @@ class Traced:
         values = self.parameter_values(p)
         if values.ndim != 1:
             raise DescriptionError(f"p has shape {values.shape}; it must be one set of parameters")
+        return self._with_parameters(values)
+
+    def _with_parameters(self, p: Array) -> Self:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        Traced._begin(other, values)
+        Traced._begin(other, p)
         return other
+
+    @property
+    def _tracing(self) -> "Traced":
+        """The model that traces for all models of equal arms."""
+        if self._shared.model is None:
+            self._shared.model = self._with_parameters(self._shared.varied.nominal)
+        return self._shared.model
 
     def function(self, name: str) -> "ca.Function":
         """Return the CasADi Function of a quantity, as "forward_dynamics", for optimisation and export.
@@ -347,11 +407,13 @@ class Traced:
 
     def traced(self, key: str, trace: Callable[[], "ca.Function"]) -> "ca.Function":
         """Return a cached function, traced on first use. Its last argument is p if the model varies."""
-        return _kept(self._shared.functions, key, trace)
+        return self._shared.keep(key, trace, lambda made: made.n_instructions())
 
     def derived(self, key: str, trace: Callable[[], Any]) -> Any:
         """Return a cached function of the model with its parameters inserted, traced on first use."""
-        return _kept(self._derived if self._shared.varied else self._shared.functions, key, trace)
+        if self._shared.varied:
+            return _kept(self._derived, key, trace)
+        return self._shared.keep(key, trace, lambda _: FLAT)
 
     def of_arm(self, make: Callable[[Arm], T]) -> T:
         """Return `make(arm)`, computed once for all models of the arm."""
@@ -365,17 +427,16 @@ class Traced:
 
         The first call raises `DescriptionError` if the value is not finite at rest.
         """
-        names = self.arguments(name)
-        partners: Traces = {other: partial(self.laid_out, other) for rate, other in PARTNERS.items() if rate == name}
+        model, names = self._tracing, self.arguments(name)
+        partners = {other: quantity(other) for rate, other in PARTNERS.items() if rate == name}
+        at_rest = np.concatenate([self.arm.rest, np.zeros(sum(len(self._signals[a]) for a in names[1:]))])
 
         def check(call: Callable[[Array], Array]) -> None:
-            others = [len(self._signals[a]) for a in names[1:]]
-            at_rest = np.concatenate([self.arm.rest, np.zeros(sum(others))])
             if not np.isfinite(call(at_rest)).all():
-                raise not_finite(self, name)
+                raise not_finite(model, name)
 
         behind = self.nv if place(names) < len(names) else 0
-        return self.compiled(name, partial(self.laid_out, name), check, partners, behind)
+        return self.compiled(name, quantity(name), check, partners, behind)
 
     def laid_out(self, name: str) -> "ca.Function":
         """Return `function` with its result in a column, the last axis fastest."""
@@ -393,12 +454,14 @@ class Traced:
     def compiled(
         self,
         key: str,
-        trace: Callable[[], "ca.Function"],
+        trace: Trace,
         check: Check | None = None,
-        partners: Traces | None = None,
+        partners: dict[str, Trace] | None = None,
         behind: int = 0,
     ) -> Kernel:
         """Return the compiled form of a function that the model and the key determine, from the cache if possible.
+
+        `trace` takes a model of an equal arm with the same varied parameters.
 
         If the model varies, p is the last argument of the function. Values that depend on p alone are computed once and
         become constants, an input before the last `behind` numbers of the others. `partners` are other functions by
@@ -407,14 +470,18 @@ class Traced:
         if not self._shared.varied:
             known = self._shared.kernels
             if key not in known:
-                known.setdefault(key, Kernel(json.dumps([key, *self._known(trace)]), trace, check))
+                bound = partial(trace, self._tracing)
+                known.setdefault(key, Kernel(json.dumps([key, *self._known(bound)]), bound, check))
+                self._shared.size += FLAT
             return known[key]
         if key not in self._kernels:
-            traces = dict(sorted({key: trace, **(partners or {})}.items()))
+            sorted_ = sorted({key: trace, **(partners or {})}.items())
+            traces: Traces = {name: partial(each, self._tracing) for name, each in sorted_}
             keys = tuple(traces)
             if keys not in self._shared.groups:
                 made = Group("\n".join(self._known(*traces.values())), self._shared.varied.nominal, traces)
                 self._shared.groups.setdefault(keys, made)
+                self._shared.size += FLAT * (1 + len(keys))
             group = self._shared.groups[keys]
             self._kernels.setdefault(key, group.kernel(key, behind, check, self.p))
         return self._kernels[key]

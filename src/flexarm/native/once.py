@@ -20,10 +20,13 @@ hold_at_forks(BUILDING)
 
 @final
 class Recent(Generic[T]):
-    """A cache of objects by key, which keeps the most recently used ones."""
+    """A cache of objects by key, which keeps the most recently used ones up to a total size.
 
-    def __init__(self, most: int):
-        self._most = most
+    The size of an object may grow after it was stored. Each object counts as 1 by default.
+    """
+
+    def __init__(self, most: int, size: Callable[[T], int] = lambda _: 1):
+        self._most, self._size = most, size
         self._kept: dict[str, T] = {}
 
     def __call__(self, key: str, make: Callable[[], T]) -> T:
@@ -31,7 +34,7 @@ class Recent(Generic[T]):
         with BUILDING:
             found = self._kept.pop(key, None) or make()
             self._kept[key] = found
-            while len(self._kept) > self._most:
+            while sum(map(self._size, self._kept.values())) > self._most:
                 del self._kept[next(iter(self._kept))]
             return found
 

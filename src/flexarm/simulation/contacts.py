@@ -12,6 +12,7 @@ import numpy as np
 
 from flexarm.checks import counted
 from flexarm.model import Model
+from flexarm.model.tracing import Traced
 from flexarm.native.code import Code
 from flexarm.simulation import methods, solvers
 from flexarm.simulation.advance import Stretch
@@ -44,7 +45,7 @@ SHORTEST = 1e-14
 """Shortest time that a solver can integrate, relative to the current time."""
 
 
-def crossings(model: Model) -> "ca.Function":
+def crossings(model: Traced) -> "ca.Function":
     """Return the contact functions, a column, of (q, qd) and, where the model varies, p.
 
     Each changes sign at its contact.
@@ -83,7 +84,7 @@ class Stopped:
 
     def __init__(self, solve: Solve | Race, model: Model, plan: Plan):
         self._solve, self._plan, self._n = solve, plan, model.nq + model.nv
-        self._kernel = model.compiled("contacts", lambda: crossings(model))
+        self._kernel = model.compiled("contacts", crossings)
         self._sides = plan.watch(self._kernel, self._n)
         self.stops = 0
 

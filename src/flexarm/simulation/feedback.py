@@ -18,8 +18,7 @@ from flexarm.checks import counted, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import localized, moved_by_joints
-from flexarm.model.tracing import PARTNERS, RESIDUALS
-from flexarm.model.varied import Traces
+from flexarm.model.tracing import PARTNERS, RESIDUALS, Trace, Traced
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
 from flexarm.simulation.law import Column, Law, law_of, parted
@@ -256,7 +255,7 @@ def integrand(model: Model, quantity: str, memory: int) -> Kernel:
         return model.kernel(quantity)
     moving = model.nq + model.nv
 
-    def trace(quantity: str) -> "ca.Function":
+    def trace(quantity: str, model: Traced) -> "ca.Function":
         import casadi as ca
 
         function = model.function(quantity)
@@ -273,7 +272,7 @@ def integrand(model: Model, quantity: str, memory: int) -> Kernel:
         return f"{quantity} with memory {memory}"
 
     partner = PARTNERS[quantity]
-    partners: Traces = {key(partner): partial(trace, partner)}
+    partners: dict[str, Trace] = {key(partner): partial(trace, partner)}
     behind = model.nv if quantity in RESIDUALS.values() else 0
     return model.compiled(key(quantity), partial(trace, quantity), partners=partners, behind=behind)
 

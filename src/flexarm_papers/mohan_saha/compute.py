@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm import Arm, Beam, Cycloidal, Model, RigidInverseDynamics, load, simulate
 from flexarm.cached import cached_property
+from flexarm.model.tracing import Traced
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.explicit import Explicit
@@ -101,8 +102,8 @@ class Slew:
     def run(self, path: str, solve: Solve, times: Array | None = None) -> Array:
         """Return the states (times, 2n) from rest, with qdd by one of PATHS. A run that fails has fewer rows."""
 
-        def trace() -> ca.Function:
-            f = self.model.function(path)
+        def trace(model: Traced) -> ca.Function:
+            f = model.function(path)
             x = f.sx_in()
             return ca.Function("rate", x, [ca.densify(ca.vertcat(x[1], f(*x)))])
 

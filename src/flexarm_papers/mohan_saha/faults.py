@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from flexarm.analysis.factorization import columns, order
+from flexarm.model.tracing import Traced
 from flexarm_papers.mohan_saha.compute import PATHS, STEP, UNTIL, Slew, solver
 from flexarm_papers.verdicts import Claim, Part, above, below, near
 
@@ -43,16 +44,15 @@ class Broken:
 
 def equations(slew: Slew) -> Callable[[Array], Array]:
     """Return the function from (q, qd, u) to phi and the columns of M, of M qdd = phi (eq. 31)."""
-    model = slew.model
 
-    def trace() -> ca.Function:
+    def trace(model: Traced) -> ca.Function:
         q, qd, u = x = [ca.SX.sym(name, size) for name, size in (("q", slew.n), ("qd", slew.n), ("u", slew.m))]
         phi = model.function("input_matrix")(q) @ u
         phi -= model.function("inverse_dynamics")(q, qd, ca.DM.zeros(slew.n))
         both = ca.cse(ca.densify(ca.vertcat(phi, ca.vec(model.function("mass_matrix")(q)))))
         return ca.Function("equations", x, [both])
 
-    return model.compiled("Mohan & Saha, M and phi", trace).one
+    return slew.model.compiled("Mohan & Saha, M and phi", trace).one
 
 
 def run(slew: Slew, solve: Dense) -> Broken:
