@@ -645,7 +645,7 @@ def test_bad_input_in_a_process_of_its_own(spoilt, files):
         (["simulate", "push.toml", "--figure", "path"], ["--figure path: the figure needs a reference"]),
         (["simulate", "push.toml", "--samples", "0"], ["--samples is 0; it must be an integer from 2"]),
         (["simulate", "push.toml", "--rtol", "0"], ["--rtol is 0.0; it must be positive"]),
-        (["simulate", "push.toml", "--method", "euler"], ["--method is 'euler'; it must be one of auto, "]),
+        (["simulate", "push.toml", "--method", "leapfrog"], ["--method is 'leapfrog'; it must be one of auto, "]),
         (["simulate", "push.toml", "--method", "rk4"], ["--step is missing; method 'rk4' needs one"]),
         (["simulate", "push.toml", "--step", "0.1"], ["--step is 0.1 s; method 'auto' chooses its own"]),
         (["simulate", "push.toml", "--method", "rk4", "--step", "1"], ["--step is 1.0 s; it must be no longer than"]),
