@@ -464,7 +464,7 @@ MADE = {
     ),
     "weight": ({"weights": [1.0, -1.0, 0.0]}, r"ArmEnv: weights\[1\] is -1\.0; it must be zero or positive"),
     "rtol": ({"rtol": 0.0}, r"ArmEnv: rtol is 0\.0; it must be positive"),
-    "method": ({"method": "leapfrog"}, r"Stepper: method is 'leapfrog'; it must be auto, rk45, .*"),
+    "method": ({"method": "leapfrog"}, r"Stepper: method is 'leapfrog'; it must be auto, dop853, .*"),
     "sensors": ({"sensors": []}, r".*sensors is \[\]; it must be a list of sensors"),
     "time": ({"period": 0.02, "sensors": NOISY[2:3], "duration": 1.0}, None),
     "odd": (

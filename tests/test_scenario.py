@@ -369,7 +369,7 @@ WRONG = [
         HEAD + "[reference]\ntype = 'cycloidal'\nrates = [1, 1]\nperiods = [1, 1]\nphase = 1",
         "reference: unknown key 'phase'; allowed keys are",
     ),
-    (HEAD + '[solver]\nmethod = "euler"', "solver.method is 'euler'; it must be one of auto, "),
+    (HEAD + '[solver]\nmethod = "leapfrog"', "solver.method is 'leapfrog'; it must be one of auto, "),
     (HEAD + '[solver]\nmethod = "rk4"', "solver.step is missing; method 'rk4' needs one"),
     (HEAD + '[solver]\nmethod = "rk4"\nstep = 0', "solver.step is 0.0 s; it must be positive"),
     (HEAD + '[solver]\nmethod = "rk4"\nstep = 1', "solver.step is 1.0 s; it must be no longer than the run, 0.1 s"),

@@ -325,7 +325,7 @@ def test_a_model_and_wrong_arguments(arguments, message):
     ("arguments", "message"),
     [
         ({"until": -1.0}, "until is -1.0 s; it must be positive"),
-        ({"until": 1.0, "method": "euler"}, "method is 'euler'"),
+        ({"until": 1.0, "method": "leapfrog"}, "method is 'leapfrog'"),
         ({"until": 1.0, "reference": fa.Quintic((0.0,), (1.0,), 0.5)}, "reference moves 1 joint; the arm has 2"),
     ],
 )
