@@ -50,7 +50,7 @@ class Lanes:
     rate, stage, data : addresses
         The kernel (x, u, ...) -> (dx, powers) for `LANES` states, the stage that writes u, and the stage's data.
     stages, further, powers, order, adaptive, smoothed
-        The method; see `butcher.Explicit`. `powers` is the number of rows of the interpolating polynomial.
+        The method; see `butcher`. `powers` is the number of rows of the interpolating polynomial.
     c : (stages + 1 + further,)
     first, terms, weights
         Sums of rates: the i-th has the groups of four terms from first[i] to first[i + 1].
