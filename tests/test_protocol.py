@@ -374,7 +374,7 @@ def test_the_least_that_an_input_must_have(rotor):
             type("Half", (Input,), members)()
 
 
-def test_code_stays_as_long_as_a_plan_may_call_it(rotor):
+def test_code_stays_as_long_as_a_plan_may_call_it(rotor, traced_alone):
     """After a second Ctrl-C the run's thread may still be in it."""
     arm = rotor.arm.replace(gravity=(0.3, -0.2, 0.1))  # no other test has a model of it that lives
     code = integrand(fa.Model(arm), "state_rate", 1).code  # the model is gone, and its kernels with it

@@ -13,6 +13,7 @@ from typing import Any
 
 LATE = {"flexarm", "casadi", "h5netcdf", "h5py", "llvmlite", "matplotlib", "mpmath", "numpy", "pandas"}
 LATE |= {"pydantic", "rich", "scipy", "sympy", "xarray"}
+PREFIXES = tuple(f"{name}." for name in LATE)
 """Packages whose imports a fork waits for. A program of the user's may run for ever in an import of its own."""
 
 PATIENCE = 10.0
@@ -59,7 +60,8 @@ def _wait(seconds: float) -> None:
 def _importing() -> bool:
     """Return True if another thread is importing a module of these packages, as far as this Python tells."""
     me = threading.get_ident()
-    locks = [find() for name, find in [*getattr(_bootstrap, "_module_locks", {}).items()] if name.split(".")[0] in LATE]
+    under_way = [*getattr(_bootstrap, "_module_locks", {}).items()]
+    locks = [find() for name, find in under_way if f"{name}.".startswith(PREFIXES)]
     return any(getattr(lock, "owner", None) not in (None, me) for lock in locks)
 
 

@@ -83,6 +83,7 @@ NOT_CALLED = {
 RESULTS = {
     "Excitation": "made by `excitation`",
     "Identification": "made by `identify`",
+    "Inversion": "made by `stable_inversion`",
     "OptimalMotion": "made by `optimal_motion`",
     "PoleMigration": "made by `pole_migration`",
     "RobotReport": "made by `robot_report`",

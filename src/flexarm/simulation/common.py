@@ -35,6 +35,8 @@ class Frame:
     described: Any
     times: Array
     empty: "Dataset"
+    plain: tuple[str, ...]
+    """Names of the coordinates that are no index."""
 
 
 @final
@@ -71,7 +73,10 @@ class Common:
         described = (labels, [(name, over, x.shape, about) for name, (over, x, about) in data.items()])
         frame = self._frame
         if frame is not None and frame.described == described and np.array_equal(frame.times, times):
-            return frame.empty.copy(deep=False, data={name: x for name, (_, x, _) in data.items()})
+            found = frame.empty.copy(deep=False, data={name: x for name, (_, x, _) in data.items()})
+            for name in frame.plain:  # labels of an index cannot be written, these can
+                found.variables[name].values = found.variables[name].values.copy()
+            return found
         import xarray as xr
 
         from flexarm.simulation import labels
@@ -80,7 +85,6 @@ class Common:
         if len(times) <= KEPT:
             nothing = {name: np.broadcast_to(0.0, x.shape) for name, (_, x, _) in data.items()}
             empty = made.copy(deep=True, data=nothing)
-            for label in empty.coords.values():  # copies share the labels; those of an index cannot be written anyway
-                label.values.flags.writeable = False
-            self._frame = Frame(described, times, empty)
+            plain = tuple(str(name) for name in empty.coords if name not in empty.indexes)
+            self._frame = Frame(described, times, empty, plain)
         return made
