@@ -93,7 +93,7 @@ EXPECTED = {
     "docs/cookbook/cluster": ["16 of 16 runs completed", "13 mm in the median", "finds 16 runs"],
     "docs/do/forces-and-contact": [
         "('push.fx', 'push.fy', 'push.fz')",
-        "drift below 1e-7: True",
+        "drift below 1e-6: True",
         "pushes with 0.5",
         "by contacts",
     ],
