@@ -21,8 +21,9 @@ COUNT = int(os.environ.get("FLEXARM_RANDOM_RUNS", "0"))
 """Number of arms. By default the tests take three small arms."""
 NUMBERS = range(COUNT) if COUNT else sample("joint", largest=7)[:3]
 UNTIL, PERIODS = 0.02, 4
-SAME = 2e-6
-"""Largest difference of a coordinate as a share of the largest one, or of a rate."""
+SAME = np.array([2e-6, 1e-5])
+"""Largest difference of a coordinate and of a rate, as a share of the largest one: rates are less exact after a sharp
+contact."""
 WAYS = ("auto", "vern8", "radau9", "gauss8", "a batch", "a batch of tsit5", "a stepper", "an FMU", "C", "the live page")
 PARTIAL = ("a stepper", "an FMU", "C", "the live page")
 """Ways that refuse some arms, each in one line: a free base in C, drives with states on a live page, and so on."""
@@ -138,7 +139,7 @@ def test_a_motion_is_the_same_on_every_way(way, tmp_path):
         nq = model.nq
         off = [np.abs(found[part] - expected[part]).max() / (np.abs(expected[part]).max() or 1.0)
                for part in (slice(0, nq), slice(nq, None))]  # fmt: skip
-        if max(off) > SAME:
+        if (np.array(off) > SAME).any():
             far[number] = off
     print(way, diverged, refused)
     assert 20 * len(diverged) <= len(NUMBERS), diverged
