@@ -160,9 +160,7 @@ def speeds(model: fa.Model, device: Any, quick: bool) -> Table:
     x = states(model, 2**10 if quick else 2**17)
     lanes = [taken_by(lambda: model.forward_dynamics(*x)) for _ in range(3)]
     table.add("forward dynamics a second, the processor, from Python", f"{len(x[0]) / min(lanes):.3g}", "", "")
-    table.notes.append(
-        "States and results stay on the device. A sample is several launches, of which the fastest counts."
-    )
+    table.notes.append("States and results stay on the device. A sample is the fastest of several launches.")
     return table
 
 

@@ -130,7 +130,7 @@ def test_an_arm_with_many_functions_leaves_when_the_next_model_comes(empty):
 
 
 class Heavy:
-    """Shapes of a user, of which a description has a digest alone."""
+    """Shapes of a user. A description contains only their digest."""
 
     factor = 1.0
 

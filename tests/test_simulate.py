@@ -366,8 +366,13 @@ def test_a_method_asked_for_is_kept(pendulum):
 
 @pytest.mark.parametrize(("former", "now"), solvers.FORMER.items())
 def test_former_methods_warn_and_are_replaced(pendulum, former, now):
-    with pytest.warns(DeprecationWarning, match=f"method '{former}' is deprecated; '{now}' takes its place"):
-        result = run(pendulum, 0.1, method=former)
+    said = f"method '{former}' is deprecated; '{now}' takes its place"
+    with pytest.warns(DeprecationWarning, match=said) as caught:
+        fa.Solver(method=former)
+    assert caught[0].filename == __file__, "Python shows it for a line of the user's program only"
+    with pytest.warns(DeprecationWarning, match=said) as caught:
+        result = fa.simulate(pendulum, 0.1, method=former, progress=False)
+    assert caught[0].filename == __file__
     assert result.attrs["method"] == (now if now != "auto" else "dop853")
 
 

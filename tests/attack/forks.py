@@ -52,7 +52,7 @@ def _fork():
 
 
 def _place(pid):
-    """Where a child waits: faulthandler writes it to the file of the worker, which the child has too."""
+    """Return where a child waits. Python's faulthandler writes it to the worker's file, which the child shares."""
     with contextlib.suppress(OSError):
         os.kill(pid, signal.SIGUSR1)
         time.sleep(0.2)

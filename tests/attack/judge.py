@@ -154,8 +154,10 @@ def _is_own(error):
 
 
 def _is_of_the_call(error):
-    """Whether Python itself has refused the call, also of a function decorated by a context manager: an argument is
-    missing or unknown."""
+    """Return True if Python itself has refused the call, because an argument is missing or unknown.
+
+    The function may be decorated by a context manager.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     if frames and (frames[-1].filename, frames[-1].name) == (contextlib.__file__, "inner"):
         frames.pop()

@@ -1007,7 +1007,7 @@ def gauss(points):
 
 
 def stations(breaks, steps):
-    """Ends of about so many steps from 0 to 1, of which some end where the section has a step."""
+    """Ends of about so many integration steps from 0 to 1. One ends wherever the section changes abruptly."""
     counts = [max(1, round(steps * (b - a))) for a, b in pairwise(breaks)]
     pieces = zip(pairwise(breaks), counts, strict=True)
     return np.concatenate([[0.0], *(np.linspace(a, b, n + 1)[1:] for (a, b), n in pieces)])

@@ -258,7 +258,7 @@ class Kernel:
             return made
 
         self._one, self._many = Once(one), Once(many)
-        self._parts: Callable[[], OneState] = self._one
+        self._in_parts: Callable[[], OneState] = self._one
 
     def with_constants(
         self, constants: Callable[[], np.ndarray], behind: int = 0, prologue: "Kernel | None" = None
@@ -270,11 +270,11 @@ class Kernel:
         """
         made, w = object.__new__(Kernel), Once(constants)
 
-        def parts() -> OneState:
+        def in_parts() -> OneState:
             n_in, n_out = (self.code.facts[name] for name in ("n_in", "n_out"))
             return self.one_state([n_in - len(w()) - behind, len(w()), behind], (n_out,))
 
-        vars(made).update(vars(self), _constants=w, _behind=behind, _prologue=prologue, _parts=Once(parts))
+        vars(made).update(vars(self), _constants=w, _behind=behind, _prologue=prologue, _in_parts=Once(in_parts))
         return made
 
     def __deepcopy__(self, _: Any) -> "Kernel":
@@ -313,7 +313,7 @@ class Kernel:
 
     def one(self, x: np.ndarray) -> np.ndarray:
         """Evaluate one state: (n_in,) without the constants -> (n_out,)."""
-        return self._parts()(self.parts(x))[0]
+        return self._in_parts()(self.parts(x))[0]
 
     def many(self, x: np.ndarray) -> np.ndarray:
         """Evaluate many states: (N, n_in) without the constants -> (N, n_out); x of doubles."""

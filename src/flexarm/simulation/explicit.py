@@ -159,13 +159,9 @@ class Explicit:
         """
         x0, times = (np.ascontiguousarray(each, dtype=float) for each in (x0, times))
         out, reached = np.empty((len(times), len(x0))), np.zeros(2, dtype=np.int64)
-        record, plan, before, usual = (
-            self.record,
-            self._plan,
-            self._plan.evaluations,
-            (self.record.most, self.record.guess),
-        )
-        record.most, record.guess = most or usual[0], record.next if going else usual[1]
+        record, plan = self.record, self._plan
+        before, usual = plan.evaluations, (record.most, record.guess)
+        record.most, record.guess = most or record.most, record.next if going else record.guess
         self._call(
             record.address, t0, x0.ctypes.data, times.ctypes.data, len(times), out.ctypes.data, reached.ctypes.data
         )

@@ -21,6 +21,7 @@ from flexarm.checks import (
     unknown_name,
 )
 from flexarm.errors import DescriptionError
+from flexarm.renamed import level_of_caller
 from flexarm.simulation import solvers
 from flexarm.simulation.dataset import checked_keep, checked_record
 
@@ -32,7 +33,8 @@ def _method(value: object) -> str:
     known = ("auto", *solvers.names())
     if isinstance(value, str) and value in solvers.FORMER:
         now = solvers.FORMER[value]
-        warnings.warn(f"method {value!r} is deprecated; {now!r} takes its place", DeprecationWarning, stacklevel=2)
+        said = f"method {value!r} is deprecated; {now!r} takes its place"
+        warnings.warn(said, DeprecationWarning, stacklevel=level_of_caller())
         return now
     if not isinstance(value, str) or value not in known:
         raise Fault("", unknown_name("is", value, known, "it must be one of"))
