@@ -355,13 +355,13 @@ def test_a_child_forked_during_a_run_runs_and_ends_at_once(model):
 
     going = threading.Thread(target=lambda: ran(model, u))
     going.start()
-    assert begun.wait(60) and watch.UNDER_WAY
+    assert begun.wait(60) and watch.RUNNING
     try:
-        assert child(lambda: not watch.UNDER_WAY and np.isfinite(ran(model, [0.1, 0.1])[0]).all()) == 0
+        assert child(lambda: not watch.RUNNING and np.isfinite(ran(model, [0.1, 0.1])[0]).all()) == 0
     finally:
         over.set()
         going.join()
-    assert not watch.UNDER_WAY
+    assert not watch.RUNNING
 
 
 @forks

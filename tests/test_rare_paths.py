@@ -468,14 +468,42 @@ def test_the_rates_in_python_with_a_disturbance_a_watch_and_bounds():
 def test_no_run_begins_when_the_interpreter_ends(monkeypatch):
     monkeypatch.setattr(watch, "ENDED", ended := threading.Event())
     ended.set()
-    with pytest.raises(SystemExit):
-        watch.watched(SimpleNamespace(), list, SimpleNamespace(came=False))
+    with pytest.raises(SystemExit), watch.running(SimpleNamespace()):
+        raise AssertionError("a run has begun")
 
 
-def test_a_run_whose_state_stays_strange_is_stopped():
-    stopped = threading.Event()
-    plan = SimpleNamespace(strange=True, stop=stopped.set, failure=None, time=0.0)
-    assert watch.watched(plan, lambda: stopped.wait(10.0), SimpleNamespace(came=False))
+def test_the_end_of_the_interpreter_stops_a_run_and_waits_for_it(monkeypatch):
+    monkeypatch.setattr(watch, "ENDED", threading.Event())
+    stopped, begun, ended = threading.Event(), threading.Event(), []
+
+    def run():
+        with watch.running(SimpleNamespace(stop=stopped.set)):
+            begun.set()
+            stopped.wait(10.0)
+            ended.append(True)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert begun.wait(10.0)
+    watch.end_all()
+    assert ended == [True] and not watch.RUNNING and watch.ENDED.is_set()
+    thread.join()
+
+
+@pytest.mark.parametrize("seconds", [1e-3, 0.03, 0.2])
+def test_native_code_is_interrupted_ten_times_a_second_whatever_its_evaluations_take(monkeypatch, seconds):
+    """After a first part, whose evaluations are counted in order to know how long they take."""
+    now, seen, due = [0.0], [], []
+    monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
+    plan = SimpleNamespace(call_after=lambda first, function: due.extend([first, function]))
+    watch.attended(plan, slow=True, progress=seen.append)
+    evaluations, attend = due
+    for _ in range(20):
+        now[0] = seconds * evaluations
+        evaluations, said = attend(now[0], np.zeros(2), evaluations)
+        assert said == ""
+    later = np.diff(seen)[2:]
+    assert len(later) > 10 and later == pytest.approx(max(watch.INTERVAL, seconds), rel=0.5)
 
 
 def test_a_sampled_law_of_a_needle_names_the_coordinate_without_inertia():

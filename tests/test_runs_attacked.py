@@ -5,7 +5,6 @@ import gc
 import os
 import re
 import signal
-import threading
 import time
 import tracemalloc
 from contextlib import suppress
@@ -655,14 +654,6 @@ def default_handler():
     signal.signal(signal.SIGINT, before)
 
 
-def under_way():
-    """How many runs are, once those that have done their work have ended."""
-    until = time.monotonic() + 30.0
-    while (left := len(watch.UNDER_WAY)) and time.monotonic() < until:
-        time.sleep(0.01)
-    return left
-
-
 @pytest.mark.usefixtures("default_handler")
 @pytest.mark.parametrize("u", [Sampled(lambda t, q, qd: [0.1], 2e-9), Sampled(PD, 2e-9), None], ids=["f", "law", "rk4"])
 def test_ctrl_c_stops_a_run_of_very_many_steps(rotor, u):
@@ -679,7 +670,7 @@ def test_ctrl_c_stops_a_run_of_very_many_steps(rotor, u):
         found = fa.simulate(rotor, 1.0, samples=2, progress=progress, **given)
     assert time.monotonic() - begun[0] < 60.0, "all of them take minutes where the machine is fast"
     assert found.attrs["status"] == "interrupted" and found.sizes["time"] == 1
-    assert under_way() == 0
+    assert not watch.RUNNING
 
 
 @pytest.mark.parametrize("u", [None, PD, lambda t: 0.1, Sampled(lambda t, q, qd: [0.1], 1e-7)])
@@ -693,31 +684,24 @@ def test_a_progress_function_that_raises_leaves_nothing_behind(rotor, u):
     given = {} if isinstance(u, Sampled) else {"method": "rk4", "solver": fa.Solver(step=1e-8)}
     with pytest.raises(Enough, match="of it"):
         fa.simulate(rotor, 1e2, u=u, samples=2, progress=progress, **given)
-    gc.collect()
-    assert under_way() == 0
+    assert not watch.RUNNING
 
 
 @pytest.mark.usefixtures("default_handler")
-def test_after_a_second_ctrl_c_a_run_ends_by_itself_when_its_function_does(rotor, monkeypatch):
-    monkeypatch.setattr(watch, "FAREWELL", 0.01)
-    released, calls = threading.Event(), []
+def test_a_second_ctrl_c_leaves_a_hanging_function_and_no_run(rotor):
+    calls = []
 
     def hanging(t, q, qd):
         calls.append(t)
-        handler = signal.getsignal(signal.SIGINT)
-        _thread.interrupt_main()
-        while not handler.came:
-            time.sleep(0.001)
-        _thread.interrupt_main()
-        released.wait()
-        return [0.0]
+        signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT).came
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second Ctrl-C was ignored")
 
     with pytest.raises(KeyboardInterrupt):
         run(rotor, 1.0, u=Sampled(hanging, 0.1))
-    gc.collect()
-    assert len(watch.UNDER_WAY) == 1
-    released.set()
-    assert under_way() == 0 and calls == [0.0]
+    assert not watch.RUNNING and calls == [0.0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 # -- inputs made for another arm, or for one run -----------------------------------------------------------------------

@@ -689,14 +689,14 @@ def test_a_handler_of_somebody_elses_is_left_alone(pendulum):
 @pytest.mark.usefixtures("default_handler")
 def test_a_second_ctrl_c_is_as_always(rotor):
     """The function that gives u hangs; the first Ctrl-C waits for it, the second does not."""
-    released = threading.Event()
+    released, main = threading.Event(), threading.main_thread().ident
 
     def twice():
         handler = signal.getsignal(signal.SIGINT)
-        _thread.interrupt_main()
+        signal.pthread_kill(main, signal.SIGINT)
         while not handler.came:
             time.sleep(0.01)
-        _thread.interrupt_main()
+        signal.pthread_kill(main, signal.SIGINT)
 
     hand = threading.Thread(target=twice)
 

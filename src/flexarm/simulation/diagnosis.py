@@ -1,7 +1,6 @@
 """Diagnosis of a failed run: when, where and why it failed."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -33,12 +32,11 @@ def diagnosis(
     layout: Layout,
     plan: Plan,
     solve: Callable[[float, Array, Array], Stretch],
-    look: Callable[[Callable[[], Stretch]], Stretch],
     stretch: Stretch,
     t: float,
     x: Array,
 ) -> str:
-    """Return a message about a run whose last valid state is x at t. `look` repeats the solution."""
+    """Return a message about a run whose last valid state is x at t."""
     if isinstance(plan.failure, FlexarmError):
         return str(plan.failure)
     reason = f" ({stretch.message})" if stretch.message else ""
@@ -48,7 +46,7 @@ def diagnosis(
     if diverged is None and end > t:
         plan.resume()
         closer = np.linspace(t, end, CLOSER + 1)[1:]
-        seen = look(partial(solve, t, x, closer))
+        seen = solve(t, x, closer)
         t, x = (float(closer[len(seen.x) - 1]), seen.x[-1]) if len(seen.x) else (t, x)
     elif diverged is not None:
         t, x = diverged

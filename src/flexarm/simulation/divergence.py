@@ -204,4 +204,4 @@ def judged(model: Model, drive: Input, layout: Layout, plan: Plan, until: float)
     judge = Judge(model, drive, layout, until)
     if drive.period is None:  # with samples, a single interval stays cheap even if the motion grows
         plan.bound(bounds(model))
-    plan.judged(judge.first, judge)
+    plan.call_after(judge.first, judge)

@@ -407,7 +407,7 @@ def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, hel
     end = corners[corners > t][:1]
     plan.end(float(end[0]))
     seen = solve(t, x, end)
-    return diagnosis(model, drive, layout, plan, solve, lambda again: again(), seen, t, x)
+    return diagnosis(model, drive, layout, plan, solve, seen, t, x)
 
 
 @final
@@ -513,7 +513,7 @@ class Alone:
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
-            run.failure = diagnosis(model, drive, layout, plan, solve, lambda again: again(), *run.short)
+            run.failure = diagnosis(model, drive, layout, plan, solve, *run.short)
         if run.missed is not None:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]

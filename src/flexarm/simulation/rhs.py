@@ -126,6 +126,8 @@ class Plan:
         """The run's end [s]; 0 if the values that it saw of Python functions are not stored."""
         self.seen: dict[int, tuple[Any, Any, Seen]] = {}
         """Seen values of each Python function of time: the input, its model, and the values."""
+        self._visits: list[list[Any]] = []
+        self._call: Any = None
         self.failure: BaseException | None = None
         """Exception of Python code that the run called. An exception cannot pass through native code."""
 
@@ -191,15 +193,6 @@ class Plan:
         """Time at which a value last had the wrong sign since `watching` began, or None."""
         return None if self._watched is None or np.isnan(self._watched.time) else self._watched.time
 
-    @property
-    def strange(self) -> bool:
-        """True if the last state that was tried has diverged.
-
-        While contacts are watched, NaN is not a sign of divergence.
-        """
-        size = np.abs(self.buffer[: 1 + self.states])
-        return not (size.max() if self._watched is None else np.nanmax(size)) < DIVERGED
-
     @contextmanager
     def blind(self) -> Iterator[None]:
         """Disable the check of states within the context."""
@@ -220,27 +213,31 @@ class Plan:
         self.most[: len(most)] = most
         self.shared.bounded = len(most)
 
-    def judged(self, look: int, judge: Callable[[float, np.ndarray, int], tuple[int, str]]) -> None:
-        """Call a function of time, state and evaluations after so many evaluations.
+    def call_after(self, evaluations: int, function: Callable[[float, np.ndarray, int], tuple[int, str]]) -> None:
+        """Call a function of time, state and evaluations after so many evaluations, in the thread of the run.
 
         The function returns the number of evaluations of its next call, and why the run ends, or "".
         """
+        self._visits.append([evaluations, function])
+        self._call = self._call or EVALUATE_STAGE(self._called)
+        self.shared.judge = ctypes.cast(self._call, ctypes.c_void_p).value or 0
+        self.shared.look = min(self.shared.look, evaluations)
 
-        def called(_buffer: int, _dx: int, _data: int) -> None:
-            self.shared.look = 2**62  # the function's own evaluations are not checked
-            try:
-                t, x = float(self.buffer[0]), self.buffer[1 : 1 + self.states].copy()
-                self.shared.look, said = judge(t, x, self.evaluations)
-                if said:
-                    self.failure = self.failure or FlexarmError(said)
-                    self.stop()
-            except BaseException as error:
-                self.failure = self.failure or error
-                self.stop()
-
-        self._judge = EVALUATE_STAGE(called)
-        self.shared.judge = ctypes.cast(self._judge, ctypes.c_void_p).value or 0
-        self.shared.look = look
+    def _called(self, _buffer: int, _dx: int, _data: int) -> None:
+        """Call the functions that are due."""
+        self.shared.look = 2**62  # the functions' own evaluations are not counted
+        try:
+            t, x = float(self.buffer[0]), self.buffer[1 : 1 + self.states].copy()
+            for visit in self._visits:
+                if visit[0] <= self.evaluations:
+                    visit[0], said = visit[1](t, x, self.evaluations)
+                    if said:
+                        self.failure = self.failure or FlexarmError(said)
+                        self.stop()
+            self.shared.look = min(when for when, _ in self._visits)
+        except BaseException as error:
+            self.failure = self.failure or error
+            self.stop()
 
     def end(self, t: float) -> None:
         """Set the end of the interval.

@@ -5,7 +5,6 @@ import time as clock
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, final
 
@@ -46,7 +45,7 @@ from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.unstable import unstable_start
-from flexarm.simulation.watch import Bar, Interruption, Progress, watched
+from flexarm.simulation.watch import Bar, Interruption, Progress, attended, running
 from flexarm.trajectory import Reference, reference_values
 from flexarm.trajectory.reference import checked_reference
 
@@ -211,15 +210,19 @@ def simulate(
     with usual_errors():
         breakpoints = restarts.breakpoints(model, drive, outside, times, chosen)
     run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints)
+    attended(plan, drive.computed or outside.computed, seen)
     with usual_errors(), heard_by(interruption):
         try:
-            watched(plan, lambda: run.integrate(model, drive, outside, plan, solve, layout), interruption, seen)
-            if run.short is not None and not interruption.came:
-                look = partial(watched, plan, interruption=interruption)
-                run.failure = diagnosis(model, drive, layout, plan, solve, look, *run.short)
+            with running(plan):
+                run.integrate(model, drive, outside, plan, solve, layout)
+                interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
+                if run.short is not None and not interruption.came:
+                    run.failure = diagnosis(model, drive, layout, plan, solve, *run.short)
         finally:
             bar.close()
         finished = clock.perf_counter()
+        if interruption.again:
+            raise KeyboardInterrupt
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError | KeyboardInterrupt):
             raise plan.failure
         statistics = {

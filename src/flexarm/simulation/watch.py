@@ -1,26 +1,34 @@
-"""Services beside a run: a progress bar, handling of Ctrl-C, and detection of diverged motions."""
+"""Services beside a run: a progress bar, handling of Ctrl-C, and an orderly end of the interpreter.
+
+A run computes in the thread of its caller. Its native code calls Python after a number of evaluations, see `attended`.
+"""
 
 import atexit
 import os
-import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextvars import Context
-from typing import Any, TypeVar, final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, final
+
+import numpy as np
 
 from flexarm.simulation.rhs import Plan
 
-T = TypeVar("T")
+Array = np.ndarray
+
 Progress = Callable[[float], None]
 """A function that is called from time to time with the time reached [s]."""
 
 PATIENCE = 1.0
 """Time before a bar appears [s]."""
 
-FAREWELL = 1.0
-"""Time that an aborted run has to end [s], so that no thread keeps running after the call returns."""
+INTERVAL = 0.1
+"""Time between two interruptions of native code [s]."""
+
+FEW, MANY = 20, 2000
+"""Evaluations until the first interruption where they call Python, and in native code: some milliseconds."""
 
 
 @final
@@ -60,35 +68,64 @@ class Bar:
 
 @final
 class Interruption:
-    """A handler of Ctrl-C that stops a run. A second Ctrl-C raises KeyboardInterrupt."""
+    """A handler of Ctrl-C that stops a run. A second Ctrl-C raises KeyboardInterrupt.
+
+    Attributes
+    ----------
+    came, again : bool
+        Ctrl-C was pressed once, or more often.
+    """
 
     def __init__(self, plan: Plan):
         self._plan = plan
-        self.came = False
+        self.came, self.again = False, False
 
     def __call__(self, *_: Any) -> None:
         """Stop the run, so that its partial result is returned."""
+        self._plan.stop()
         if self.came:
+            self.again = True
             raise KeyboardInterrupt
         self.came = True
-        self._plan.stop()
 
 
-UNDER_WAY: dict[threading.Event, Plan] = {}
-"""Running plans by the events of their end, including those whose `simulate` a second Ctrl-C has left."""
+def attended(plan: Plan, slow: bool, progress: Progress | None) -> None:
+    """Interrupt the native code of a run about ten times a second.
+
+    Python then handles Ctrl-C, and `progress` is called with the time reached. `slow` means that an evaluation calls
+    Python.
+    """
+    began, evaluated = time.monotonic(), 0
+
+    def attend(t: float, _x: Array, evaluations: int) -> tuple[int, str]:
+        nonlocal began, evaluated
+        now, done = time.monotonic(), evaluations - evaluated
+        if now - began < INTERVAL / 2:
+            return evaluations + done, ""
+        if progress is not None:
+            progress(t)
+        following = max(1, int(done * INTERVAL / (now - began)))
+        began, evaluated = time.monotonic(), evaluations
+        return evaluations + following, ""
+
+    plan.call_after(FEW if slow else MANY, attend)
+
+
+RUNNING: dict[threading.Event, Plan] = {}
+"""Plans of the runs of all threads, by the events of their end."""
 
 ENDED = threading.Event()
 """Event that is set when the interpreter ends, after which no run begins."""
 
 LAST_WAIT = 2.0
-"""Time that the end of the process waits for such a run [s], which may hang in a user's function."""
+"""Time that the end of the process waits for a run in a daemon thread [s], which may hang in a user's function."""
 
 
 @atexit.register
 def end_all() -> None:
     """Stop every run before the interpreter ends: compiled code that calls back into it later aborts the process."""
     ENDED.set()
-    left = list(UNDER_WAY.items())
+    left = list(RUNNING.items())
     for _, plan in left:
         plan.stop()
     until = time.monotonic() + LAST_WAIT
@@ -96,76 +133,19 @@ def end_all() -> None:
         ended.wait(max(0.0, until - time.monotonic()))
 
 
-IDLE: list["Worker"] = []
-"""Threads that wait for a run, because to start a thread takes longer than many runs."""
-
 if hasattr(os, "register_at_fork"):  # pragma: no branch  (Windows cannot fork)
-    # a forked child has neither these threads nor their runs
-    os.register_at_fork(after_in_child=IDLE.clear)
-    os.register_at_fork(after_in_child=UNDER_WAY.clear)
+    os.register_at_fork(after_in_child=RUNNING.clear)  # these runs belong to threads that a child does not have
 
 
-@final
-class Worker:
-    """A thread that executes tasks in sequence."""
-
-    def __init__(self) -> None:
-        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        threading.Thread(target=self._go_on, daemon=True).start()
-
-    def do(self, work: Callable[[], None]) -> None:
-        """Execute the task, which must not raise."""
-        self._work.put(work)
-
-    def _go_on(self) -> None:
-        while True:
-            work = self._work.get()
-            Context().run(work)  # a new context, without state of the previous run such as NumPy's error state
-            del work  # releases the objects of the task
-            IDLE.append(self)
-
-
-def watched(plan: Plan, work: Callable[[], T], interruption: Interruption, progress: Progress | None = None) -> T:
-    """Do the work in a thread, while this one shows progress, handles Ctrl-C and detects a diverged motion."""
-    done: list[T] = []
-    failed: list[BaseException] = []
-    ended = threading.Event()  # an interrupted join() would treat a running thread as ended
-
-    def worker() -> None:
-        try:
-            done.append(work())
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            del UNDER_WAY[ended]
-            ended.set()
-
+@contextmanager
+def running(plan: Plan) -> Iterator[None]:
+    """Let the end of the interpreter stop a run and wait until the context has ended."""
     if ENDED.is_set():
         raise SystemExit  # in a thread that the process does not wait for
-    UNDER_WAY[ended] = plan
-    strange = 0
+    ended = threading.Event()
+    RUNNING[ended] = plan
     try:
-        try:
-            idle = IDLE.pop()
-        except IndexError:
-            idle = Worker()
-        idle.do(worker)
-        while not ended.is_set():
-            try:
-                ended.wait(0.1)
-                if progress is not None and not ended.is_set():
-                    progress(plan.time)
-                # a solver may try a diverged state and reject it, so the state must be seen repeatedly
-                strange = strange + 1 if plan.strange else 0
-                if strange > 2:
-                    plan.stop()
-            except KeyboardInterrupt:
-                interruption()
+        yield
     finally:
-        if not ended.is_set():  # an exception occurred outside the solver: let it end
-            plan.stop()
-            ended.wait(FAREWELL)  # in vain only if a user's function hangs
-    if failed:
-        raise failed[0]
-    interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
-    return done[0]
+        RUNNING.pop(ended, None)
+        ended.set()
