@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 
 import flexarm as fa
 from flexarm.simulation import methods
-from flexarm.simulation.contacts import Stopped
+from flexarm.simulation.crossings import Stopped
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.solvers import Stretch, python_rate
@@ -243,21 +243,6 @@ def test_a_load_hangs_in_its_play():
     q, u = fa.analysis.equilibrium(model, [0.1, 0.0])
     assert 500.0 * (q[0] - 0.05) == pytest.approx(9.81 * np.cos(q[0]), rel=1e-10)
     assert u[0] == pytest.approx(-9.81 * np.cos(q[0]), rel=1e-10)
-
-
-def test_a_slow_run_that_looks_for_a_contact_is_not_taken_for_one_that_has_diverged():
-    """Trial states beyond a contact are NaN, and the last of them is there still when nothing is watched for."""
-    model = fa.Model(two_inertias(sharp=True))
-    plan, _ = methods.planned(model, as_input([0.0], model), Layout.of(model), "dop853")
-    plan.buffer[2] = np.nan
-    assert plan.strange
-    plan.watch(model.compiled("none", lambda model: model.function("mass_matrix")), 2)
-    assert not plan.strange
-    with plan.watching():
-        assert not plan.strange
-        plan.buffer[1] = 1e13
-        assert plan.strange
-    assert plan.strange
 
 
 def test_contacts_without_end_do_not_stop_a_run_for_ever():

@@ -23,7 +23,7 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.exports.fmu import build
 from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.fmu.units import per_second, powers
-from flexarm.simulation import contacts
+from flexarm.simulation import crossings
 
 VERSIONS = ("2.0", "3.0")
 CC = shutil.which("cc")
@@ -558,7 +558,7 @@ def test_contacts_are_event_indicators(tmp_path, version):
     q0 = np.array([0.3, 0.3])
     fmu = fa.export_fmu(model, tmp_path / "touches.fmu", version, q0=q0)
     assert validate_fmu(str(fmu.path)) == []
-    told = contacts.crossings(model)
+    told = crossings.crossings(model)
     n = told.numel_out()
     assert n == 8  # ends of stops and sides of the play, and where the force on each ends
     with called(fmu.path, tmp_path, kind="exchange") as it:

@@ -39,7 +39,7 @@ from flexarm.simulation import (
 )
 from flexarm.simulation import stepper as stepping
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations
-from flexarm.simulation.contacts import Stopped, _Way, crossings
+from flexarm.simulation.crossings import Stopped, _Way, crossings
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.expressed import function_of_time
 from flexarm.simulation.feedback import continuous, on_reference

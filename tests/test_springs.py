@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 import flexarm as fa
-from flexarm.simulation.contacts import crossings
+from flexarm.simulation.crossings import crossings
 
 J_MOTOR, J_LINK = 0.5, 2.0
 REDUCED = J_MOTOR * J_LINK / (J_MOTOR + J_LINK)

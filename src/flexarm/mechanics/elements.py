@@ -69,8 +69,8 @@ def nowhere(q: Vector, qd: Vector) -> Vector:
     return []
 
 
-def no_contacts(q: Vector, qd: Vector) -> Vector:
-    """Return no contacts, for an element whose force is smooth or at which no solver stops."""
+def no_crossings(q: Vector, qd: Vector) -> Vector:
+    """Return no functions, for an element whose force is smooth or at which no solver stops."""
     return []
 
 
@@ -96,7 +96,7 @@ class Element:
         Index of the input on which it depends.
     takes_over : bool
         True if that input acts on the arm through this element alone, which supplies its power.
-    contacts : (q, qd) -> (contacts,)
+    crossings : (q, qd) -> (crossings,)
         Functions that change sign where the solver must stop.
     reads : Seen -> (torque, current), optional
         Sensor signals of a motor, before its gear.
@@ -112,7 +112,7 @@ class Element:
     exogenous: int = 0
     input: int | None = None
     takes_over: bool = False
-    contacts: Along = no_contacts
+    crossings: Along = no_crossings
     reads: Callable[[Seen], tuple[Scalar, Scalar]] | None = None
 
 
@@ -205,9 +205,9 @@ def potential(chain: _Acted, q: Vector) -> Scalar:
     return sum((element.potential(q) for element in chain.elements), 0.0)
 
 
-def contacts(chain: _Acted, q: Vector, qd: Vector) -> Vector:
-    """Return the contact functions of all elements, which change sign where the solver must stop."""
-    return [x for element in chain.elements for x in element.contacts(q, qd)]
+def crossings(chain: _Acted, q: Vector, qd: Vector) -> Vector:
+    """Return the functions of all elements that change sign where the solver must stop."""
+    return [x for element in chain.elements for x in element.crossings(q, qd)]
 
 
 def stored(chain: _Acted, q: Vector, s: Vector) -> Scalar:

@@ -14,7 +14,7 @@ import casadi as ca
 from flexarm.description.parts import DAMPING, EFFORT, PLACE, STIFFNESS
 from flexarm.description.springs import Backlash as Described
 from flexarm.description.springs import Hysteresis, Parallel, Spring, Stops
-from flexarm.mechanics.elements import Element, Push, Seen, along, no_contacts
+from flexarm.mechanics.elements import Element, Push, Seen, along, no_crossings
 from flexarm.mechanics.parameters import Name
 from flexarm.mechanics.spatial import Scalar, Vector, dot, is_zero
 
@@ -142,7 +142,7 @@ def transmission(
         p = wound(dot(row, q)).p
         return 0.5 * k * p**2 + 0.25 * cubic * p**4 + (0.0 if points is None else table_energy(points, p))
 
-    def contacts(gap: Play, q: Vector, qd: Vector) -> Vector:
+    def crossings(gap: Play, q: Vector, qd: Vector) -> Vector:
         """Return functions that change sign where a side touches and, with a damper, where the force on it vanishes."""
         y = dot(row, q)
         force = elastic(gap(y).p) + d * dot(row, qd)
@@ -168,7 +168,7 @@ def transmission(
         stored=lambda s: 0.0 if yields is None else yields.stored(s[0]),
         states=0 if spring is None else len(spring.states),
         exogenous=0 if spring is None else len(spring.exogenous),
-        contacts=no_contacts if sharp is None else partial(contacts, sharp),
+        crossings=no_crossings if sharp is None else partial(crossings, sharp),
     )
 
 
@@ -223,12 +223,12 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
             force, lost = force - sign * slope * drag, lost + drag * rate
         return Push([force], lost=lost)
 
-    def contacts(q: Vector, qd: Vector) -> Vector:
+    def crossings(q: Vector, qd: Vector) -> Vector:
         """Return functions that change sign where an end touches and, with a damper, where the force on it vanishes."""
         forces = [k * y + d * sign * dot(row, qd) for y, (_, sign) in zip(over(q), ends, strict=True)]
         return touching(over(q), forces, d)
 
-    return Element(along(row), push, energy, contacts=contacts if description.sharp else no_contacts)
+    return Element(along(row), push, energy, crossings=crossings if description.sharp else no_crossings)
 
 
 def parallel(description: Parallel, row: Vector, name: Name) -> Element:

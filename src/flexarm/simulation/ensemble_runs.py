@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
-from flexarm.simulation import contacts, divergence, methods, restarts, solvers
+from flexarm.simulation import crossings, divergence, methods, restarts, solvers
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
@@ -503,7 +503,7 @@ class Alone:
         self._plan = plan
         if self._stopped:  # the task was stopped while the plan was made
             plan.stop()
-        solve = contacts.solving(
+        solve = crossings.solving(
             *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
             asked.radius,
         )

@@ -1,4 +1,7 @@
-"""The package's own implicit methods, called from Python, with memory that is allocated once per run."""
+"""The package's own implicit methods, called from Python, with memory that is allocated once per run.
+
+The loop that takes and rejects steps is `steps.integrate`.
+"""
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from typing import final

@@ -29,7 +29,7 @@ from flexarm.interrupts import heard_by
 from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
 from flexarm.progress import LOG
-from flexarm.simulation import balance, contacts, divergence, memory, methods, restarts
+from flexarm.simulation import balance, crossings, divergence, memory, methods, restarts
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-Solving = Solve | Race | contacts.Stopped
+Solving = Solve | Race | crossings.Stopped
 
 QUASI_STATIC = 0.1
 """Ratio U / U_g, U_g = sqrt(EI / m) / l, above which a telescope's shapes, those of a beam at rest, are poor."""
@@ -202,7 +202,7 @@ def simulate(
     acting = outside.values(model, times[:1], q[None], qd[None])[0] if outside.of_time else None
     if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
-    solve = contacts.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
+    solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)

@@ -1,5 +1,8 @@
 """Steps of the implicit methods, in the language that is translated. The methods' tables are in `tableaus`.
 
+`integrate` takes steps, and rejects them where their error is too large or Newton's iteration fails. The slopes in
+Newton's matrix are finite differences of the residual (`jacobian`).
+
 A state y is (pose, inner q, v, z, s, quadrature states), as in a run's `Layout`. A row of rates k is (rates of the
 pose, qdd, dz/dt, ds/dt, powers): `width` numbers, the first m being unknowns of a step. The inner coordinates
 are integrals of their rates v, which are integrals of qdd. The coordinates of a free base's pose are not: their rates
@@ -182,15 +185,15 @@ def slopes(s: Step) -> None:
     shared.watch = 0
     residual(s, s.t, s.trial, rates, e)
     for c in range(pose):
-        slope(s, c, s.C[c * m :])
+        differenced(s, c, s.C[c * m :])
     for c in range(pose, m):
-        slope(s, n - pose + c, s.C[c * m :])
+        differenced(s, n - pose + c, s.C[c * m :])
     for c in range(n - pose):
-        slope(s, pose + c, s.K[c * m :])
+        differenced(s, pose + c, s.K[c * m :])
     shared.watch = watch
 
 
-def slope(s: Step, i: int, column: Floats) -> None:
+def differenced(s: Step, i: int, column: Floats) -> None:
     """Compute the slope of -e with respect to the i-th number of the state. w contains rates and e."""
     width = s.width
     rates, e, other = s.w, s.w[width:], s.w[2 * width :]
@@ -507,7 +510,11 @@ def accelerated(s: Step) -> float:
 
 
 def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int:
-    """Integrate the state y from t0 to the times, and write the states to out. Return the number of times reached."""
+    """Integrate the state y from t0 to the times, and write the states to out. Return the number of times reached.
+
+    `stale` is 1 if the slopes must be computed again, `fresh` is 1 if they are those of this state, and `wait` counts
+    the steps after a rejection in which the step does not grow.
+    """
     stages = s.stages
     end = times[count - 1]
     done, stale, fresh, wait = 0, 0, 0, 0
@@ -534,7 +541,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 return done
             s.inverted = h
         predicted(s, h)
-        if newton(s, h) == 0:
+        if newton(s, h) == 0:  # the step is rejected: first new slopes are tried, then a shorter step
             s.ratio = SLOW
             if fresh == 0:
                 stale = 1

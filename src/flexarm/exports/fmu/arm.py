@@ -14,7 +14,7 @@ from flexarm.exports.programs import measured, parameters
 from flexarm.model import Model, Sensor, linear
 from flexarm.model.attitudes import unit_pose
 from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
-from flexarm.simulation.contacts import crossings
+from flexarm.simulation.crossings import crossings
 from flexarm.simulation.run import begun_at
 
 if TYPE_CHECKING:

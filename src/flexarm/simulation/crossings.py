@@ -1,9 +1,9 @@
-"""A run that stops at each contact, so that no solver step crosses a contact.
+"""A run that stops at each contact of a sharp backlash or end stop, so that no solver step crosses it.
 
-Contact functions of coordinates and rates change their sign at a contact. The solver receives no rate for a state on
-the other side of a contact. Any solver then shortens its steps until it is just before the contact, and stops. From the
-last sample the motion is then integrated once more to that time without watching contacts. It is extended a little
-beyond the contact, and the run continues there.
+Functions of coordinates and rates (`crossings`) change their sign at a contact. The solver receives no rate for a state
+on the other side of a contact. Any solver then shortens its steps until it is just before the contact, and stops. From
+the last sample the motion is then integrated once more to that time without watching contacts. It is extended a little
+beyond the contact, and the run continues there. The force of a `Contact` with a plane is continuous and stops no run.
 """
 
 from typing import TYPE_CHECKING, final
@@ -54,14 +54,14 @@ def crossings(model: Traced) -> "ca.Function":
     def trace() -> "ca.Function":
         import casadi as ca
 
-        from flexarm.mechanics.elements import contacts
+        from flexarm.mechanics import elements
         from flexarm.mechanics.spatial import entries
 
         q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
-        values = ca.densify(ca.SX(ca.vertcat(*contacts(*model.posed(entries(q)), entries(qd)))))
-        return model.over_parameters("contacts", {"q": q, "qd": qd}, {"contacts": values})
+        values = ca.densify(ca.SX(ca.vertcat(*elements.crossings(*model.posed(entries(q)), entries(qd)))))
+        return model.over_parameters("crossings", {"q": q, "qd": qd}, {"crossings": values})
 
-    return model.traced("contacts", trace)
+    return model.traced("crossings", trace)
 
 
 @final
@@ -84,7 +84,7 @@ class Stopped:
 
     def __init__(self, solve: Solve | Race, model: Model, plan: Plan):
         self._solve, self._plan, self._n = solve, plan, model.nq + model.nv
-        self._kernel = model.compiled("contacts", crossings)
+        self._kernel = model.compiled("crossings", crossings)
         self._sides = plan.watch(self._kernel, self._n)
         self.stops = 0
 
