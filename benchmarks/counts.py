@@ -56,7 +56,7 @@ def measure(quick: bool) -> list[Table]:
     """The case of Table 1, then other numbers of modes and links."""
     first = Table(
         "Operations of forward dynamics, 8 links with 2 + 2 modes",
-        ("algorithm", "multiplications", "additions", "together", "of ours", "target", "met"),
+        ("algorithm", "multiplications", "additions", "together", "relative to flexarm", "target", "met"),
     )
     ours = flexarm(8, 2)
     total = sum(ours)

@@ -232,7 +232,7 @@ def _single(i: int) -> float:
 def _ten_thousand(quick: bool) -> Table:
     table = Table(
         f"{MANY} runs of Subudhi & Morris's arm, 2 s of bang-bang",
-        ("way", "measured", "for all, seconds of one core", "beside"),
+        ("way", "measured", "for all, seconds of one core", "relative to simulate_many"),
     )
     case, part = CASES["push"], 100 if quick else 400
     case.one(0)
