@@ -73,7 +73,7 @@ def measure(quick: bool) -> list[Table]:
     )
     sweep = Table(
         "Operations, other sizes: multiplications + additions",
-        ("links", "modes a plane", "flexarm", *OTHERS, "Mohan & Saha / flexarm"),
+        ("links", "modes per plane", "flexarm", *OTHERS, "Mohan & Saha / flexarm"),
     )
     for n, m in [(8, 1), (8, 2), (8, 3), (8, 4), (3, 2), (16, 2), (30, 2)]:
         count = flexarm(n, m)

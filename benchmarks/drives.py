@@ -36,7 +36,7 @@ def _industrial(quick: bool) -> Table:
         solving.append(float(result.attrs["solve_seconds"]))
     table = Table(
         "The industrial arm under cascaded control at 1 kHz",
-        ("what", "computing", "motion in a second of it", "energy drift", "target", "met"),
+        ("what", "computing", "motion per second of computing", "energy drift", "target", "met"),
     )
     for what, samples in (("the motion", solving), ("with the law's design and the result", whole)):
         ratio = scenario.until / statistics.median(samples)
@@ -80,7 +80,7 @@ def two_links(**joint: Any) -> fa.Arm:
 
 def _parts() -> Table:
     """Operations are exact."""
-    table = Table("What a part of a drive costs, two links with 2 modes each", ("joints", "operations for a rate"))
+    table = Table("Cost of the parts of a drive, two links with 2 modes each", ("joints", "operations per evaluation"))
     for what, joint in DRIVES.items():
         table.add(what, str(sum(operations(fa.Model(two_links(**joint)).function("state_rate")))))
     table.notes.append("Both joints have the same part. tanh, exp and square roots count as one operation.")
