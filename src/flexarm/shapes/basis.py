@@ -135,7 +135,7 @@ def _pieces(length, count):
 
 
 def scaled(basis: Basis) -> Basis:
-    """Return the same shapes, each scaled to a largest deflection of 1 and with the sign defined in DESIGN.
+    """Return the same shapes, each scaled to a largest deflection of 1 and with a defined sign.
 
     The tip's deflection is positive. If it is zero, the slope at the hub is, and if that is zero too, the curvature.
     Raises `DescriptionError` for an object that is not a `Basis`.
