@@ -74,7 +74,7 @@ class Hysteresis(Described):
 
 @final
 class Spring(Part):
-    """The spring of a transmission, beside the joint's own `stiffness` or in its place.
+    """The spring of a transmission, in addition to the joint's own `stiffness` or in its place.
 
     Its force at the deflection d is stiffness * d + cubic * d^3, plus the forces of the table and of the hysteresis.
 
