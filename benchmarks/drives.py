@@ -56,15 +56,15 @@ DRIVES: dict[str, dict[str, Any]] = {
     "rigid joints": {},
     "elastic joints": BENDS,
     "smooth friction": {**BENDS, "drive": {"friction": {"coulomb": 0.1}}},
-    "friction after Stribeck": {**BENDS, "drive": {"friction": {"coulomb": 0.1, "static": 0.15}}},
+    "Stribeck friction": {**BENDS, "drive": {"friction": {"coulomb": 0.1, "static": 0.15}}},
     "LuGre": {**BENDS, "drive": {"friction": {"coulomb": 0.1, "model": "lugre", "bristle_stiffness": 1e4}}},
-    "play": {**BENDS, "drive": {"backlash": {"width": 1e-3}}},
+    "backlash": {**BENDS, "drive": {"backlash": {"width": 1e-3}}},
     "cubic spring": {**BENDS, "drive": {"spring": {"cubic": 1e4}}},
     "end stops": {**BENDS, "drive": {"stops": {"lower": -1.0, "upper": 1.0, "stiffness": 1e4, "damping": 10.0}}},
-    "voltage in": {
+    "voltage input": {
         **BENDS, "drive": {"motor": {"input": "voltage", "torque_constant": 0.5, "resistance": 1.0}},
     },
-    "voltage in, winding": {
+    "voltage input with inductance": {
         **BENDS,
         "drive": {"motor": {"input": "voltage", "torque_constant": 0.5, "resistance": 1.0, "inductance": 1e-3}},
     },

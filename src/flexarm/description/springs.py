@@ -123,7 +123,7 @@ class Backlash(Part):
     Parameters
     ----------
     width : float
-        Total play from contact to contact [rad or m].
+        Total angle or distance from contact to contact [rad or m].
     transition : float, optional
         Width of the range of deflection around the contact point in which the spring's deflection rises smoothly from
         zero to that of full contact [rad or m]. It is at most `width`. Default: a tenth of `width`.
