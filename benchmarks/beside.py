@@ -1,4 +1,4 @@
-"""Beside Exudyn: what each takes for an error of the tip, at its best settings, run in turn.
+"""Comparison with Exudyn: what each takes for an error of the tip, at its best settings, run in turn.
 
 Large deflections: the error is the whole one, of discretisation and integration, against a converged geometrically
 exact solution. Linear arms: Exudyn's floating frames have our shapes, the equations are the same, the error is that of
@@ -86,7 +86,9 @@ class Setting:
 def measure(quick: bool) -> list[Table]:
     """One table of all, a diagram of each; a line where Exudyn is not there."""
     sides = ("Exudyn", "its settings", "flexarm", "its settings")
-    found = Table("Beside Exudyn", ("run", "error of the tip", *sides, "Exudyn / flexarm (medians)", "target", "met"))
+    found = Table(
+        "Comparison with Exudyn", ("run", "error of the tip", *sides, "Exudyn / flexarm (medians)", "target", "met")
+    )
     if missing := exudyn_models.missing():
         found.notes.append(missing)
         return [found]
@@ -111,7 +113,7 @@ def raced(race: Race, found: Table, quick: bool) -> Table:
         best = {side: cheapest(settings, goal) for side, settings in tried.items()}
         theirs, ours = in_turn(best["Exudyn"], best["flexarm"], 2 if quick else REPEATS)
         found.add(race.title, f"{goal:.0e} m", *row(theirs, ours, race.target))
-    drawn = Table(f"Beside Exudyn: {race.title}", ("", "settings tried", "smallest error"))
+    drawn = Table(f"Comparison with Exudyn: {race.title}", ("", "settings tried", "smallest error"))
     for side, settings in tried.items():
         drawn.add(side, len(settings), f"{min(setting.error for setting in settings):.1e} m")
     drawn.notes.append(said)

@@ -190,12 +190,12 @@ CASES: dict[str, Case] = {
 def measure(quick: bool) -> list[Table]:
     """Time of `auto` and of each method, in turn, those alone that are as exact."""
     table = Table(
-        'What `method="auto"` takes',
+        'Methods that `method="auto"` chooses',
         (
             "run",
             "n",
             "rtol",
-            "auto takes",
+            "auto chooses",
             "time",
             "error of the tip [m]",
             "best method",

@@ -43,7 +43,7 @@ def measure(quick: bool) -> list[Table]:
     calls |= {name: (lambda kernel=kernel: kernel.many(state)) for name, kernel in kernels.items()}
     seconds = {name: statistics.median(s) for name, s in interleaved(calls, 3 if quick else 15).items()}
     table = Table(
-        "Closed loops: evaluations of arm and law beside the arm's alone",
+        "Closed loops: cost of an evaluation relative to the arm alone",
         ("law", "operations of the law", "closed / open, operations", "closed / open, time", "target", "met"),
     )
     base = arm.code.operations

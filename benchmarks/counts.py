@@ -56,7 +56,7 @@ def measure(quick: bool) -> list[Table]:
     """The case of Table 1, then other numbers of modes and links."""
     first = Table(
         "Operations of forward dynamics, 8 links with 2 + 2 modes",
-        ("algorithm", "multiplications", "additions", "together", "of ours", "target", "met"),
+        ("algorithm", "multiplications", "additions", "together", "relative to flexarm", "target", "met"),
     )
     ours = flexarm(8, 2)
     total = sum(ours)
@@ -73,7 +73,7 @@ def measure(quick: bool) -> list[Table]:
     )
     sweep = Table(
         "Operations, other sizes: multiplications + additions",
-        ("links", "modes a plane", "flexarm", *OTHERS, "Mohan & Saha / flexarm"),
+        ("links", "modes per plane", "flexarm", *OTHERS, "Mohan & Saha / flexarm"),
     )
     for n, m in [(8, 1), (8, 2), (8, 3), (8, 4), (3, 2), (16, 2), (30, 2)]:
         count = flexarm(n, m)

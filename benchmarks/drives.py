@@ -36,7 +36,7 @@ def _industrial(quick: bool) -> Table:
         solving.append(float(result.attrs["solve_seconds"]))
     table = Table(
         "The industrial arm under cascaded control at 1 kHz",
-        ("what", "computing", "motion in a second of it", "energy drift", "target", "met"),
+        ("what", "computing", "motion per second of computing", "energy drift", "target", "met"),
     )
     for what, samples in (("the motion", solving), ("with the law's design and the result", whole)):
         ratio = scenario.until / statistics.median(samples)
@@ -56,15 +56,15 @@ DRIVES: dict[str, dict[str, Any]] = {
     "rigid joints": {},
     "elastic joints": BENDS,
     "smooth friction": {**BENDS, "drive": {"friction": {"coulomb": 0.1}}},
-    "friction after Stribeck": {**BENDS, "drive": {"friction": {"coulomb": 0.1, "static": 0.15}}},
+    "Stribeck friction": {**BENDS, "drive": {"friction": {"coulomb": 0.1, "static": 0.15}}},
     "LuGre": {**BENDS, "drive": {"friction": {"coulomb": 0.1, "model": "lugre", "bristle_stiffness": 1e4}}},
-    "play": {**BENDS, "drive": {"backlash": {"width": 1e-3}}},
+    "backlash": {**BENDS, "drive": {"backlash": {"width": 1e-3}}},
     "cubic spring": {**BENDS, "drive": {"spring": {"cubic": 1e4}}},
     "end stops": {**BENDS, "drive": {"stops": {"lower": -1.0, "upper": 1.0, "stiffness": 1e4, "damping": 10.0}}},
-    "voltage in": {
+    "voltage input": {
         **BENDS, "drive": {"motor": {"input": "voltage", "torque_constant": 0.5, "resistance": 1.0}},
     },
-    "voltage in, winding": {
+    "voltage input with inductance": {
         **BENDS,
         "drive": {"motor": {"input": "voltage", "torque_constant": 0.5, "resistance": 1.0, "inductance": 1e-3}},
     },
@@ -80,7 +80,7 @@ def two_links(**joint: Any) -> fa.Arm:
 
 def _parts() -> Table:
     """Operations are exact."""
-    table = Table("What a part of a drive costs, two links with 2 modes each", ("joints", "operations for a rate"))
+    table = Table("Cost of the parts of a drive, two links with 2 modes each", ("joints", "operations per evaluation"))
     for what, joint in DRIVES.items():
         table.add(what, str(sum(operations(fa.Model(two_links(**joint)).function("state_rate")))))
     table.notes.append("Both joints have the same part. tanh, exp and square roots count as one operation.")

@@ -151,7 +151,7 @@ def measure(quick: bool) -> list[Table]:
 
 def _gain(quick: bool) -> Table:
     columns = ("runs", "simulate, native solve alone", "simulate_many", "gain", "target", "met", "error")
-    table = Table("An ensemble beside single runs: time a run", columns)
+    table = Table("An ensemble and single runs: time per run", columns)
     for case in CASES.values():
         count, single = (case.runs // 4, case.alone // 3) if quick else (case.runs, case.alone)
         case.many(8), case.one(0)
@@ -187,8 +187,8 @@ def _errors(case: Case, found: Any) -> str:
 
 
 def _cores(quick: bool) -> Table:
-    columns = ("runs", "cores", "time a run", "times as fast", "processor time a run", "of it side by side")
-    table = Table("An ensemble on several cores", (*columns, "memory a run"))
+    columns = ("runs", "cores", "time per run", "speed-up", "processor time per run", "parallel share")
+    table = Table("An ensemble on several cores", (*columns, "memory per run"))
     there = len(os.sched_getaffinity(0))
     for case in CASES.values():
         count = case.runs // 4 if quick else case.runs
@@ -232,7 +232,7 @@ def _single(i: int) -> float:
 def _ten_thousand(quick: bool) -> Table:
     table = Table(
         f"{MANY} runs of Subudhi & Morris's arm, 2 s of bang-bang",
-        ("way", "measured", "for all, seconds of one core", "beside"),
+        ("way", "measured", "for all, seconds of one core", "relative to simulate_many"),
     )
     case, part = CASES["push"], 100 if quick else 400
     case.one(0)

@@ -24,7 +24,7 @@ def measure(quick: bool) -> list[Table]:
 
 
 def _table(name: str, quick: bool) -> Table:
-    columns = ("what", "a period", "periods a second", "of it steps")
+    columns = ("what", "time per period", "periods per second", "steps in a period")
     table = Table(f"Environments: {name}, {PERIOD:g} s a period", columns)
     calls = _ours(name) | _theirs(name)
     samples: dict[str, list[float]] = {what: [] for what in calls}

@@ -55,7 +55,7 @@ def measure(quick: bool) -> list[Table]:
     samples = interleaved(many | one, 5 if quick else 25)
     found = {name: [s / ROWS for s in times] if name in many else times for name, times in samples.items()}
 
-    table = Table("One evaluation, 3 links with 2 + 2 modes", ("what", "time a state", "target", "met"))
+    table = Table("One evaluation, 3 links with 2 + 2 modes", ("what", "time per state", "target", "met"))
     table.compare("forward dynamics, one state after another", found["qdd"], ONE)
     table.compare(f"forward dynamics, a SIMD batch of {LANES}", found["qdd lanes"], BATCH)
     table.compare("state rate (what a simulation calls), one state after another", found["rate"], ONE)

@@ -175,7 +175,7 @@ def run(counts: tuple[int, ...], payloads: tuple[float, ...]) -> Table:
     """Error of the tip over 2 s of Subudhi & Morris's arm under 0.2 N m for 0.5 s, its opposite for 0.5 s, none."""
     table = Table(
         "Subudhi & Morris's arm, bang-bang of 0.2 N m, 2 s: largest error of the tip [m]",
-        ("payload, modes a plane", *BEAMS),
+        ("payload, modes per plane", *BEAMS),
     )
     u = fa.Piecewise([0.0, 0.5, 1.0], [[0.2, 0.2], [-0.2, -0.2], [0.0, 0.0]])
 

@@ -274,16 +274,16 @@ NOTE = (
 def compared(names: list[str]) -> Table:
     """A row a case."""
     table = Table(
-        "Optimal motions beside shapers and controllers",
+        "Optimal motions, shapers and controllers",
         (
             "motion, within",
             "fastest, tip at rest after",
-            "rigid arm's",
+            "rigid arm",
             "known",
             *(kind.upper() for kind in KINDS),
             "under control",
-            "tip left swinging",
-            "solved in",
+            "residual swing of the tip",
+            "computing time",
             "targets",
             "met",
         ),
@@ -414,7 +414,7 @@ def switches(motion: OptimalMotion, limit: Array) -> list[list[float]]:
 
 def solved_exactly() -> Table:
     """End and switches of the two motions that are known."""
-    table = Table("Optimal motions beside exact solutions", ("motion", "exact", "found", "off", "target", "met"))
+    table = Table("Optimal motions and exact solutions", ("motion", "exact", "found", "off", "target", "met"))
     for name, reference in (("two masses", known.two_masses()), ("rigid two-link arm", known.two_links().motion)):
         case = CASES[name]
         try:

@@ -77,7 +77,7 @@ def _films(folder: Path, times: int) -> Table:
 
 
 def _in_a_browser(folder: Path, pages: list[Path], seconds: float) -> list[Table]:
-    drawn = Table("Pictures a second in a browser", ("page", "pictures a second", "target", "met"))
+    drawn = Table("Frames per second in a browser", ("page", "frames per second", "target", "met"))
     alive = Table("Live arms in a browser", ("arm", "coordinates", "step", "page", "real-time factor", "target", "met"))
     try:
         from playwright.sync_api import sync_playwright

@@ -22,7 +22,7 @@ CHOICES = {
 def measure(quick: bool) -> list[Table]:
     """Five numbers of arms, among them lengths and masses."""
     table = Table(
-        "Numbers that vary",
+        "Variable parameters",
         (
             "arm",
             "numbers",

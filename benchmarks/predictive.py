@@ -157,7 +157,7 @@ def _solvers(name: str, count: int) -> Table:
     model = fa.Model(fa.load(arm))
     table = Table(
         f"Quadratic programs of predictive control: {name}, 40 periods",
-        ("solver", "form", "median", "99th percentile", "optimal to 1e-5", "worst miss"),
+        ("solver", "form", "median", "99th percentile", "optimal to 1e-5", "largest error"),
     )
     kept: list[tuple[Any, ...]] = []
 

@@ -66,11 +66,11 @@ def measure(quick: bool) -> list[Table]:
         (
             "links",
             "one state",
-            "a link",
-            "an operation",
-            f"a state in a SIMD batch of {LANES}",
-            "a link",
-            "an operation",
+            "per link",
+            "per operation",
+            f"per state in a SIMD batch of {LANES}",
+            "per link",
+            "per operation",
         ),
     )
     for n in sizes:

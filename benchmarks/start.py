@@ -100,7 +100,7 @@ def measure(quick: bool) -> list[Table]:
             except RuntimeError as error:
                 missing = str(error)
 
-    table = Table("Starting", ("what", "time", "of the processor", "target", "met"))
+    table = Table("Starting", ("what", "time", "processor time", "target", "met"))
 
     def row(what: str, taken: list[Taken], limit: float | None = None) -> None:
         clock, processor = (statistics.median(column) for column in zip(*taken, strict=True))

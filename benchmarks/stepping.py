@@ -28,7 +28,7 @@ def measure(quick: bool) -> list[Table]:
 
 def _steppers(quick: bool) -> Table:
     columns = ("arm", "method", "one plant", "target", "met", f"one of {MANY}", "gauss4, one step")
-    table = Table("A plant 1 ms on", columns)
+    table = Table("A period of 1 ms of a plant", columns)
     for name in ARMS:
         model = fa.Model(fa.load(name))
         rest = np.array(model.arm.rest)
@@ -59,7 +59,7 @@ def _in_turn(inputs: int, steppers: list[fa.Stepper], repeats: int) -> list[list
 
 
 def _loops(quick: bool) -> Table:
-    columns = ("law", "method", "a sample", "of it integration and law", "the loop", "target", "met")
+    columns = ("law", "method", "time per sample", "integration and control law", "the loop", "target", "met")
     table = Table("A sampled loop in machine code, 1000 samples a second", columns)
     model = fa.Model(fa.load(ARMS[0]))
     sensors = [fa.Encoder(coordinate=model.coordinates[i], noise=1e-4) for i in model.arm.joints]

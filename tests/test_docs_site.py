@@ -6,6 +6,7 @@ scenario and one example are really made.
 """
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -152,6 +153,21 @@ def test_every_public_function_and_class_says_what_it_is(making):
         thing = getattr(import_module(module), last)
         if callable(thing):
             assert (thing.__doc__ or "").strip().partition("\n\n")[0].endswith((".", ":", "]")), name
+
+
+def test_every_public_value_says_what_it_is(making):
+    """Not what a tuple is, and without a colon, which napoleon takes for the end of a type."""
+    docstrings = making("docstrings")
+    values = 0
+    for name in [*making("site").public_names(), "flexarm_papers.PAPERS"]:
+        module, _, last = name.rpartition(".")
+        thing = getattr(import_module(module), last)
+        if not inspect.ismodule(thing) and docstrings._directive(thing) == "autodata":
+            lines = ["Built-in immutable sequence."]
+            docstrings._plain(None, "data", name, thing, None, lines)
+            assert lines[0].endswith(".") and "Built-in" not in lines[0] and ":" not in lines[0], name
+            values += 1
+    assert values >= 9
 
 
 def test_every_class_of_a_file_has_its_table(making):

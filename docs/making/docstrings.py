@@ -7,6 +7,7 @@ what would be markup in reStructuredText is not. Signatures of descriptions are 
 import dataclasses
 import inspect
 import re
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,7 @@ from docutils.statemachine import StringList
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 from sphinx import addnodes
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
@@ -48,12 +50,26 @@ def _text(text: str) -> str:
 
 
 def _plain(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    if what == "data":
+        lines[:] = _of_data(name, thing) or lines
     for i, line in enumerate(lines):
         field = TYPED.fullmatch(line)
         lines[i] = field[1] + _type(field[2]) if field else escaped(line)
     for i, (line, gap, block) in enumerate(zip(lines, lines[1:], lines[2:], strict=False)):
         if line.endswith(":") and not gap and _depth(block) > _depth(line):
             lines[i] += ":"  # set off by its indentation alone
+
+
+def _of_data(name: str, thing: Any) -> list[str]:
+    """The text below a value where it is assigned. autodoc looks for it only in the module that exports the value."""
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    homes = [home for home, module in list(sys.modules.items()) if f"{home}.".startswith(f"{package}.") and module]
+    for home in sorted(homes):
+        if vars(sys.modules[home]).get(last) is thing:
+            found = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", last))
+            if found:
+                return list(found)
+    return []
 
 
 def _type(text: str) -> str:

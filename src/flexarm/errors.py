@@ -23,8 +23,8 @@ def shortened(text: str, most: int = LONGEST) -> str:
 class FlexarmError(Exception):
     """Any error that a user can cause. The command line prints it without a traceback and exits with 2.
 
-    Its text is one line of printable characters, whatever a file or another library has put into the message. A very
-    long text loses its middle.
+    Its text is one line of printable characters, whatever a file or another library has put into the message. In a
+    very long text the middle is left out.
     """
 
     def __init__(self, message: str):
@@ -62,7 +62,7 @@ class DescriptionError(FlexarmError):
 
 
 class SimulationError(FlexarmError):
-    """A run that stopped before its end. The command line stores its part and exits with 1.
+    """A run that stopped before its end. The command line stores the result up to the stop and exits with 1.
 
     Attributes
     ----------

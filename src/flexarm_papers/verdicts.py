@@ -180,6 +180,7 @@ PAPERS = (
     Paper("subudhi-morris", "Subudhi & Morris 2002: Flexible links and joints, composite control"),
     Paper("mohan-saha", "Mohan & Saha: Recursive forward dynamics for flexible links"),
 )
+"""The four papers."""
 
 
 def papers(name: str | None = None) -> tuple[Paper, ...]:

@@ -36,7 +36,7 @@ def case(rng, folder, note):
     if pickle.loads(pickle.dumps(arm)) != arm:
         raise Found("round trip", "another arm comes back from pickle")
     if len(arm.coordinates) > MOST:
-        return "accepted, large"
+        return "accepted but large"
     return moved(rng, arm, note)
 
 

@@ -166,7 +166,7 @@ def used(came, context, note):
     if isinstance(came, fa.Model):
         context.model = came
         came.mass_matrix(np.array(came.arm.rest))
-        return "accepted, used"
+        return "accepted and used"
     if isinstance(came, Described | fa.Shaper):
         for name in dir(type(came)):
             if isinstance(inspect.getattr_static(type(came), name, None), property) and not name.startswith("_"):
@@ -174,29 +174,29 @@ def used(came, context, note):
     if isinstance(came, fa.Stepper):
         note("used as a plant")
         came.step(np.zeros(len(context.model.inputs)))
-        return "accepted, used"
+        return "accepted and used"
     if hasattr(came, "law"):
         note("used as the controller of a run")
         came.law(context.model)
         whole(run(context, u=came))
-        return "accepted, used"
+        return "accepted and used"
     if hasattr(came, "stepper"):
         note("used as the controller of a run")
         whole(run(context, u=control.Sampled(came, 1e-3)))
-        return "accepted, used"
+        return "accepted and used"
     if type(came).__module__.startswith(("flexarm.trajectory", "flexarm.optimal")) and hasattr(came, "expression"):
         note("used as a reference")
         fa.trajectory.reference_values(came, np.linspace(-1.0, 2.0, 7))
         whole(run(context, u=fa.PrescribedMotion(came)))
-        return "accepted, used"
+        return "accepted and used"
     if isinstance(came, import_module("flexarm.simulation.protocol").Input):
         note("used as the input of a run")
         whole(run(context, u=came))
-        return "accepted, used"
+        return "accepted and used"
     if isinstance(came, Described) and hasattr(came, "expression"):
         note("used as a sensor")
         fa.outputs(context.model, [came]).values(context.q, context.qd, context.u)
-        return "accepted, used"
+        return "accepted and used"
     if hasattr(came, "attrs") and "status" in came.attrs:
         whole(came)
     return "accepted"

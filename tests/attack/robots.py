@@ -54,7 +54,7 @@ def case(rng, folder, note):
         warnings.simplefilter("ignore", fa.NotUnderstood)
         arm = fa.load(path)
     if not arm.coordinates or len(arm.coordinates) > MOST:
-        return "accepted, still or large"
+        return "accepted but still or large"
     model = fa.Model(arm)
     finite("mass matrix", model.mass_matrix(np.array(arm.rest)))
     whole(fa.simulate(model, 1e-3, samples=3, progress=False))

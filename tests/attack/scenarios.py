@@ -25,7 +25,7 @@ def case(rng, folder, note):
     scenario = fa.load_scenario(path)
     arm = scenario.loaded_arm()
     if len(arm.coordinates) > MOST:
-        return "accepted, large"
+        return "accepted but large"
     given = {"samples": min(scenario.samples, 101)}
     if rng.random() < 0.8:
         given["until"] = min(scenario.until, 0.02)

@@ -46,7 +46,7 @@ def case(rng, folder, note):
     plan = study.plan(runs)
     samples = [] if plan.design.type == "worst-case" else plan.design.samples(plan.quantiles)
     if not 0 < len(samples) <= MOST:
-        return "accepted, large"
+        return "accepted but large"
     result = study.run(1, progress=False, runs=runs)
     fa.studies.result.checked_study(result)
     return "run"

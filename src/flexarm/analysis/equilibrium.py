@@ -120,7 +120,7 @@ def _moved(arm: Arm, q: Array, dx: Array) -> Array:
 
 
 MOST_TRIED = 400
-"""Largest number of steps in which an arm with play must settle."""
+"""Largest number of steps in which an arm with backlash must settle."""
 
 
 def _settled(
@@ -128,7 +128,7 @@ def _settled(
 ) -> Array | None:
     """Return where the arm settles from x along the motions N, or None.
 
-    A play has no stiffness, so Newton's method fails there. The steps are those of a motion without inertia,
+    A backlash has no stiffness, so Newton's method fails there. The steps are those of a motion without inertia,
     (K + mu M) dx = -F. A step is accepted if the force still points along it, or if the force decreases. Then mu
     decreases, otherwise it increases.
     """

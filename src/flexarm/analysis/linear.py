@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 Channels = str | int | Sequence[str | int] | None
-"""Selection of outputs or inputs: one or several, by name or index; None: all."""
+"""Selection of outputs or inputs by name or index, one or several of them. None selects all."""
 
 ORIGIN = 3e-8
 """Share of the fastest pole below which a zero counts as 0 if rounding may have moved it from there.

@@ -33,7 +33,7 @@ AT_ORIGIN = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 @final
 class Thruster(Described):
-    """An actuator on a free base: a force along a fixed line of the base, or a torque. Its input is "base." and `name`.
+    """An actuator on a free base: a force along a fixed line of the base, or a torque. Its input is named "base.NAME".
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Friction(Part):
         Coefficient of viscous friction [N m s/rad or N s/m].
     load : float
         Load coefficient mu: F_c and F_s increase by mu times the force through the gear. This is the force of the
-        spring of an elastic joint, else the force of the actuator.
+        spring of an elastic joint, otherwise the force of the actuator.
     model : "smooth" or "lugre"
         Friction model. "smooth" is a function of the rate with tanh(v / creep_rate) as its sign, so that a sticking
         contact creeps. "lugre" (Canudas de Wit et al. 1995) has the force of bristles as a state, so that a sticking

@@ -93,7 +93,7 @@ class Motor(Part):
     torque_speed : TorqueSpeed, optional
         Torque-speed curve in place of the line of `speed_limit`.
     saturation : "smooth" or "sharp"
-        Kind of all limits, see `saturation_width`. Smooth limits can be differentiated any number of times. At a sharp
+        Form of all limits, see `saturation_width`. Smooth limits can be differentiated any number of times. At a sharp
         limit the slope jumps from 1 to 0.
     saturation_width : float
         Width of the transition to a smooth limit, as a share of the limit. The smooth limit deviates from the sharp one

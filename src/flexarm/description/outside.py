@@ -58,7 +58,7 @@ class Contact(Described):
     """Contact between a station of a link and a plane fixed in the base frame, such as a wall or a floor.
 
     A penetration depth d with rate d' gives the normal force N = stiffness d^exponent (1 + damping d'), which never
-    pulls (Hunt & Crossley 1975). Friction along the plane is at most friction N.
+    pulls (Hunt & Crossley 1975). Friction along the plane is at most `friction` times N.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class MovingBase(Base):
     - `base.alphax`, `alphay`, `alphaz`: angular acceleration [rad/s^2]
 
     The arm's `gravity` has a constant direction in the base frame. If the base turns, include the change of gravity in
-    the acceleration, see `base_motion`. All positions, rates and energies of the arm are relative to the base.
+    the acceleration, see `BaseMotion`. All positions, rates and energies of the arm are relative to the base.
     """
 
     type: Literal["moving"] = "moving"

@@ -36,8 +36,8 @@ class Preset:
 
 CATALOGUE = (
     "Harmonic Drive, CSF & CSG series component sets, engineering data: torsional stiffness of ratios of 80 and more, "
-    "K_1 up to T_1, K_2 up to T_2, K_3; moment of inertia of the wave generator; quoted without the page at hand, so "
-    "look into the data sheet of your part; efficiency and friction typical"
+    "K_1 up to T_1, K_2 up to T_2, K_3; moment of inertia of the wave generator; quoted from memory, so check "
+    "the data sheet of your part; efficiency and friction typical"
 )
 
 
@@ -70,9 +70,9 @@ PRESETS: dict[str, Preset] = {
         _harmonic(32, 1.69e-4, (29.0, 108.0), (6.7e4, 1.1e5, 1.2e5), 10.0, 9.0),
         Preset(
             "planetary-gear-25",
-            "planetary gear of two stages, with play, and the size of 80 mm, 25 to 1, without the motor's rotor",
+            "planetary gear of two stages, with backlash, and the size of 80 mm, 25 to 1, without the motor's rotor",
             "typical of servo gears of standard precision, as makers' data sheets have them: torsional stiffness of "
-            "6 N m/arcmin, play of 10 arcmin, efficiency of two stages 0.94",
+            "6 N m/arcmin, backlash of 10 arcmin, efficiency of two stages 0.94",
             {
                 "gear_ratio": 25.0,
                 "rotor_inertia": 2e-5,

@@ -74,7 +74,7 @@ class Hysteresis(Described):
 
 @final
 class Spring(Part):
-    """The spring of a transmission, beside the joint's own `stiffness` or in its place.
+    """The spring of a transmission, in addition to the joint's own `stiffness` or in its place.
 
     Its force at the deflection d is stiffness * d + cubic * d^3, plus the forces of the table and of the hysteresis.
 
@@ -123,7 +123,7 @@ class Backlash(Part):
     Parameters
     ----------
     width : float
-        Total play from contact to contact [rad or m].
+        Total angle or distance from contact to contact [rad or m].
     transition : float, optional
         Width of the range of deflection around the contact point in which the spring's deflection rises smoothly from
         zero to that of full contact [rad or m]. It is at most `width`. Default: a tenth of `width`.

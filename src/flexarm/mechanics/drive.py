@@ -121,7 +121,7 @@ def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
 
     The actuator works on the angle (or length) a . (q, eta): q, plus the slopes at a hub that turns with the shapes
     (Lin & Lewis: B' = [1, phi_1'(0), ...]); for a telescope the length in eta. A rotor's kinetic energy is 1/2 I_r
-    times the square of G times its rate (relative), plus the rotation of its carrier (absolute; DESIGN section 4). An
+    times the square of G times its rate (relative), plus the rotation of its carrier (absolute). An
     elastic joint (Subudhi & Morris) has a motor coordinate theta, last in eta, on which the actuator works.
     """
     k, turns, straining = body.size, joint.turns, body.straining

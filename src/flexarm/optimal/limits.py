@@ -97,9 +97,9 @@ class Limits(Described):
     link_radius : float or (links,)
         Radius of those capsules [m]; default 0, the centre line alone.
 
-    All limits but the first four are functions of the configuration alone. These limits, and those of joints, hold
-    exactly at the ends of the search's intervals. Between the ends they hold the more accurately the shorter the
-    intervals are.
+    All limits except the first four depend on the configuration alone. These limits, and those of joints, hold
+    exactly at the ends of the search's intervals. Between the ends the error decreases with the length of the
+    intervals.
     """
 
     torque: Sizes = None

@@ -128,11 +128,11 @@ def optimal_motion(
     Raises
     ------
     DescriptionError
-        If an argument does not fit the arm. If the limits do not allow the arm to rest at an end or at a stop. If the
-        time is minimised and the end is the start.
+        If an argument does not fit the arm, if the limits do not allow the arm to rest at an end or at a stop, or if
+        the time is minimised and the end is the start.
     FlexarmError
-        If the arm has no equilibrium near an end, as in a play. If the solver finds no motion: the message names the
-        limit that presses most.
+        If the arm has no equilibrium near an end, as within a backlash, or if the solver finds no motion. The message
+        then names the most restrictive limit.
 
     Warns
     -----
@@ -352,7 +352,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
 
 
 def _why_not(task: Task, grid: Grid, solved: Solved) -> str:
-    """Text for the error that no motion is found, with the input whose limit presses most in the last try."""
+    """Text for the error that no motion is found, with the input whose limit is most restrictive in the last try."""
     pressed = np.abs(solved.on_bounds[grid.inputs]).max(axis=0)
     at = task.model.inputs[int(np.argmax(pressed))]
     limited = f"; the most restrictive limit is that on {at!r}" if pressed.max(initial=0.0) > 0 else ""

@@ -99,7 +99,7 @@ class Scenario(Described):
         Name of a bundled arm, path of an arm's .toml file (relative to the scenario file), or the arm itself.
     until : float
         End of the run [s].
-    input : ConstantInput, BangBangInput, PiecewiseInput, TableInput or RigidInverseDynamicsInput
+    input : ConstantInput, BangBangInput, PiecewiseInput, TableInput, RigidInverseDynamicsInput or PrescribedMotionInput
         Forces of the actuators. Default: none. With an optimal reference it may be OptimalTorquesInput.
     reference : CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion or TaskLineMotion, optional
         Desired motion of the joints, with an optional `shaper`. It may also be an OptimalReference.

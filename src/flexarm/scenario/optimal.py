@@ -147,7 +147,7 @@ class OptimalReference(Described):
     duration : float, optional
         Duration for an objective without time [s].
     intervals, most_intervals, points, steps : int, optional
-        Numbers of the search, see `optimal_motion`.
+        Options of the search, see `optimal_motion`.
     scheme : "radau" or "legendre", optional
         Collocation scheme.
     tolerance : float, optional

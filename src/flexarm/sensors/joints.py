@@ -149,8 +149,8 @@ class MotorCurrent(OfMotor):
 class JointTorque(Sampling):
     """Torque in the transmission of an elastic joint, as a sensor behind its gear measures it [N m or N].
 
-    It is the torque of its springs on the link, with table, cubic term and play, and of the joint's `spring_damping`.
-    It does not include the torque of a hysteresis or of the damping of a `Spring`.
+    It is the torque of its springs on the link, with table, cubic term and backlash, and of the joint's
+    `spring_damping`. It does not include the torque of a hysteresis or of the damping of a `Spring`.
 
     Parameters
     ----------

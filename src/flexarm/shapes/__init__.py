@@ -94,7 +94,7 @@ ROD_FAMILIES: dict[str, type[Described]] = {kind.name: kind for kind in _ROD_CLA
 """Families for torsion and stretch, by name."""
 
 DEFAULTS = dict.fromkeys(BENDING, "clamped-mass") | dict.fromkeys(RODS, "fixed-loaded")
-"""The default family of each direction: the most accurate one with few modes (`benchmarks/families.py`)."""
+"""The default family of each direction, which is the most accurate one with few modes (`benchmarks/families.py`)."""
 
 
 def known(direction: str) -> dict[str, type[Described]]:

@@ -15,9 +15,13 @@ from flexarm.errors import DescriptionError
 Function = Callable[[np.ndarray, int], np.ndarray]
 
 BENDING = ("y", "z")
+"""Directions in which a beam bends."""
+
 RODS = ("torsion", "axial")
+"""Directions in which a beam twists and stretches."""
+
 DIRECTIONS = (*BENDING, *RODS)
-"""Directions in which a beam deforms, in the order of its coordinates: bending along y and z, torsion and stretch."""
+"""Directions in which a beam deforms, in the order of its coordinates."""
 
 MOST_SHAPES = 400
 """Largest number of shapes of a family. Higher ones have no meaning for a beam, and their tables stay within 100 MB."""
@@ -135,7 +139,7 @@ def _pieces(length, count):
 
 
 def scaled(basis: Basis) -> Basis:
-    """Return the same shapes, each scaled to a largest deflection of 1 and with the sign defined in DESIGN.
+    """Return the same shapes, each scaled to a largest deflection of 1 and with a defined sign.
 
     The tip's deflection is positive. If it is zero, the slope at the hub is, and if that is zero too, the curvature.
     Raises `DescriptionError` for an object that is not a `Basis`.

@@ -47,6 +47,7 @@ class TipLoad:
 
 
 NO_LOAD = TipLoad()
+"""A free tip."""
 
 
 def checked_case(where: str, beam: Any, load: TipLoad) -> None:

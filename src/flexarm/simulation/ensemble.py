@@ -98,8 +98,8 @@ def simulate_many(
         As in `simulate`. Explicit methods use SIMD batches, the others compute one run after the other.
         "auto" chooses for each run. All controllers must have the signals to record, which have `run` before `time`.
     folder : path, optional
-        Folder to which the runs are written, some hundreds per file, so that they need not fit into memory. The result
-        reads its values from there on demand. The folder must be new or empty.
+        Folder to which the runs are written, in files of at most 200 MB, so that they need not fit into memory. The
+        result reads its values from there on demand. The folder must be new or empty.
     progress : bool or callable
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
     device : "cpu" or "gpu"

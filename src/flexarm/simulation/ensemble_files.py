@@ -1,4 +1,4 @@
-"""An ensemble on disk: files of some hundreds of runs each, and a dataset that reads values from them on demand."""
+"""An ensemble on disk: files of many runs each, and a dataset that reads values from them on demand."""
 
 import os
 import tempfile

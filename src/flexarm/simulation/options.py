@@ -60,7 +60,7 @@ class Solver(Described):
     Parameters
     ----------
     method : str
-        "auto" (default) chooses by the cost of the run, or one of the methods of `simulate`.
+        "auto" (default), which chooses by the cost of the run, or one of the methods of `simulate`.
     rtol, atol : float
         Relative and absolute tolerance of every coordinate and rate.
     step : float, optional

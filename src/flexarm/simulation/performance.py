@@ -17,11 +17,11 @@ REST = 0.1
 """Share of the run, at its end, in which the tip must be at rest if it has settled."""
 
 AT_REST = 1e-9
-"""Share of its way that a reference may still have to go when it counts as arrived."""
+"""A reference counts as arrived if its remaining displacement is at most this share of the whole."""
 
 
 BAND = 0.02
-"""Share of a joint's way within which it counts as settled."""
+"""Share of its displacement within which a joint counts as settled."""
 
 WITHIN = 1e-3
 """Distance within which the tip counts as settled [m]."""
@@ -44,7 +44,7 @@ class Performance:
         Time from the arrival until the tip stays within a distance of where it is at the end of the run [s]. Infinite
         if the tip still moves by more than this distance in the last tenth of the run.
     overshoot : float
-        Farthest that a joint goes beyond its end, as a share of its way.
+        Largest distance that a joint goes beyond its end, as a share of its displacement.
     residual : float
         Amplitude of the tip after the arrival: half the diagonal of the box in which it stays [m].
     peak : float
@@ -71,7 +71,7 @@ def performance(result: Any, band: float = BAND, after: float = 0.0, within: flo
     result : xarray.Dataset
         Result of `simulate`, with a reference (`q_ref`).
     band : float
-        Share of a joint's way within which it counts as settled.
+        A joint counts as settled within this share of its displacement.
     after : float
         Time after the arrival at which the residual vibration begins to count [s].
     within : float

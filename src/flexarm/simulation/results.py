@@ -99,7 +99,7 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
 def load_result(path: str | PathLike[str]) -> "Dataset":
     """Return the `xarray.Dataset` that `save_result` wrote.
 
-    A file that another program has changed is read in a separate process, which takes half a second more.
+    A file that another program has changed is read in a separate process, which takes some tenths of a second longer.
 
     Raises `DescriptionError` for a file that is missing, damaged, or not a result.
     """

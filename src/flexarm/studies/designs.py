@@ -49,8 +49,8 @@ class Random(Described):
 
 @final
 class LatinHypercube(Described):
-    """Latin hypercube: random values with one value of each parameter in each of as many equally likely parts as
-    runs."""
+    """Latin hypercube: each parameter's range has as many equally likely parts as there are runs, and each part gets
+    one random value."""
 
     type: Literal["latin-hypercube"] = "latin-hypercube"
     runs: Runs = 1000
@@ -65,7 +65,7 @@ class LatinHypercube(Described):
 
 @final
 class Sobol(Described):
-    """Scrambled Sobol sequence, which fills the space even more uniformly. It is best with a power of two of runs.
+    """Scrambled Sobol sequence, which fills the space even more uniformly. It is best with 2^k runs.
 
     More runs with the same seed begin with the same values.
     """
@@ -99,7 +99,7 @@ class Grid(Described):
 
 @final
 class Sensitivity(Described):
-    """Samples for Sobol's indices (Saltelli 2010): `base` (parameters + 2) runs.
+    """Samples for Sobol's indices (Saltelli 2010), in `base` times (number of parameters + 2) runs.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class WorstCase(Described):
     worst : "largest" or "smallest"
         Direction of the search.
     runs : int
-        Largest number of runs. The search ends earlier if all members have become equal.
+        Largest number of runs. The search ends earlier if all members of the population are equal.
     """
 
     type: Literal["worst-case"] = "worst-case"

@@ -104,8 +104,8 @@ class Normal(Described):
 
 @final
 class LogNormal(Described):
-    """Distribution with a normal logarithm. Values are positive, and half of the nominal value is as likely as twice of
-    it.
+    """Distribution with a normal logarithm. Values are positive, and half of the median is as likely as twice
+    the median.
 
     Parameters
     ----------

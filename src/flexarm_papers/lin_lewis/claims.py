@@ -42,7 +42,7 @@ def joint_angles() -> Part:
         "Figs. 2, 3",
         "After a rigid link a joint's angle counts from that link; after a flexible one from the chord, hub to tip.",
         "theta* = theta; theta* = theta + dz(L) / L",
-        "links 2 and 3 of the arm of 4.4 are turned by just that",
+        "links 2 and 3 of the arm of 4.4 turn by exactly these angles",
         [below(second, ROUNDING), below(third, ROUNDING)],
     )
     return Part("Figs. 2, 3", "From where a joint's angle counts after a link that bends.", [claim])
@@ -108,7 +108,7 @@ def example_41() -> Part:
         "M, D and G of three random arms are the same",
         [below(error, ROUNDING) for error in compute.two_rigid_links()],
     )
-    return Part("Example 4.1", "The equations of two rigid links, beside those of a textbook.", [claim])
+    return Part("Example 4.1", "The equations of two rigid links, compared with those of a textbook.", [claim])
 
 
 def example_43() -> Part:
@@ -156,9 +156,9 @@ def example_43() -> Part:
             f"a vibration of 1 percent of the length changes M by {100 * in_M:.2f} percent, the velocity terms by "
             f"{100 * in_h:.2f} percent with joints at 1 rad/s and by {100 * slow_h:.1f} percent at 0.1 rad/s",
             [above(in_h / in_M, 10.0)],
-            "The sentence holds where the joints turn slowly beside the vibration, not at any rate.",
+            "The sentence holds if the joints turn slowly relative to the vibration, not at any rate.",
             [above(slow_h / slow_M, 10.0)],
-            "We take significantly as ten times what M changes by.",
+            "We take 'significantly' as ten times the change of M.",
         ),
     ]
     says = "A turret with a barrel that bends both ways: its zeros, and what the bending does to the equations."

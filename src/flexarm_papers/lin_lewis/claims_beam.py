@@ -41,7 +41,7 @@ def blocks() -> Part:
             "equal",
             "equal for pinned-pinned, clamped-free, clamped-mass and polynomial shapes",
             [below(each, ROUNDING) for each in outside],
-            note="So it is where more modes add functions to those before. In finite elements all functions change: "
+            note="This holds where more modes add functions to those before. In finite elements all functions change: "
             f"entries then differ by {elements:.1f} times the largest.",
         ),
     ]
@@ -62,7 +62,7 @@ def eigenvalues() -> Part:
             ", ".join(text for _, text in others) + " 1/s^2",
             ", ".join(powers(x) for x, _ in others),
             [*as_printed, *(within(x, (k * np.pi) ** 4 * compute.RATE**2, 1e-9) for k, x in enumerate(ours, start=1))],
-            note="Exact is (k pi / L)^4 EI / (rho A). The paper cuts digits off: 1.5174e7 stands there as 1.51e7.",
+            note="Exact is (k pi / L)^4 EI / (rho A). The paper cuts digits off: 1.5174e7 is printed as 1.51e7.",
         ),
         Claim(
             "4.2, eigenvalue 2",
@@ -172,11 +172,11 @@ def vibrations() -> Part:
         ),
         Claim(
             "4.2, e^(-omega t)",
-            "A mode's amplitude goes with e^(-omega t), so high modes die out.",
+            "A mode's amplitude is proportional to e^(-omega t), so high modes die out.",
             "e^(-omega t)",
             f"poles of the arm with two modes +-({numbers(sorted(s, key=abs))}) rad/s",
             [near(each, 1.0, 0.01) for each in decay],
-            "A mode goes with e^(j omega t), not e^(-omega t): without damping nothing dies out.",
+            "A mode is proportional to e^(j omega t), not to e^(-omega t): without damping nothing dies out.",
             [below(each, 1e-6) for each in decay],
             "High modes are small because a torque hardly excites them.",
         ),

@@ -83,11 +83,11 @@ def cost() -> Part:
             "much longer",
             f"the integrals of M of 4.2 with two modes expand into {clamped} products of functions, against {pinned}",
             [above(clamped / pinned, LONGER)],
-            note=f"We take much longer as {LONGER:g} times. The paper prints no times.",
+            note=f"We take 'much longer' as {LONGER:g} times as long. The paper prints no times.",
         ),
         Claim(
             "Section 3, CPU time here",
-            "What shapes are made of costs nothing where they are integrated beforehand, as numbers.",
+            "The functions in a shape cost nothing where they are integrated beforehand, as numbers.",
             "",
             f"the inverse dynamics of 4.2 with two modes: {' and '.join(map(str, ours))} operations with "
             f"{' and '.join(OF_OTHER_FUNCTIONS)} shapes",

@@ -50,14 +50,14 @@ def example_44() -> Part:
             [below(left, 1e-13)],
             f"In cosh - cos - sigma (sinh - sin), beta L is rounded to {loaded.BETA} and sigma to {loaded.SIGMA}.",
             [below(left_rounded, 1e-13)],
-            f"To that beta L belong sigma = {loaded.exact_sigma(loaded.BETA):.6f} and a load of "
+            f"For that beta L sigma is {loaded.exact_sigma(loaded.BETA):.6f}, and the load is "
             f"{loaded.load_ratio(loaded.BETA):.3f} times the beam's mass.",
         ),
         Claim(
             "4.4, shapes",
             "Between rigid links clamped-loaded shapes are more exact; pinned-pinned and clamped-free ones do not fit.",
             "more exact",
-            f"first frequency with one mode, joints held, beside the exact {exact:.4f} rad/s: clamped-loaded "
+            f"first frequency with one mode, joints held, compared with the exact {exact:.4f} rad/s: clamped-loaded "
             f"{100 * (ratio['clamped-loaded'] - 1):.1g} percent higher, clamped-free "
             f"{100 * (ratio['clamped-free'] - 1):.1f} percent, pinned-pinned {ratio['pinned-pinned']:.0f} times",
             [

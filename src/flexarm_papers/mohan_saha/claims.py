@@ -337,7 +337,7 @@ def energy(slew: Slew) -> Part:
                 f"{lost:.0f} J of {work:.0f} J are dissipated; work is kinetic and strain energy to {drift:.0e}, and "
                 f"of the largest strain energy {100 * left:.1g} percent is left at 10 s",
                 [above(lost / work, 1e-3)],
-                "It is stored in the links, and they give it back.",
+                "The energy is stored in the links, and they give it back.",
                 [below(drift, 1e-12), below(left, 0.02)],
                 "Eqs. 17 and 20b have no term that dissipates.",
             )

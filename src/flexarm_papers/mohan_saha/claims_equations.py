@@ -52,7 +52,7 @@ def foreshortening(slew: Slew) -> Part:
                 f"at a tenth of that frequency leaving it out changes omega^2 by {100 * (slow[0] - slow[1]):.1f} "
                 f"percent; at the frequency itself omega^2 is {fast[0]:.3f} with it and {abs(fast[1]):.3f} without",
                 [below(fast[0] - fast[1], 0.1)],
-                "It matters as soon as the rate comes near the first frequency.",
+                "The shortening matters as soon as the rate comes near the first frequency.",
                 [*stiffening, below(slow[0] - slow[1], 0.02)],
                 f"omega^2 = omega_0^2 + (s - 1) rate^2 in the plane, s = {s:.4f}; without the term s is 0.",
             ),

@@ -203,7 +203,7 @@ def study(slew: Slew) -> Part:
                 "",
                 f"{runs['noise'].fate}; joint 1 is off by {off['noise']:.2f} rad",
                 [above(runs["noise"].end, UNTIL), below(off["noise"], 0.1)],
-                note="So no rounding does it.",
+                note="So rounding is not the cause.",
             ),
             Claim(
                 "Faults, long steps",

@@ -151,7 +151,7 @@ def study(slew: Slew) -> Part:
                 "",
                 f"they differ by {at.constants:.0e} along the slew",
                 [below(at.constants, 1e-13)],
-                note="What is left is rounding while the programs are made, not while they run.",
+                note="The rest is rounding while the programs are generated, not while they run.",
             ),
             Claim(
                 "Rounding, sweep",
@@ -179,7 +179,7 @@ def study(slew: Slew) -> Part:
                 "",
                 f"condition of M at 0, 4 and 10 s: {', '.join(f'{condition[k]:.1e}' for k in (0, 400, 1000))}",
                 [below(condition.max() / condition[0] - 1, 1e-3), below(condition[400] / condition[0], 0.9)],
-                note="The arm is straight there. What rounding does to this arm, it does at once, not after 3.5 s.",
+                note="The arm is straight there. Rounding would affect this arm at once, not after 3.5 s.",
             ),
         ],
         "mohan-saha-rounding.svg",

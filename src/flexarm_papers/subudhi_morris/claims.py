@@ -189,7 +189,7 @@ def eqs_29_to_31() -> Claim:
     truth = by_elements(LOADS[0])
     printed, ours = modes.of_printed_conditions(LOADS[0]), frequencies(LOADS[0])
     return Claim(
-        *("Eqs. 29 to 31", "At the tip M_DE stands beside v' in the moment and beside v in the force."),
+        *("Eqs. 29 to 31", "At the tip M_DE multiplies v' in the moment and v in the force."),
         printed="moment I_E v' + M_DE v', force M_E v + M_DE v",
         ours=f"moment I_E v' + M_DE v, force M_E v + M_DE v': {numbers(ours)} rad/s for link 1, as finite elements "
         f"have it; as printed {numbers(printed)}",
@@ -287,9 +287,9 @@ def eq_47_shapes() -> Claim:
     way = [travel(early(response(rotor))) for rotor in ROTORS]
     share = [100 * e / w for e, w in zip(error, way, strict=True)]
     return Claim(
-        *("Eq. 47, theta_2 = 0", "Shapes made for the straight arm serve at every angle.", "little error"),
+        *("Eq. 47, theta_2 = 0", "Shapes made for the straight arm are good enough at every angle.", "little error"),
         f"shapes for 90 degrees instead move the tip by {numbers(error, 2)} mm at most (relative, absolute rotor), "
-        f"{numbers(share, 2)} percent of its way",
+        f"{numbers(share, 2)} percent of its path",
         checks=[below(x, 0.2) for x in share],
         note="Checked to 0.2 percent. Both pairs of shapes are nearly the two cubics of a force and a moment.",
     )

@@ -228,7 +228,7 @@ def which_arms() -> Claim:
                 (fits if whole else all_but_decay).append((rigid, elastic))
     left = faded(response("relative", None, LIGHT))[0]
     return Claim(
-        *("Section 6, which arms", "Rigid joints with no, relative or absolute rotors beside elastic joints.", ""),
+        *("Section 6, which arms", "Rigid joints without, with relative or absolute rotors, against elastic ones.", ""),
         f"of six pairs, all sentences hold for {_pairs(fits)}; all but the decay for {_pairs(all_but_decay)}",
         checks=[holds(fits == [("none", "absolute")])],
         note="With 1 percent of damping. Relative rotors with rigid joints leave little vibration after the torque, "
@@ -260,7 +260,7 @@ def runge_kutta() -> Claim:
     bent = 1e3 * tip_deflections(result).max()
     highest = {rotor: 1e-3 * float(frequencies_of(rotor, KS)[-1]) for rotor in ROTORS}
     return Claim(
-        *("Section 6, method", "Fourth-order Runge-Kutta with steps of 1 ms serves.", "1 ms"),
+        *("Section 6, method", "Fourth-order Runge-Kutta with steps of 1 ms is accurate enough.", "1 ms"),
         f"the tip is within {error:.2g} mm of that of DOP853",
         checks=[below(error / bent, 1e-3), *(below(x, 2.83) for x in highest.values())],
         note="Required: a thousandth of the deflection. The method is stable up to omega h = 2.83; the arm has "
@@ -362,7 +362,7 @@ def rotors_alone() -> Claim:
             *(below(x, 1.2) for x in springs),
             above(remaining(mounted)[0], MUCH),
         ],
-        note="So the figures show an arm with rotors beside one without.",
+        note="So the figures compare an arm with rotors and one without.",
     )
 
 
@@ -374,5 +374,5 @@ def small() -> Claim:
         *("Assumption (IV)", "Each link has a very small deflection.", "very small"),
         f"rigid {numbers(shares[:2], 2)} percent of the length, elastic {numbers(shares[2:], 2)}",
         checks=[below(x, 10.0) for x in shares],
-        note="Up to 10 percent the tip is right to 1 percent of its way; what these cost, see below.",
+        note="Up to 10 percent the tip is right to 1 percent of its path; for larger ones see below.",
     )

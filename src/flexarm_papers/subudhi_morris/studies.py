@@ -83,7 +83,7 @@ def parts() -> list[Part]:
     return [
         Part(
             "Why stiff joints matter little",
-            "A joint is 50 times stiffer than a link; what changes is how the two pulses meet the modes.",
+            "A joint is 50 times stiffer than a link; it only shifts the modes relative to the two pulses.",
             [left_by_pulses(), soft_joints(), on_the_chain()],
             "subudhi-morris-pulse.svg",
             study=True,
@@ -139,7 +139,7 @@ def on_the_chain() -> Claim:
         *("Large deflections", "What elastic joints change at the tips, on chains of short beams.", ""),
         f"{changes(large)} percent (two modes {changes(two_modes)}); absolute rotors in both arms, no damping",
         checks=[near(a, b, 3.0) for a, b in zip(large, two_modes, strict=True)],
-        note="So it is no matter of small deflections that little is left of the conclusion.",
+        note="So small deflections are not the reason why little of the conclusion is left.",
     )
 
 
@@ -175,7 +175,7 @@ def paper() -> Claim:
     powers = [order(rotor, PAPER) for rotor in ROTORS]
     return Claim(
         *("Exact rotation, two modes", "Largest error of the tip at 0.2, 0.06, 0.02 N m.", ""),
-        f"{_said(PAPER)} mm; at 0.2 N m {numbers(share, 2)} percent of the tip's way",
+        f"{_said(PAPER)} mm; at 0.2 N m {numbers(share, 2)} percent of the tip's path",
         checks=[near(x, 2.0, 0.2) for x in powers],
         note=f"It grows with the power {numbers(powers, 2)} of the torque. What is neglected is of second order. The "
         "paper's own rotation is that of eq. 2, which neglects more; see there.",
@@ -208,7 +208,7 @@ def other_shapes() -> Claim:
     """Return the claim about shapes without a load."""
     worse = [errors(rotor, OTHER) / errors(rotor, PAPER) for rotor in ROTORS]
     return Claim(
-        *("Eqs. 27 to 39, worth it", "Shapes of a loaded link are worth their trouble.", ""),
+        *("Eqs. 27 to 39, worth it", "Shapes of a loaded link are worth the effort.", ""),
         f"clamped-free shapes, 2 modes: {_said(OTHER)} mm",
         checks=[above(x, 2.0) for each in worse for x in each],
         note="They carry no moment and no force at the tip, where the next link and the payload pull.",

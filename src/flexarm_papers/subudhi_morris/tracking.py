@@ -304,7 +304,7 @@ def gains_absolute() -> Claim:
     stable = sum(fast < 0 for fast, _ in readings("relative").values())
     return Claim(
         *("One arm, gains", "The gains belong to the arm of Figs. 4 to 6.", "one arm"),
-        f"absolute rotors, which Figs. 4 to 6 want: none of {len(found)} readings is stable (least {least:+.2g} 1/s)",
+        f"absolute rotors, which Figs. 4 to 6 need: none of {len(found)} readings is stable (least {least:+.2g} 1/s)",
         checks=[holds(least < 0)],
         note=f"Tried: every order of the columns, every sign and scaling. With relative rotors {stable} are stable.",
     )

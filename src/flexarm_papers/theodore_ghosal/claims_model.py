@@ -111,7 +111,7 @@ def frequency_in_time(runs: Runs) -> Part:
             ),
             Claim(
                 "Eq. 11",
-                "The differential form serves as well as solving eq. 9 again and again.",
+                "The differential form is as good as solving eq. 9 again and again.",
                 "the same solutions",
                 f"beta agree to {drift:.0e} at all times of both motions",
                 [below(drift, 1e-8)],
@@ -143,7 +143,7 @@ def wave_numbers(runs: Runs) -> Part:
                 f"by {row(100 * rise)} percent over the whole way; mode 1 by at most {100 * a_period:.2f} percent in a "
                 "period of its vibration",
                 [below(a_period, 0.01)],
-                note="What counts for shapes that follow the length is the change in a period.",
+                note="For shapes that follow the length the change in a period matters.",
             ),
             Claim(
                 "Fig. 8, values",
@@ -203,7 +203,7 @@ def convection(runs: Runs) -> Part:
     x, slewing, _ = runs.convection()
     return Part(
         "Eq. 24",
-        "The velocity of a point of the sliding beam; printed is that of a fixed place, due that of a particle.",
+        "The velocity of a point of the sliding beam: the paper prints that of a fixed place, not that of a particle.",
         [
             Claim(
                 "Eqs. 24, 30",
@@ -226,7 +226,7 @@ def convection(runs: Runs) -> Part:
                     *(near(r, 1.0, ROUNDING) for r in ours[False] / by_hand[False]),
                     *(near(r, 1.0, ROUNDING) for r in ours[True] / by_hand[True]),
                 ],
-                "By hand eq. 24 puts psi(1) + int psi where 2 int psi is due; the model does so too.",
+                "By hand, eq. 24 gives psi(1) + int psi instead of 2 int psi, and so does the model.",
             ),
             Claim(
                 "Eq. 24, [19]",

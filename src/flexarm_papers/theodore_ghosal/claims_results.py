@@ -152,7 +152,7 @@ def vibration(runs: Runs) -> Part:
                 "; ".join(row(p) for p in peaks),
                 [below(in_time, 0.1), below(off, 0.05)],
                 note=f"The text has no numbers. Another method of integration differs by {in_time:.2f} percent of the "
-                f"largest, 10 finite elements by {off:.3f}. The sizes hang on the blend time and on Fig. 3; see below.",
+                f"largest, 10 finite elements by {off:.3f}. Sizes depend on the blend time and on Fig. 3; see below.",
             ),
         ],
         "theodore-ghosal-fig5.svg",
@@ -227,7 +227,7 @@ def eigenvalues(runs: Runs, figure: str, d: str) -> Part:
             ),
             Claim(
                 f"Fig. {figure}, blends",
-                f"All real parts are {word} all along the motion.",
+                f"All real parts are {word} during the whole motion.",
                 word,
                 f"until {wrong.max(initial=0.0):.2g} s one has the other sign, up to {abs(real.min()):.2g} 1/s",
                 [above(real.min(), 0.0)],
@@ -342,11 +342,11 @@ def studies(runs: Runs) -> list[Part]:
         ),
         Part(
             "What is not printed",
-            "Blend time and Fig. 3: what hangs on our choice and what does not.",
+            "Blend time and Fig. 3: what depends on our choice and what does not.",
             [
                 Claim(
                     "Blend time",
-                    "Largest deflection [mm] goes with the acceleration, 1 / (b (1 - b)).",
+                    "The largest deflection [mm] is proportional to the acceleration, 1 / (b (1 - b)).",
                     "",
                     ", ".join(f"{x.max():.2f} for b = {b:g} s" for b, x in sizes.items()),
                     [within(x, scaled[1], 0.1) for x in scaled],

@@ -207,8 +207,8 @@ def free_vibration(runs: Runs) -> Part:
                 [near(x, 1.0, 0.02) for x in squared],
                 "Energy over frequency is conserved, M omega A^2.",
                 [below(x, 0.02) for x in off],
-                f"It stays the same to {100 * max(off):.1f} percent all the way; such an invariant is conserved to the "
-                "order of the change in a period.",
+                f"It stays the same to {100 * max(off):.1f} percent during the motion; such an invariant is "
+                "conserved to the order of the change in a period.",
             ),
         ],
         "theodore-ghosal-amplitude.svg",

@@ -92,7 +92,7 @@ def waves_and_beam(runs: Runs) -> Part:
     mass = [runs.off(name) for name in ("1 mode, fixed", "fixed", "3 modes, fixed")]
     return Part(
         "Section II",
-        "Waves run along the beam much faster than it slides, so the shapes of a beam at rest and with a load serve.",
+        "Waves run along the beam much faster than it slides, so the shapes of a loaded beam at rest are good enough.",
         [
             Claim(
                 "Section II, U_g",
@@ -110,7 +110,7 @@ def waves_and_beam(runs: Runs) -> Part:
                 "0.778 m/s",
                 f"{U:.4f} m/s",
                 [near(U, 0.778, 0.0005)],
-                note=f"This gives away the blend time b, which is not printed: 0.7 m in 1 s at 0.7 / (1 - b), so "
+                note=f"The blend time b follows from it, which is not printed: 0.7 m in 1 s at 0.7 / (1 - b), so "
                 f"b = {BLEND:g} s.",
             ),
             Claim(
@@ -190,9 +190,9 @@ def group_velocity(runs: Runs, speed: float) -> list[Claim]:
             "after a blow near the hub the tip moves by 5 percent of its largest deflection in "
             f"{row(1e3 * np.array(times), 2)} ms with {', '.join(map(str, ELEMENTS))} elements, l0 = 1 m",
             [within(t, travel, 0.1) for t in times],
-            "The solutions of eq. 1 have no first arrival: short waves are as fast as one likes.",
+            "The solutions of eq. 1 have no first arrival: short waves are arbitrarily fast.",
             [*(above(a / b, 1.5) for a, b in pairwise(times)), below(times[-1] / travel, 0.05)],
-            "The more elements, the shorter the waves, and the sooner the tip moves.",
+            "With more elements the waves are shorter, and the tip moves earlier.",
         ),
     ]
 

@@ -264,7 +264,7 @@ class _Reading:
             if without:
                 some = ", ".join(map(repr, without[:8])) + (", ..." if len(without) > 8 else "")
                 self.notes.append(
-                    f"no actuator acts on {some}; the arm has an input for every joint, and theirs can stay 0"
+                    f"no actuator acts on {some}; the arm has an input for every joint, which can stay 0 for these"
                 )
 
     def _thrust(self, said: dict[str, Any]) -> None:
