@@ -15,6 +15,7 @@ from flexarm.native.language import Floats, sqrt
 from flexarm.simulation import butcher, explicit
 from flexarm.simulation.explicit import Explicit, ExplicitSteps
 from flexarm.simulation.rhs import Plan, Shared
+from flexarm.simulation.stages import Stages
 
 METHODS = {"rk45": 5, "tsit5": 5, "vern7": 7, "vern8": 8, "dop853": 8}
 """Methods that choose their steps, and their orders."""
@@ -204,9 +205,15 @@ def test_steps_are_those_that_scipy_takes(method, guess, longest, made):
 
 def in_python(stepping, x0, times, rate=rates, stop=0):
     """The same function in Python, on a copy of the record."""
-    given = {each.name: getattr(stepping.record, each.name) for each in fields(ExplicitSteps)}
+    given, method = (
+        {each.name: getattr(record, each.name) for each in fields(kind)}
+        for record, kind in ((stepping.record, ExplicitSteps), (stepping.record.method, Stages))
+    )
+    method = Stages(**method | {name: method[name].copy() for name in "hkF"})
     shared = Shared(rate, clock, 0, 0.0, np.inf, stop, 0, 0, 0, 4, 3, 4, np.zeros(5))
-    record = ExplicitSteps(**given | {name: given[name].copy() for name in "yzekF"} | {"shared": [shared]})
+    record = ExplicitSteps(
+        **given | {name: given[name].copy() for name in "yzex"} | {"shared": [shared], "method": method}
+    )
     out, reached = np.zeros(4 * len(times)), np.zeros(2, dtype=np.int64)
     explicit.explicit(record, 0.0, x0, times, len(times), out, reached)
     return out.reshape(-1, 4)[: reached[0]], int(reached[1]), shared.evaluations, record

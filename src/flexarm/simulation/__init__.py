@@ -7,10 +7,10 @@
   function (`stepped`) once per period, and `samples` does it in machine code. `shown` has signals to record, and
   `closed_loop` the poles.
 - Solvers: `methods` chooses one by name (`solvers`), and `race` chooses automatically. `rhs` evaluates the rates.
-  `explicit` takes and rejects the steps of the tables in `butcher`. `steps`, which `implicit` calls, does so for the
-  tables in `tableaus`; its slopes are finite differences. `advance` is their common interface.
+  `explicit` takes and rejects the steps (`stages`) of the tables in `butcher`. `steps`, which `implicit` calls, does so
+  for the tables in `tableaus`; its slopes are finite differences. `advance` is their common interface.
 - Events: `breakpoints`, `restarts` at fast inputs, and `crossings`: sharp backlash and end stops, at which a run stops.
-- SIMD batches: `lanes` takes their explicit steps, `lanes_sampled` calls their sampled controllers, and `lanes_plan`
+- SIMD batches: `lanes` takes and rejects their steps, `lanes_sampled` calls their sampled controllers, and `lanes_plan`
   and `lanes_clock` have their data.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`, and
   `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.

@@ -20,10 +20,24 @@ from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, Stretch, is_motion, whole
-from flexarm.simulation.butcher import ButcherTableau, grouped
+from flexarm.simulation.butcher import ButcherTableau
 from flexarm.simulation.implicit import ENDLESS
-from flexarm.simulation.lanes import LEAST, MOST, NEARLY, NO_RATES, SAFETY, SPACING
 from flexarm.simulation.rhs import Plan, Shared, rhs
+from flexarm.simulation.stages import (
+    NEARLY,
+    Stages,
+    error_of,
+    first_step,
+    first_trial,
+    following,
+    interpolated,
+    moved,
+    polynomial,
+    shortened,
+    shortest,
+    stages_of,
+    summed,
+)
 from flexarm.simulation.steps import copied
 
 Array = np.ndarray
@@ -47,8 +61,7 @@ class ExplicitSteps:
 
     Attributes
     ----------
-    stages, further, powers, order, adaptive, smoothed, c, first, terms, weights
-        The method, see `butcher`; `smoothed` is 1 where two estimates of the error are combined.
+    method : Stages
     rtol, atol : float, (size,)
     step, guess : float
         The longest step [s]; 0 means no limit for adaptive steps. `guess` is the first adaptive step of an interval, or
@@ -57,21 +70,12 @@ class ExplicitSteps:
         Largest number of evaluations in an interval.
     t, h, next : float
         Time at the start of the last step, its length, and the length that would be tried next [s].
-    y, z, e, k, F : (size,), (size,), (size,), (rates, size), (powers, size)
-        State at the start and at the end of a step, work memory, rates, and the interpolating polynomial.
+    y, z, e, x : (size,)
+        State at the start and at the end of a step; work memory.
     """
 
     shared: Sequence[Shared]
-    stages: int
-    further: int
-    powers: int
-    order: int
-    adaptive: int
-    smoothed: int
-    c: Floats
-    first: Words
-    terms: Words
-    weights: Floats
+    method: Stages
     rtol: float
     atol: Floats
     step: float
@@ -83,8 +87,7 @@ class ExplicitSteps:
     y: Floats
     z: Floats
     e: Floats
-    k: Floats
-    F: Floats
+    x: Floats
 
 
 @final
@@ -115,22 +118,13 @@ class Explicit:
         guess: float = 0.0,
         most: int = ENDLESS,
     ):
-        size, (first, terms, weights) = len(atol), grouped(tableau.sums)
+        size = len(atol)
         self._code, self._plan, self._fixed = CODE(), plan, not tableau.adaptive
         self._call: Callable[..., None] = ADVANCE(self._code.addresses["explicit"])
         self.record = Placed(
             ExplicitSteps(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
-                stages=tableau.stages,
-                further=len(tableau.between),
-                powers=tableau.powers,
-                order=tableau.order,
-                adaptive=int(tableau.adaptive),
-                smoothed=int(len(tableau.errors) == 2),
-                c=np.array(tableau.c),
-                first=first,
-                terms=terms,
-                weights=weights,
+                method=stages_of(tableau, size),  # type: ignore[arg-type]  # a record is placed
                 rtol=rtol,
                 atol=np.ascontiguousarray(atol, dtype=float),
                 step=step,
@@ -142,8 +136,7 @@ class Explicit:
                 y=np.zeros(size),
                 z=np.zeros(size),
                 e=np.zeros(size),
-                k=np.zeros((tableau.stages + 1 + len(tableau.between)) * size),
-                F=np.zeros(tableau.powers * size),
+                x=np.zeros(size),
             )
         )
 
@@ -192,7 +185,7 @@ def explicit(s: ExplicitSteps, t0: float, y: Floats, times: Floats, count: int, 
     reached[0], reached[1] = 0, 0
     copied(y, s.y, s.shared[0].integrated)
     s.t = t0
-    if s.adaptive == 1:
+    if s.method.adaptive == 1:
         adapted(s, times, count, out, reached)
     else:
         equal(s, times, count, out, reached)
@@ -208,7 +201,7 @@ def equal(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: Wor
         if times[i] > start:
             for j in range(many):
                 s.t = start + float(j) * s.h
-                rhs(s.k, s.t, s.y, s.shared, 0)
+                rhs(s.method.k, s.t, s.y, s.shared, 0)
                 stepped(s)
                 if shared.stop != 0 or is_motion(s.z, shared.states) == 0:
                     return
@@ -221,14 +214,14 @@ def equal(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: Wor
 
 def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: Words) -> None:
     """Take steps as long as the tolerance allows, and interpolate the states at the times."""
-    shared, end, t0 = s.shared[0], times[count - 1], s.t
+    shared, method, end, t0 = s.shared[0], s.method, times[count - 1], s.t
     size, limit, refused = shared.integrated, shared.evaluations + s.most, 0
     while reached[0] < count and not times[reached[0]] > t0:
         copied(s.y, out[reached[0] * size :], size)
         reached[0] += 1
     if reached[0] == count:
         return
-    rhs(s.k, t0, s.y, s.shared, 0)
+    rhs(method.k, t0, s.y, s.shared, 0)
     wanted = s.guess if s.guess > 0.0 else begun(s, end)
     wanted = longest(s, min(wanted, end - t0))
     while reached[0] < count:
@@ -237,37 +230,28 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
             ahead, last = end, 1
         s.h = ahead - s.t
         stepped(s)
-        rhs(s.k[s.stages * size :], ahead, s.z, s.shared, 0)
+        rhs(method.k[method.stages * size :], ahead, s.z, s.shared, 0)
         error = failing(s)
         s.next = wanted
         if shared.stop != 0 or shared.evaluations >= limit:
             return
-        factor = MOST
-        if error > 0.0:
-            factor = SAFETY * error ** (-1.0 / float(s.order + 1))
         if error < 1.0:
             if is_motion(s.z, shared.states) == 0:
                 return
             reached[0] = between(s, ahead, last, times, count, out, reached[0])
             if shared.stop != 0:
                 return
-            following = s.h * min(factor, 1.0 if refused == 1 else MOST)
-            if last == 0 or following > wanted:
-                wanted = longest(s, following)
+            ready = following(method, error, s.h, refused)
+            if last == 0 or ready > wanted:
+                wanted = longest(s, ready)
             refused = 0
             s.t = ahead
             copied(s.z, s.y, size)
-            copied(s.k[s.stages * size :], s.k, size)
+            copied(method.k[method.stages * size :], method.k, size)
             reached[1] += 1
         else:  # the step is rejected
-            wanted = s.h * LEAST
-            least = max(10.0 * SPACING * abs(s.t), 1e-300)
-            if error < 1e300:  # the error is finite
-                wanted = s.h * max(factor, LEAST)
-            else:
-                least = max(least, NO_RATES * (end - t0))
-            refused = 1
-            if not wanted >= least:
+            wanted, refused = shortened(method, error, s.h), 1
+            if not wanted >= shortest(s.t, error, end - t0):
                 return
 
 
@@ -277,41 +261,47 @@ def longest(s: ExplicitSteps, h: float) -> float:
 
 
 def begun(s: ExplicitSteps, end: float) -> float:
-    """Return the first step (Hairer, Norsett & Wanner II.4), given the first rates."""
-    size, y, z, f = s.shared[0].integrated, s.y, s.z, s.k[s.shared[0].integrated :]
+    """Return the first step, given the first rates."""
+    size, y, z, k = s.shared[0].integrated, s.y, s.z, s.method.k
+    f = k[size:]
     copied(y, z, size)
     n = float(size)
-    x0, x1 = sqrt(weighed(s, y) / n), sqrt(weighed(s, s.k) / n)
-    h = min(1e-6 if x0 < 1e-5 or x1 < 1e-5 else 0.01 * x0 / x1, end - s.t)
+    rate = sqrt(weighed(s, k) / n)
+    h = min(first_trial(sqrt(weighed(s, y) / n), rate), end - s.t)
     for i in lanes(size):
-        z[i] = y[i] + h * s.k[i]
+        z[i] = y[i] + h * k[i]
     rhs(f, s.t + h, z, s.shared, 0)
     for i in lanes(size):
-        f[i] -= s.k[i]
+        f[i] -= k[i]
         z[i] = y[i]
-    most = max(x1, sqrt(weighed(s, f) / n) / h)
-    second = max(1e-6, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / float(s.order + 1))
-    return min(100.0 * h, second)
+    return first_step(s.method, h, rate, sqrt(weighed(s, f) / n))
 
 
 def stepped(s: ExplicitSteps) -> None:
     """Take a step of length h from y to z, given the rates at y."""
-    size, z = s.shared[0].integrated, s.z
-    for stage in range(1, s.stages):
-        moved(s, stage - 1, z)
-        rhs(s.k[stage * size :], s.t + s.c[stage] * s.h, z, s.shared, 0)
-    moved(s, s.stages - 1, z)
+    method, size, z = s.method, s.shared[0].integrated, s.z
+    filled(method.h, s.h, size)
+    for stage in range(1, method.stages):
+        moved(method, stage - 1, s.y, z, size)
+        rhs(method.k[stage * size :], s.t + method.c[stage] * s.h, z, s.shared, 0)
+    moved(method, method.stages - 1, s.y, z, size)
+
+
+def filled(x: Floats, value: float, count: int) -> None:
+    """Write a number to each element."""
+    for i in lanes(count):
+        x[i] = value
 
 
 def failing(s: ExplicitSteps) -> float:
     """Return the error of a step relative to the tolerance."""
-    n = float(s.shared[0].integrated)
-    summed(s, s.stages, s.e)
-    error = weighed(s, s.e)
-    if s.smoothed == 1 and error > 0.0:
-        summed(s, s.stages + 1, s.e)
-        return error / sqrt((error + 0.01 * weighed(s, s.e)) * n)
-    return sqrt(error / n)
+    method, size, other = s.method, s.shared[0].integrated, 0.0
+    summed(method, method.stages, s.e, size)
+    square = weighed(s, s.e)
+    if method.smoothed == 1:
+        summed(method, method.stages + 1, s.e, size)
+        other = weighed(s, s.e)
+    return error_of(method, square, other, float(size))
 
 
 def weighed(s: ExplicitSteps, e: Floats) -> float:
@@ -331,7 +321,8 @@ def between(s: ExplicitSteps, ahead: float, last: int, times: Floats, count: int
     if known < count and times[known] < ahead:
         interpolating(s)
         while known < count and times[known] < ahead:
-            interpolated(s, (times[known] - s.t) / s.h, out[known * size :])
+            filled(s.x, (times[known] - s.t) / s.h, size)
+            interpolated(s.method, s.x, s.y, s.z, out[known * size :])
             known += 1
     while known < count and (times[known] <= ahead or last == 1):
         copied(s.z, out[known * size :], size)
@@ -341,49 +332,9 @@ def between(s: ExplicitSteps, ahead: float, last: int, times: Floats, count: int
 
 def interpolating(s: ExplicitSteps) -> None:
     """Compute the interpolating polynomial of a step."""
-    size, y, z, F, h = s.shared[0].integrated, s.y, s.z, s.F, s.h
-    G, P, k, f, ready = F[size:], F[2 * size :], s.k, s.k[s.stages * size :], s.stages + s.smoothed + 1
-    for e in range(s.further):
-        moved(s, ready + e, s.e)
-        rhs(s.k[(s.stages + 1 + e) * size :], s.t + s.c[s.stages + 1 + e] * h, s.e, s.shared, 0)
-    for i in lanes(size):
-        F[i] = z[i] - y[i]
-        G[i] = h * k[i] - F[i]
-        P[i] = 2.0 * F[i] - h * (f[i] + k[i])
-    for p in range(3, s.powers):
-        summed(s, ready + s.further + p - 3, F[p * size :])
-
-
-def interpolated(s: ExplicitSteps, x: float, out: Floats) -> None:
-    """Evaluate the interpolating polynomial at the fraction x of a step."""
-    size, y = s.shared[0].integrated, s.y
-    copied(s.F[(s.powers - 1) * size :], out, size)
-    for p in range(s.powers - 2, -1, -1):
-        row, factor = s.F[p * size :], x if p - 2 * (p // 2) == 1 else 1.0 - x
-        for i in lanes(size):
-            out[i] = row[i] + factor * out[i]
-    for i in lanes(size):
-        out[i] = y[i] + x * out[i]
-
-
-def moved(s: ExplicitSteps, which: int, to: Floats) -> None:
-    """Write the state y plus h times one of the sums of rates."""
-    y = s.y
-    summed(s, which, to)
-    for i in lanes(s.shared[0].integrated):
-        to[i] += y[i]
-
-
-def summed(s: ExplicitSteps, which: int, to: Floats) -> None:
-    """Write h times one of the sums of rates."""
-    size, h, k = s.shared[0].integrated, s.h, s.k
-    for group in range(s.first[which], s.first[which + 1]):
-        a, b, c, d = s.weights[4 * group], s.weights[4 * group + 1], s.weights[4 * group + 2], s.weights[4 * group + 3]
-        p, q = k[s.terms[4 * group] * size :], k[s.terms[4 * group + 1] * size :]
-        u, v = k[s.terms[4 * group + 2] * size :], k[s.terms[4 * group + 3] * size :]
-        if group == s.first[which]:
-            for i in lanes(size):
-                to[i] = h * (a * p[i] + b * q[i] + c * u[i] + d * v[i])
-        else:
-            for i in lanes(size):
-                to[i] += h * (a * p[i] + b * q[i] + c * u[i] + d * v[i])
+    method, size = s.method, s.shared[0].integrated
+    for e in range(method.further):
+        moved(method, method.stages + method.smoothed + 1 + e, s.y, s.e, size)
+        stage = method.stages + 1 + e
+        rhs(method.k[stage * size :], s.t + method.c[stage] * s.h, s.e, s.shared, 0)
+    polynomial(method, s.y, s.z)

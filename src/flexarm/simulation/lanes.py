@@ -17,20 +17,22 @@ from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import whole
 from flexarm.simulation.rhs import DIVERGED, interval
+from flexarm.simulation.stages import (
+    NEARLY,
+    SPACING,
+    Stages,
+    error_of,
+    first_step,
+    first_trial,
+    following,
+    interpolated,
+    moved,
+    polynomial,
+    shortened,
+    shortest,
+    summed,
+)
 from flexarm.simulation.steps import copied
-
-SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
-"""The next step is a little shorter than the error allows, and changes by a factor within these bounds."""
-SPACING = 2.2e-16
-"""Spacing of doubles near 1."""
-
-NEARLY = 1.000000001
-"""Relative tolerance within which a step that almost reaches the end of its interval ends there, since times are
-rounded."""
-
-NO_RATES = 1e-9
-"""Share of its interval below which a step that still leads to no rates ends the run, since the motion cannot continue.
-Otherwise ever shorter steps would approach the end of a telescope's range."""
 
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
 """Status of a run: running, completed, steps too short, diverged, ended by a check."""
@@ -49,11 +51,8 @@ class Lanes:
     ----------
     rate, stage, data : addresses
         The kernel (x, u, ...) -> (dx, powers) for `LANES` states, the stage that writes u, and the stage's data.
-    stages, further, powers, order, adaptive, smoothed
-        The method; see `butcher`. `powers` is the number of rows of the interpolating polynomial.
-    c : (stages + 1 + further,)
-    first, terms, weights
-        Sums of rates: the i-th has the groups of four terms from first[i] to first[i + 1].
+    method : Stages
+        The method, and the steps of all lanes.
     size, states, constants, base : int
         Length of a state with quadrature states, length without them, and the numbers of each run after u, from `base`.
     rtol, atol, step, guess : float
@@ -88,23 +87,14 @@ class Lanes:
         1 if the last step was too long, remaining fixed steps, and the index of its table.
     t, h, dt, new, took, goal, a, b
         (LANES,) numbers: time, next step, tried step, time at its end, 1 if accepted; work memory.
-    buffer, y, end_y, k, H, M, f, g, F
-        (t, x, u, dz, constants); state, state at the step's end, rates; tiled numbers; work memory.
+    buffer, y, end_y, M, f, g
+        (t, x, u, dz, constants); state, state at the step's end; tiled numbers; work memory.
     """
 
     rate: int
     stage: int
     data: int
-    stages: int
-    further: int
-    powers: int
-    order: int
-    adaptive: int
-    smoothed: int
-    c: Floats
-    first: Words
-    terms: Words
-    weights: Floats
+    method: Stages
     size: int
     states: int
     constants: int
@@ -162,12 +152,9 @@ class Lanes:
     buffer: Floats
     y: Floats
     end_y: Floats
-    k: Floats
-    H: Floats
     M: Floats
     f: Floats
     g: Floats
-    F: Floats
 
 
 CODE = Once(lambda: translated(abreast, again, nothing, tables, evaluated_by))
@@ -198,7 +185,7 @@ def advanced(s: Lanes) -> None:
             begun(s)
         tried(s)
         judged(s)
-        if s.adaptive == 1:
+        if s.method.adaptive == 1:
             sampled_between(s)
         passed(s)
     for lane in range(LANES):
@@ -283,35 +270,11 @@ def evaluated(s: Lanes, at: float, to: Floats) -> None:
     call(s.rate, s.buffer[LANES:], to)
 
 
-def summed(s: Lanes, which: int, to: Floats, width: int) -> None:
-    """Write H times one of the sums of rates."""
-    row = LANES * s.size
-    for group in range(s.first[which], s.first[which + 1]):
-        a, b, c, d = s.weights[4 * group], s.weights[4 * group + 1], s.weights[4 * group + 2], s.weights[4 * group + 3]
-        p, q = s.k[s.terms[4 * group] * row :], s.k[s.terms[4 * group + 1] * row :]
-        u, v = s.k[s.terms[4 * group + 2] * row :], s.k[s.terms[4 * group + 3] * row :]
-        H = s.H
-        if group == s.first[which]:
-            for i in lanes(width):
-                to[i] = H[i] * (a * p[i] + b * q[i] + c * u[i] + d * v[i])
-        else:
-            for i in lanes(width):
-                to[i] += H[i] * (a * p[i] + b * q[i] + c * u[i] + d * v[i])
-
-
-def moved(s: Lanes, which: int, to: Floats, width: int) -> None:
-    """Write the state y plus one of the sums."""
-    y = s.y
-    summed(s, which, to, width)
-    for i in lanes(width):
-        to[i] += y[i]
-
-
 def begun(s: Lanes) -> None:
-    """Compute the first rates and step (Hairer, Norsett & Wanner II.4) in lanes that start an interval."""
+    """Compute the first rates and step in lanes that start an interval."""
     width, inner = LANES * s.size, LANES * s.states
-    k, f, M, H = s.k, s.f, s.M, s.H
-    x, y = s.buffer[LANES:], s.y
+    method, f, M, x, y = s.method, s.f, s.M, s.buffer[LANES:], s.y
+    k, h = method.k, method.h
     for lane in range(LANES):
         s.a[lane] = 1.0 if s.run[lane] != NONE and s.h[lane] < 0.0 else 0.0
         s.took[lane], s.dt[lane] = s.a[lane], 0.0
@@ -321,10 +284,10 @@ def begun(s: Lanes) -> None:
     for i in lanes(width):
         k[i] = f[i] if M[i] > 0.0 else k[i]
     s.fresh = 0
-    if s.adaptive == 0 or s.guess > 0.0:
+    if method.adaptive == 0 or s.guess > 0.0:
         for lane in range(LANES):
             if s.took[lane] > 0.0:
-                s.h[lane] = s.guess if s.adaptive == 1 else s.step
+                s.h[lane] = s.guess if method.adaptive == 1 else s.step
                 s.evaluations[s.run[lane]] += 1
         return
     scaled(s, y, y)
@@ -333,24 +296,20 @@ def begun(s: Lanes) -> None:
     for lane in range(LANES):
         s.dt[lane] = 0.0
         if s.took[lane] > 0.0:
-            x0, x1 = sqrt(s.a[lane] / float(s.size)), sqrt(s.b[lane] / float(s.size))
-            first = 1e-6 if x0 < 1e-5 or x1 < 1e-5 else 0.01 * x0 / x1
+            s.goal[lane] = sqrt(s.b[lane] / float(s.size))
+            first = first_trial(sqrt(s.a[lane] / float(s.size)), s.goal[lane])
             s.dt[lane] = min(first, s.corners[s.part[lane] + 1] - s.t[lane])
-            s.goal[lane] = x1
-    tiled(s.dt, H, s.size)
+    tiled(s.dt, h, s.size)
     for i in lanes(inner):
-        x[i] = y[i] + H[i] * k[i]
+        x[i] = y[i] + h[i] * k[i]
     evaluated(s, 1.0, f)
     for i in lanes(inner):
         f[i] -= k[i]
     sized(s, f, s.a)
     for lane in range(LANES):
         if s.took[lane] > 0.0:
-            h = s.dt[lane]
-            x1, x2 = s.goal[lane], sqrt(s.a[lane] / float(s.size)) / h
-            most = max(x1, x2)
-            second = 1e-6 if most <= 1e-15 else (0.01 / most) ** (1.0 / float(s.order + 1))
-            s.h[lane] = min(min(100.0 * h, second), s.corners[s.part[lane] + 1] - s.t[lane])
+            first = first_step(method, s.dt[lane], s.goal[lane], sqrt(s.a[lane] / float(s.size)))
+            s.h[lane] = min(first, s.corners[s.part[lane] + 1] - s.t[lane])
             s.evaluations[s.run[lane]] += 2
 
 
@@ -373,13 +332,12 @@ def sized(s: Lanes, x: Floats, to: Floats) -> None:
 
 def tried(s: Lanes) -> None:
     """Take a tentative step in every lane to end_y, and evaluate the rates there."""
-    width, inner, stages = LANES * s.size, LANES * s.states, s.stages
-    x = s.buffer[LANES:]
+    method, width, inner, x = s.method, LANES * s.size, LANES * s.states, s.buffer[LANES:]
     for lane in range(LANES):
         s.dt[lane], s.new[lane] = 0.0, s.t[lane]
         if s.run[lane] != NONE:
             end = s.corners[s.part[lane] + 1]
-            if s.adaptive == 1:
+            if method.adaptive == 1:
                 s.h[lane] = max(s.h[lane], 10.0 * SPACING * abs(s.t[lane]))
                 if s.step > 0.0:
                     s.h[lane] = min(s.h[lane], s.step)
@@ -389,13 +347,13 @@ def tried(s: Lanes) -> None:
                 s.dt[lane] = s.new[lane] - s.t[lane]
             else:
                 equal(s, lane, end)
-    tiled(s.dt, s.H, s.size)
-    for stage in range(1, stages):
-        moved(s, stage - 1, x, inner)
-        evaluated(s, s.c[stage], s.k[stage * width :])
-    moved(s, stages - 1, s.end_y, width)
+    tiled(s.dt, method.h, s.size)
+    for stage in range(1, method.stages):
+        moved(method, stage - 1, s.y, x, inner)
+        evaluated(s, method.c[stage], method.k[stage * width :])
+    moved(method, method.stages - 1, s.y, s.end_y, width)
     copied(s.end_y, x, inner)
-    evaluated(s, 1.0, s.k[stages * width :])
+    evaluated(s, 1.0, method.k[method.stages * width :])
 
 
 def equal(s: Lanes, lane: int, end: float) -> None:
@@ -412,44 +370,35 @@ def equal(s: Lanes, lane: int, end: float) -> None:
 
 def judged(s: Lanes) -> None:
     """Decide which lanes accept their step, and set their next step."""
-    if s.adaptive == 1:
-        inner, stages = LANES * s.states, s.stages
+    method = s.method
+    if method.adaptive == 1:
+        inner = LANES * s.states
         scaled(s, s.y, s.end_y)
-        summed(s, stages, s.f, inner)
+        summed(method, method.stages, s.f, inner)
         sized(s, s.f, s.a)
-        if s.smoothed == 1:
-            summed(s, stages + 1, s.f, inner)
+        if method.smoothed == 1:
+            summed(method, method.stages + 1, s.f, inner)
             sized(s, s.f, s.b)
     for lane in range(LANES):
         s.took[lane] = 0.0
         r = s.run[lane]
         if r == NONE:
             continue
-        s.evaluations[r] += s.stages
-        if s.adaptive == 0:
+        s.evaluations[r] += method.stages
+        if method.adaptive == 0:
             s.took[lane] = 1.0
             continue
-        e, n = s.a[lane], float(s.size)
-        if s.smoothed == 1 and e > 0.0:
-            e = e / sqrt((e + 0.01 * s.b[lane]) * n)
-        elif e > 0.0:
-            e = sqrt(e / n)
-        factor = MOST if e == 0.0 else LEAST
-        if e > 0.0 and e < 1e300:
-            factor = SAFETY * e ** (-1.0 / float(s.order + 1))
-        if e < 1.0:
+        error, end = error_of(method, s.a[lane], s.b[lane], float(s.size)), s.corners[s.part[lane] + 1]
+        if error < 1.0:
             s.took[lane] = 1.0
-            following = s.dt[lane] * min(factor, 1.0 if s.refused[lane] == 1 else MOST)
-            if s.new[lane] < s.corners[s.part[lane] + 1] or following > s.h[lane]:  # the last step may be short
-                s.h[lane] = following
+            ready = following(method, error, s.dt[lane], s.refused[lane])
+            if s.new[lane] < end or ready > s.h[lane]:  # the last step may be short
+                s.h[lane] = ready
             s.refused[lane] = 0
         else:  # the step is rejected
-            s.h[lane] = s.dt[lane] * max(factor, LEAST)
+            s.h[lane] = shortened(method, error, s.dt[lane])
             s.refused[lane] = 1
-            least = max(10.0 * SPACING * abs(s.t[lane]), 1e-300)
-            if not e < 1e300:
-                least = max(least, NO_RATES * (s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]))
-            if not s.h[lane] >= least:  # true also for NaN
+            if not s.h[lane] >= shortest(s.t[lane], error, end - s.corners[s.part[lane]]):  # true also for NaN
                 closed(s, lane, TOO_SHORT)
     for lane in range(LANES):
         if s.took[lane] > 0.0 and (is_sound(s.end_y, lane, s.states, DIVERGED) == 0 or is_within(s, lane) == 0):
@@ -480,20 +429,19 @@ def is_sound(x: Floats, lane: int, count: int, most: float) -> int:
 
 def sampled_between(s: Lanes) -> None:
     """Interpolate the states at the times of the result that the lanes' steps have passed."""
-    width = LANES * s.size
     if pending(s) == 0:
         return
     inside = 0
     for lane in range(LANES):
         if s.a[lane] >= 0.0 and s.a[lane] < 1.0:
-            s.evaluations[s.run[lane]] += s.further
+            s.evaluations[s.run[lane]] += s.method.further
             inside = 1
     if inside == 1:
         interpolating(s)
     out = s.f
     while pending(s) > 0:
         tiled(s.a, s.M, s.size)
-        interpolated(s, out, width)
+        interpolated(s.method, s.M, s.y, s.end_y, out)
         for lane in range(LANES):
             if s.a[lane] >= 0.0:
                 r = s.run[lane]
@@ -503,36 +451,12 @@ def sampled_between(s: Lanes) -> None:
 
 def interpolating(s: Lanes) -> None:
     """Compute the interpolating polynomials of the lanes' steps."""
-    width, inner = LANES * s.size, LANES * s.states
-    x, ready = s.buffer[LANES:], s.stages + s.smoothed + 1
-    for e in range(s.further):
-        moved(s, ready + e, x, inner)
-        evaluated(s, s.c[s.stages + 1 + e], s.k[(s.stages + 1 + e) * width :])
-    y, F, G = s.y, s.F, s.F[width:]
-    P, H, k, f, z = s.F[2 * width :], s.H, s.k, s.k[s.stages * width :], s.end_y
-    for i in lanes(width):
-        F[i] = z[i] - y[i]
-        G[i] = H[i] * k[i] - F[i]
-        P[i] = 2.0 * F[i] - H[i] * (f[i] + k[i])
-    for p in range(3, s.powers):
-        summed(s, ready + s.further + p - 3, s.F[p * width :], width)
-
-
-def interpolated(s: Lanes, out: Floats, width: int) -> None:
-    """Evaluate the interpolating polynomial at the fraction M of each step."""
-    y, x = s.y, s.M
-    copied(s.F[(s.powers - 1) * width :], out, width)
-    for p in range(s.powers - 2, -1, -1):
-        row = s.F[p * width :]
-        if p - 2 * (p // 2) == 1:
-            for i in lanes(width):
-                out[i] = row[i] + x[i] * out[i]
-        else:
-            for i in lanes(width):
-                out[i] = row[i] + (1.0 - x[i]) * out[i]
-    z = s.end_y
-    for i in lanes(width):
-        out[i] = y[i] + x[i] * out[i] if x[i] < 1.0 else z[i]
+    method, width, inner, x = s.method, LANES * s.size, LANES * s.states, s.buffer[LANES:]
+    for e in range(method.further):
+        moved(method, method.stages + method.smoothed + 1 + e, s.y, x, inner)
+        stage = method.stages + 1 + e
+        evaluated(s, method.c[stage], method.k[stage * width :])
+    polynomial(method, s.y, s.end_y)
 
 
 def pending(s: Lanes) -> int:
@@ -554,7 +478,7 @@ def passed(s: Lanes) -> None:
     At the end of an interval, start the next one or the next run.
     """
     width = LANES * s.size
-    y, z, k, f, M = s.y, s.end_y, s.k, s.k[s.stages * width :], s.M
+    y, z, k, f, M = s.y, s.end_y, s.method.k, s.method.k[s.method.stages * width :], s.M
     tiled(s.took, M, s.size)
     for i in lanes(width):
         y[i] = z[i] if M[i] > 0.0 else y[i]
@@ -564,7 +488,7 @@ def passed(s: Lanes) -> None:
             r = s.run[lane]
             s.steps[r] += 1
             s.t[lane] = s.new[lane]
-            if s.adaptive == 0:
+            if s.method.adaptive == 0:
                 s.count_down[lane] -= 1
                 next_ = s.sample[lane]
                 if s.count_down[lane] == 0 and next_ < s.total and s.times[next_] == s.t[lane]:

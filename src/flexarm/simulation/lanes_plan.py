@@ -10,11 +10,12 @@ import numpy as np
 from flexarm.native.code import Code
 from flexarm.native.kernel import LANES
 from flexarm.native.language import Placed
-from flexarm.simulation.butcher import METHODS, grouped
+from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.protocol import InLanes
+from flexarm.simulation.stages import stages_of
 
 Array = np.ndarray
 
@@ -165,7 +166,6 @@ class Abreast:
         rows = [np.vstack([each.held, np.zeros((1, each.held.shape[1]))]) for each in courses]
         lengths = np.array([len(each.corners) for each in courses])
         corners = np.concatenate([each.corners for each in courses])
-        first, terms, weights = grouped(tableau.sums)
         width = LANES * layout.size
         base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w belongs to each run
         self._held = stage, shared, CODE()
@@ -187,16 +187,7 @@ class Abreast:
                 rate=shared.rate.addresses["evaluate"],
                 stage=stage.code,
                 data=stage.data,
-                stages=tableau.stages,
-                further=len(tableau.between),
-                powers=tableau.powers,
-                order=tableau.order,
-                adaptive=int(tableau.adaptive),
-                smoothed=int(len(tableau.errors) == 2),
-                c=np.array(tableau.c),
-                first=first,
-                terms=terms,
-                weights=weights,
+                method=stages_of(tableau, width),  # type: ignore[arg-type]  # a record is placed
                 size=layout.size,
                 states=layout.states,
                 constants=own.shape[1],
@@ -254,12 +245,9 @@ class Abreast:
                 buffer=places(base + LANES * own.shape[1]),
                 y=places(width),
                 end_y=places(width),
-                k=places((tableau.stages + 1 + len(tableau.between)) * width),
-                H=places(width),
                 M=places(width),
                 f=places(width),
                 g=places(width),
-                F=places(tableau.powers * width),
             )
         )
 
