@@ -1,7 +1,7 @@
 """The paper's table, from the contest's page: `python paper/measured.py`, which `make contest` and `make paper` do.
 
-Of each task the largest error that was asked for: the time of flexarm and that of the quickest of its peers, by the
-clock and by the processor, lost or won.
+For each task the largest required error: the time of flexarm and that of the fastest other program, by the clock and
+by the processor, lost or won.
 """
 
 import re
@@ -33,10 +33,10 @@ def seconds(shown: str) -> float:
     return float(number) * SECONDS[unit] if unit else float("inf")
 
 
-def quickest(rows: list[dict[str, str]], clock: str) -> str:
-    """Name and time of the quickest peer."""
-    row = min((row for row in rows if row["peer"] != OURS), key=lambda row: seconds(row[clock]))
-    return f"{row['peer']} {shown(row[clock])}" if row[clock] != "-" else "none as exact"
+def fastest(rows: list[dict[str, str]], clock: str) -> str:
+    """Name and time of the fastest other program."""
+    row = min((row for row in rows if row["program"] != OURS), key=lambda row: seconds(row[clock]))
+    return f"{row['program']} {shown(row[clock])}" if row[clock] != "-" else "none reaches it"
 
 
 def shown(time: str) -> str:
@@ -45,24 +45,24 @@ def shown(time: str) -> str:
 
 def table(page: str) -> str:
     """The paper's."""
-    said = dict(re.findall(r"^\| (date|machine|peers) \| (.+) \|$", page, re.M))
+    said = dict(re.findall(r"^\| (date|machine|other programs) \| (.+) \|$", page, re.M))
     lines = [
-        "| Task | Error | flexarm | quickest peer | flexarm, processor | quickest peer, processor |",
+        "| Task | Error | flexarm | fastest other | flexarm, processor | fastest other, processor |",
         f"| :{WIDTHS[0] * '-'} | {' | '.join(width * '-' + ':' for width in WIDTHS[1:])} |",
     ]
     for title, rows in tables(page).items():
-        if not rows or "peer" not in rows[0]:
+        if not rows or not {"program", "required error"} <= set(rows[0]):
             continue
-        asked = rows[0]["error asked for"]
-        rows = [row for row in rows if row["error asked for"] == asked]
-        ours = next(row for row in rows if row["peer"] == OURS)
+        asked = rows[0]["required error"]
+        rows = [row for row in rows if row["required error"] == asked]
+        ours = next(row for row in rows if row["program"] == OURS)
         cells = [title.partition(":")[0], asked]
         for clock in ("time", "processor"):
-            cells += [shown(ours[clock]), quickest(rows, clock)]
+            cells += [shown(ours[clock]), fastest(rows, clock)]
         lines.append(f"| {' | '.join(cells)} |")
     caption = (
         f"Time of a run for an error of the tip, by the clock and by the processor; medians, {said['date'][:10]}, "
-        f"{said['machine']}. {said['peers']}.\\label{{tab:contest}}"
+        f"{said['machine']}. {said['other programs']}.\\label{{tab:contest}}"
     )
     return "\n".join(["", f"Table: {caption}", "", *lines, "", ""])
 

@@ -345,7 +345,9 @@ def test_the_first_run_does_not_count_where_there_are_more():
 
 
 def test_what_is_lost_is_said_and_what_is_won_is_not():
-    lost = Table("lost", ("task", "error", "by the", "quickest", "its time", "flexarm's", "ratio"))
+    lost = Table(
+        "lost", ("task", "required error", "measure", "fastest program", "its time", "time of flexarm", "ratio")
+    )
     ours, theirs = entry(1e-4, [0, 2.0], flexarm_peer), entry(1e-4, [0, 1.0])
     contest.loser("a", "1e-3 m", {"flexarm": ours, "MuJoCo": theirs}, lost)
     contest.loser("b", "1e-3 m", {"MuJoCo": theirs}, lost)
@@ -354,7 +356,7 @@ def test_what_is_lost_is_said_and_what_is_won_is_not():
         ("a", "1e-3 m", "clock", "MuJoCo", "1 s", "2 s", "2"),
         ("a", "1e-3 m", "processor", "MuJoCo", "1 s", "2 s", "2"),
         ("a", "1e-3 m", "after another", "MuJoCo", "1 s", "2 s", "2"),
-        ("b", "1e-3 m", "clock", "MuJoCo", "1 s", "not as exact", "-"),
+        ("b", "1e-3 m", "clock", "MuJoCo", "1 s", "error too large", "-"),
     ]
 
 

@@ -418,11 +418,11 @@ def test_the_paper_has_the_contest_s_numbers():
 CONTEST = """
 | date | 2026-01-02 03:04 UTC |
 | machine | a quiet one |
-| peers | A 1, B 2 |
+| other programs | A 1, B 2 |
 
 ## swing: A swing
 
-| peer | error asked for | time | processor |
+| program | required error | time | processor |
 | --- | ---: | ---: | ---: |
 | flexarm | 1e-03 m | 2 ms | 3 ms |
 | A | 1e-03 m | 1 s | 900 us |
@@ -432,12 +432,12 @@ CONTEST = """
 
 ## hold: Held still
 
-| peer | error asked for | time | processor |
+| program | required error | time | processor |
 | --- | ---: | ---: | ---: |
 | flexarm | 1e-03 m | 2 ms | 3 ms |
 | A | 1e-03 m | - | - |
 
-## Where flexarm is not the quickest
+## Where flexarm is not the fastest
 
 | task | error |
 | --- | ---: |
@@ -445,11 +445,11 @@ CONTEST = """
 """
 
 
-def test_the_paper_s_table_names_who_is_quickest_by_either_clock():
+def test_the_paper_s_table_names_who_is_fastest_by_either_clock():
     lines = runpy.run_path(str(ROOT / "paper" / "measured.py"))["table"](CONTEST).splitlines()
     assert [line for line in lines if line.startswith("| ")][2:] == [
         "| swing | 1e-03 m | 2 ms | B 5 µs | 3 ms | A 900 µs |",
-        "| hold | 1e-03 m | 2 ms | none as exact | 3 ms | none as exact |",
+        "| hold | 1e-03 m | 2 ms | none reaches it | 3 ms | none reaches it |",
     ]
     (caption,) = [line for line in lines if line.startswith("Table:")]
     assert "2026-01-02, a quiet one. A 1, B 2." in caption

@@ -114,7 +114,8 @@ def main() -> None:
     facts = circumstances()
     tables: list[Table] = []
     lost = Table(
-        "Where flexarm is not the quickest", ("task", "error", "by the", "quickest", "its time", "flexarm's", "ratio")
+        "Where flexarm is not the fastest",
+        ("task", "required error", "measure", "fastest program", "its time", "time of flexarm", "ratio"),
     )
     cannot = Table("What was not done", ("task", *(peer.NAME for peer in PEERS[1:])))
     with empty_cache(), warnings.catch_warnings():
@@ -152,7 +153,7 @@ def circumstances() -> list[tuple[str, str]]:
             with contextlib.suppress(metadata.PackageNotFoundError):
                 versions.append(f"{name} {metadata.version(package)}")
                 break
-    return [*report.circumstances(), ("peers", ", ".join(versions))]
+    return [*report.circumstances(), ("other programs", ", ".join(versions))]
 
 
 @contextlib.contextmanager
@@ -189,7 +190,7 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
             reasons[peer.NAME] = f"**failed**: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if any(reasons.values()):
         cannot.add(name, *(reasons[peer.NAME] or "done" for peer in PEERS[1:]))
-    columns = ("peer", "error asked for", "time", "processor", AFTER, "error", "setting", "set-up", "lines")
+    columns = ("program", "required error", "time", "processor", AFTER, "error", "setting", "set-up", "lines")
     found = Table(f"{task.name}: {task.title}", columns)
     goals = (0.0,) if isinstance(task, Derivation) else task.goals
     chosen = {goal: {peer: cheapest(entries, goal) for peer, entries in tried.items()} for goal in goals}
@@ -206,7 +207,7 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
                 found.add(peer, shown, *row(task, best[peer]))
             elif tried[peer]:
                 least = min(entry.error for entry in tried[peer])
-                found.add(peer, shown, *["-"] * 3, f"{least:.1e} m", "none of those tried is as exact", "-", "-")
+                found.add(peer, shown, *["-"] * 3, f"{least:.1e} m", "no tried setting reaches this error", "-", "-")
         loser(task.name, shown, best, lost)
     if isinstance(task, Task):
         kind = "the beams themselves" if task.continuum else "the same equations"
@@ -292,7 +293,7 @@ def row(task: Any, entry: Entry) -> tuple[str, ...]:
 
 
 def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
-    """Rows where another was quicker, by one of the clocks, or alone as exact."""
+    """Rows where another was faster by one of the clocks, or alone reached the error."""
     mine = best.get(flexarm_peer.NAME)
     for clock in CLOCKS if mine else ("seconds",):
         if not best:
@@ -303,7 +304,7 @@ def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
         theirs = best[first].median(clock)
         ours = mine.median(clock) if mine else None
         ratio = f"{ours / theirs:.2g}" if ours else "-"
-        lost.add(name, goal, CLOCKS[clock], first, time(theirs), time(ours) if ours else "not as exact", ratio)
+        lost.add(name, goal, CLOCKS[clock], first, time(theirs), time(ours) if ours else "error too large", ratio)
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
