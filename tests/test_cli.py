@@ -276,6 +276,13 @@ def test_options_take_the_place_of_the_scenarios(call, files):
     assert call("simulate", "fixed.toml", "--no-plot", "--no-view", "--method", "dop853")[0] == 0
 
 
+def test_a_former_method_in_a_file_is_a_warning_that_names_the_one_that_is_taken(call, files):
+    (files / "push.toml").write_text(SCENARIO + '[solver]\nmethod = "lsoda"\n')
+    status, out, err = call("simulate", "push.toml", "--out", "out")
+    assert status == 0 and "completed" in out
+    assert err == "flexarm: warning: method 'lsoda' is deprecated; 'auto' takes its place\n"
+
+
 def test_a_name_is_no_path(call, files):
     (files / "push.toml").write_text(SCENARIO.replace('"push"', '"../a/b"'))
     assert call("simulate", "push.toml", "--no-plot", "--no-view", "--out", "here")[0] == 0

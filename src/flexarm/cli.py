@@ -113,6 +113,7 @@ def ended(work: Callable[[], Any]) -> int:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedRun)
+        warnings.filterwarnings("always", "method '.*' is deprecated", DeprecationWarning)  # of a scenario's file
         warned: set[str] = set()
 
         def warn(message: Warning | str, *_: Any, **__: Any) -> None:
