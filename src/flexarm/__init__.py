@@ -341,7 +341,8 @@ def unload_ipython_extension(ipython: Any) -> None:
 def __getattr__(name: str) -> Any:
     for home, names in LATE.items():
         if name in names.split():
-            return getattr(import_module(f"flexarm.{home}"), name)
+            found = globals()[name] = getattr(import_module(f"flexarm.{home}"), name)  # looked up once
+            return found
     if name in MODULES:
         return import_module(f"flexarm.{MODULES[name]}")
     return renamed(__name__, FORMER, name)
