@@ -18,6 +18,7 @@ therefore be tested without a compiler, and compared with its translation.
 
 import math
 from dataclasses import fields
+from functools import cache
 from typing import Annotated, Any, TypeAlias, final
 
 import numpy as np
@@ -48,6 +49,13 @@ def sqrt(x: float) -> float:
     return math.sqrt(x)
 
 
+@cache
+def form_of(record: Any) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the types of a record's fields, and their places, by name."""
+    kinds = {each.name: each.type for each in fields(record)}
+    return kinds, {name: i for i, name in enumerate(kinds)}
+
+
 @final
 class Placed:
     """A record in memory for translated functions, one word per field. Its fields are read and written as attributes.
@@ -58,11 +66,11 @@ class Placed:
     address: int
 
     def __init__(self, record: Any):
-        kinds = {f.name: f.type for f in fields(record)}
+        kinds, places = form_of(type(record))
         words = np.zeros(len(kinds), dtype=np.int64)
         floats = words.view(np.float64)
         object.__setattr__(self, "_kinds", kinds)
-        object.__setattr__(self, "_places", {name: i for i, name in enumerate(kinds)})
+        object.__setattr__(self, "_places", places)
         object.__setattr__(self, "_words", words)
         object.__setattr__(self, "_floats", floats)
         object.__setattr__(self, "_held", record)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Self, final
 
 from pydantic import BeforeValidator, model_validator
@@ -169,7 +170,15 @@ def _with(cls: type[Described], argument: str, given: Any, settings: Mapping[str
     if given is not None and not isinstance(given, cls):
         raise Fault(argument, f"is {shown(given)}; it must be a {cls.__name__}, as fa.{cls.__name__}(...)")
     changes = {name: x for name, x in settings.items() if name in cls.model_fields}
-    return faulted(cls, {**dict(cls() if given is None else given), **changes})
+    if given is None and not changes:
+        return _default(cls)
+    return faulted(cls, {**dict(_default(cls) if given is None else given), **changes})
+
+
+@cache
+def _default(cls: type[Described]) -> Any:
+    """Return an object of the class with its default values."""
+    return cls()
 
 
 def check_end(until: Any, solver: Solver) -> None:

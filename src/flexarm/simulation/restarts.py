@@ -27,20 +27,20 @@ def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Arra
     if solvers.fixed(method):
         return np.empty(0)
     sources = [each for each in (drive if drive.period is None else None, outside) if each is not None]
-    until = float(times[-1])
-    jumps = np.concatenate([np.empty(0), *(each.jumps() for each in sources)])
-    edges = np.unique([0.0, *jumps[(jumps > 0.0) & (jumps < until)], until])
-    if len(edges) > FEW:
-        return np.empty(0)
     q, qd = drive.initial(model)
-    finest = max(levels(len(times)) - int(np.log2(len(edges) - 1)), FINEST - 4)
 
     def function(t: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.hstack([each.over_time(model, t, q, qd) for each in sources])
 
-    if not sources or not function(edges[:1]).shape[1]:
+    if not sources or not function(np.zeros(1)).shape[1]:
         return np.empty(0)
+    until = float(times[-1])
+    jumps = np.concatenate([np.empty(0), *(each.jumps() for each in sources)])
+    edges = np.unique([0.0, *jumps[(jumps > 0.0) & (jumps < until)], until])
+    if len(edges) > FEW:
+        return np.empty(0)
+    finest = max(levels(len(times)) - int(np.log2(len(edges) - 1)), FINEST - 4)
     found = [of_function(function, a, b, finest) for a, b in pairwise(edges)]
     return np.concatenate(found)
 
