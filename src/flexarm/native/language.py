@@ -50,7 +50,7 @@ def sqrt(x: float) -> float:
 
 
 @cache
-def form_of(record: Any) -> tuple[dict[str, Any], dict[str, int]]:
+def form_of(record: type) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the types of a record's fields, and their places, by name."""
     kinds = {each.name: each.type for each in fields(record)}
     return kinds, {name: i for i, name in enumerate(kinds)}
@@ -66,7 +66,7 @@ class Placed:
     address: int
 
     def __init__(self, record: Any):
-        kinds, places = form_of(type(record))
+        kinds, places = form_of(record.__class__)
         words = np.zeros(len(kinds), dtype=np.int64)
         floats = words.view(np.float64)
         object.__setattr__(self, "_kinds", kinds)
