@@ -14,11 +14,11 @@ from flexarm.checks import checked_array, refused
 from flexarm.control.gains import actuators, followed, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.simulation.block import Block
 from flexarm.simulation.expressed import function_of_time
 from flexarm.simulation.feedback import check_width, named
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.law import Column, Law, is_linear_system, what_it_is
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference
 
@@ -135,7 +135,7 @@ def _law(term: Any, model: Model, period: float | None) -> Law:
         return inner_law("Sum", term, model, period)
     given = getattr(term, "torques", term)
     late = 0.0 if period is None else LATE * period
-    if not isinstance(given, Input):
+    if not isinstance(given, Block):
         if callable(given):
             return Law(_alone(function_of_time("Sum", given)))
         must = "it must be a controller, numbers, a Piecewise, a Table, or a function of the time"

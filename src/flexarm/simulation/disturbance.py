@@ -17,8 +17,8 @@ from flexarm.description.arm import Arm
 from flexarm.description.outside import FORCES, MOMENTS, Force
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.simulation.block import Block
 from flexarm.simulation.outside import Outside, as_outside, given_by
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 
 COMPONENTS = {"f": "force", "m": "moment"}
@@ -153,7 +153,7 @@ def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
 def _together(whole: Model, own: Outside, asked: Found) -> Outside:
     """Return the exogenous inputs of the arm together with the disturbances, in the order of the complete model."""
     names = whole.exogenous
-    parts: list[tuple[int, int, Input]] = []
+    parts: list[tuple[int, int, Block]] = []
     for first, count, part in own.parts:
         moved = [names.index(name) for name in own.names[first : first + count]]
         if moved != [*range(moved[0], moved[0] + count)]:

@@ -21,10 +21,8 @@ from flexarm.model.local import localized, moved_by_joints
 from flexarm.model.tracing import PARTNERS, RESIDUALS, Trace, Traced
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
+from flexarm.simulation.block import Compiled, Recorded
 from flexarm.simulation.law import Column, Law, law_of, parted
-from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input, Recorded
-from flexarm.simulation.rhs import Plan
 from flexarm.simulation.shown import Shown, collecting, show
 from flexarm.trajectory import Reference, reference_motion
 
@@ -36,7 +34,7 @@ Array = np.ndarray
 
 @final
 @dataclass(frozen=True)
-class Feedback(Input):
+class Feedback(Compiled):
     """A continuous control law as an input of a run. Its memory is part of the state."""
 
     of_state = True
@@ -104,36 +102,14 @@ class Feedback(Input):
         """Return the initial state: at rest, on the reference if there is one."""
         return initial(model, self.reference)
 
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Evaluate the law at the buffer's t and state, and write u and dz/dt."""
-        plan.feed_by(self.kernel)
+    def kernel_for(self, model: Model) -> Kernel:
+        """Return the compiled law."""
+        return self.kernel
 
-    def in_lanes(self, model: Model) -> InLanes:
-        """Return the law for SIMD batches, in which each lane has its own time and state."""
-        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
-
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u at times t if the arm stays at q, qd."""
-        return self.while_still(model, t, q, qd)
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return u at times t and at the states there."""
-        rows = np.ascontiguousarray(np.hstack([t[:, None], q, qd, z]))
-        return self.kernel.many(rows)[:, : len(model.inputs)]
-
-    def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
-        """Return a message about a value of the law that is not finite at or shortly after t in the state x, or ""."""
-        m, arm, layout = len(model.inputs), model.arm, Layout.of(model, len(self.law.memory))
-        q, qd, z = x[layout.q], x[layout.qd], x[layout.z]
-        ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
-        ahead *= max(2 * (plan.time - t), 1e-9) / ahead[-1]  # a solver stops short of the time at which the law fails
-        for dt in ahead:
-            given = np.concatenate([[t + dt], configuration(arm, local(arm, q, q) + dt * qd, q), qd, z])
-            bad = np.flatnonzero(~np.isfinite(value := self.kernel.one(given)))
-            if len(bad):
-                what = f"for {model.inputs[bad[0]]}" if bad[0] < m else "in its memory"
-                return f"controller {self.name} gave {value[bad[0]]} {what}"
-        return ""
+    @property
+    def label(self) -> str:
+        """Name of the controller in error messages."""
+        return f"controller {self.name}"
 
     def described(self) -> str:
         """Return the controller's name."""

@@ -12,7 +12,6 @@ from flexarm.native.language import Placed
 from flexarm.simulation.lanes import DONE, UNDER_WAY
 from flexarm.simulation.lanes_plan import Abreast, Course, Shared
 from flexarm.simulation.lanes_sampled import CODE, NO_LAW, Clocked
-from flexarm.simulation.protocol import InLanes
 
 if TYPE_CHECKING:
     from flexarm.simulation.sampled import Called
@@ -77,7 +76,7 @@ class Clock:
         y[:] = out[lanes, 0].T
         given[1 + states : 1 + states + memory] = np.array([called[i].memory_now for i in lanes]).T
         given[1 + states + memory + noises :] = laws[lanes].T
-        courses = [Course(np.zeros(2), np.zeros((1, m)), InLanes())] * LANES
+        courses = [Course(np.zeros(2), np.zeros((1, m)))] * LANES
         start = np.zeros((LANES, size))
         self._motion = Abreast(shared, start, own[lanes], courses, np.arange(LANES), out)
         self._codes = law, out

@@ -1,11 +1,10 @@
 """Exogenous inputs w of a run: constant, tabulated, computed by Python, or compiled.
 
-A run has one `Outside`, which writes w by its own stage, in addition to the input that writes u. Its parts are inputs
-like those of u, and write their share of w instead of u.
+A run has one `Outside`, which writes w by its own stage, in addition to the block that writes u. Its parts are blocks
+too, and write their share of w.
 """
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -18,14 +17,13 @@ from flexarm.model import Model
 from flexarm.model.exogenous import by_name, constants, listed
 from flexarm.model.local import localized
 from flexarm.native import lifted
-from flexarm.native.code import Address
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
 from flexarm.native.lifted import kernel_of
+from flexarm.simulation.block import Block, Compiled
 from flexarm.simulation.inputs import Computed, Piecewise, Table
 from flexarm.simulation.law import law_of
-from flexarm.simulation.protocol import Input
-from flexarm.simulation.rhs import Plan, Several, loops, stage_of
+from flexarm.simulation.rhs import Plan, Several, loops
 from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
@@ -64,25 +62,9 @@ class BaseMotion:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-class _Compiled(Input, ABC):
-    """A part whose values a kernel of t, or of t, q, qd, computes."""
-
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u at times t if the arm stays at q, qd."""
-        return self.while_still(model, t, q, qd)
-
-    @abstractmethod
-    def kernel(self, model: Model) -> Kernel:
-        """Return the kernel for a model."""
-
-    def feed(self, plan: Any, model: Model, t: float, x: Array) -> None:
-        """Evaluate the kernel at the buffer's values."""
-        plan.feed(*stage_of(self.kernel(model)))
-
-
 @final
 @dataclass(frozen=True)
-class _Moved(_Compiled):
+class _Moved(Compiled):
     motion: BaseMotion
 
     def jumps(self) -> Array:
@@ -90,7 +72,7 @@ class _Moved(_Compiled):
         given = [each for each in (self.motion.position, self.motion.orientation) if each is not None]
         return np.concatenate([np.empty(0), *map(jumps_of, given)])
 
-    def kernel(self, model: Model) -> Kernel:
+    def kernel_for(self, model: Model) -> Kernel:
         """Return the kernel of (a, w, alpha) at t."""
         parts = {"position": self.motion.position, "orientation": self.motion.orientation}
         gravity = [float(g) for g in model.gravity]
@@ -114,10 +96,6 @@ class _Moved(_Compiled):
         said = {name: None if each is None else reference_key(each) for name, each in parts.items()}
         return kernel_of(json.dumps(["motion of the base", said, gravity]), trace)
 
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return the values at times t."""
-        return self.kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
-
     def described(self) -> str:
         """Return a text with the references."""
         given = (self.motion.position, self.motion.orientation)
@@ -133,23 +111,19 @@ def _three(name: str, reference: Reference, t: Any) -> Any:
 
 @final
 @dataclass(frozen=True)
-class _ByLaw(_Compiled):
+class _ByLaw(Compiled):
     """A part that a law gives, as an expression in t, q and qd."""
 
     law: Any
     made: Kernel
 
-    def kernel(self, model: Model) -> Kernel:
+    def kernel_for(self, model: Model) -> Kernel:
         """Return the kernel of w at (t, q, qd)."""
         return self.made
 
     def jumps(self) -> Array:
         """Return the jumps of the law."""
         return self.law.jumps
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return the values at times t and at the states there."""
-        return self.made.many(np.ascontiguousarray(np.hstack([t[:, None], q, qd])))
 
     def described(self) -> str:
         """Return a text. A law has no name."""
@@ -176,54 +150,6 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
 
 
 @final
-class _Share:
-    """A view of a plan for one part, in which the part's share of w takes the place of u."""
-
-    def __init__(self, plan: Plan, first: int, count: int):
-        self._plan = plan
-        self.buffer, self.u = plan.buffer, plan.w[first : first + count]
-        self.stage: Address = 0
-        self.data: Address = 0
-        self.held: Any = None
-
-    def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
-        """Store the stage."""
-        self.stage, self.data, self.held = stage, data, held
-
-    def stop(self) -> None:
-        """Stop the run."""
-        self._plan.stop()
-
-    @property
-    def stopped(self) -> bool:
-        """True if the run was stopped."""
-        return self._plan.stopped
-
-    @property
-    def failure(self) -> BaseException | None:
-        """The run's failure."""
-        return self._plan.failure
-
-    @failure.setter
-    def failure(self, error: BaseException | None) -> None:
-        self._plan.failure = error
-
-    def seen_of(self, function: Any, model: Any) -> Any:
-        """Return the values of a function that the solver saw in the run."""
-        return self._plan.seen_of(function, model)
-
-
-@dataclass(frozen=True)
-class _Named:
-    """A substitute for a model whose inputs are some of the exogenous ones."""
-
-    nq: int
-    nv: int
-    inputs: tuple[str, ...]
-    gravity: tuple[float, ...]
-
-
-@final
 @dataclass(frozen=True)
 class Outside:
     """The exogenous inputs of a run.
@@ -231,12 +157,12 @@ class Outside:
     Attributes
     ----------
     names : tuple of str
-    parts : list of (first, count, Input)
+    parts : list of (first, count, Block)
         Sources of `count` inputs each, from the first on. All other inputs are zero.
     """
 
     names: tuple[str, ...]
-    parts: tuple[tuple[int, int, Input], ...]
+    parts: tuple[tuple[int, int, Block], ...]
 
     @property
     def constant(self) -> bool:
@@ -274,38 +200,34 @@ class Outside:
         plan.w[:] = 0.0
         nothing, found = loops().addresses["nothing"], []
         for first, count, part in self.parts:
-            share = _Share(plan, first, count)
-            part.feed(share, self._seen(model, first, count), t, x)  # type: ignore[arg-type]
-            if share.stage != nothing:
-                found.append((first, share))
+            stage = part.stage(plan, plan.w[first : first + count], model, t, x)
+            if stage[0] != nothing:
+                found.append((first, *stage))
         if not found:
             plan.feed_beside(0)
             return
-        columns = zip(*((each.stage, each.data, first) for first, each in found), strict=True)
-        several = Placed(Several(len(found), *(np.array(column, dtype=np.int64) for column in columns)))
-        held = several, [each.held for _, each in found]
-        plan.feed_beside(loops().addresses["several"], several.address, held)
+        places, stages, data, held = zip(*found, strict=True)
+        columns = (np.array(each, dtype=np.int64) for each in (stages, data, places))
+        several = Placed(Several(len(found), *columns))
+        plan.feed_beside(loops().addresses["several"], several.address, (several, held))
 
     def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
         """Return w (times, exogenous) at times t and at the states there; from the right at a jump."""
         found = np.zeros((len(t), len(self.names)))
         for first, count, part in self.parts:
-            seen: Any = self._seen(model, first, count)
-            found[:, first : first + count] = part.values(seen, t, q, qd, np.empty((len(t), 0)))
+            found[:, first : first + count] = part.output(model, t, q, qd, np.empty((len(t), 0)))
         return found
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
         """Return the inputs that change between jumps, (times, k), if the arm stays at q, qd."""
-        seen = (part.over_time(self._seen(model, first, count), t, q, qd) for first, count, part in self.parts)
-        return np.hstack([np.empty((len(t), 0)), *seen])
+        return np.hstack([np.empty((len(t), 0)), *(part.over_time(model, t, q, qd) for _, _, part in self.parts)])
 
-    def known(self, model: Model, until: float) -> Array:
+    def known(self, until: float) -> Array:
         """Return values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""
         found = [np.empty((0, len(self.names)))]
         for first, count, part in self.parts:
-            values = part.known(self._seen(model, first, count), until)
-            behind = len(self.names) - first - count
-            found.append(np.pad(values, ((0, 0), (first, behind))))
+            if len(values := part.known(until)):
+                found.append(np.pad(values, ((0, 0), (first, len(self.names) - first - count))))
         return np.vstack(found)
 
     def described(self) -> str:
@@ -314,9 +236,6 @@ class Outside:
             f"{self.names[i] if k == 1 else f'{self.names[i]} to {self.names[i + k - 1]}'}: {part.described()}"
             for i, k, part in self.parts
         )
-
-    def _seen(self, model: Model, first: int, count: int) -> Any:
-        return _Named(model.nq, model.nv, self.names[first : first + count], model.gravity)
 
 
 def as_outside(w: Any, model: Model) -> Outside:
@@ -344,12 +263,12 @@ def as_outside(w: Any, model: Model) -> Outside:
     return Outside(names, tuple(sorted(found, key=lambda part: part[0])))
 
 
-def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Input]:
+def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Block]:
     """Return one part: its first index, its number of inputs, and their source."""
     return first, len(names), given_by(where, value, model, names)
 
 
-def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Input:
+def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Block:
     """Return the source of those exogenous inputs of a model that have these names.
 
     Raises `DescriptionError`, whose message begins with `where`, if the value is not a valid source.
@@ -370,7 +289,7 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
     if callable(getattr(value, "law", None)) and not isinstance(value, type):
         return _by_law(where, value, model, names)
     if callable(value):
-        return Computed(value, where)
+        return Computed(value, where, tuple(names))
     numbers = constants(where, value, names)
     _check_shares(where, numbers[None], model, names)
     return Piecewise([-np.inf], numbers[None])

@@ -31,6 +31,7 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.progress import LOG
 from flexarm.simulation import balance, crossings, divergence, memory, methods, restarts
 from flexarm.simulation.advance import Stretch
+from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
@@ -41,7 +42,6 @@ from flexarm.simulation.methods import Solve
 from flexarm.simulation.options import SaveAt, Solver, check_end, options
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.plausible import implausible
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.unstable import unstable_start
@@ -356,7 +356,7 @@ class Run:
         self.x[0] = self.start
 
     def integrate(
-        self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving, layout: Layout
+        self, model: Model, drive: Block, outside: Outside, plan: Plan, solve: Solving, layout: Layout
     ) -> None:
         """Compute the run, and repeat it if it has missed a change of a function of time."""
         plan.span = float(self.times[-1])
@@ -374,7 +374,7 @@ class Run:
             plan.seen.clear()
             self.reached, self.completed = 1, False
 
-    def _once(self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving) -> None:
+    def _once(self, model: Model, drive: Block, outside: Outside, plan: Plan, solve: Solving) -> None:
         """Integrate from each breakpoint of the input to the next, in native code if possible.
 
         Jumps of exogenous inputs divide an interval into parts.

@@ -28,11 +28,11 @@ from flexarm.model import Model
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
 from flexarm.simulation.advance import Advance
+from flexarm.simulation.block import Block, Recorded
 from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named, recording
 from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input, Recorded
-from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.rhs import Plan, Stage, nothing_to_do
 from flexarm.simulation.samples import CALL, CODE, Feeling, Samples
 from flexarm.simulation.shown import show
 from flexarm.simulation.stepped import (
@@ -161,8 +161,10 @@ def _warn_of_aliasing(model: Model, period: float) -> None:
 
 @final
 @dataclass
-class SampledFeedback(Input):
+class SampledFeedback(Block):
     """A sampled law as an input of runs: called once per period, with a constant output until the next call."""
+
+    of_state = True
 
     law: Law
     model: Model
@@ -229,15 +231,15 @@ class SampledFeedback(Input):
         """Return the number of samples, which may be infinite."""
         return np.ceil(until / self.period - 1e-9)
 
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Call the law and set its output. Calls must be in order of time from the beginning."""
+    def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
+        """Call the law and hold its output. Calls must be in order of time from the beginning."""
         assert self.held is not None
         if t == 0.0:
-            plan.feed(loops().addresses["nothing"])
             self.held.begin(plan)
-        plan.u[:] = self.held.sample(t, x)
+        u[:] = self.held.sample(t, x)
+        return nothing_to_do()
 
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+    def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Return the outputs of the law at these times; NaN where the law was not called."""
         assert self.held is not None
         return self.held.at(t)[:, : len(self.model.inputs)]
@@ -272,14 +274,19 @@ class SampledFeedback(Input):
         self.held.begin(plan)
         return Ahead(self.held, plan, solver, times, x)
 
-    def in_lanes(self, model: Model) -> InLanes | None:
-        """Return the law for SIMD batches, called for all lanes at each sample.
+    @property
+    def batched(self) -> bool:  # type: ignore[override]
+        """True for a compiled law without measured accelerations, which is called for all lanes at each sample."""
+        return not (self.function or self.law.accelerates)
 
-        None for Python or measured accelerations.
-        """
-        if self.function or self.law.accelerates:
-            return None
-        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
+    def kernel_for(self, model: Model) -> Kernel:
+        """Return the compiled law."""
+        return self.kernel
+
+    @property
+    def label(self) -> str:
+        """Name of the controller in error messages."""
+        return f"controller {self.name}"
 
     def refusal(self, t: float, bad: int, value: float) -> str:
         """Return a message about a value of the law that is not finite."""
@@ -459,7 +466,7 @@ class Ahead:
         """
         held, law, times = self._held, self._held.law, self._times
         if edges[0] == 0.0:
-            self._plan.feed(loops().addresses["nothing"])
+            self._plan.feed(*nothing_to_do())
         count, size, before = len(edges) - 1, len(x), law.dice
         upto = np.searchsorted(times, edges, side="right")
         most = int(np.diff(upto).max()) + 1
@@ -504,13 +511,13 @@ class Ahead:
         return done, samples.x, int(upto[done]), samples.steps
 
 
-def feedback(controller: Any, model: Model) -> Input:
+def feedback(controller: Any, model: Model) -> Block:
     """Return the input of a run for a sampled or a continuous controller."""
     if isinstance(controller, Sampled):
         return controller.feedback(model)
     return continuous(controller, model)
 
 
-def like(drive: Input, seed: int) -> Input:
+def like(drive: Block, seed: int) -> Block:
     """Return a sampled law with another seed of its noise."""
     return replace(drive, seed=seed) if isinstance(drive, SampledFeedback) else drive

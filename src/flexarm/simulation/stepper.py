@@ -28,7 +28,6 @@ from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
-from flexarm.simulation.protocol import InLanes
 from flexarm.simulation.rhs import Plan, loops
 
 Array = np.ndarray
@@ -556,7 +555,7 @@ class Stepper:
         times = ends[:1]
         most, limits = np.full(layout.states, np.inf), (self._guess, MOST_EVALUATIONS)
         common = InCommon(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
-        courses = [Course(ends, np.zeros((1, m)), InLanes())] * count
+        courses = [Course(ends, np.zeros((1, m)))] * count
         start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
         return Abreast(common, start, own, courses, np.arange(count), start)
 
