@@ -27,6 +27,7 @@ from flexarm.simulation.outside import Outside
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
+from flexarm.simulation.samples import Sampling
 
 Array = np.ndarray
 
@@ -426,7 +427,7 @@ class Clocked:
         law = drives[0].kernel_for(model)
         rate = integrand(model, drives[0].quantity, 0)
         assert law is not None and group.held is not None
-        called = [drive.started() for drive in drives]  # type: ignore[attr-defined]
+        samplings = [Sampling(drive, model) for drive in drives]  # type: ignore[arg-type]
         own = constants(runs, rate, indices)
         x, held = group.x[part], group.held[part]
         fixed = group.step if solvers.fixed(group.method) else 0.0
@@ -436,7 +437,7 @@ class Clocked:
         limits = guess, MOST_EVALUATIONS
         most = np.full(group.layout.states, np.inf)
         shared = Shared(code, group.layout, m, group.method, *tolerances, fixed, most, asked.times, *limits)
-        clock = Clock(shared, law.vector_code, called, own, x, held)
+        clock = Clock(shared, law.vector_code, samplings, own, x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
         last = next(corners)
@@ -446,11 +447,12 @@ class Clocked:
         clock.close()
         group.known[part], group.steps[part], group.evaluations[part] = clock.known, clock.steps, clock.evaluations
         for i, status in enumerate(clock.status, start=part.start):
-            row, drive = i - part.start, drives[i - part.start]
+            row = i - part.start
             if status == UNDER_WAY:
                 group.status[i] = INTERRUPTED if self._stopped else "completed"
             elif status == NO_LAW:
-                group.status[i] = drive.refusal(float(clock.left[row]), int(clock.what[row]), float(clock.value[row]))  # type: ignore[attr-defined]
+                wrong = float(clock.left[row]), int(clock.what[row]), float(clock.value[row])
+                group.status[i] = samplings[row].refusal(*wrong)
             else:
                 last_u = constant(clock.u[:, row])
                 group.status[i] = told(runs, group, asked, i, clock.left[row], clock.stuck[row], last_u)

@@ -1,7 +1,7 @@
 """Closed loops: a control law as expressions, compiled together with the arm.
 
-A controller is a frozen object with `law(model, period)`, which designs a `Law` for a model. In a run the law is an
-input like any other. A continuous law is evaluated with every right-hand side, and its memory is integrated with the
+A controller is a frozen object with `law(model, period)`, which designs a `Law` for a model. In a run the law is a
+block like any other. A continuous law is evaluated with every right-hand side, and its memory is integrated with the
 arm. Sampled laws are in the module `sampled`.
 """
 
@@ -21,7 +21,7 @@ from flexarm.model.local import localized, moved_by_joints
 from flexarm.model.tracing import PARTNERS, RESIDUALS, Trace, Traced
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
-from flexarm.simulation.block import Compiled, Recorded
+from flexarm.simulation.block import Block, Compiled, Recorded
 from flexarm.simulation.law import Column, Law, law_of, parted
 from flexarm.simulation.shown import Shown, collecting, show
 from flexarm.trajectory import Reference, reference_motion
@@ -32,27 +32,20 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
-@final
 @dataclass(frozen=True)
-class Feedback(Compiled):
-    """A continuous control law as an input of a run. Its memory is part of the state."""
+class LawBlock(Block):
+    """A control law of a model, as a block of a run."""
 
     of_state = True
 
     law: Law
     model: Model
     name: str
-    reference: Reference | None = None
     controller: Any = None
     """Controller that designed the law, if any. The law itself consists of functions, which cannot be sent to a
     process."""
-    records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
-    """Signals of the law that the result records."""
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        if self.controller is None:
-            return super().__reduce_ex__(protocol)
-        return continuous, (self.controller, self.model)  # the controller designs the law again
+    records: tuple[Recorded, ...] = ()  # type: ignore[override]
+    """Recorded signals of the law."""
 
     def __copy__(self) -> Self:
         return self
@@ -61,22 +54,55 @@ class Feedback(Compiled):
         return self
 
     @property
-    def memory(self) -> tuple[float, ...]:  # type: ignore[override]
-        """Initial memory of the law."""
-        return self.law.memory
-
-    @property
     def wanted(self) -> Reference | None:  # type: ignore[override]
         """Reference of the controller."""
-        return self.reference
+        return self.law.reference
+
+    @property
+    def label(self) -> str:
+        """Name of the controller in error messages."""
+        return f"controller {self.name}"
 
     @cached_property
     def kernel(self) -> Kernel:
         """Compiled law (t, q, qd, z) -> (u, dz/dt)."""
         return kernel(self.law, self.model, self.name)
 
+    def kernel_for(self, model: Model) -> Kernel:
+        """Return the compiled law."""
+        return self.kernel
+
+    def begun(self, model: Model, times: Array) -> Self:
+        """Return the block itself, after a check that the law was designed for such an arm."""
+        check_model(self.name, self.model, model)
+        return self
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """Return the initial state: at rest, on the reference if there is one."""
+        return initial(model, self.wanted)
+
+
+@final
+@dataclass(frozen=True)
+class Feedback(LawBlock, Compiled):
+    """A law that is evaluated at every time. Its memory is part of the run's state."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.controller is None:
+            return super().__reduce_ex__(protocol)
+        return continuous, (self.controller, self.model)  # the controller designs the law again
+
+    @property
+    def memory(self) -> tuple[float, ...]:  # type: ignore[override]
+        """Initial memory of the law."""
+        return self.law.memory
+
+    def jumps(self) -> Array:
+        """Return the jumps of the reference."""
+        return self.law.jumps
+
     def recording(self, names: tuple[str, ...], model: Model) -> Self:
-        """Return the input with recorded signals, which follow from the states of the run."""
+        """Return the block with recorded signals, which follow from the states of the run."""
         return replace(self, records=recording(self.law, model, names)[1])
 
     def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
@@ -89,42 +115,20 @@ class Feedback(Compiled):
         found = kernel(law, self.model, self.name).many(np.ascontiguousarray(rows))
         return found[:, len(self.model.inputs) + memory :]
 
-    def begun(self, model: Model, times: Array) -> Self:
-        """Return the input itself, since it stores nothing about a run."""
-        check_model(self.name, self.model, model)
-        return self
-
-    def jumps(self) -> Array:
-        """Return the jumps of the reference."""
-        return self.law.jumps
-
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """Return the initial state: at rest, on the reference if there is one."""
-        return initial(model, self.reference)
-
-    def kernel_for(self, model: Model) -> Kernel:
-        """Return the compiled law."""
-        return self.kernel
-
-    @property
-    def label(self) -> str:
-        """Name of the controller in error messages."""
-        return f"controller {self.name}"
-
     def described(self) -> str:
         """Return the controller's name."""
         return f"{self.name}, continuous"
 
 
 def continuous(controller: Any, model: Model) -> Feedback:
-    """Return the input of a continuous controller."""
+    """Return the block of a continuous controller."""
     law = law_of("u", controller, model)
     if law.drives or law.accelerates:
         what = "currents" if law.drives else "accelerations"
         raise DescriptionError(
             f"{named(controller)}: the controller measures {what} and must be sampled: use Sampled(...)"
         )
-    return Feedback(law, model, named(controller), law.reference, controller)
+    return Feedback(law, model, named(controller), controller)
 
 
 def check_model(name: str, own: Model, model: Model) -> None:

@@ -14,7 +14,7 @@ from flexarm.simulation.lanes_plan import Abreast, Course, Shared
 from flexarm.simulation.lanes_sampled import CODE, NO_LAW, Clocked
 
 if TYPE_CHECKING:
-    from flexarm.simulation.sampled import Called
+    from flexarm.simulation.samples import Sampling
 
 __all__ = ["NO_LAW", "Clock"]
 
@@ -32,7 +32,7 @@ class Clock:
         Method and settings of the motion between samples.
     law : Code
         Code of the law for `LANES` states.
-    called : list of Called
+    samplings : list of Sampling
         The law of each run at its beginning.
     own : (runs, k)
         Numbers of each run after u.
@@ -54,27 +54,27 @@ class Clock:
         self,
         shared: Shared,
         law: Code,
-        called: Sequence["Called"],
+        samplings: Sequence["Sampling"],
         own: Array,
         out: Array,
         held: Array,
     ):
         layout, times = shared.layout, shared.times
-        count, size, states, m = len(called), layout.size, layout.states, layout.inputs
-        self._called, self._count, self._code = called, count, CODE()
+        count, size, states, m = len(samplings), layout.size, layout.states, layout.inputs
+        self._samplings, self._count, self._code = samplings, count, CODE()
         self._run = CALL(self._code.addresses["clocked"])
         self._m, self._states, self._held = m, states, held
-        first = called[0]
+        first = samplings[0]
         memory, noises = first.memory, first.noises
         status, known, evaluations, what = np.zeros((4, LANES), dtype=np.int64)
         status[count:], known[:] = DONE, 1
         left, value, stuck = np.zeros(LANES), np.zeros(LANES), np.zeros((LANES, size))
-        laws = np.array([each.law.kernel.constants for each in called])
+        laws = np.array([each.constants for each in samplings])
         given = np.zeros((1 + states + memory + noises + laws.shape[1], LANES))
         y = np.zeros((size, LANES))
         lanes = np.minimum(np.arange(LANES), count - 1)  # the last run fills idle lanes
         y[:] = out[lanes, 0].T
-        given[1 + states : 1 + states + memory] = np.array([called[i].memory_now for i in lanes]).T
+        given[1 + states : 1 + states + memory] = np.array([samplings[i].memory_now for i in lanes]).T
         given[1 + states + memory + noises :] = laws[lanes].T
         courses = [Course(np.zeros(2), np.zeros((1, m)))] * LANES
         start = np.zeros((LANES, size))
@@ -122,8 +122,8 @@ class Clock:
         periods = len(edges) - 1
         noise = np.zeros((LANES, periods, max(self.record.noises, 1)))
         if self.record.noises:
-            for row, called in zip(noise, self._called, strict=False):
-                row[:] = called.drawn(periods)
+            for row, sampling in zip(noise, self._samplings, strict=False):
+                row[:] = sampling.drawn(periods)
         self._now = edges, noise
         self.record.edges, self.record.noise = edges.ctypes.data, noise.ctypes.data
         return self._run(self.record.address, periods)

@@ -383,7 +383,7 @@ class Run:
         x, corners = self.start, map(float, drive.corners(end))
         outside.feed(plan, model, 0.0, x)
         whole = len(self._parts(outside, 0.0, end)) == 2
-        ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance and whole else None
+        ahead = drive.ahead(plan, solve.advance(), self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
             edges, done = np.array([last, *following]), 0
