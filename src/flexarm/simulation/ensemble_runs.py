@@ -20,8 +20,8 @@ from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
-from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
+from flexarm.simulation.lanes_sampled import NO_LAW, Clock
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
