@@ -58,6 +58,8 @@ class Block(ABC):
         True if u of the result depends on the arm's state.
     computed : bool
         True if a Python function is called at every evaluation.
+    constant : bool
+        True if the output never changes.
     batched : bool
         True if SIMD batches can compute the output: by the kernel, by the cubics, or constant between events.
     cubics : Cubics or None
@@ -75,6 +77,7 @@ class Block(ABC):
     memory: tuple[float, ...] = ()
     of_state = False
     computed = False
+    constant = False
     batched = False
     cubics: Cubics | None = None
     period: float | None = None
@@ -132,7 +135,6 @@ class Block(ABC):
         u[:] = self.output(model, np.array([t]), x[None, layout.q], x[None, layout.qd], x[None, layout.z])[0]
         return nothing_to_do()
 
-    @final
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Set the plan's u from t, where the state is x, to the end of the interval."""
         plan.feed(*self.stage(plan, plan.u, model, t, x))

@@ -217,7 +217,7 @@ def variables(
     outside: Outside,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the kept variables of states x (times, layout.size) at times t, and the energy balance if there is one."""
-    w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
+    w = outside.output(model, t, x[:, layout.q], x[:, layout.qd])
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     audit: dict[str, Any] = {}
     motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
@@ -340,7 +340,7 @@ def dataset(
     data: Data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     if drive.records:
         sizes = np.cumsum([len(each.signals) for each in drive.records])
-        w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
+        w = outside.output(model, t, x[:, layout.q], x[:, layout.qd])
         columns = np.split(drive.recorded(t, layout.parts(x, w)), sizes[:-1], axis=1)
         for each, seen in zip(drive.records, columns, strict=True):
             data[each.name] = (("time", f"{each.name}_signal"), seen, {"units": each.unit})

@@ -85,7 +85,7 @@ class Disturbed:
         found, none = np.zeros((len(self.outsides), len(self.model.exogenous))), np.empty((1, 0))
         for i, each in enumerate(self.outsides):
             if each.constant:
-                found[i] = each.values(self.model, np.zeros(1), none, none)[0]
+                found[i] = each.output(self.model, np.zeros(1), none, none)[0]
         return found
 
     def stretches(self, i: int, a: float, b: float) -> list[tuple[float, float]]:
@@ -155,7 +155,7 @@ def _together(whole: Model, own: Outside, asked: Found) -> Outside:
     names = whole.exogenous
     parts: list[tuple[int, int, Block]] = []
     for first, count, part in own.parts:
-        moved = [names.index(name) for name in own.names[first : first + count]]
+        moved = [names.index(name) for name in own.outputs[first : first + count]]
         if moved != [*range(moved[0], moved[0] + count)]:
             raise DescriptionError("w: with a disturbance, give w by names, such as {'base': ...}")
         parts.append((moved[0], count, part))

@@ -95,7 +95,7 @@ class Runs:
 
     def acting(self, r: int, t: Array, q: Array, qd: Array) -> Array:
         """Return the exogenous inputs (times, k) of a run."""
-        return self.outside(r).values(self.at(r), t, q, qd)
+        return self.outside(r).output(self.at(r), t, q, qd)
 
     @property
     def records(self) -> tuple[Recorded, ...]:
@@ -205,7 +205,7 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     reasons: list[str] = []
     for r, of in enumerate(runs.which):
         drive, outside = runs.drives[of], runs.outside(r)
-        kind = (*kinds[of], outside.constant, outside.native)
+        kind = (*kinds[of], outside.constant, outside.computed)
         own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
         key = (kind, *own)
         if key not in ways:
@@ -264,7 +264,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
     count = len(group.indices)
     if not group.in_lanes:
         first = group.indices[0]
-        native = runs.drive(first).batched and runs.outside(first).native
+        native = runs.drive(first).batched and not runs.outside(first).computed
         size = 1 if native else count  # one thread calls all functions of the user
         return [Alone(runs, group, asked, part) for part in _parts(count, size)]
     if runs.drive(group.indices[0]).period is not None:

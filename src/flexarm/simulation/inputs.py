@@ -62,6 +62,11 @@ class Piecewise(Block):
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values_", values)
 
+    @property
+    def constant(self) -> bool:  # type: ignore[override]
+        """True if there is one value, at all times."""
+        return bool(np.isneginf(self.times).all())
+
     def jumps(self) -> Array:
         """Return the times of the values."""
         return self.times
@@ -85,7 +90,7 @@ class Piecewise(Block):
         """Return a text, as piecewise constant, 3 values from 0 s to 1 s."""
         if not self.values_.any():
             return "none"
-        if len(self.times) == 1 and np.isneginf(self.times[0]):
+        if self.constant:
             return f"constant {self.values_[0].tolist()}"
         return (
             f"piecewise constant, {counted(len(self.times), 'value')} from {self.times[0]:g} s to {self.times[-1]:g} s"

@@ -6,7 +6,7 @@ too, and write their share of w.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -23,7 +23,7 @@ from flexarm.native.lifted import kernel_of
 from flexarm.simulation.block import Block, Compiled
 from flexarm.simulation.inputs import Computed, Piecewise, Table
 from flexarm.simulation.law import law_of
-from flexarm.simulation.rhs import Plan, Several, loops
+from flexarm.simulation.rhs import Plan, Several, Stage, loops, nothing_to_do
 from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
@@ -151,23 +151,24 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
 
 @final
 @dataclass(frozen=True)
-class Outside:
-    """The exogenous inputs of a run.
+class Outside(Block):
+    """The exogenous inputs of a run: blocks side by side.
 
     Attributes
     ----------
-    names : tuple of str
+    outputs : tuple of str
+        Names of the exogenous inputs.
     parts : list of (first, count, Block)
         Sources of `count` inputs each, from the first on. All other inputs are zero.
     """
 
-    names: tuple[str, ...]
-    parts: tuple[tuple[int, int, Block], ...]
+    outputs: tuple[str, ...] = field()  # type: ignore[assignment]
+    parts: tuple[tuple[int, int, Block], ...] = ()
 
     @property
-    def constant(self) -> bool:
+    def constant(self) -> bool:  # type: ignore[override]
         """True if all exogenous inputs are constant."""
-        return all(isinstance(each, Piecewise) and np.isneginf(each.times).all() for _, _, each in self.parts)
+        return all(each.constant for _, _, each in self.parts)
 
     @property
     def of_time(self) -> bool:
@@ -175,14 +176,9 @@ class Outside:
         return all(isinstance(each, Piecewise | Table) for _, _, each in self.parts)
 
     @property
-    def computed(self) -> bool:
+    def computed(self) -> bool:  # type: ignore[override]
         """True if a Python function is called at every evaluation."""
-        return not self.native
-
-    @property
-    def native(self) -> bool:
-        """True if no Python function is called."""
-        return not any(isinstance(each, Computed) for _, _, each in self.parts)
+        return any(each.computed for _, _, each in self.parts)
 
     def jumps(self) -> Array:
         """Return the times at which the inputs are discontinuous [s]."""
@@ -193,29 +189,30 @@ class Outside:
         jumps = self.jumps()
         return [a, *jumps[(jumps > a) & (jumps < b)].tolist(), b]
 
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Set the plan's w from t, where the state is x, to the next jump."""
-        if not self.names:
-            return
-        plan.w[:] = 0.0
-        nothing, found = loops().addresses["nothing"], []
+    def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
+        """Return the stage that evaluates the stages of all parts."""
+        u[:] = 0.0
+        idle, found = nothing_to_do(), []
         for first, count, part in self.parts:
-            stage = part.stage(plan, plan.w[first : first + count], model, t, x)
-            if stage[0] != nothing:
+            stage = part.stage(plan, u[first : first + count], model, t, x)
+            if stage != idle:
                 found.append((first, *stage))
         if not found:
-            plan.feed_beside(0)
-            return
+            return idle
         places, stages, data, held = zip(*found, strict=True)
         columns = (np.array(each, dtype=np.int64) for each in (stages, data, places))
         several = Placed(Several(len(found), *columns))
-        plan.feed_beside(loops().addresses["several"], several.address, (several, held))
+        return loops().addresses["several"], several.address, (several, held)
 
-    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
+        """Set the plan's w from t, where the state is x, to the next jump."""
+        plan.feed_beside(*self.stage(plan, plan.w, model, t, x))
+
+    def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array | None = None) -> Array:
         """Return w (times, exogenous) at times t and at the states there; from the right at a jump."""
-        found = np.zeros((len(t), len(self.names)))
+        found, none = np.zeros((len(t), len(self.outputs))), np.empty((len(t), 0))
         for first, count, part in self.parts:
-            found[:, first : first + count] = part.output(model, t, q, qd, np.empty((len(t), 0)))
+            found[:, first : first + count] = part.output(model, t, q, qd, none)
         return found
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
@@ -224,16 +221,16 @@ class Outside:
 
     def known(self, until: float) -> Array:
         """Return values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""
-        found = [np.empty((0, len(self.names)))]
+        found = [np.empty((0, len(self.outputs)))]
         for first, count, part in self.parts:
             if len(values := part.known(until)):
-                found.append(np.pad(values, ((0, 0), (first, len(self.names) - first - count))))
+                found.append(np.pad(values, ((0, 0), (first, len(self.outputs) - first - count))))
         return np.vstack(found)
 
     def described(self) -> str:
         """Return a line of text about the parts."""
         return "; ".join(
-            f"{self.names[i] if k == 1 else f'{self.names[i]} to {self.names[i + k - 1]}'}: {part.described()}"
+            f"{self.outputs[i] if k == 1 else f'{self.outputs[i]} to {self.outputs[i + k - 1]}'}: {part.described()}"
             for i, k, part in self.parts
         )
 
@@ -247,8 +244,8 @@ def as_outside(w: Any, model: Model) -> Outside:
     """
     names = model.exogenous
     if isinstance(w, Outside):
-        if w.names != names:
-            raise DescriptionError(f"w is for {listed(w.names)}; the arm has {listed(names)}")
+        if w.outputs != names:
+            raise DescriptionError(f"w is for {listed(w.outputs)}; the arm has {listed(names)}")
         return w
     if w is None:
         return Outside(names, ())

@@ -253,8 +253,8 @@ class Plan:
         self._held = held
 
     def feed_beside(self, stage: Address, data: Address = 0, held: Any = None) -> None:
-        """Take w from a stage, or leave w constant in the buffer for the stage 0."""
-        self.shared.outside = stage
+        """Take w from a stage. A constant w stays in the buffer, and no code is called."""
+        self.shared.outside = 0 if stage == loops().addresses["nothing"] else stage
         self.shared.given = data
         self._beside = held
 

@@ -199,7 +199,7 @@ def simulate(
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
-    acting = outside.values(model, times[:1], q[None], qd[None])[0] if outside.of_time else None
+    acting = outside.output(model, times[:1], q[None], qd[None])[0] if outside.of_time else None
     if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
     solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)

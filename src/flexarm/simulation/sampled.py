@@ -29,7 +29,18 @@ from flexarm.native.kernel import Kernel
 from flexarm.simulation.advance import Advance
 from flexarm.simulation.block import Ahead, Block
 from flexarm.simulation.feedback import LawBlock, check_width, continuous, kernel, named, recording
-from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
+from flexarm.simulation.law import (
+    Column,
+    Law,
+    commanded,
+    delayed,
+    law_of,
+    limits,
+    passed_through,
+    rate_limited,
+    saturated,
+    what_it_is,
+)
 from flexarm.simulation.rhs import Plan, Stage, nothing_to_do
 from flexarm.simulation.samples import Sampling
 from flexarm.simulation.shown import show
@@ -60,8 +71,12 @@ class Sampled:
         run.
     period : float
         [s]
-    delay, limit, rate_limit
-        See `Actuators`.
+    delay : float
+        Time from the sample to its effect, a whole number of periods [s].
+    limit : float or (m,)
+        Limit of the size of u [N m or N].
+    rate_limit : float or (m,)
+        Limit of the size of du/dt [N m/s or N/s].
     seed : int
         Seed of the sensors' noise.
     sensors : list of sensors, optional
@@ -103,7 +118,6 @@ class Sampled:
         with refused("Sampled"):
             checked_instance(model, Model, "model")
         m, period = len(model.inputs), float(self.period)
-        actuators = Actuators(self.delay, self.limit, self.rate_limit)
         function = stepped(self.controller, self.sensors)
         if function:
             check_seen(function.sensors, model, period)
@@ -123,17 +137,16 @@ class Sampled:
         else:
             inner = law_of("Sampled: controller", self._designed(), model, period)
 
-        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Column]:
-            import casadi as ca
-
-            own, under_way = parted(z, len(inner.memory))
-            u, after = inner(t, q, qd, own, *noise)
+        def checked(u: Column, z: Column) -> tuple[Column, Column]:
             check_width(model, u, named(self.controller))
-            show("command", u, model.inputs, "as that of u", once=True)
-            u, under_way = actuators.apply(u, under_way, period)
-            return u, ca.vertcat(after(u), under_way)
+            return u, z
 
-        law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
+        law = commanded(passed_through(inner, checked), model.inputs)
+        if self.limit is not None:
+            law = saturated(law, limits("limit", self.limit, m))
+        if self.rate_limit is not None:
+            law = rate_limited(law, limits("rate_limit", self.rate_limit, m), period)
+        law = delayed(law, self.delay, period, m)
         if "poles" not in inner.facts:  # a law designed on the arm takes the arm's modes into account
             _warn_of_aliasing(model, period)
         name, seed = named(self.controller), int(self.seed)

@@ -470,7 +470,7 @@ class Stepper:
         found = as_outside(w, model)
         if not found.constant:
             raise DescriptionError("Stepper: w must be numbers, which are constant in a period")
-        return found.values(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
+        return found.output(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
 
     def _rows(self, name: str, value: Any, given: Array, count: int) -> Array:
         """Return an argument of one plant, or of each of so many, after a check of its shape."""
