@@ -3,6 +3,7 @@
 A block writes u or some of the exogenous inputs w. A run evaluates it from one event to the next.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,12 +14,15 @@ import numpy as np
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.native.kernel import Kernel
+from flexarm.native.lifted import kernel_of
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, Stage, nothing_to_do, stage_of
 from flexarm.trajectory import Reference
 
 if TYPE_CHECKING:
-    from flexarm.native.kernel import Kernel
+    import casadi as ca
+
     from flexarm.simulation.advance import Advance
 
 Array = np.ndarray
@@ -118,10 +122,18 @@ class Block(ABC):
         """
         return self
 
-    def kernel_for(self, model: Model) -> "Kernel | None":
+    def kernel_for(self, model: Model) -> Kernel | None:
         """Return the compiled output (t, q, qd, z, ...) -> (output, rates of z), or None if there is none.
 
         Raises `DescriptionError` if the block does not fit the arm.
+        """
+        return None
+
+    def expressed(self, model: Model, late: float = 0.0) -> "Callable[[ca.SX], ca.SX] | None":
+        """Return the output as a function of the symbolic time t, or None if it is no such expression.
+
+        A value that starts up to `late` after a time counts at that time [s]. Raises `DescriptionError` if the block
+        does not fit the arm.
         """
         return None
 
@@ -181,7 +193,7 @@ class Compiled(Block):
     batched = True
 
     @abstractmethod
-    def kernel_for(self, model: Model) -> "Kernel":
+    def kernel_for(self, model: Model) -> Kernel:
         """Return the compiled output for a model."""
 
     def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
@@ -201,3 +213,26 @@ class Compiled(Block):
         """Return the output if the arm stays at q, qd and the memory at its initial value."""
         q, qd, z = (np.tile(each, (len(t), 1)) for each in (q, qd, np.array(self.memory)))
         return self.output(model, t, q, qd, z)
+
+
+class OfTime(Compiled):
+    """A block that is an expression of the time alone."""
+
+    @abstractmethod
+    def expressed(self, model: Model, late: float = 0.0) -> "Callable[[ca.SX], ca.SX]":
+        """Return the output as a function of the symbol t."""
+
+    @abstractmethod
+    def key(self, model: Model) -> list[Any]:
+        """Return what the expression depends on: the key of its code in the cache."""
+
+    def kernel_for(self, model: Model) -> Kernel:
+        """Return the compiled expression."""
+
+        def trace() -> "ca.Function":
+            import casadi as ca
+
+            t = ca.SX.sym("t")
+            return ca.Function("block", [t], [ca.densify(ca.cse(self.expressed(model)(t)))])
+
+        return kernel_of(json.dumps(self.key(model)), trace)

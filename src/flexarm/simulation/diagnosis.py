@@ -66,7 +66,7 @@ def diagnosis(
         if min(length - low, total - length) < 1e-4 * total:
             allowed = f"its range from {low:g} to {total:g} m"
             return f"stopped at t = {end:.6g} s: {model.velocities[i]}, a free length, leaves {allowed}"
-    if fault := _undefined(drive, plan, model, layout, t, x):
+    if fault := undefined(drive, plan, model, layout, t, x):
         return f"stopped at t = {end:.6g} s: {fault}"
     parts = {"q": q, "qd": qd, "s": x[layout.s], "u": plan.u[: len(model.inputs)], "w": plan.w}
     given = np.concatenate([parts[name] for name in model.arguments(drive.quantity)])
@@ -84,7 +84,7 @@ def diagnosis(
     return f"the solver could not meet the tolerance {there}{reason}"
 
 
-def _undefined(drive: Block, plan: Plan, model: Model, layout: Layout, t: float, x: Array) -> str:
+def undefined(drive: Block, plan: Plan, model: Model, layout: Layout, t: float, x: Array) -> str:
     """Return a message about a number of a compiled block that is not finite at or shortly after t, or ""."""
     kernel, m = drive.kernel_for(model), len(model.inputs)
     if kernel is None or drive.period is not None:

@@ -5,7 +5,6 @@ Each class is a `Block`.
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
@@ -19,13 +18,10 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
-from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
-from flexarm.native.lifted import kernel_of
-from flexarm.simulation.block import Block, Compiled, Cubics
-from flexarm.simulation.expressed import in_force, interpolated
+from flexarm.simulation.block import Block, Cubics, OfTime
 from flexarm.simulation.feedback import check_drives, on_reference
-from flexarm.simulation.law import is_linear_system, what_it_is
+from flexarm.simulation.law import Column, is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, Stage, cubic_table, loops
 from flexarm.simulation.sampled import Sampled, feedback
@@ -33,7 +29,7 @@ from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
-    import casadi as ca
+    pass
 
 Array = np.ndarray
 
@@ -84,7 +80,7 @@ class Piecewise(Block):
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
         """Return a sum of the values with weights of zero for all but the current one."""
         _width("values", self.values_.shape[1], model)
-        return lambda t: in_force(t + late, self.times, self.values_)
+        return lambda t: _in_force(t + late, self.times, self.values_)
 
     def described(self) -> str:
         """Return a text, as piecewise constant, 3 values from 0 s to 1 s."""
@@ -193,7 +189,7 @@ class Table(Block):
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
         """Return a polynomial in t whose coefficients are those of the current interval."""
         _width("values", self.values_.shape[1], model)
-        return lambda t: interpolated(t, *self.cubics, late)
+        return lambda t: _interpolated(t, *self.cubics, late)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
         """Return the interpolated values of a spline; a linear table has no pulses between its times."""
@@ -304,7 +300,7 @@ class Computed(Block):
 @final
 @brief
 @dataclass(frozen=True)
-class RigidInverseDynamics(Compiled):
+class RigidInverseDynamics(OfTime):
     """Torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
 
     The torques are an expression in t, derived from the same recursion as all other quantities, and compiled. A free
@@ -366,18 +362,11 @@ class RigidInverseDynamics(Compiled):
 
         return torque
 
-    def kernel_for(self, model: Model) -> Kernel:
-        """Return the compiled torques, a function of t."""
-        arm, torque = self._arm(model), self.expressed(model)
-
-        def trace() -> "ca.Function":
-            import casadi as ca
-
-            t = ca.SX.sym("t")
-            return ca.Function("torque", [t], [ca.densify(ca.cse(torque(t)))])
-
+    def key(self, model: Model) -> list[Any]:
+        """Return the arm and the reference."""
+        arm = self._arm(model)
         text = (model if arm is model.arm else Model(arm)).fingerprint
-        return kernel_of(json.dumps(["rigid inverse dynamics", text, reference_key(self.reference)]), trace)
+        return ["rigid inverse dynamics", text, reference_key(self.reference)]
 
     def described(self) -> str:
         """Return a text with the reference."""
@@ -387,7 +376,7 @@ class RigidInverseDynamics(Compiled):
 @final
 @brief
 @dataclass(frozen=True)
-class PrescribedMotion(Compiled):
+class PrescribedMotion(OfTime):
     """A motion whose joints follow a reference exactly. The result's u are the forces that the motion requires.
 
     All other coordinates move freely. Inverse-dynamics control of the joints without initial error gives the same
@@ -421,21 +410,23 @@ class PrescribedMotion(Compiled):
         check_drives(model, "", "only single joints can be prescribed")
         return self
 
-    def kernel_for(self, model: Model) -> Kernel:
-        """Return the compiled accelerations of the joints, a function of t."""
+    def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
+        """Return the accelerations of the joints as a function of time."""
         thrusters = len(model.arm.thrusters)
 
-        def trace() -> "ca.Function":
+        def acceleration(t: Any) -> Any:
             import casadi as ca
 
-            t = ca.SX.sym("t")
             q = positions(self.reference, t)
             _width("reference", q.numel() + thrusters, model)
-            acceleration = ca.vertcat(ca.jacobian(ca.jacobian(q, t), t), ca.SX.zeros(thrusters))
-            return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
+            return ca.vertcat(ca.jacobian(ca.jacobian(q, t), t), ca.SX.zeros(thrusters))
 
-        more = [thrusters] if thrusters else []
-        return kernel_of(json.dumps(["acceleration", reference_key(self.reference), *more]), trace)
+        return acceleration
+
+    def key(self, model: Model) -> list[Any]:
+        """Return the reference and the number of thrusters."""
+        thrusters = len(model.arm.thrusters)
+        return ["acceleration", reference_key(self.reference), *([thrusters] if thrusters else [])]
 
     def applied(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
         """Return the forces that the motion requires in addition to external loads and to friction with states."""
@@ -489,6 +480,28 @@ def as_input(u: Any, model: Model) -> Block:
     if not np.isfinite(values).all():
         raise DescriptionError("u contains NaN or infinity")
     return constant(values)
+
+
+def _in_force(t: Any, times: Array, values: Array) -> Column:
+    """Return the row (m,) of values (k, m) that is valid at the symbolic time t. Before the first time it is zero."""
+    import casadi as ca
+
+    begun = [ca.SX(1) if time == -np.inf else ca.SX(t >= float(time)) for time in times]
+    found = ca.SX.zeros(values.shape[1])
+    for k, value in enumerate(values):  # the sum is exact, since all but one of the terms are zero
+        found += (begun[k] - begun[k + 1] if k + 1 < len(values) else begun[k]) * ca.DM(value)
+    return found
+
+
+def _interpolated(t: Any, breaks: Array, coefficients: Array, late: float) -> Column:
+    """Return the value (m,) of a table of cubics at the symbolic time t, as `rhs.cubic_table` stores it."""
+    import casadi as ca
+
+    count, m, _ = coefficients.shape
+    rows = np.hstack([coefficients.reshape(count, 4 * m), breaks[:-1, None]])
+    found = _in_force(t + late, np.concatenate([[-np.inf], breaks[1:-1]]), rows)
+    c, s = ca.reshape(found[:-1], 4, m).T, t - found[-1]
+    return ((c[:, 0] * s + c[:, 1]) * s + c[:, 2]) * s + c[:, 3]
 
 
 def _names(model: Model) -> str:

@@ -4,8 +4,7 @@ A run has one `Outside`, which writes w by its own stage, in addition to the blo
 too, and write their share of w.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
@@ -19,8 +18,7 @@ from flexarm.model.local import localized
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
-from flexarm.native.lifted import kernel_of
-from flexarm.simulation.block import Block, Compiled
+from flexarm.simulation.block import Block, Compiled, OfTime
 from flexarm.simulation.inputs import Computed, Piecewise, Table
 from flexarm.simulation.law import law_of
 from flexarm.simulation.rhs import Plan, Several, Stage, loops, nothing_to_do
@@ -28,7 +26,7 @@ from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
-    import casadi as ca
+    pass
 
 Array = np.ndarray
 
@@ -64,7 +62,7 @@ class BaseMotion:
 
 @final
 @dataclass(frozen=True)
-class _Moved(Compiled):
+class _Moved(OfTime):
     motion: BaseMotion
 
     def jumps(self) -> Array:
@@ -72,29 +70,32 @@ class _Moved(Compiled):
         given = [each for each in (self.motion.position, self.motion.orientation) if each is not None]
         return np.concatenate([np.empty(0), *map(jumps_of, given)])
 
-    def kernel_for(self, model: Model) -> Kernel:
-        """Return the kernel of (a, w, alpha) at t."""
+    def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
+        """Return (a, w, alpha) as a function of time."""
         parts = {"position": self.motion.position, "orientation": self.motion.orientation}
-        gravity = [float(g) for g in model.gravity]
 
-        def trace() -> "ca.Function":
+        def motion(t: Any) -> Any:
             import casadi as ca
 
             from flexarm.mechanics.links import turned
             from flexarm.mechanics.spatial import entries, matrix
 
-            t = ca.SX.sym("t")
             p, angles = (ca.SX.zeros(3) if each is None else _three(name, each, t) for name, each in parts.items())
             roll, pitch, yaw = entries(angles)
-            R, g = matrix(turned(yaw, -pitch, roll)), ca.DM(gravity)
+            R, g = matrix(turned(yaw, -pitch, roll)), ca.DM(list(model.gravity))
             R_dot = ca.reshape(ca.jacobian(ca.vec(R), t), 3, 3)
             spin = ca.mtimes(R.T, R_dot)
             w = ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
             a = ca.mtimes(R.T, ca.jacobian(ca.jacobian(p, t), t) - g) + g
-            return ca.Function("base", [t], [ca.densify(ca.cse(ca.vertcat(a, w, ca.jacobian(w, t))))])
+            return ca.vertcat(a, w, ca.jacobian(w, t))
 
-        said = {name: None if each is None else reference_key(each) for name, each in parts.items()}
-        return kernel_of(json.dumps(["motion of the base", said, gravity]), trace)
+        return motion
+
+    def key(self, model: Model) -> list[Any]:
+        """Return the references and the gravity."""
+        given = {"position": self.motion.position, "orientation": self.motion.orientation}
+        references = {name: None if each is None else reference_key(each) for name, each in given.items()}
+        return ["motion of the base", references, [float(g) for g in model.gravity]]
 
     def described(self) -> str:
         """Return a text with the references."""
