@@ -103,7 +103,7 @@ def torques(model: fa.Model, u: Any, until: float) -> list[Torque]:
         return [steps(u.times, column) for column in u.values_.T]
     nodes = until / 2 * (1 - np.cos(np.pi * (np.arange(4 * DEGREE) + 0.5) / (4 * DEGREE)))
     none = np.zeros((len(nodes), 0))
-    values = u.values(model, nodes, none, none, none)
+    values = u.output(model, nodes, none, none, none)
     fit = np.polynomial.chebyshev.Chebyshev.fit
     return [
         _polynomial(np.polynomial.chebyshev.cheb2poly(fit(nodes, v, DEGREE, domain=(0.0, until)).coef), until)

@@ -34,7 +34,7 @@ def measure(quick: bool) -> list[Table]:
         n, times = len(model.coordinates), np.linspace(0.0, 10.0, 1001)
 
         def rate(t: float, x: Array) -> Array:
-            torque = u.values(model, np.array([t]), *(np.empty(0),) * 3)[0]
+            torque = u.output(model, np.array([t]), *(np.empty(0),) * 3)[0]
             return model.evaluate("state_rate", x[:n], x[n:], torque)[: 2 * n]
 
         begun = perf_counter()

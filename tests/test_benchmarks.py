@@ -136,7 +136,7 @@ def test_torques_for_a_peer_are_those_of_the_run():
     model = fa.Model(fa.load("canadarm"))
     t = np.linspace(0.0, 10.0, 57)
     none = np.zeros((len(t), 0))
-    exact = arms.SLEW.values(model, t, none, none, none)
+    exact = arms.SLEW.output(model, t, none, none, none)
     given = np.array([[torque(x) for torque in exudyn_models.torques(model, arms.SLEW, 10.0)] for x in t])
     np.testing.assert_allclose(given, exact, atol=1e-9 * np.abs(exact).max())
 

@@ -562,7 +562,7 @@ def test_texts_that_are_kept_are_told_apart(planar):
     assert cuda.text(key, parts, nvptx.EACH, "float") != forward
     rate, layout = integrand(planar, "state_rate", 0), Layout.of(planar)
     laws = [None, JointPD(slew(0.01), 5.0, 2.0), LQR(reference=slew(0.01))]
-    laws = [each and continuous(each, planar).in_lanes(planar).source for each in laws]
+    laws = [each and continuous(each, planar).kernel_for(planar) for each in laws]
     assert len({gpu.program(rate, layout, "float", law)[0] for law in laws}) == 3
 
 
@@ -589,9 +589,8 @@ def test_the_assembler_takes_it_and_nothing_is_called(planar, real, entry, arch)
 @pytest.mark.parametrize("real", REALS)
 def test_the_assembler_takes_a_law_in_the_kernel(planar, real):
     drive = continuous(JointPD(slew(0.01), 5.0, 2.0), planar)
-    how = drive.in_lanes(planar)
     layout = Layout.of(planar, len(drive.memory))
-    text = cuda.text(*gpu.program(integrand(planar, "state_rate", layout.memory), layout, real, how.source), real)
+    text = cuda.text(*gpu.program(integrand(planar, "state_rate", layout.memory), layout, real, drive.kernel), real)
     assert not re.search(r"\.func|\bcall\b|\.extern", text)
     assert ("f64" in text) == (real == "double")
     (found,) = ptxas.resources(text)

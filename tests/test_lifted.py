@@ -331,7 +331,7 @@ def test_a_run_is_what_it_was(name, method, planar, monkeypatch):
     monkeypatch.setattr(module, "_BY_KEY", Recent(1))
     monkeypatch.setattr(module, "read", lambda name: None)
     monkeypatch.setattr(module, "write", lambda name, content: None)
-    monkeypatch.setattr("flexarm.simulation.inputs.kernel_of", lambda key, trace: module.kernel(trace()))
+    monkeypatch.setattr("flexarm.simulation.block.kernel_of", lambda key, trace: module.kernel(trace()))
     wanted = run()
     for variable in ("q", "qd", "u"):
         scale = np.abs(wanted[variable].values).max()
@@ -459,6 +459,6 @@ def test_a_feedback_is_asked_at_many_states(planar):
     feedback = Feedback(JointPD(slew(), 5.0, 2.0).law(planar), planar, "pd")
     n = len(planar.coordinates)
     t, q, qd = np.linspace(0, 1, 11), *np.random.default_rng(0).normal(size=(2, 11, n))
-    u = feedback.values(planar, t, q, qd, np.empty((11, 0)))
+    u = feedback.output(planar, t, q, qd, np.empty((11, 0)))
     for i in range(11):
         np.testing.assert_allclose(u[i], feedback.kernel.one(np.concatenate([[t[i]], q[i], qd[i]])), rtol=1e-13)

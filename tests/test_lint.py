@@ -84,7 +84,7 @@ ALLOWED = {
     "simulation/samples.py": ["TID251"],
     "simulation/stepper.py": ["TID251"],
     "simulation/implicit.py": ["TID251"],
-    "simulation/lanes_clock.py": ["TID251"],
+    "simulation/lanes_sampled.py": ["TID251"],
     "simulation/lanes_plan.py": ["TID251"],
     "simulation/rhs.py": ["TID251"],
     "identification/sensitivities.py": ["TID251"],

@@ -174,7 +174,7 @@ def test_the_inputs_of_a_motion_are_its_derivatives():
     arm = table([slide("x", (1.0, 0.0, 0.0), 1.0)], gravity=(0.5, 1.0, -9.0))
     outside = as_outside({"base": fa.BaseMotion(place, angles)}, fa.Model(arm))
     t, h = 0.8, 1e-3
-    (w,) = outside.values(fa.Model(arm), np.array([t]), np.zeros((1, 1)), np.zeros((1, 1)))
+    (w,) = outside.output(fa.Model(arm), np.array([t]), np.zeros((1, 1)), np.zeros((1, 1)))
     grid = t + h * np.arange(-1, 2)
     p = reference_values(place, grid)
     R = [Rotation.from_euler("ZYX", x[::-1]).as_matrix() for x in reference_values(angles, grid)]
@@ -182,7 +182,7 @@ def test_the_inputs_of_a_motion_are_its_derivatives():
     np.testing.assert_allclose(w[:3], R[1].T @ ((p[2] - 2 * p[1] + p[0]) / h**2 - g) + g, atol=1e-5)
     turned = Rotation.from_matrix(R[0].T @ R[2]).as_rotvec() / (2 * h)
     np.testing.assert_allclose(w[3:6], turned, atol=1e-5)
-    ends = outside.values(fa.Model(arm), t + h * np.array([-1.0, 1.0]), np.zeros((2, 1)), np.zeros((2, 1)))[:, 3:6]
+    ends = outside.output(fa.Model(arm), t + h * np.array([-1.0, 1.0]), np.zeros((2, 1)), np.zeros((2, 1)))[:, 3:6]
     np.testing.assert_allclose(w[6:], (ends[1] - ends[0]) / (2 * h), atol=1e-5)
 
 

@@ -15,10 +15,10 @@ import pytest
 import flexarm as fa
 from flexarm.control import JointPD, Sampled
 from flexarm.errors import InterruptedRun
+from flexarm.simulation.block import Block
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import Computed, as_input, constant
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.sampled import feedback
 
@@ -78,14 +78,14 @@ JUMPS = {
 def test_a_run_is_cut_where_its_input_jumps(name):
     jumps, corners = JUMPS[name]
 
-    class Jumping(Input):
+    class Jumping(Block):
         def jumps(self):
             return np.array(jumps)
 
-        def feed(self, plan, model, t, x):
+        def output(self, model, t, q, qd, z):
             raise AssertionError
 
-        values = described = feed
+        described = output
 
     np.testing.assert_array_equal(Jumping().corners(1.0), corners)
 
@@ -341,8 +341,8 @@ def test_an_input_goes_to_another_process(rotor, kind):
 # -- beside simulate's own kinds ---------------------------------------------------------------------------------------
 
 
-class Spring(Input):
-    """What a user could write: the least that the protocol asks for."""
+class Spring(Block):
+    """The least that a block needs: a function that is held from one jump to the next, and a text."""
 
     def __init__(self, k):
         self.k = k
@@ -350,12 +350,8 @@ class Spring(Input):
     def jumps(self):
         return np.array([0.5])
 
-    def feed(self, plan, model, t, x):
-        self.torque = -self.k * x[0]
-        constant(self.torque).feed(plan, model, t, x)
-
-    def values(self, model, t, q, qd, z):
-        return np.full((len(t), 1), self.torque)
+    def output(self, model, t, q, qd, z):
+        return -self.k * q
 
     def described(self):
         return "a spring that looks at the angle twice"
@@ -368,10 +364,10 @@ def test_the_least_that_an_input_must_have(rotor):
     middle, rate = 1.0 - 2.0 * 0.5**2 / 2, -2.0 * 0.5
     assert result.q[5, 0] == pytest.approx(middle, abs=1e-12)
     assert result.q[10, 0] == pytest.approx(middle + rate * 0.5 - 2.0 * middle * 0.5**2 / 2, abs=1e-12)
-    for member in ("feed", "values", "described"):
-        members = {name: getattr(Spring, name) for name in ("feed", "values", "described") if name != member}
+    for member in ("output", "described"):
+        members = {name: getattr(Spring, name) for name in ("output", "described") if name != member}
         with pytest.raises(TypeError, match=member):
-            type("Half", (Input,), members)()
+            type("Half", (Block,), members)()
 
 
 def test_code_stays_as_long_as_a_plan_may_call_it(rotor, traced_alone):

@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 import flexarm as fa
+from flexarm.control.sum import function_of_time
 from flexarm.mechanics.drive import bare
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.parameters import Label, Ledger, Series, value_of
@@ -40,8 +41,8 @@ from flexarm.simulation import (
 from flexarm.simulation import stepper as stepping
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations
 from flexarm.simulation.crossings import Stopped, _Way, crossings
+from flexarm.simulation.diagnosis import undefined
 from flexarm.simulation.ensemble_pool import Pool
-from flexarm.simulation.expressed import function_of_time
 from flexarm.simulation.feedback import continuous, on_reference
 from flexarm.simulation.inputs import Computed, constant
 from flexarm.simulation.law import Law
@@ -398,7 +399,8 @@ def test_a_builtin_function_has_no_signature_to_check():
 def test_a_law_that_stays_finite_is_not_at_fault():
     model = fa.Model(one_joint())
     law = continuous(fa.control.JointPD([0.3], Kp=2.0, Kd=0.1), model)
-    assert law.fault(SimpleNamespace(time=0.1), model, 0.0, np.array([0.1, 0.2])) == ""
+    found = undefined(law, SimpleNamespace(time=0.1), model, Layout.of(model), 0.0, np.array([0.1, 0.2]))
+    assert found == ""
 
 
 class Sudden:

@@ -41,7 +41,7 @@ from flexarm.simulation import run as run_module
 from flexarm.simulation.closed_loop import continuous
 from flexarm.simulation.dataset import group_velocity_ratio
 from flexarm.simulation.inputs import Computed, as_input, constant
-from flexarm.simulation.law import Actuators
+from flexarm.simulation.law import delayed
 from flexarm.simulation.sampled import feedback
 
 INERTIA = 1.5 * 0.8**2 / 3
@@ -723,7 +723,7 @@ def test_a_law_made_for_another_arm_is_refused(rotor, soft):
 
 def test_actuators_whose_delay_is_no_whole_number_of_periods():
     with pytest.raises(fa.DescriptionError, match=r"delay is 0\.15 s; it must be a whole number of periods"):
-        Actuators(0.15).memory(0.1, 1)
+        delayed(Law(lambda t, q, qd, z: ([0.0], [])), 0.15, 0.1, 1)
 
 
 def test_a_joint_of_ones_own_says_what_it_moves():

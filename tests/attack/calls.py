@@ -40,17 +40,17 @@ INSIDE = {
     "expressed": "what a sum asks of its input",
     "expression": "of CasADi's symbols",
     "corners": "what a run asks of its input",
-    "fault": "what a run asks of its input",
+    "applied": "what a run asks of its input",
     "feed": "what a run asks of its input",
     "initial": "what a run asks of its input",
     "input": "what outputs ask of a motor's sensor",
     "known": "what a run asks of its input",
     "of_arm": "of a function of the arm",
     "over_time": "what a run asks of its input",
-    "while_still": "what a run asks of its input",
+    "kernel_for": "what a run asks of its input",
     "rule": "of a field, which the fields themselves name",
-    "seen": "what a run asks of its input",
-    "values": "what a run asks of its input",
+    "output": "what a run asks of its input",
+    "stage": "what a run asks of its input",
     "recording": "what a run asks of its input",
     "recorded": "what a run asks of its input",
     "compiled": "of a kernel",
@@ -189,7 +189,7 @@ def used(came, context, note):
         fa.trajectory.reference_values(came, np.linspace(-1.0, 2.0, 7))
         whole(run(context, u=fa.PrescribedMotion(came)))
         return "accepted and used"
-    if isinstance(came, import_module("flexarm.simulation.protocol").Input):
+    if isinstance(came, import_module("flexarm.simulation.block").Block):
         note("used as the input of a run")
         whole(run(context, u=came))
         return "accepted and used"

@@ -1,15 +1,14 @@
 """A controller with saturated output."""
 
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import dataclass
+from typing import final
 
 from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
 from flexarm.control.gains import actuators, inner_law
 from flexarm.model import Model
-from flexarm.simulation.law import Column, Controller, Law, clipped, limits
-from flexarm.simulation.shown import show
+from flexarm.simulation.law import Controller, Law, commanded, limits, saturated
 
 
 @final
@@ -33,10 +32,4 @@ class Saturated:
         actuators("Saturated", model, period)
         limit = limits("Saturated: limit", self.limit, len(model.inputs))
         inner = inner_law("Saturated", self.controller, model, period)
-
-        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
-            u, after = inner(t, q, qd, z, *noise)
-            show("command", u, model.inputs, "as that of u", once=True)
-            return clipped(u, limit), after
-
-        return replace(inner, expression=expression)
+        return saturated(commanded(inner, model.inputs), limit)

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
-from flexarm.checks import checked_array, refused
+from flexarm.checks import checked_array, refused, takes
 from flexarm.control.gains import actuators, followed, inner_law
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.simulation.expressed import function_of_time
+from flexarm.simulation.block import Block
 from flexarm.simulation.feedback import check_width, named
 from flexarm.simulation.inputs import constant
-from flexarm.simulation.law import Column, Law, is_linear_system, what_it_is
-from flexarm.simulation.protocol import Input
+from flexarm.simulation.law import Column, Law, column, is_linear_system, what_it_is
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference
 
@@ -135,7 +134,7 @@ def _law(term: Any, model: Model, period: float | None) -> Law:
         return inner_law("Sum", term, model, period)
     given = getattr(term, "torques", term)
     late = 0.0 if period is None else LATE * period
-    if not isinstance(given, Input):
+    if not isinstance(given, Block):
         if callable(given):
             return Law(_alone(function_of_time("Sum", given)))
         must = "it must be a controller, numbers, a Piecewise, a Table, or a function of the time"
@@ -146,7 +145,7 @@ def _law(term: Any, model: Model, period: float | None) -> Law:
             raise DescriptionError(f"{where}; {must}") from None
         given = constant(np.full(len(model.inputs), float(values)) if values.ndim == 0 else values)
     found = given.expressed(model, late)
-    if found is None:
+    if found is None or given.of_state:
         must = "it must depend on time alone, and be available as an expression"
         raise DescriptionError(f"Sum: a term is {given.described()}; {must}")
     return Law(_alone(found), jumps=given.jumps())
@@ -172,3 +171,25 @@ def _parts(x: Column, sizes: list[int]) -> list[Column]:
     import casadi as ca
 
     return ca.vertsplit(x, np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist())  # type: ignore[no-any-return]
+
+
+def function_of_time(where: str, function: Any) -> Callable[[Any], Any]:
+    """Return a function of the symbolic time that gives expressions. Raise `DescriptionError` if it does not."""
+    name = getattr(function, "__name__", type(function).__name__)
+    if not takes(function, 0.0):
+        must = "it must be a function of the time, or a controller"
+        raise DescriptionError(f"{where}: {name} does not take t alone; {must}")
+
+    def at(t: Any) -> Any:
+        must = "use CasADi operations in it, or give its values in a Table"
+        try:
+            found = column(function(t))
+        except Exception as error:
+            why = " ".join(str(error).split()) or type(error).__name__
+            raise DescriptionError(f"{where}: {name} is not an expression of t: {why}; {must}") from error
+        for each in found.elements():  # float(t) is NaN and raises no error
+            if each.is_constant() and not each.is_regular():
+                raise DescriptionError(f"{where}: {name} is not an expression of t: it returns {float(each)}; {must}")
+        return found
+
+    return at

@@ -23,7 +23,8 @@ from flexarm.files import checked_path
 from flexarm.model import Model, Sensor
 from flexarm.sensors import coordinate_unit, outputs
 from flexarm.simulation.feedback import named
-from flexarm.simulation.sampled import Called, Sampled, SampledFeedback
+from flexarm.simulation.sampled import Sampled, SampledFeedback
+from flexarm.simulation.samples import Sampling
 
 Array = np.ndarray
 
@@ -240,7 +241,7 @@ def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model
     """Return the program that compares some samples near rest with the law as a simulation calls it."""
     rng = np.random.default_rng(1)
     silent = replace(feedback.law, noise=(0.0,) * len(feedback.law.noise))
-    called = Called(replace(feedback, law=silent), model)
+    sampling = Sampling(replace(feedback, law=silent), model)
     kind = np.float32 if real == "float" else np.float64
     checks = []
     for k in range(SAMPLES):
@@ -249,7 +250,7 @@ def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model
         qdd = 0.01 * rng.normal(size=model.nv)
         q, qd, s, _ = np.split(x, np.cumsum([model.nq, model.nv, len(model.states)]))
         y = np.array(measured.of(q, qd, s, qdd)).ravel()
-        u = called(k * feedback.period, x, qdd)
+        u = sampling(k * feedback.period, x, qdd)
         call = f"{name}_step(&state, {'y, ' if len(y) else ''}u);"
         lines = [array(real, "y", y)] if len(y) else []
         lines += [f"{real} u[{len(u)}];", f"static const double u_expected[{len(u)}] = {listed(u)};", call]

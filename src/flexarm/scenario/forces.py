@@ -18,7 +18,7 @@ class ConstantInput(Described):
     type: Literal["constant"] = "constant"
     values: Annotated[tuple[float, ...], numbers("N m")]
 
-    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
         """Return the input itself."""
         return inputs.constant(self.values)
 
@@ -36,7 +36,7 @@ class BangBangInput(Described):
     duration: Annotated[float, number("s", POSITIVE)]
     start: Annotated[float, number("s", FINITE)] = 0.0
 
-    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
         """Return the input itself."""
         return inputs.bang_bang(self.amplitude, self.duration, self.start)
 
@@ -58,7 +58,7 @@ class PiecewiseInput(Described):
         check_table(self.times, self.values, least=1)
         return self
 
-    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
         """Return the input itself."""
         return inputs.Piecewise(self.times, self.values)
 
@@ -81,7 +81,7 @@ class TableInput(Described):
         check_table(self.times, self.values, least=2)
         return self
 
-    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
         """Return the input itself."""
         return inputs.Table(self.times, self.values, self.interpolation)
 
@@ -102,7 +102,7 @@ class RigidInverseDynamicsInput(Described):
 
     type: Literal["rigid-inverse-dynamics"] = "rigid-inverse-dynamics"
 
-    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
         """Return the input itself."""
         return inputs.RigidInverseDynamics(_followed(self.type, reference))
 
@@ -117,7 +117,7 @@ class PrescribedMotionInput(Described):
 
     type: Literal["prescribed-motion"] = "prescribed-motion"
 
-    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
         """Return the input itself."""
         return inputs.PrescribedMotion(_followed(self.type, reference))
 
@@ -132,7 +132,7 @@ class OptimalTorquesInput(Described):
 
     type: Literal["optimal-torques"] = "optimal-torques"
 
-    def made(self, reference: trajectory.Reference | None) -> inputs.Input:
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
         """Return the input itself."""
         torques = getattr(_followed(self.type, reference), "torques", None)
         if torques is None:

@@ -2,7 +2,7 @@
 
 - Runs: `run` (`simulate`), `stepper` with `plants`, `options`, `layout` of the state, `parameters`, `watch` (progress
   and Ctrl-C) and `memory`.
-- Inputs: `protocol` is their interface. `inputs`, `expressed`, and `outside` with `disturbance` for further forces.
+- Blocks, which act on an arm: `block` is their interface. `inputs`, and `outside` with `disturbance` for w.
 - Controllers: `law` is what they design. `feedback` evaluates it continuously. `sampled` calls a law or a Python
   function (`stepped`) once per period, and `samples` does it in machine code. `shown` has signals to record, and
   `closed_loop` the poles.
@@ -10,8 +10,8 @@
   `explicit` takes and rejects the steps (`stages`) of the tables in `butcher`. `steps`, which `implicit` calls, does so
   for the tables in `tableaus`; its slopes are finite differences. `advance` is their common interface.
 - Events: `breakpoints`, `restarts` at fast inputs, and `crossings`: sharp backlash and end stops, at which a run stops.
-- SIMD batches: `lanes` takes and rejects their steps, `lanes_sampled` calls their sampled controllers, and `lanes_plan`
-  and `lanes_clock` have their data.
+- SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, and `lanes_sampled` calls their
+  sampled controllers.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`, and
   `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.
 - Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.

@@ -16,9 +16,9 @@ from flexarm.model.tracing import Traced
 from flexarm.native.code import Code
 from flexarm.simulation import methods, solvers
 from flexarm.simulation.advance import Stretch
+from flexarm.simulation.block import Block
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import python_rate
@@ -146,7 +146,7 @@ def solving(
     plan: Plan,
     rate: Code,
     model: Model,
-    drive: Input,
+    drive: Block,
     layout: Layout,
     rtol: float,
     atol: float,

@@ -11,12 +11,12 @@ from flexarm.attitude import local
 from flexarm.checks import Fault, checked_names, known_names, shown
 from flexarm.description.arm import Beam
 from flexarm.model import Model
+from flexarm.simulation.block import Block
 from flexarm.simulation.common import Common, Data
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.momenta import acting, base_turn, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
 from flexarm.simulation.outside import Outside
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.results import AUDIT, EVERY, MOMENTA, TURN, VARIABLES, dimensions
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import reference_function
@@ -182,7 +182,7 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
     return found
 
 
-def supplied(model: Model, drive: Input, layout: Layout, x: Array, u: Array, w: Array, rates: Array) -> Array:
+def supplied(model: Model, drive: Block, layout: Layout, x: Array, u: Array, w: Array, rates: Array) -> Array:
     """Return the power of inputs and external loads (times,): of u (times, m) at rates B' qd, and of w (times, k).
 
     The inputs of motors are more than forces. In a prescribed motion, u are forces and there are no motors.
@@ -208,7 +208,7 @@ def _supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Arr
 
 def variables(
     model: Model,
-    drive: Input,
+    drive: Block,
     reference: Reference | None,
     layout: Layout,
     t: Array,
@@ -217,7 +217,7 @@ def variables(
     outside: Outside,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the kept variables of states x (times, layout.size) at times t, and the energy balance if there is one."""
-    w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
+    w = outside.output(model, t, x[:, layout.q], x[:, layout.qd])
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     audit: dict[str, Any] = {}
     motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
@@ -225,7 +225,10 @@ def variables(
     if {"u", "power", *MOMENTA} & {*kept}:
         m = len(model.inputs)
         found["u"] = by_pieces(
-            lambda i: drive.seen(model, t[i], layout.parts(x[i], w[i])), len(t), m, 8 * (layout.size + layout.exogenous)
+            lambda i: drive.applied(model, t[i], layout.parts(x[i], w[i])),
+            len(t),
+            m,
+            8 * (layout.size + layout.exogenous),
         )
     seen = observed(model, motion, kept)
     with np.errstate(over="ignore", invalid="ignore"):  # `faulty` checks all values
@@ -321,7 +324,7 @@ def bent_far(model: Model, result: "Dataset", x: Array) -> str:
 
 def dataset(
     model: Model,
-    drive: Input,
+    drive: Block,
     reference: Reference | None,
     layout: Layout,
     t: Array,
@@ -337,7 +340,7 @@ def dataset(
     data: Data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     if drive.records:
         sizes = np.cumsum([len(each.signals) for each in drive.records])
-        w = outside.values(model, t, x[:, layout.q], x[:, layout.qd])
+        w = outside.output(model, t, x[:, layout.q], x[:, layout.qd])
         columns = np.split(drive.recorded(t, layout.parts(x, w)), sizes[:-1], axis=1)
         for each, seen in zip(drive.records, columns, strict=True):
             data[each.name] = (("time", f"{each.name}_signal"), seen, {"units": each.unit})

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flexarm.attitude import local
+from flexarm.attitude import configuration, local
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
 from flexarm.simulation.advance import Stretch
+from flexarm.simulation.block import Block
 from flexarm.simulation.divergence import beyond
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 
 Array = np.ndarray
@@ -28,7 +28,7 @@ CLOSER = 64
 
 def diagnosis(
     model: Model,
-    drive: Input,
+    drive: Block,
     layout: Layout,
     plan: Plan,
     solve: Callable[[float, Array, Array], Stretch],
@@ -66,7 +66,7 @@ def diagnosis(
         if min(length - low, total - length) < 1e-4 * total:
             allowed = f"its range from {low:g} to {total:g} m"
             return f"stopped at t = {end:.6g} s: {model.velocities[i]}, a free length, leaves {allowed}"
-    if fault := drive.fault(plan, model, t, x):
+    if fault := undefined(drive, plan, model, layout, t, x):
         return f"stopped at t = {end:.6g} s: {fault}"
     parts = {"q": q, "qd": qd, "s": x[layout.s], "u": plan.u[: len(model.inputs)], "w": plan.w}
     given = np.concatenate([parts[name] for name in model.arguments(drive.quantity)])
@@ -82,6 +82,24 @@ def diagnosis(
     if stretch.spent:
         return f"the solver used up its evaluations {there}{reason}; use a larger rtol, or method 'radau5'"
     return f"the solver could not meet the tolerance {there}{reason}"
+
+
+def undefined(drive: Block, plan: Plan, model: Model, layout: Layout, t: float, x: Array) -> str:
+    """Return a message about a number of a compiled block that is not finite at or shortly after t, or ""."""
+    kernel, m = drive.kernel_for(model), len(model.inputs)
+    if kernel is None or drive.period is not None:
+        return ""
+    q, qd, z = x[layout.q], x[layout.qd], x[layout.z]
+    ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
+    ahead *= max(2 * (plan.time - t), 1e-9) / ahead[-1]  # a solver stops short of the time at which the block fails
+    for dt in ahead:
+        moved = configuration(model.arm, local(model.arm, q, q) + dt * qd, q)
+        given = np.concatenate([[t + dt], moved, qd, z])[: kernel.code.facts["n_in"] - len(kernel.constants)]
+        bad = np.flatnonzero(~np.isfinite(value := kernel.one(given)))
+        if len(bad):
+            what = f"for {model.inputs[bad[0]]}" if bad[0] < m else "in its memory"
+            return f"{drive.label} gave {value[bad[0]]} {what}"
+    return ""
 
 
 def motion_names(model: Model) -> list[str]:

@@ -17,8 +17,8 @@ from flexarm.description.arm import Arm
 from flexarm.description.outside import FORCES, MOMENTS, Force
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.simulation.block import Block
 from flexarm.simulation.outside import Outside, as_outside, given_by
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 
 COMPONENTS = {"f": "force", "m": "moment"}
@@ -85,7 +85,7 @@ class Disturbed:
         found, none = np.zeros((len(self.outsides), len(self.model.exogenous))), np.empty((1, 0))
         for i, each in enumerate(self.outsides):
             if each.constant:
-                found[i] = each.values(self.model, np.zeros(1), none, none)[0]
+                found[i] = each.output(self.model, np.zeros(1), none, none)[0]
         return found
 
     def stretches(self, i: int, a: float, b: float) -> list[tuple[float, float]]:
@@ -153,9 +153,9 @@ def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
 def _together(whole: Model, own: Outside, asked: Found) -> Outside:
     """Return the exogenous inputs of the arm together with the disturbances, in the order of the complete model."""
     names = whole.exogenous
-    parts: list[tuple[int, int, Input]] = []
+    parts: list[tuple[int, int, Block]] = []
     for first, count, part in own.parts:
-        moved = [names.index(name) for name in own.names[first : first + count]]
+        moved = [names.index(name) for name in own.outputs[first : first + count]]
         if moved != [*range(moved[0], moved[0] + count)]:
             raise DescriptionError("w: with a disturbance, give w by names, such as {'base': ...}")
         parts.append((moved[0], count, part))

@@ -12,9 +12,9 @@ from flexarm.attitude import configuration, local, local_names
 from flexarm.checks import counted
 from flexarm.description.arm import Arm
 from flexarm.model import Model
+from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import jump_between
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Judge:
         End of the run [s].
     """
 
-    def __init__(self, model: Model, drive: Input, layout: Layout, until: float):
+    def __init__(self, model: Model, drive: Block, layout: Layout, until: float):
         self._model, self._drive, self._layout, self._until = model, drive, layout, until
         self._t, self._n, self._sharp, self._hopeless = 0.0, 0, 0, 0
 
@@ -177,7 +177,7 @@ class Judge:
             def law(s: Array, along: Array = along) -> Array:
                 rows = state + np.outer(s, along)
                 there = configuration(model.arm, rows[:, : model.nv], q)
-                return drive.values(model, np.full(len(s), t), there, rows[:, model.nv :], np.tile(z, (len(s), 1)))
+                return drive.output(model, np.full(len(s), t), there, rows[:, model.nv :], np.tile(z, (len(s), 1)))
 
             if said := _jump_of(law, model.inputs):
                 return (
@@ -199,7 +199,7 @@ def _jump_of(law: Callable[[Array], Array], inputs: Sequence[str]) -> str:
     return f"{inputs[worst]} jumps from {a[worst]:.3g} to {b[worst]:.3g}" if jumps else ""
 
 
-def judged(model: Model, drive: Input, layout: Layout, plan: Plan, until: float) -> None:
+def judged(model: Model, drive: Block, layout: Layout, plan: Plan, until: float) -> None:
     """End a run that has diverged or will not end."""
     judge = Judge(model, drive, layout, until)
     if drive.period is None:  # with samples, a single interval stays cheap even if the motion grows

@@ -18,6 +18,7 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.progress import LOG
 from flexarm.simulation import balance, memory
+from flexarm.simulation.block import Block
 from flexarm.simulation.dataset import kept_of, numbers
 from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset, tally
@@ -29,7 +30,6 @@ from flexarm.simulation.options import SaveAt, Solver, check_end, options
 from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plausible import implausible
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.run import checked_wanted, missed_input
 from flexarm.simulation.sampled import Sampled, like
 from flexarm.simulation.watch import Bar, Progress
@@ -278,16 +278,16 @@ def _solved(
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
 
-def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Input], Array | None]:
+def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Block], Array | None]:
     """Return the unique inputs, and the index of each run's input; None if all runs share one."""
     if isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype.kind in "fiu":
         rows, which = np.unique(u, axis=0, return_inverse=True)
         return [_recording(as_input(row, model), record, model) for row in rows], which.ravel()
     if not isinstance(u, list | tuple) or all(isinstance(each, Real) for each in u):
         return [_recording(as_input(u, model), record, model)], None
-    found: list[Input] = []
+    found: list[Block] = []
     places: dict[Any, int] = {}
-    designed: dict[Any, Input] = {}
+    designed: dict[Any, Block] = {}
     which = np.zeros(len(u), dtype=np.int64)
     for i, each in enumerate(u):
         if id(each) not in places:
@@ -305,11 +305,11 @@ def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Input],
     return found, which
 
 
-def _signals(drive: Input) -> str:
+def _signals(drive: Block) -> str:
     return "; ".join(f"{each.name} ({', '.join(each.signals)})" for each in drive.records)
 
 
-def _recording(drive: Input, record: tuple[str, ...], model: Model) -> Input:
+def _recording(drive: Block, record: tuple[str, ...], model: Model) -> Block:
     return drive.recording(record, model) if record else drive
 
 
@@ -346,7 +346,7 @@ def _disturbed(
     return model, found, None if given is None else which.ravel()
 
 
-def _designed(each: Any, model: Model, designed: dict[Any, Input], record: tuple[str, ...]) -> Input:
+def _designed(each: Any, model: Model, designed: dict[Any, Block], record: tuple[str, ...]) -> Block:
     """Return an input. Sampled controllers that differ only in their seeds are designed once."""
     if not isinstance(each, Sampled):
         return _recording(as_input(each, model), record, model)
@@ -388,20 +388,20 @@ def _count(runs: int | None, given: dict[str, Array | None]) -> int:
     return count
 
 
-def _starts(given: dict[str, Array | None], drives: Sequence[Input], which: Array, model: Model) -> tuple[Array, Array]:
+def _starts(given: dict[str, Array | None], drives: Sequence[Block], which: Array, model: Model) -> tuple[Array, Array]:
     """Return coordinates (N, nq) and rates (N, nv) at t = 0."""
     found, initial = [], [np.empty(0), np.empty(0)]
     if any(x is None for x in given.values()):
         # most kinds of inputs share this initial state, which is slow to compute
-        rest = Input.initial(drives[0], model)
-        own = (rest if type(drive).initial is Input.initial else drive.initial(model) for drive in drives)
+        rest = Block.initial(drives[0], model)
+        own = (rest if type(drive).initial is Block.initial else drive.initial(model) for drive in drives)
         initial = [np.array(each) for each in zip(*own, strict=True)]
     for x, here, size in zip(given.values(), initial, (model.nq, model.nv), strict=True):
         found.append(np.ascontiguousarray(np.broadcast_to(here[which] if x is None else x, (len(which), size))))
     return found[0], found[1]
 
 
-def _checked(drive: Input, model: Model, times: Array) -> Input:
+def _checked(drive: Block, model: Model, times: Array) -> Block:
     """Return a sampled law after a check that it fits the model. Each run restarts it."""
     drive.begun(model, times)
     return drive

@@ -255,21 +255,21 @@ def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
     m, u = len(model.inputs), None
     for of in np.unique(which := runs.which[group.indices]):
         drive, members = runs.drives[of], np.flatnonzero(which == of)
-        how = drive.in_lanes(model)
+        of_time = drive.batched and not drive.of_state
         none = np.zeros((len(t), layout.nq))
-        if how is not None and how.of_time:
-            value = drive.values(model, t, none, none, none[:, :0])
+        if of_time:
+            value = drive.output(model, t, none, none, none[:, :0])
             if len(members) == len(x) and (group.known == len(t)).all():
                 return np.broadcast_to(value, (len(x), *value.shape))  # the same for all runs, so stored once
         u = np.full((len(x), len(t), m), np.nan) if u is None else u
         for i in members:
             known = group.known[i]
-            if how is not None and how.of_time:
+            if of_time:
                 u[i, :known] = value[:known]
                 continue
             own, rows = runs.at(group.indices[i]), x[i, :known]
             parts = layout.parts(rows, _acting(runs, group, int(i), t)[:known])
-            u[i, :known] = drive.seen(own, t[:known], parts)
+            u[i, :known] = drive.applied(own, t[:known], parts)
     assert u is not None
     return u
 

@@ -14,20 +14,20 @@ from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.simulation import crossings, divergence, methods, restarts, solvers
+from flexarm.simulation.block import Block, Recorded
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
-from flexarm.simulation.lanes_clock import NO_LAW, Clock
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
+from flexarm.simulation.lanes_sampled import NO_LAW, Clock
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.outside import Outside
-from flexarm.simulation.protocol import InLanes as How
-from flexarm.simulation.protocol import Input, Recorded
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
+from flexarm.simulation.samples import Sampling
 
 Array = np.ndarray
 
@@ -60,7 +60,7 @@ class Runs:
     Attributes
     ----------
     model : Model
-    drives, which : list of Input, (N,)
+    drives, which : list of Block, (N,)
         Inputs, and the index of each run's input.
     q, qd : (N, nq), (N, nv)
         Initial coordinates and rates.
@@ -73,7 +73,7 @@ class Runs:
     """
 
     model: Model
-    drives: Sequence[Input]
+    drives: Sequence[Block]
     which: Array
     q: Array
     qd: Array
@@ -85,7 +85,7 @@ class Runs:
     def __len__(self) -> int:
         return len(self.which)
 
-    def drive(self, r: int) -> Input:
+    def drive(self, r: int) -> Block:
         """Return the input of a run."""
         return self.drives[self.which[r]]
 
@@ -95,7 +95,7 @@ class Runs:
 
     def acting(self, r: int, t: Array, q: Array, qd: Array) -> Array:
         """Return the exogenous inputs (times, k) of a run."""
-        return self.outside(r).values(self.at(r), t, q, qd)
+        return self.outside(r).output(self.at(r), t, q, qd)
 
     @property
     def records(self) -> tuple[Recorded, ...]:
@@ -199,13 +199,13 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     """Group the runs by kind: by their inputs and by their solvers."""
     model, found = runs.model, dict[tuple, list[int]]()
     # the list keeps compiled code in use, which would otherwise leave the cache
-    hows = [drive.in_lanes(model) for drive in runs.drives]
-    kinds = [_kind(drive, how) for drive, how in zip(runs.drives, hows, strict=True)]
+    kernels = [drive.kernel_for(model) if drive.batched else None for drive in runs.drives]
+    kinds = [_kind(drive, kernel) for drive, kernel in zip(runs.drives, kernels, strict=True)]
     ways: dict[tuple, tuple[str, float, str]] = {}
     reasons: list[str] = []
     for r, of in enumerate(runs.which):
         drive, outside = runs.drives[of], runs.outside(r)
-        kind = (*kinds[of], outside.constant, outside.native)
+        kind = (*kinds[of], outside.constant, outside.computed)
         own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
         key = (kind, *own)
         if key not in ways:
@@ -225,12 +225,10 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     return made
 
 
-def _kind(drive: Input, how: How | None) -> tuple:
+def _kind(drive: Block, kernel: Kernel | None) -> tuple:
     """Return the properties that runs of one group must have in common."""
-    if how is None:
-        return False, drive.quantity, len(drive.memory), drive.period
-    code = 0 if how.code is None else how.code.addresses["evaluate"]
-    return True, drive.quantity, len(drive.memory), drive.period, code, how.cubics is not None
+    code = 0 if kernel is None else kernel.vector_code.addresses["evaluate"]
+    return drive.batched, drive.quantity, len(drive.memory), drive.period, code, drive.cubics is not None
 
 
 FAST = 5.0
@@ -243,7 +241,7 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     The choice of "auto" depends on the run and the model alone, not on the other runs of the ensemble.
     """
     drive, model = runs.drive(r), runs.model
-    abreast = drive.in_lanes(model) is not None and runs.outside(r).constant
+    abreast = drive.batched and runs.outside(r).constant
     if asked.method in METHODS and abreast:
         return asked.method, float(asked.step or 0.0), "as asked"
     if asked.method != "auto" or drive.period is not None:
@@ -266,7 +264,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
     count = len(group.indices)
     if not group.in_lanes:
         first = group.indices[0]
-        native = runs.drive(first).in_lanes(runs.model) is not None and runs.outside(first).native
+        native = runs.drive(first).batched and not runs.outside(first).computed
         size = 1 if native else count  # one thread calls all functions of the user
         return [Alone(runs, group, asked, part) for part in _parts(count, size)]
     if runs.drive(group.indices[0]).period is not None:
@@ -369,16 +367,15 @@ class SideBySide:
         return self._abreast.finished
 
 
-def _course(drive: Input, model: Model, asked: Asked) -> Course:
+def _course(drive: Block, model: Model, asked: Asked) -> Course:
     """Return the trajectory of an input in the form that machine code takes."""
-    how, corners = drive.in_lanes(model), np.array(list(drive.corners(asked.until)), dtype=float)
-    assert how is not None
+    kernel, corners = drive.kernel_for(model), np.array(list(drive.corners(asked.until)), dtype=float)
     corners = np.union1d(corners, restarts.breakpoints(model, drive, None, asked.times, asked.method))
     held = np.empty((len(corners) - 1, 0))
-    if how.code is None and how.cubics is None:
+    if kernel is None and drive.cubics is None:
         none = np.zeros((len(held), model.nq))
-        held = drive.values(model, corners[:-1], none, none, none[:, :0])
-    return Course(corners, held, how)
+        held = drive.output(model, corners[:-1], none, none, none[:, :0])
+    return Course(corners, held, kernel, drive.cubics)
 
 
 def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
@@ -389,7 +386,7 @@ def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
     return found
 
 
-def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, held: Input | None = None) -> str:
+def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, held: Block | None = None) -> str:
     """Return why a run ended at the state x at t. The run is repeated from there alone to find the reason.
 
     A sampled law is not called again: `held` is its last u.
@@ -427,10 +424,10 @@ class Clocked:
         runs, group, asked, part = self._runs, self._group, self._asked, self._part
         model, indices = runs.model, group.indices[part]
         drives = [runs.drive(r) for r in indices]
-        how = drives[0].in_lanes(model)
+        law = drives[0].kernel_for(model)
         rate = integrand(model, drives[0].quantity, 0)
-        assert how is not None and how.code is not None and group.held is not None
-        called = [drive.started() for drive in drives]  # type: ignore[attr-defined]
+        assert law is not None and group.held is not None
+        samplings = [Sampling(drive, model) for drive in drives]  # type: ignore[arg-type]
         own = constants(runs, rate, indices)
         x, held = group.x[part], group.held[part]
         fixed = group.step if solvers.fixed(group.method) else 0.0
@@ -440,7 +437,7 @@ class Clocked:
         limits = guess, MOST_EVALUATIONS
         most = np.full(group.layout.states, np.inf)
         shared = Shared(code, group.layout, m, group.method, *tolerances, fixed, most, asked.times, *limits)
-        clock = Clock(shared, how.code, called, own, x, held)
+        clock = Clock(shared, law.vector_code, samplings, own, x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
         last = next(corners)
@@ -450,11 +447,12 @@ class Clocked:
         clock.close()
         group.known[part], group.steps[part], group.evaluations[part] = clock.known, clock.steps, clock.evaluations
         for i, status in enumerate(clock.status, start=part.start):
-            row, drive = i - part.start, drives[i - part.start]
+            row = i - part.start
             if status == UNDER_WAY:
                 group.status[i] = INTERRUPTED if self._stopped else "completed"
             elif status == NO_LAW:
-                group.status[i] = drive.refusal(float(clock.left[row]), int(clock.what[row]), float(clock.value[row]))  # type: ignore[attr-defined]
+                wrong = float(clock.left[row]), int(clock.what[row]), float(clock.value[row])
+                group.status[i] = samplings[row].refusal(*wrong)
             else:
                 last_u = constant(clock.u[:, row])
                 group.status[i] = told(runs, group, asked, i, clock.left[row], clock.stuck[row], last_u)
@@ -518,14 +516,14 @@ class Alone:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]
         group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
-        if drive.in_lanes(model) is None or drive.period is not None:
+        if not drive.batched or drive.period is not None:
             if group.held is None:
                 group.hold(runs, asked)
             assert group.held is not None
             acting = runs.acting(r, times[:known], x[:, layout.q], x[:, layout.qd])
             parts = layout.parts(x, acting)
             m = len(model.inputs)
-            group.held[i, :known, :m] = drive.seen(model, times[:known], parts)
+            group.held[i, :known, :m] = drive.applied(model, times[:known], parts)
             group.held[i, :known, m:] = drive.recorded(times[:known], parts)
         group.evaluations[i], group.methods[i], group.reasons[i] = plan.evaluations, solve.method, solve.reason
         group.status[i] = run.failure or ("completed" if run.completed else INTERRUPTED)

@@ -1,7 +1,7 @@
 """Closed loops: a control law as expressions, compiled together with the arm.
 
-A controller is a frozen object with `law(model, period)`, which designs a `Law` for a model. In a run the law is an
-input like any other. A continuous law is evaluated with every right-hand side, and its memory is integrated with the
+A controller is a frozen object with `law(model, period)`, which designs a `Law` for a model. In a run the law is a
+block like any other. A continuous law is evaluated with every right-hand side, and its memory is integrated with the
 arm. Sampled laws are in the module `sampled`.
 """
 
@@ -21,10 +21,8 @@ from flexarm.model.local import localized, moved_by_joints
 from flexarm.model.tracing import PARTNERS, RESIDUALS, Trace, Traced
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
+from flexarm.simulation.block import Block, Compiled, Recorded
 from flexarm.simulation.law import Column, Law, law_of, parted
-from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input, Recorded
-from flexarm.simulation.rhs import Plan
 from flexarm.simulation.shown import Shown, collecting, show
 from flexarm.trajectory import Reference, reference_motion
 
@@ -34,27 +32,20 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
-@final
 @dataclass(frozen=True)
-class Feedback(Input):
-    """A continuous control law as an input of a run. Its memory is part of the state."""
+class LawBlock(Block):
+    """A control law of a model, as a block of a run."""
 
     of_state = True
 
     law: Law
     model: Model
     name: str
-    reference: Reference | None = None
     controller: Any = None
     """Controller that designed the law, if any. The law itself consists of functions, which cannot be sent to a
     process."""
-    records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
-    """Signals of the law that the result records."""
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        if self.controller is None:
-            return super().__reduce_ex__(protocol)
-        return continuous, (self.controller, self.model)  # the controller designs the law again
+    records: tuple[Recorded, ...] = ()  # type: ignore[override]
+    """Recorded signals of the law."""
 
     def __copy__(self) -> Self:
         return self
@@ -63,22 +54,55 @@ class Feedback(Input):
         return self
 
     @property
-    def memory(self) -> tuple[float, ...]:  # type: ignore[override]
-        """Initial memory of the law."""
-        return self.law.memory
-
-    @property
     def wanted(self) -> Reference | None:  # type: ignore[override]
         """Reference of the controller."""
-        return self.reference
+        return self.law.reference
+
+    @property
+    def label(self) -> str:
+        """Name of the controller in error messages."""
+        return f"controller {self.name}"
 
     @cached_property
     def kernel(self) -> Kernel:
         """Compiled law (t, q, qd, z) -> (u, dz/dt)."""
         return kernel(self.law, self.model, self.name)
 
+    def kernel_for(self, model: Model) -> Kernel:
+        """Return the compiled law."""
+        return self.kernel
+
+    def begun(self, model: Model, times: Array) -> Self:
+        """Return the block itself, after a check that the law was designed for such an arm."""
+        check_model(self.name, self.model, model)
+        return self
+
+    def initial(self, model: Model) -> tuple[Array, Array]:
+        """Return the initial state: at rest, on the reference if there is one."""
+        return initial(model, self.wanted)
+
+
+@final
+@dataclass(frozen=True)
+class Feedback(LawBlock, Compiled):
+    """A law that is evaluated at every time. Its memory is part of the run's state."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.controller is None:
+            return super().__reduce_ex__(protocol)
+        return continuous, (self.controller, self.model)  # the controller designs the law again
+
+    @property
+    def memory(self) -> tuple[float, ...]:  # type: ignore[override]
+        """Initial memory of the law."""
+        return self.law.memory
+
+    def jumps(self) -> Array:
+        """Return the jumps of the reference."""
+        return self.law.jumps
+
     def recording(self, names: tuple[str, ...], model: Model) -> Self:
-        """Return the input with recorded signals, which follow from the states of the run."""
+        """Return the block with recorded signals, which follow from the states of the run."""
         return replace(self, records=recording(self.law, model, names)[1])
 
     def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
@@ -91,64 +115,20 @@ class Feedback(Input):
         found = kernel(law, self.model, self.name).many(np.ascontiguousarray(rows))
         return found[:, len(self.model.inputs) + memory :]
 
-    def begun(self, model: Model, times: Array) -> Self:
-        """Return the input itself, since it stores nothing about a run."""
-        check_model(self.name, self.model, model)
-        return self
-
-    def jumps(self) -> Array:
-        """Return the jumps of the reference."""
-        return self.law.jumps
-
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """Return the initial state: at rest, on the reference if there is one."""
-        return initial(model, self.reference)
-
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Evaluate the law at the buffer's t and state, and write u and dz/dt."""
-        plan.feed_by(self.kernel)
-
-    def in_lanes(self, model: Model) -> InLanes:
-        """Return the law for SIMD batches, in which each lane has its own time and state."""
-        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False, source=self.kernel)
-
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u at times t if the arm stays at q, qd."""
-        return self.while_still(model, t, q, qd)
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return u at times t and at the states there."""
-        rows = np.ascontiguousarray(np.hstack([t[:, None], q, qd, z]))
-        return self.kernel.many(rows)[:, : len(model.inputs)]
-
-    def fault(self, plan: Plan, model: Model, t: float, x: Array) -> str:
-        """Return a message about a value of the law that is not finite at or shortly after t in the state x, or ""."""
-        m, arm, layout = len(model.inputs), model.arm, Layout.of(model, len(self.law.memory))
-        q, qd, z = x[layout.q], x[layout.qd], x[layout.z]
-        ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))
-        ahead *= max(2 * (plan.time - t), 1e-9) / ahead[-1]  # a solver stops short of the time at which the law fails
-        for dt in ahead:
-            given = np.concatenate([[t + dt], configuration(arm, local(arm, q, q) + dt * qd, q), qd, z])
-            bad = np.flatnonzero(~np.isfinite(value := self.kernel.one(given)))
-            if len(bad):
-                what = f"for {model.inputs[bad[0]]}" if bad[0] < m else "in its memory"
-                return f"controller {self.name} gave {value[bad[0]]} {what}"
-        return ""
-
     def described(self) -> str:
         """Return the controller's name."""
         return f"{self.name}, continuous"
 
 
 def continuous(controller: Any, model: Model) -> Feedback:
-    """Return the input of a continuous controller."""
+    """Return the block of a continuous controller."""
     law = law_of("u", controller, model)
     if law.drives or law.accelerates:
         what = "currents" if law.drives else "accelerations"
         raise DescriptionError(
             f"{named(controller)}: the controller measures {what} and must be sampled: use Sampled(...)"
         )
-    return Feedback(law, model, named(controller), law.reference, controller)
+    return Feedback(law, model, named(controller), controller)
 
 
 def check_model(name: str, own: Model, model: Model) -> None:

@@ -21,13 +21,13 @@ from flexarm.native.nvptx import evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
 from flexarm.simulation import gpu_loops
+from flexarm.simulation.block import Block
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs, constants, held_outside, told, told_of_growth
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.gpu_states import verified
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
-from flexarm.simulation.protocol import Input
 
 Array = np.ndarray
 
@@ -46,12 +46,12 @@ WORK = 2e11
 """Operations of one launch, which take some tenths of a second. Ctrl-C takes effect after the launch."""
 
 
-def check(method: str, step: float | None, drives: Sequence[Input], outsides: Sequence[Outside], model: Model) -> None:
+def check(method: str, step: float | None, drives: Sequence[Block], outsides: Sequence[Outside], model: Model) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
     if method != METHOD or step is None:
         raise DescriptionError(f"device is 'gpu', which supports only method {METHOD!r} with a step, not {method!r}")
     for drive in drives:
-        if drive.period is not None or drive.in_lanes(model) is None:
+        if drive.period is not None or not drive.batched:
             must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
     if not all(each.constant for each in outsides):
@@ -128,23 +128,22 @@ class _Courses:
         Number of times of the result after the first.
     """
 
-    def __init__(self, drives: Sequence[Input], which: Array, model: Model, asked: Asked, step: float):
+    def __init__(self, drives: Sequence[Block], which: Array, model: Model, asked: Asked, step: float):
         plans: dict[tuple[bytes, bool], int] = {}
         made: list[Plan] = []
         values, of, laws, follows = [], [], [], False
         size = 0.0
         for drive in drives:
-            how = drive.in_lanes(model)
-            assert how is not None
+            kernel = drive.kernel_for(model)
             corners = np.array(list(drive.corners(asked.until)), dtype=float)
-            follows = not how.of_time
-            key = corners.tobytes(), follows or (how.code is None and how.cubics is None)
+            follows = kernel is not None and drive.of_state
+            key = corners.tobytes(), follows or (kernel is None and drive.cubics is None)
             if key not in plans:
                 plans[key] = len(made)
                 made.append(planned(asked.times, corners, step, key[1]))
             of.append(plans[key])
             at = made[of[-1]].asked
-            laws.append(how.constants if follows else np.empty(0))
+            laws.append(kernel.constants if kernel is not None and follows else np.empty(0))
             if follows:
                 values.append(np.zeros((0, len(model.inputs))))
                 continue
@@ -156,7 +155,7 @@ class _Courses:
                 )
                 raise DescriptionError(f"device is 'gpu'; {why}; use a longer step, or fewer runs at once (folder=)")
             none = np.zeros((len(at), model.nq))
-            values.append(drive.values(model, at, none, none, none[:, :0]))
+            values.append(drive.output(model, at, none, none, none[:, :0]))
         counts = np.array([len(each.t) for each in made])
         first = np.cumsum(counts) - counts
         self.t, self.h, self.before, self.steps, self.shown, self.row, self.stride = (
@@ -285,9 +284,7 @@ class OnGpu:
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
         drive = runs.drive(group.indices[0])
         self._rate = integrand(runs.model, drive.quantity, group.layout.memory)
-        how = drive.in_lanes(runs.model)
-        assert how is not None
-        self._law = how.source
+        self._law = drive.kernel_for(runs.model) if drive.of_state else None
         device = cuda.device()
         verified(device, self._rate, real)
         self._launch(device)  # compile here, so that errors appear here

@@ -1,11 +1,10 @@
 """Inputs of an arm: constant, piecewise, tabulated, computed by Python, or written as expressions and compiled.
 
-Each class is an `Input`. It adds a stage that writes u to a run's `Plan`, and returns u at sampled times.
+Each class is a `Block`.
 """
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
@@ -19,21 +18,18 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
-from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
-from flexarm.native.lifted import kernel_of
-from flexarm.simulation.expressed import in_force, interpolated
+from flexarm.simulation.block import Block, Cubics, OfTime
 from flexarm.simulation.feedback import check_drives, on_reference
-from flexarm.simulation.law import is_linear_system, what_it_is
+from flexarm.simulation.law import Column, is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input
-from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, cubic_table, loops
+from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, Stage, cubic_table, loops
 from flexarm.simulation.sampled import Sampled, feedback
 from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
-    import casadi as ca
+    pass
 
 Array = np.ndarray
 
@@ -41,7 +37,7 @@ Array = np.ndarray
 @final
 @brief
 @dataclass(frozen=True, eq=False)
-class Piecewise(Input):
+class Piecewise(Block):
     """Piecewise constant inputs, as bang-bang torques.
 
     Parameters
@@ -52,6 +48,8 @@ class Piecewise(Input):
         [N m] at a revolute joint, [N] at a prismatic one. One-dimensional values are for a single actuator.
     """
 
+    batched = True
+
     times: Any
     values_: Any
 
@@ -60,48 +58,35 @@ class Piecewise(Input):
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values_", values)
 
+    @property
+    def constant(self) -> bool:  # type: ignore[override]
+        """True if there is one value, at all times."""
+        return bool(np.isneginf(self.times).all())
+
     def jumps(self) -> Array:
         """Return the times of the values."""
         return self.times
 
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Write the value at t to the plan."""
-        plan.feed(loops().addresses["nothing"])
-        plan.u[:] = self._value(np.array([t]), model)[0]
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+    def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Return the value at each time."""
-        return self._value(t, model)
+        padded = np.vstack([np.zeros((1, self.values_.shape[1])), self.values_])
+        return padded[np.searchsorted(self.times, t, side="right")]  # type: ignore[no-any-return]
 
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return no values: the input is constant between jumps."""
-        return np.empty((len(t), 0))
-
-    def known(self, model: Model, until: float) -> Array:
-        """Return every value of the run."""
-        return self._value(np.array(list(self.corners(until)))[:-1], model)
-
-    def in_lanes(self, model: Model) -> InLanes:
-        """Return the description for SIMD batches, in which the input is constant between jumps."""
-        _check_model(model)
-        _width("values", self.values_.shape[1], model)
-        return InLanes()
+    def known(self, until: float) -> Array:
+        """Return the values from the one at t = 0 on."""
+        first = max(int(np.searchsorted(self.times, 0.0, side="right")) - 1, 0)
+        return self.values_[first : np.searchsorted(self.times, until)]  # type: ignore[no-any-return]
 
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
         """Return a sum of the values with weights of zero for all but the current one."""
         _width("values", self.values_.shape[1], model)
-        return lambda t: in_force(t + late, self.times, self.values_)
-
-    def _value(self, t: Array, model: Model) -> Array:
-        _width("values", self.values_.shape[1], model)
-        padded = np.vstack([np.zeros((1, self.values_.shape[1])), self.values_])
-        return padded[np.searchsorted(self.times, t, side="right")]
+        return lambda t: _in_force(t + late, self.times, self.values_)
 
     def described(self) -> str:
         """Return a text, as piecewise constant, 3 values from 0 s to 1 s."""
         if not self.values_.any():
             return "none"
-        if len(self.times) == 1 and np.isneginf(self.times[0]):
+        if self.constant:
             return f"constant {self.values_[0].tolist()}"
         return (
             f"piecewise constant, {counted(len(self.times), 'value')} from {self.times[0]:g} s to {self.times[-1]:g} s"
@@ -126,7 +111,7 @@ def bang_bang(amplitude: Any, duration: float, start: float = 0.0) -> Piecewise:
 @final
 @brief
 @dataclass(frozen=True, eq=False)
-class Table(Input):
+class Table(Block):
     """Inputs at given times with interpolation between them. The first and last values extend to both sides.
 
     Parameters
@@ -137,6 +122,8 @@ class Table(Input):
     kind : "cubic", "linear"
         A spline with a continuous second derivative, or straight lines. (For steps use `Piecewise`.)
     """
+
+    batched = True
 
     times: Any
     values_: Any
@@ -153,7 +140,7 @@ class Table(Input):
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values_", values)
         object.__setattr__(self, "kind", kind)
-        if not np.isfinite(self._cubics[1]).all():
+        if not np.isfinite(self.cubics[1]).all():
             raise DescriptionError(
                 "Table: values change too fast between two times for an interpolation; check times and values"
             )
@@ -162,7 +149,7 @@ class Table(Input):
         return {name: vars(self)[name] for name in ("times", "values_", "kind")}
 
     @cached_property
-    def _cubics(self) -> tuple[Array, Array]:
+    def cubics(self) -> Cubics:  # type: ignore[override]
         """Breaks (intervals + 1,) and coefficients (intervals, m, 4), with a constant interval on either side."""
         if self.kind == "cubic":
             from scipy.interpolate import CubicSpline
@@ -181,26 +168,19 @@ class Table(Input):
 
     @cached_property
     def _placed(self) -> Placed:
-        return cubic_table(*self._cubics)
+        return cubic_table(*self.cubics)
 
     def jumps(self) -> Array:
         """Return the jumps of the slope: the ends of a spline, or every time of straight lines."""
         return self.times if self.kind == "linear" else self.times[[0, -1]]
 
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Interpolate in native code."""
-        _width("values", self.values_.shape[1], model)
-        plan.feed(loops().addresses["table"], self._placed.address, self._placed)
+    def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
+        """Return the stage that interpolates."""
+        return loops().addresses["table"], self._placed.address, self._placed
 
-    def in_lanes(self, model: Model) -> InLanes:
-        """Return the table for interpolation in SIMD batches."""
-        _check_model(model)
-        _width("values", self.values_.shape[1], model)
-        return InLanes(cubics=self._cubics)
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+    def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Return the interpolated values."""
-        breaks, coefficients = self._cubics
+        breaks, coefficients = self.cubics
         interval = np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(coefficients) - 1)
         s = (t - breaks[interval])[:, None]
         c = coefficients[interval]
@@ -209,13 +189,13 @@ class Table(Input):
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
         """Return a polynomial in t whose coefficients are those of the current interval."""
         _width("values", self.values_.shape[1], model)
-        return lambda t: interpolated(t, *self._cubics, late)
+        return lambda t: _interpolated(t, *self.cubics, late)
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
         """Return the interpolated values of a spline; a linear table has no pulses between its times."""
-        return np.empty((len(t), 0)) if self.kind == "linear" else self.values(model, t, q, qd, q[:0])
+        return np.empty((len(t), 0)) if self.kind == "linear" else self.output(model, t, q, qd, q[:0])
 
-    def known(self, model: Model, until: float) -> Array:
+    def known(self, until: float) -> Array:
         """Return the values of the table within the run."""
         return self.values_[(self.times >= 0.0) & (self.times <= until)]  # type: ignore[no-any-return]
 
@@ -225,7 +205,7 @@ class Table(Input):
 
 
 @final
-class Computed(Input):
+class Computed(Block):
     """Inputs from a Python function u(t) or u(t, q, qd) -> (m,), called at every evaluation.
 
     Attributes
@@ -236,10 +216,10 @@ class Computed(Input):
 
     computed = True
 
-    def __init__(self, function: Callable[..., Any], where: str = "u"):
+    def __init__(self, function: Callable[..., Any], where: str = "u", outputs: tuple[str, ...] | None = None):
         if not callable(function):
             raise DescriptionError(f"{where} is {shown(function)}; it must be a function of t, or of t, q, qd")
-        self.function = function
+        self.function, self.outputs = function, outputs
         try:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):  # a built-in function without a signature
@@ -257,22 +237,23 @@ class Computed(Input):
 
     def _value(self, model: Model, t: float, q: Array, qd: Array) -> Array:
         given = self.function(t, q, qd) if self.of_state else self.function(t)
-        says, names = f"input {self.described()} gave", ", ".join(model.inputs)
+        outputs = model.inputs if self.outputs is None else self.outputs
+        says, names = f"{self.label} gave", ", ".join(outputs)
         try:
             u = np.atleast_1d(np.asarray(given, dtype=float))
         except (TypeError, ValueError, OverflowError):
             raise FlexarmError(f"{says} {shown(given)} at t = {t:.6g} s; it must give numbers: {names}") from None
-        if u.shape != (len(model.inputs),):
+        if u.shape != (len(outputs),):
             raise FlexarmError(f"{says} shape {u.shape} at t = {t:.6g} s; it must give {names}")
         bad = np.flatnonzero(~np.isfinite(u))
         if len(bad):
-            raise FlexarmError(f"{says} {u[bad[0]]} for {model.inputs[bad[0]]} at t = {t:.6g} s; it must be finite")
+            raise FlexarmError(f"{says} {u[bad[0]]} for {outputs[bad[0]]} at t = {t:.6g} s; it must be finite")
         return u
 
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Call the function from native code. An exception stops the run and is stored in `plan.failure`."""
+    def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
+        """Return a stage that calls the function. An exception stops the run and is stored in `plan.failure`."""
         n, moving = model.nq, model.nq + model.nv
-        buffer, u, seen = plan.buffer, plan.u, plan.seen_of(self, model)
+        buffer, seen = plan.buffer, plan.seen_of(self, model, len(u))
 
         def stage(_buffer: int, _u: int, _data: int) -> None:
             x = buffer[1 : 1 + moving].copy()
@@ -288,28 +269,26 @@ class Computed(Input):
                     seen.note(time, value)
             except BaseException as error:
                 if not isinstance(error, FlexarmError):
-                    error.add_note(f"raised by the input {self.described()} at t = {buffer[0]:.6g} s")
+                    error.add_note(f"raised by the {self.label} at t = {buffer[0]:.6g} s")
                 plan.failure = plan.failure or error
                 plan.stop()
 
         callback = EVALUATE_STAGE(stage)
-        plan.feed(ctypes.cast(callback, ctypes.c_void_p).value or 0, held=callback)
+        return ctypes.cast(callback, ctypes.c_void_p).value or 0, 0, callback
 
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return no values. A function may be slow, so the values that the solver saw are compared instead."""
-        return np.empty((len(t), 0))
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+    def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Call the function at every sample.
 
         The value is NaN where it fails, at states that the run may not have visited.
         """
 
+        width = len(model.inputs if self.outputs is None else self.outputs)
+
         def value(*state: Any) -> Array:
             try:
                 return self._value(model, *state)
             except FlexarmError:
-                return np.full(len(model.inputs), np.nan)
+                return np.full(width, np.nan)
 
         return np.array([value(float(a), b.copy(), c.copy()) for a, b, c in zip(t, q, qd, strict=True)])
 
@@ -321,7 +300,7 @@ class Computed(Input):
 @final
 @brief
 @dataclass(frozen=True)
-class RigidInverseDynamics(Input):
+class RigidInverseDynamics(OfTime):
     """Torques that would move the arm along a reference if it were rigid: inverse dynamics of `arm.rigid()`.
 
     The torques are an expression in t, derived from the same recursion as all other quantities, and compiled. A free
@@ -383,35 +362,11 @@ class RigidInverseDynamics(Input):
 
         return torque
 
-    def _kernel(self, model: Model) -> Kernel:
-        arm, torque = self._arm(model), self.expressed(model)
-
-        def trace() -> "ca.Function":
-            import casadi as ca
-
-            t = ca.SX.sym("t")
-            return ca.Function("torque", [t], [ca.densify(ca.cse(torque(t)))])
-
+    def key(self, model: Model) -> list[Any]:
+        """Return the arm and the reference."""
+        arm = self._arm(model)
         text = (model if arm is model.arm else Model(arm)).fingerprint
-        return kernel_of(json.dumps(["rigid inverse dynamics", text, reference_key(self.reference)]), trace)
-
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Evaluate the compiled torques at t, the first number in the buffer."""
-        plan.feed_by(self._kernel(model))
-
-    def in_lanes(self, model: Model) -> InLanes:
-        """Return the compiled torques for SIMD batches, in which each lane has its own time."""
-        _check_model(model)
-        kernel = self._kernel(model)
-        return InLanes(kernel.vector_code, kernel.constants)
-
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u at times t if the arm stays at q, qd."""
-        return self.while_still(model, t, q, qd)
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return the torques at times t."""
-        return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+        return ["rigid inverse dynamics", text, reference_key(self.reference)]
 
     def described(self) -> str:
         """Return a text with the reference."""
@@ -421,7 +376,7 @@ class RigidInverseDynamics(Input):
 @final
 @brief
 @dataclass(frozen=True)
-class PrescribedMotion(Input):
+class PrescribedMotion(OfTime):
     """A motion whose joints follow a reference exactly. The result's u are the forces that the motion requires.
 
     All other coordinates move freely. Inverse-dynamics control of the joints without initial error gives the same
@@ -436,6 +391,7 @@ class PrescribedMotion(Input):
 
     reference: Reference
     quantity = "prescribed_rate"
+    of_state = True
 
     def __post_init__(self) -> None:
         with refused("PrescribedMotion"):
@@ -454,55 +410,39 @@ class PrescribedMotion(Input):
         check_drives(model, "", "only single joints can be prescribed")
         return self
 
-    def _kernel(self, model: Model) -> Kernel:
+    def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
+        """Return the accelerations of the joints as a function of time."""
         thrusters = len(model.arm.thrusters)
 
-        def trace() -> "ca.Function":
+        def acceleration(t: Any) -> Any:
             import casadi as ca
 
-            t = ca.SX.sym("t")
             q = positions(self.reference, t)
             _width("reference", q.numel() + thrusters, model)
-            acceleration = ca.vertcat(ca.jacobian(ca.jacobian(q, t), t), ca.SX.zeros(thrusters))
-            return ca.Function("acceleration", [t], [ca.densify(ca.cse(acceleration))])
+            return ca.vertcat(ca.jacobian(ca.jacobian(q, t), t), ca.SX.zeros(thrusters))
 
-        more = [thrusters] if thrusters else []
-        return kernel_of(json.dumps(["acceleration", reference_key(self.reference), *more]), trace)
+        return acceleration
 
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Evaluate the compiled accelerations at t, the first number in the buffer."""
-        plan.feed_by(self._kernel(model))
+    def key(self, model: Model) -> list[Any]:
+        """Return the reference and the number of thrusters."""
+        thrusters = len(model.arm.thrusters)
+        return ["acceleration", reference_key(self.reference), *([thrusters] if thrusters else [])]
 
-    def in_lanes(self, model: Model) -> InLanes:
-        """Return the compiled accelerations for SIMD batches, in which each lane has its own time."""
-        _check_model(model)
-        kernel = self._kernel(model)
-        return InLanes(kernel.vector_code, kernel.constants, of_time=False, source=kernel)
-
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return the accelerations that the solver uses."""
-        return self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return the forces that the motion requires."""
-        a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+    def applied(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
+        """Return the forces that the motion requires in addition to external loads and to friction with states."""
+        q, qd, a = parts["q"], parts["qd"], self.output(model, t, parts["q"], parts["qd"], parts["z"])
+        if model.states or model.exogenous or model.arm.free:
+            columns = [{**parts, "u": a}[name] for name in model.arguments("prescribed_force")]
+            return model.kernel("prescribed_force").many(np.ascontiguousarray(np.hstack(columns)))
         rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
         return model.inverse_dynamics(q, qd, rates[:, Layout.of(model).qd])[:, list(model.arm.actuated)]
-
-    def seen(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
-        """Return the forces that the motion requires in addition to external loads and to friction with states."""
-        if not (model.states or model.exogenous or model.arm.free):
-            return self.values(model, t, parts["q"], parts["qd"], parts["z"])
-        a = self._kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
-        columns = [{**parts, "u": a}[name] for name in model.arguments("prescribed_force")]
-        return model.kernel("prescribed_force").many(np.ascontiguousarray(np.hstack(columns)))
 
     def described(self) -> str:
         """Return a text with the reference."""
         return f"whatever moves the joints along {self.reference.described()}"
 
 
-def as_input(u: Any, model: Model) -> Input:
+def as_input(u: Any, model: Model) -> Block:
     """Return an input: numbers are constant, a callable is called, a controller closes the loop, None is zero."""
     with refused():
         checked_instance(model, Model, "model")
@@ -512,7 +452,9 @@ def as_input(u: Any, model: Model) -> Input:
         raise DescriptionError(f"u is {what_it_is(u)}; it must be an object: {u.__name__}(...)")
     if isinstance(u, RigidInverseDynamics) and u.arm is None and model.varied:
         return replace(u, arm=model.arm_at())
-    if isinstance(u, Input):
+    if isinstance(u, Piecewise | Table):
+        _width("values", u.values_.shape[1], model)
+    if isinstance(u, Block):
         return u
     if is_linear_system(u):
         must = "use control.Linear(system, sensors=[...])"
@@ -540,9 +482,26 @@ def as_input(u: Any, model: Model) -> Input:
     return constant(values)
 
 
-def _check_model(model: object) -> None:
-    with refused("in_lanes"):
-        checked_instance(model, Model, "model")
+def _in_force(t: Any, times: Array, values: Array) -> Column:
+    """Return the row (m,) of values (k, m) that is valid at the symbolic time t. Before the first time it is zero."""
+    import casadi as ca
+
+    begun = [ca.SX(1) if time == -np.inf else ca.SX(t >= float(time)) for time in times]
+    found = ca.SX.zeros(values.shape[1])
+    for k, value in enumerate(values):  # the sum is exact, since all but one of the terms are zero
+        found += (begun[k] - begun[k + 1] if k + 1 < len(values) else begun[k]) * ca.DM(value)
+    return found
+
+
+def _interpolated(t: Any, breaks: Array, coefficients: Array, late: float) -> Column:
+    """Return the value (m,) of a table of cubics at the symbolic time t, as `rhs.cubic_table` stores it."""
+    import casadi as ca
+
+    count, m, _ = coefficients.shape
+    rows = np.hstack([coefficients.reshape(count, 4 * m), breaks[:-1, None]])
+    found = _in_force(t + late, np.concatenate([[-np.inf], breaks[1:-1]]), rows)
+    c, s = ca.reshape(found[:-1], 4, m).T, t - found[-1]
+    return ((c[:, 0] * s + c[:, 1]) * s + c[:, 2]) * s + c[:, 3]
 
 
 def _names(model: Model) -> str:

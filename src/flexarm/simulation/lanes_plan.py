@@ -8,13 +8,13 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.native.code import Code
-from flexarm.native.kernel import LANES
+from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Placed
+from flexarm.simulation.block import Cubics
 from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes
 from flexarm.simulation.stages import stages_of
 
 Array = np.ndarray
@@ -27,7 +27,7 @@ CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @final
 class Stage:
-    """A stage that writes u in SIMD batches, for some trajectories of inputs.
+    """A stage that writes u in SIMD batches, for some trajectories of blocks.
 
     Attributes
     ----------
@@ -38,17 +38,18 @@ class Stage:
         Constants of each trajectory's law, (courses, k), and the memory for those of the lanes.
     """
 
-    def __init__(self, hows: Sequence[InLanes], inputs: int):
+    def __init__(self, courses: "Sequence[Course]", inputs: int):
         self.table = np.zeros(LANES, dtype=np.int64)
-        self.laws, self.given, self.data = np.array([how.constants for how in hows]), np.empty(0), 0
+        self.laws, self.given, self.data = np.array([each.constants for each in courses]), np.empty(0), 0
         self.code = CODE().addresses["nothing"]
-        self._held: Any = hows
-        kernel, cubics = hows[0].code, [how.cubics for how in hows if how.cubics is not None]
+        self._held: Any = courses
+        kernel, cubics = courses[0].kernel, [each.cubics for each in courses if each.cubics is not None]
         if kernel is not None:
-            known = kernel.facts["n_in"] - self.laws.shape[1]
-            given = np.zeros(kernel.facts["n_in"] * LANES)
+            code = kernel.vector_code
+            known = code.facts["n_in"] - self.laws.shape[1]
+            given = np.zeros(code.facts["n_in"] * LANES)
             self.given = given[LANES * known :]
-            self._record = Placed(By(kernel.addresses["evaluate"], known, given))
+            self._record = Placed(By(code.addresses["evaluate"], known, given))
             self.code, self.data = CODE().addresses["evaluated_by"], self._record.address
         elif cubics:
             counts = np.array([len(breaks) for breaks, _ in cubics])
@@ -69,7 +70,7 @@ class Stage:
 @final
 @dataclass(frozen=True)
 class Course:
-    """Intervals of a run between the breakpoints of its input.
+    """A block over a run: intervals between breakpoints, and how native code computes u.
 
     Attributes
     ----------
@@ -77,12 +78,19 @@ class Course:
         Ends of the intervals [s].
     held : (k, m)
         Constant u in each interval; no columns if a stage writes u.
-    how : InLanes
+    kernel, cubics
+        See `Block.kernel_for` and `Block.cubics`; None if u is constant in each interval.
     """
 
     corners: Array
     held: Array
-    how: InLanes
+    kernel: Kernel | None = None
+    cubics: Cubics | None = None
+
+    @property
+    def constants(self) -> Array:
+        """Last arguments of the kernel."""
+        return np.empty(0) if self.kernel is None else self.kernel.constants
 
 
 @final
@@ -162,7 +170,7 @@ class Abreast:
         judge: Judge = ended,
     ):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
-        stage = Stage([each.how for each in courses], shared.inputs)
+        stage = Stage(courses, shared.inputs)
         rows = [np.vstack([each.held, np.zeros((1, each.held.shape[1]))]) for each in courses]
         lengths = np.array([len(each.corners) for each in courses])
         corners = np.concatenate([each.corners for each in courses])

@@ -4,23 +4,33 @@ Samples are at the same times in every run, so the lanes share a clock. Between 
 by its own error (`lanes`). A lane whose law or motion has failed keeps its state, and its later values are not stored.
 """
 
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import final
 
+import numpy as np
+
+from flexarm.native.code import Code
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
-from flexarm.native.language import Floats, Words, call
+from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import LARGEST
 from flexarm.simulation.lanes import DONE, NONE, UNDER_WAY, Lanes, advanced, gathered, spread, taken
+from flexarm.simulation.lanes_plan import Abreast, Course, Shared
+from flexarm.simulation.samples import Sampling
 from flexarm.simulation.steps import copied
+
+Array = np.ndarray
+CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 NO_LAW = 5
 """Further status of a run, in addition to those of `lanes`: its law returned a value that is not finite."""
 
 
 @dataclass
-class Clocked:
+class Periods:
     """Up to `LANES` runs that share a clock. In the last batch, the last run fills idle lanes.
 
     Attributes
@@ -87,7 +97,130 @@ class Clocked:
 CODE = Once(lambda: translated(clocked))
 
 
-def clocked(s: Clocked, periods: int) -> int:
+@final
+class Clock:
+    """Up to `LANES` runs under one sampled law, from sample to sample.
+
+    Parameters
+    ----------
+    shared : Shared
+        Method and settings of the motion between samples.
+    law : Code
+        Code of the law for `LANES` states.
+    samplings : list of Sampling
+        The law of each run at its beginning.
+    own : (runs, k)
+        Numbers of each run after u.
+    out, held : (runs, total, layout.size), (runs, total, m + recorded)
+        Memory for states, and for u with recorded signals. It contains the first state.
+
+    Attributes
+    ----------
+    status, known, left, stuck
+        Results of the runs; see `Periods`.
+    what, value : (LANES,)
+        Further results, with idle lanes behind the runs.
+    steps, evaluations : (runs,)
+    u : (m, LANES)
+        Current constant inputs.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        law: Code,
+        samplings: Sequence[Sampling],
+        own: Array,
+        out: Array,
+        held: Array,
+    ):
+        layout, times = shared.layout, shared.times
+        count, size, states, m = len(samplings), layout.size, layout.states, layout.inputs
+        self._samplings, self._count, self._code = samplings, count, CODE()
+        self._run = CALL(self._code.addresses["clocked"])
+        self._m, self._states, self._held = m, states, held
+        first = samplings[0]
+        memory, noises = first.memory, first.noises
+        status, known, evaluations, what = np.zeros((4, LANES), dtype=np.int64)
+        status[count:], known[:] = DONE, 1
+        left, value, stuck = np.zeros(LANES), np.zeros(LANES), np.zeros((LANES, size))
+        laws = np.array([each.constants for each in samplings])
+        given = np.zeros((1 + states + memory + noises + laws.shape[1], LANES))
+        y = np.zeros((size, LANES))
+        lanes = np.minimum(np.arange(LANES), count - 1)  # the last run fills idle lanes
+        y[:] = out[lanes, 0].T
+        given[1 + states : 1 + states + memory] = np.array([samplings[i].memory_now for i in lanes]).T
+        given[1 + states + memory + noises :] = laws[lanes].T
+        courses = [Course(np.zeros(2), np.zeros((1, m)))] * LANES
+        start = np.zeros((LANES, size))
+        self._motion = Abreast(shared, start, own[lanes], courses, np.arange(LANES), out)
+        self._codes = law, out
+        self.record = Placed(
+            Periods(
+                runs=np.array([self._motion.record.address]),  # type: ignore[arg-type]
+                law=law.addresses["evaluate"],
+                size=size,
+                states=states,
+                inputs=m,
+                memory=memory,
+                recorded=held.shape[2] - m,
+                noises=noises,
+                total=len(times),
+                late=first.late,
+                times=times,
+                edges=times,
+                out=out,
+                held=held,
+                noise=times,
+                given=given,
+                found=np.zeros((m + memory, LANES)),
+                u=np.zeros((m, LANES)),
+                y=y,
+                status=status,
+                known=known,
+                evaluations=evaluations,
+                left=left,
+                stuck=stuck,
+                what=what,
+                value=value,
+                sample=1,
+                shown=0,
+                stop=0,
+            )
+        )
+        self.status, self.known, self.left, self.stuck = status[:count], known[:count], left[:count], stuck[:count]
+        self.u, self.what, self.value = self.record.u, what, value
+        self.steps, self.evaluations = self._motion.steps[:count], evaluations[:count]
+
+    def __call__(self, edges: Array) -> int:
+        """Advance through the periods between these edges, and return how many were completed."""
+        periods = len(edges) - 1
+        noise = np.zeros((LANES, periods, max(self.record.noises, 1)))
+        if self.record.noises:
+            for row, sampling in zip(noise, self._samplings, strict=False):
+                row[:] = sampling.drawn(periods)
+        self._now = edges, noise
+        self.record.edges, self.record.noise = edges.ctypes.data, noise.ctypes.data
+        return self._run(self.record.address, periods)
+
+    def stop(self) -> None:
+        """End the runs, from another thread."""
+        self.record.stop = 1
+        self._motion.stop()
+
+    def close(self) -> None:
+        """Store the current u and recorded signals for the remaining known times."""
+        u = self.record.u
+        memory = self.record.given[1 + self._states : 1 + self._states + self.record.memory]
+        now = np.vstack([u, memory[self.record.memory - self.record.recorded :]])
+        for i in np.flatnonzero(self.status == UNDER_WAY):
+            self._held[i, self.record.shown : self.known[i]] = now[:, i]
+
+
+# -- translated functions ----------------------------------------------------------------------------------------------
+
+
+def clocked(s: Periods, periods: int) -> int:
     """Advance by so many periods, or until Python sets `stop`. Return how many were completed."""
     z = s.given[LANES * (1 + s.states) :]
     for k in range(periods):
@@ -117,7 +250,7 @@ def clocked(s: Clocked, periods: int) -> int:
     return periods
 
 
-def across(s: Clocked, t: float, end: float) -> None:
+def across(s: Periods, t: float, end: float) -> None:
     """Advance every active run through a period. A run that fails ends in its last state."""
     runs, size = s.runs[0], s.size
     runs.active, runs.fresh = 0, 0
@@ -146,7 +279,7 @@ def across(s: Clocked, t: float, end: float) -> None:
                 failed(s, s.y, lane, runs.left[lane], runs.status[lane])
 
 
-def shown(s: Clocked) -> None:
+def shown(s: Periods) -> None:
     """Store the current u for the next time of the result."""
     for lane in range(LANES):
         if s.status[lane] == UNDER_WAY:
@@ -154,14 +287,14 @@ def shown(s: Clocked) -> None:
     s.shown += 1
 
 
-def told(s: Clocked, lane: int, i: int) -> None:
+def told(s: Periods, lane: int, i: int) -> None:
     """Store the current values of a lane for one time of the result."""
     row = s.held[(lane * s.total + i) * (s.inputs + s.recorded) :]
     gathered(s.u, row, lane, s.inputs)
     gathered(s.given[LANES * (1 + s.states + s.memory - s.recorded) :], row[s.inputs :], lane, s.recorded)
 
 
-def well(s: Clocked) -> int:
+def well(s: Periods) -> int:
     """Return the number of active runs."""
     found = 0
     for lane in range(LANES):
@@ -170,7 +303,7 @@ def well(s: Clocked) -> int:
     return found
 
 
-def failed(s: Clocked, y: Floats, lane: int, t: float, status: int) -> None:
+def failed(s: Periods, y: Floats, lane: int, t: float, status: int) -> None:
     """End the lane's run, unless it has ended, in the state y at t."""
     if s.status[lane] == UNDER_WAY:
         s.status[lane] = status

@@ -1,8 +1,8 @@
-"""Control laws: CasADi expressions that a controller designs for a model, and the actuators between law and arm."""
+"""Control laws: CasADi expressions that a controller designs for a model, and limits and delays after a law."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import checked_reference
 
@@ -142,51 +143,61 @@ def is_linear_system(thing: Any) -> bool:
     return any(each.__module__.partition(".")[0] == "control" for each in type(thing).__mro__)
 
 
-@final
-@dataclass(frozen=True)
-class Actuators:
-    """Delay and limits between a sampled law and the arm.
+# -- combinators -------------------------------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    delay : float
-        Time from the sample to its effect, a whole number of periods [s].
-    limit : float or (m,)
-        Limit of the size of u [N m or N].
-    rate_limit : float or (m,)
-        Limit of the size of du/dt [N m/s or N/s].
+
+def passed_through(law: Law, element: Callable[[Column, Column], tuple[Column, Column]], memory: int = 0) -> Law:
+    """Return a law whose u passes through a further element before it reaches the arm.
+
+    The element is a function (u, z) -> (u, next z). Its memory z of this length starts at zero.
     """
+    import casadi as ca
 
-    delay: float = 0.0
-    limit: ArrayLike | None = None
-    rate_limit: ArrayLike | None = None
+    def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, After]:
+        own, z = parted(z, len(law.memory))
+        u, after = law(t, q, qd, own, *more)
+        u, following = element(u, z)
+        return u, lambda applied: ca.vertcat(after(applied), following)
 
-    def memory(self, period: float, m: int) -> tuple[float, ...]:
-        """Return the memory at rest: the last u if its rate is limited, and the delayed commands."""
-        return (0.0,) * (m * (self._steps(period) + (self.rate_limit is not None)))
+    return replace(law, expression=expression, memory=(*law.memory, *[0.0] * memory))
 
-    def apply(self, u: Column, memory: Column, period: float) -> tuple[Column, Column]:
-        """Return the u that reaches the arm for a command, and the next memory."""
-        import casadi as ca
 
-        m, following = u.numel(), ca.SX(0, 1)
-        if self.limit is not None:
-            u = clipped(u, limits("limit", self.limit, m))
-        if self.rate_limit is not None:
-            last, memory = parted(memory, m)
-            u = last + clipped(u - last, limits("rate_limit", self.rate_limit, m) * period)
-            following = u
-        arrives, under_way = parted(ca.vertcat(memory, u), m)
-        return arrives, ca.vertcat(following, under_way)
+def commanded(law: Law, inputs: Sequence[str]) -> Law:
+    """Return a law whose u can be recorded as its command, unless a law inside it has one."""
 
-    def _steps(self, period: float) -> int:
-        steps = self.delay / period
-        if not steps <= MOST_UNDER_WAY:
-            message = f"{steps:.3g} periods of {period} s; at most {MOST_UNDER_WAY} are allowed"
-            raise DescriptionError(f"delay is {self.delay} s, {message}")
-        if abs(steps - round(steps)) > 1e-9:
-            raise DescriptionError(f"delay is {self.delay} s; it must be a whole number of periods of {period} s")
-        return round(steps)
+    def element(u: Column, z: Column) -> tuple[Column, Column]:
+        show("command", u, inputs, "as that of u", once=True)
+        return u, z
+
+    return passed_through(law, element)
+
+
+def saturated(law: Law, limit: Array) -> Law:
+    """Return a law whose u is limited to a size (m,)."""
+    return passed_through(law, lambda u, z: (clipped(u, limit), z))
+
+
+def rate_limited(law: Law, limit: Array, period: float) -> Law:
+    """Return a sampled law whose u changes by at most `limit` (m,) in a second."""
+
+    def element(u: Column, last: Column) -> tuple[Column, Column]:
+        u = last + clipped(u - last, limit * period)
+        return u, u
+
+    return passed_through(law, element, len(limit))
+
+
+def delayed(law: Law, delay: float, period: float, m: int) -> Law:
+    """Return a sampled law whose u (m,) reaches the arm after a delay, a whole number of periods [s]."""
+    import casadi as ca
+
+    steps = delay / period
+    if not steps <= MOST_UNDER_WAY:
+        message = f"{steps:.3g} periods of {period} s; at most {MOST_UNDER_WAY} are allowed"
+        raise DescriptionError(f"delay is {delay} s, {message}")
+    if abs(steps - round(steps)) > 1e-9:
+        raise DescriptionError(f"delay is {delay} s; it must be a whole number of periods of {period} s")
+    return passed_through(law, lambda u, waiting: parted(ca.vertcat(waiting, u), m), m * round(steps))
 
 
 def limits(what: str, value: ArrayLike, count: int) -> Array:

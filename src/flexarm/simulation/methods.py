@@ -14,11 +14,11 @@ from flexarm.model.tracing import RESIDUALS
 from flexarm.native.code import Code
 from flexarm.simulation import advance, solvers, tableaus
 from flexarm.simulation.advance import Advance, Stretch
+from flexarm.simulation.block import Block
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 
@@ -68,7 +68,7 @@ class Solve:
 
 
 def chosen(
-    method: str, step: float | None, model: Model, drive: Input, q: Array, rtol: float
+    method: str, step: float | None, model: Model, drive: Block, q: Array, rtol: float
 ) -> tuple[str, float, str]:
     """Return the method, its step (for an adaptive method the first step, or 0 for no guess) and the reason."""
     if method != "auto":
@@ -130,7 +130,7 @@ def _check_finite(model: Model, matrix: Array) -> None:
         raise DescriptionError(f"arm {model.arm.name!r}: inertia, stiffness or damping is not finite at this q")
 
 
-def planned(model: Model, drive: Input, layout: Layout, method: str) -> tuple[Plan, Code]:
+def planned(model: Model, drive: Block, layout: Layout, method: str) -> tuple[Plan, Code]:
     """Return the plan of a run by a method, and the code of the integrand."""
     implicit = method in solvers.IMPLICIT
     kernel = integrand(model, RESIDUALS[drive.quantity] if implicit else drive.quantity, layout.memory)
@@ -144,7 +144,7 @@ def solver(
     method: str,
     plan: Plan,
     model: Model,
-    drive: Input,
+    drive: Block,
     layout: Layout,
     rtol: float,
     atol: float,
@@ -173,7 +173,7 @@ def solver(
     return Solve(found, method, reason, lambda: found.advance)
 
 
-def race(plan: Plan, rate: Code, model: Model, drive: Input, layout: Layout, rtol: float, atol: float) -> Race:
+def race(plan: Plan, rate: Code, model: Model, drive: Block, layout: Layout, rtol: float, atol: float) -> Race:
     """Return the automatic method selection of `method="auto"` for long intervals."""
     atols = _tolerances(model, layout, atol)
 

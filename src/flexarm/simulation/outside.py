@@ -1,13 +1,11 @@
 """Exogenous inputs w of a run: constant, tabulated, computed by Python, or compiled.
 
-A run has one `Outside`, which writes w by its own stage, in addition to the input that writes u. Its parts are inputs
-like those of u, and write their share of w instead of u.
+A run has one `Outside`, which writes w by its own stage, in addition to the block that writes u. Its parts are blocks
+too, and write their share of w.
 """
 
-import json
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -18,19 +16,17 @@ from flexarm.model import Model
 from flexarm.model.exogenous import by_name, constants, listed
 from flexarm.model.local import localized
 from flexarm.native import lifted
-from flexarm.native.code import Address
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
-from flexarm.native.lifted import kernel_of
+from flexarm.simulation.block import Block, Compiled, OfTime
 from flexarm.simulation.inputs import Computed, Piecewise, Table
 from flexarm.simulation.law import law_of
-from flexarm.simulation.protocol import Input
-from flexarm.simulation.rhs import Plan, Several, loops, stage_of
+from flexarm.simulation.rhs import Plan, Several, Stage, loops, nothing_to_do
 from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
-    import casadi as ca
+    pass
 
 Array = np.ndarray
 
@@ -64,25 +60,9 @@ class BaseMotion:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-class _Compiled(Input, ABC):
-    """A part whose values a kernel of t, or of t, q, qd, computes."""
-
-    def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
-        """Return u at times t if the arm stays at q, qd."""
-        return self.while_still(model, t, q, qd)
-
-    @abstractmethod
-    def kernel(self, model: Model) -> Kernel:
-        """Return the kernel for a model."""
-
-    def feed(self, plan: Any, model: Model, t: float, x: Array) -> None:
-        """Evaluate the kernel at the buffer's values."""
-        plan.feed(*stage_of(self.kernel(model)))
-
-
 @final
 @dataclass(frozen=True)
-class _Moved(_Compiled):
+class _Moved(OfTime):
     motion: BaseMotion
 
     def jumps(self) -> Array:
@@ -90,33 +70,32 @@ class _Moved(_Compiled):
         given = [each for each in (self.motion.position, self.motion.orientation) if each is not None]
         return np.concatenate([np.empty(0), *map(jumps_of, given)])
 
-    def kernel(self, model: Model) -> Kernel:
-        """Return the kernel of (a, w, alpha) at t."""
+    def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
+        """Return (a, w, alpha) as a function of time."""
         parts = {"position": self.motion.position, "orientation": self.motion.orientation}
-        gravity = [float(g) for g in model.gravity]
 
-        def trace() -> "ca.Function":
+        def motion(t: Any) -> Any:
             import casadi as ca
 
             from flexarm.mechanics.links import turned
             from flexarm.mechanics.spatial import entries, matrix
 
-            t = ca.SX.sym("t")
             p, angles = (ca.SX.zeros(3) if each is None else _three(name, each, t) for name, each in parts.items())
             roll, pitch, yaw = entries(angles)
-            R, g = matrix(turned(yaw, -pitch, roll)), ca.DM(gravity)
+            R, g = matrix(turned(yaw, -pitch, roll)), ca.DM(list(model.gravity))
             R_dot = ca.reshape(ca.jacobian(ca.vec(R), t), 3, 3)
             spin = ca.mtimes(R.T, R_dot)
             w = ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
             a = ca.mtimes(R.T, ca.jacobian(ca.jacobian(p, t), t) - g) + g
-            return ca.Function("base", [t], [ca.densify(ca.cse(ca.vertcat(a, w, ca.jacobian(w, t))))])
+            return ca.vertcat(a, w, ca.jacobian(w, t))
 
-        said = {name: None if each is None else reference_key(each) for name, each in parts.items()}
-        return kernel_of(json.dumps(["motion of the base", said, gravity]), trace)
+        return motion
 
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return the values at times t."""
-        return self.kernel(model).many(np.ascontiguousarray(t, dtype=float)[:, None])
+    def key(self, model: Model) -> list[Any]:
+        """Return the references and the gravity."""
+        given = {"position": self.motion.position, "orientation": self.motion.orientation}
+        references = {name: None if each is None else reference_key(each) for name, each in given.items()}
+        return ["motion of the base", references, [float(g) for g in model.gravity]]
 
     def described(self) -> str:
         """Return a text with the references."""
@@ -133,23 +112,19 @@ def _three(name: str, reference: Reference, t: Any) -> Any:
 
 @final
 @dataclass(frozen=True)
-class _ByLaw(_Compiled):
+class _ByLaw(Compiled):
     """A part that a law gives, as an expression in t, q and qd."""
 
     law: Any
     made: Kernel
 
-    def kernel(self, model: Model) -> Kernel:
+    def kernel_for(self, model: Model) -> Kernel:
         """Return the kernel of w at (t, q, qd)."""
         return self.made
 
     def jumps(self) -> Array:
         """Return the jumps of the law."""
         return self.law.jumps
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return the values at times t and at the states there."""
-        return self.made.many(np.ascontiguousarray(np.hstack([t[:, None], q, qd])))
 
     def described(self) -> str:
         """Return a text. A law has no name."""
@@ -176,72 +151,25 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
 
 
 @final
-class _Share:
-    """A view of a plan for one part, in which the part's share of w takes the place of u."""
-
-    def __init__(self, plan: Plan, first: int, count: int):
-        self._plan = plan
-        self.buffer, self.u = plan.buffer, plan.w[first : first + count]
-        self.stage: Address = 0
-        self.data: Address = 0
-        self.held: Any = None
-
-    def feed(self, stage: Address, data: Address = 0, held: Any = None) -> None:
-        """Store the stage."""
-        self.stage, self.data, self.held = stage, data, held
-
-    def stop(self) -> None:
-        """Stop the run."""
-        self._plan.stop()
-
-    @property
-    def stopped(self) -> bool:
-        """True if the run was stopped."""
-        return self._plan.stopped
-
-    @property
-    def failure(self) -> BaseException | None:
-        """The run's failure."""
-        return self._plan.failure
-
-    @failure.setter
-    def failure(self, error: BaseException | None) -> None:
-        self._plan.failure = error
-
-    def seen_of(self, function: Any, model: Any) -> Any:
-        """Return the values of a function that the solver saw in the run."""
-        return self._plan.seen_of(function, model)
-
-
 @dataclass(frozen=True)
-class _Named:
-    """A substitute for a model whose inputs are some of the exogenous ones."""
-
-    nq: int
-    nv: int
-    inputs: tuple[str, ...]
-    gravity: tuple[float, ...]
-
-
-@final
-@dataclass(frozen=True)
-class Outside:
-    """The exogenous inputs of a run.
+class Outside(Block):
+    """The exogenous inputs of a run: blocks side by side.
 
     Attributes
     ----------
-    names : tuple of str
-    parts : list of (first, count, Input)
+    outputs : tuple of str
+        Names of the exogenous inputs.
+    parts : list of (first, count, Block)
         Sources of `count` inputs each, from the first on. All other inputs are zero.
     """
 
-    names: tuple[str, ...]
-    parts: tuple[tuple[int, int, Input], ...]
+    outputs: tuple[str, ...] = field()  # type: ignore[assignment]
+    parts: tuple[tuple[int, int, Block], ...] = ()
 
     @property
-    def constant(self) -> bool:
+    def constant(self) -> bool:  # type: ignore[override]
         """True if all exogenous inputs are constant."""
-        return all(isinstance(each, Piecewise) and np.isneginf(each.times).all() for _, _, each in self.parts)
+        return all(each.constant for _, _, each in self.parts)
 
     @property
     def of_time(self) -> bool:
@@ -249,14 +177,9 @@ class Outside:
         return all(isinstance(each, Piecewise | Table) for _, _, each in self.parts)
 
     @property
-    def computed(self) -> bool:
+    def computed(self) -> bool:  # type: ignore[override]
         """True if a Python function is called at every evaluation."""
-        return not self.native
-
-    @property
-    def native(self) -> bool:
-        """True if no Python function is called."""
-        return not any(isinstance(each, Computed) for _, _, each in self.parts)
+        return any(each.computed for _, _, each in self.parts)
 
     def jumps(self) -> Array:
         """Return the times at which the inputs are discontinuous [s]."""
@@ -267,56 +190,50 @@ class Outside:
         jumps = self.jumps()
         return [a, *jumps[(jumps > a) & (jumps < b)].tolist(), b]
 
+    def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
+        """Return the stage that evaluates the stages of all parts."""
+        u[:] = 0.0
+        idle, found = nothing_to_do(), []
+        for first, count, part in self.parts:
+            stage = part.stage(plan, u[first : first + count], model, t, x)
+            if stage != idle:
+                found.append((first, *stage))
+        if not found:
+            return idle
+        places, stages, data, held = zip(*found, strict=True)
+        columns = (np.array(each, dtype=np.int64) for each in (stages, data, places))
+        several = Placed(Several(len(found), *columns))
+        return loops().addresses["several"], several.address, (several, held)
+
     def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
         """Set the plan's w from t, where the state is x, to the next jump."""
-        if not self.names:
-            return
-        plan.w[:] = 0.0
-        nothing, found = loops().addresses["nothing"], []
-        for first, count, part in self.parts:
-            share = _Share(plan, first, count)
-            part.feed(share, self._seen(model, first, count), t, x)  # type: ignore[arg-type]
-            if share.stage != nothing:
-                found.append((first, share))
-        if not found:
-            plan.feed_beside(0)
-            return
-        columns = zip(*((each.stage, each.data, first) for first, each in found), strict=True)
-        several = Placed(Several(len(found), *(np.array(column, dtype=np.int64) for column in columns)))
-        held = several, [each.held for _, each in found]
-        plan.feed_beside(loops().addresses["several"], several.address, held)
+        plan.feed_beside(*self.stage(plan, plan.w, model, t, x))
 
-    def values(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
+    def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array | None = None) -> Array:
         """Return w (times, exogenous) at times t and at the states there; from the right at a jump."""
-        found = np.zeros((len(t), len(self.names)))
+        found, none = np.zeros((len(t), len(self.outputs))), np.empty((len(t), 0))
         for first, count, part in self.parts:
-            seen: Any = self._seen(model, first, count)
-            found[:, first : first + count] = part.values(seen, t, q, qd, np.empty((len(t), 0)))
+            found[:, first : first + count] = part.output(model, t, q, qd, none)
         return found
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:
         """Return the inputs that change between jumps, (times, k), if the arm stays at q, qd."""
-        seen = (part.over_time(self._seen(model, first, count), t, q, qd) for first, count, part in self.parts)
-        return np.hstack([np.empty((len(t), 0)), *seen])
+        return np.hstack([np.empty((len(t), 0)), *(part.over_time(model, t, q, qd) for _, _, part in self.parts)])
 
-    def known(self, model: Model, until: float) -> Array:
+    def known(self, until: float) -> Array:
         """Return values (k, exogenous) that some of w are known to take between 0 and `until`, with the others zero."""
-        found = [np.empty((0, len(self.names)))]
+        found = [np.empty((0, len(self.outputs)))]
         for first, count, part in self.parts:
-            values = part.known(self._seen(model, first, count), until)
-            behind = len(self.names) - first - count
-            found.append(np.pad(values, ((0, 0), (first, behind))))
+            if len(values := part.known(until)):
+                found.append(np.pad(values, ((0, 0), (first, len(self.outputs) - first - count))))
         return np.vstack(found)
 
     def described(self) -> str:
         """Return a line of text about the parts."""
         return "; ".join(
-            f"{self.names[i] if k == 1 else f'{self.names[i]} to {self.names[i + k - 1]}'}: {part.described()}"
+            f"{self.outputs[i] if k == 1 else f'{self.outputs[i]} to {self.outputs[i + k - 1]}'}: {part.described()}"
             for i, k, part in self.parts
         )
-
-    def _seen(self, model: Model, first: int, count: int) -> Any:
-        return _Named(model.nq, model.nv, self.names[first : first + count], model.gravity)
 
 
 def as_outside(w: Any, model: Model) -> Outside:
@@ -328,8 +245,8 @@ def as_outside(w: Any, model: Model) -> Outside:
     """
     names = model.exogenous
     if isinstance(w, Outside):
-        if w.names != names:
-            raise DescriptionError(f"w is for {listed(w.names)}; the arm has {listed(names)}")
+        if w.outputs != names:
+            raise DescriptionError(f"w is for {listed(w.outputs)}; the arm has {listed(names)}")
         return w
     if w is None:
         return Outside(names, ())
@@ -344,12 +261,12 @@ def as_outside(w: Any, model: Model) -> Outside:
     return Outside(names, tuple(sorted(found, key=lambda part: part[0])))
 
 
-def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Input]:
+def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Block]:
     """Return one part: its first index, its number of inputs, and their source."""
     return first, len(names), given_by(where, value, model, names)
 
 
-def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Input:
+def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Block:
     """Return the source of those exogenous inputs of a model that have these names.
 
     Raises `DescriptionError`, whose message begins with `where`, if the value is not a valid source.
@@ -370,7 +287,7 @@ def given_by(where: str, value: Any, model: Model, names: Sequence[str]) -> Inpu
     if callable(getattr(value, "law", None)) and not isinstance(value, type):
         return _by_law(where, value, model, names)
     if callable(value):
-        return Computed(value, where)
+        return Computed(value, where, tuple(names))
     numbers = constants(where, value, names)
     _check_shares(where, numbers[None], model, names)
     return Piecewise([-np.inf], numbers[None])

@@ -6,10 +6,10 @@ import numpy as np
 
 from flexarm.model import Model
 from flexarm.simulation import solvers
+from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import FEW, FINEST, NEAR, apart, levels, of_function
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.rhs import Plan
 
 Array = np.ndarray
@@ -18,7 +18,7 @@ ROUNDS = 4
 """Largest number of repeated runs after a missed input. Each repetition finds all changes that the run before shows."""
 
 
-def breakpoints(model: Model, drive: Input, outside: Outside | None, times: Array, method: str) -> Array:
+def breakpoints(model: Model, drive: Block, outside: Outside | None, times: Array, method: str) -> Array:
     """Return the times, other than known jumps, at which a run should restart.
 
     A control law is evaluated at the arm's default start. Sampled laws are constant between samples. Methods with fixed
@@ -59,7 +59,7 @@ def missed(plan: Plan, layout: Layout, times: Array, x: Array) -> Array:
             rows = np.zeros((len(t), layout.size))
         if not len(t):
             continue
-        values = function.values(model, t, rows[:, layout.q], rows[:, layout.qd], rows[:, :0])
+        values = function.output(model, t, rows[:, layout.q], rows[:, layout.qd], rows[:, :0])
         good = np.isfinite(values).all(axis=1)
         where = seen.missed(t[good], values[good])
         if len(where):
@@ -67,7 +67,7 @@ def missed(plan: Plan, layout: Layout, times: Array, x: Array) -> Array:
 
             def at(t: Array, function=function, model=model, still=still) -> Array:  # type: ignore[no-untyped-def]
                 held = np.repeat(still, len(t), axis=0)
-                return function.values(model, t, held[:, layout.q], held[:, layout.qd], held[:, :0])  # type: ignore[no-any-return]
+                return function.output(model, t, held[:, layout.q], held[:, layout.qd], held[:, :0])  # type: ignore[no-any-return]
 
             found.append(seen.around(where, at))
     return apart(np.concatenate(found), NEAR * float(times[-1]))

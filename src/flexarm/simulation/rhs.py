@@ -202,11 +202,11 @@ class Plan:
         finally:
             self.shared.watch = watch
 
-    def seen_of(self, function: Any, model: Any) -> Seen | None:
-        """Return the store of an input's values in this run, if they are stored."""
+    def seen_of(self, function: Any, model: Any, width: int) -> Seen | None:
+        """Return the store of the values (width,) of a block in this run, if they are stored."""
         if self.span <= 0.0:
             return None
-        return self.seen.setdefault(id(function), (function, model, Seen(self.span, len(model.inputs))))[2]
+        return self.seen.setdefault(id(function), (function, model, Seen(self.span, width)))[2]
 
     def bound(self, most: np.ndarray) -> None:
         """Give no rates from now on if one of the first states is larger than this."""
@@ -252,19 +252,24 @@ class Plan:
         self.shared.data = data
         self._held = held
 
-    def feed_by(self, kernel: Kernel) -> None:
-        """Take u, and the rates of memory after it, from a kernel of t, or of t and the state."""
-        self.feed(*stage_of(kernel))
-
     def feed_beside(self, stage: Address, data: Address = 0, held: Any = None) -> None:
-        """Take w from a stage, or leave w constant in the buffer for the stage 0."""
-        self.shared.outside = stage
+        """Take w from a stage. A constant w stays in the buffer, and no code is called."""
+        self.shared.outside = 0 if stage == loops().addresses["nothing"] else stage
         self.shared.given = data
         self._beside = held
 
 
-def stage_of(kernel: Kernel) -> tuple[Address, Address, Any]:
-    """Return the stage of a kernel of t, or of t and the state; its data, and objects that must stay alive."""
+Stage = tuple[Address, Address, Any]
+"""Code `void stage(buffer, u, data)` that writes u, the address of its data, and objects that must stay alive."""
+
+
+def nothing_to_do() -> Stage:
+    """Return the stage that leaves u as it is in the buffer."""
+    return loops().addresses["nothing"], 0, None
+
+
+def stage_of(kernel: Kernel) -> Stage:
+    """Return the stage of a kernel of t, or of t and the state."""
     code, constants = kernel.code, kernel.constants
     known = code.facts["n_in"] - len(constants)
     given = np.concatenate([np.zeros(known), constants])

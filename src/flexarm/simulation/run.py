@@ -31,6 +31,7 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.progress import LOG
 from flexarm.simulation import balance, crossings, divergence, memory, methods, restarts
 from flexarm.simulation.advance import Stretch
+from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
@@ -41,7 +42,6 @@ from flexarm.simulation.methods import Solve
 from flexarm.simulation.options import SaveAt, Solver, check_end, options
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.plausible import implausible
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.unstable import unstable_start
@@ -199,7 +199,7 @@ def simulate(
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
-    acting = outside.values(model, times[:1], q[None], qd[None])[0] if outside.of_time else None
+    acting = outside.output(model, times[:1], q[None], qd[None])[0] if outside.of_time else None
     if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
     solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
@@ -356,7 +356,7 @@ class Run:
         self.x[0] = self.start
 
     def integrate(
-        self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving, layout: Layout
+        self, model: Model, drive: Block, outside: Outside, plan: Plan, solve: Solving, layout: Layout
     ) -> None:
         """Compute the run, and repeat it if it has missed a change of a function of time."""
         plan.span = float(self.times[-1])
@@ -374,7 +374,7 @@ class Run:
             plan.seen.clear()
             self.reached, self.completed = 1, False
 
-    def _once(self, model: Model, drive: Input, outside: Outside, plan: Plan, solve: Solving) -> None:
+    def _once(self, model: Model, drive: Block, outside: Outside, plan: Plan, solve: Solving) -> None:
         """Integrate from each breakpoint of the input to the next, in native code if possible.
 
         Jumps of exogenous inputs divide an interval into parts.
@@ -383,7 +383,7 @@ class Run:
         x, corners = self.start, map(float, drive.corners(end))
         outside.feed(plan, model, 0.0, x)
         whole = len(self._parts(outside, 0.0, end)) == 2
-        ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance and whole else None
+        ahead = drive.ahead(plan, solve.advance(), self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
             edges, done = np.array([last, *following]), 0

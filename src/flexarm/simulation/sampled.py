@@ -6,6 +6,7 @@ Its output is constant until the next sample, after delay, saturation and rate l
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, Self, final
 
@@ -21,31 +22,35 @@ from flexarm.checks import (
     checked_number,
     checked_whole,
     refused,
-    shown,
 )
-from flexarm.errors import DescriptionError, FlexarmError, SlowSampling
+from flexarm.errors import DescriptionError, SlowSampling
 from flexarm.model import Model
 from flexarm.native.kernel import Kernel
-from flexarm.native.language import Placed
 from flexarm.simulation.advance import Advance
-from flexarm.simulation.feedback import check_model, check_width, continuous, initial, kernel, named, recording
-from flexarm.simulation.law import Actuators, Column, Law, law_of, parted, what_it_is
-from flexarm.simulation.layout import Layout
-from flexarm.simulation.protocol import InLanes, Input, Recorded
-from flexarm.simulation.rhs import Plan, loops
-from flexarm.simulation.samples import CALL, CODE, Feeling, Samples
+from flexarm.simulation.block import Ahead, Block
+from flexarm.simulation.feedback import LawBlock, check_width, continuous, kernel, named, recording
+from flexarm.simulation.law import (
+    Column,
+    Law,
+    commanded,
+    delayed,
+    law_of,
+    limits,
+    passed_through,
+    rate_limited,
+    saturated,
+    what_it_is,
+)
+from flexarm.simulation.rhs import Plan, Stage, nothing_to_do
+from flexarm.simulation.samples import Sampling
 from flexarm.simulation.shown import show
 from flexarm.simulation.stepped import (
-    Seen,
-    Step,
     Stepped,
     check_seen,
     reckoning_with,
     reference_of,
-    report_of,
     stepped,
 )
-from flexarm.trajectory import Reference
 
 Array = np.ndarray
 
@@ -66,8 +71,12 @@ class Sampled:
         run.
     period : float
         [s]
-    delay, limit, rate_limit
-        See `Actuators`.
+    delay : float
+        Time from the sample to its effect, a whole number of periods [s].
+    limit : float or (m,)
+        Limit of the size of u [N m or N].
+    rate_limit : float or (m,)
+        Limit of the size of du/dt [N m/s or N/s].
     seed : int
         Seed of the sensors' noise.
     sensors : list of sensors, optional
@@ -105,11 +114,10 @@ class Sampled:
         return self.controller.discretised(self.method)
 
     def feedback(self, model: Model) -> "SampledFeedback":
-        """Return the input of a run."""
+        """Return the block of a run."""
         with refused("Sampled"):
             checked_instance(model, Model, "model")
         m, period = len(model.inputs), float(self.period)
-        actuators = Actuators(self.delay, self.limit, self.rate_limit)
         function = stepped(self.controller, self.sensors)
         if function:
             check_seen(function.sensors, model, period)
@@ -129,21 +137,20 @@ class Sampled:
         else:
             inner = law_of("Sampled: controller", self._designed(), model, period)
 
-        def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Column]:
-            import casadi as ca
-
-            own, under_way = parted(z, len(inner.memory))
-            u, after = inner(t, q, qd, own, *noise)
+        def checked(u: Column, z: Column) -> tuple[Column, Column]:
             check_width(model, u, named(self.controller))
-            show("command", u, model.inputs, "as that of u", once=True)
-            u, under_way = actuators.apply(u, under_way, period)
-            return u, ca.vertcat(after(u), under_way)
+            return u, z
 
-        law = replace(inner, expression=expression, memory=(*inner.memory, *actuators.memory(period, m)))
+        law = commanded(passed_through(inner, checked), model.inputs)
+        if self.limit is not None:
+            law = saturated(law, limits("limit", self.limit, m))
+        if self.rate_limit is not None:
+            law = rate_limited(law, limits("rate_limit", self.rate_limit, m), period)
+        law = delayed(law, self.delay, period, m)
         if "poles" not in inner.facts:  # a law designed on the arm takes the arm's modes into account
             _warn_of_aliasing(model, period)
         name, seed = named(self.controller), int(self.seed)
-        return SampledFeedback(law, model, name, period, function, seed, inner.reference, self)
+        return SampledFeedback(law, model, name, self, period=period, function=function, seed=seed)
 
 
 def _warn_of_aliasing(model: Model, period: float) -> None:
@@ -160,65 +167,33 @@ def _warn_of_aliasing(model: Model, period: float) -> None:
 
 
 @final
-@dataclass
-class SampledFeedback(Input):
-    """A sampled law as an input of runs: called once per period, with a constant output until the next call."""
+@dataclass(frozen=True)
+class SampledFeedback(LawBlock):
+    """A law that is called once per period, with a constant output until the next call.
 
-    law: Law
-    model: Model
-    name: str
-    period: float = field()
+    Recorded signals are the last numbers of the law's memory.
+    """
+
+    period: float = field(kw_only=True)  # type: ignore[assignment]
     function: Stepped | None = None
     """Python controller that replaces the law's u. The law then follows the controller."""
     seed: int = 0
-    reference: Reference | None = None
-    controller: Any = None
-    """Controller that designed the law, if any. The law itself consists of functions, which cannot be sent to a
-    process."""
-    held: "Held | None" = None
-    """Outputs of the law in one run. Only the result of `begun` has them."""
-    records: tuple[Recorded, ...] = ()  # type: ignore[assignment]
-    """Recorded signals, which are the last numbers of the law's memory."""
+    sampling: Sampling | None = None
+    """The law in one run. Only the result of `begun` has it."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # the controller designs the law again; `held` belongs to a run of this process
+        # the controller designs the law again; `sampling` belongs to a run of this process
         return feedback, (self.controller, self.model)
 
-    def __copy__(self) -> Self:
-        return replace(self)
-
-    def __deepcopy__(self, _: Any) -> Self:
-        return replace(self)
-
-    @property
-    def wanted(self) -> Reference | None:  # type: ignore[override]
-        """Reference of the controller."""
-        return self.reference
-
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """Return the initial state: at rest, on the reference if there is one."""
-        return initial(model, self.reference)
-
-    def recording(self, names: tuple[str, ...], model: Model) -> Self:
-        """Return the law with its recorded signals as further memory, which only the result reads."""
-        law, records = recording(self.law, model, names, self.behind)
-        return replace(self, law=law, records=records)
-
-    def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
-        """Return the signals that were recorded at the last sample before each time."""
-        assert self.held is not None
-        return self.held.at(t)[:, len(self.model.inputs) :]
-
     def begun(self, model: Model, times: Array) -> Self:
-        """Return the law for one run, with storage for its outputs."""
-        check_model(self.name, self.model, model)
+        """Return the block for one run, with the law at its beginning."""
+        super().begun(model, times)
         count = self._count(float(times[-1]))
         if not count <= MOST_SAMPLES:
             message = f"a run of {times[-1]:g} s has {count:.3g} periods, and at most {MOST_SAMPLES:.0e} are allowed"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        recorded = sum(len(each.signals) for each in self.records)
-        begun = replace(self, held=Held(self.started(model), model, times, recorded))
-        begun.kernel = self.kernel  # avoids a second trace
+        begun = replace(self, sampling=Sampling(self, model, times))
+        vars(begun)["kernel"] = self.kernel  # avoids a second trace
         return begun
 
     def corners(self, until: float) -> Iterable[float]:
@@ -228,19 +203,6 @@ class SampledFeedback(Input):
     def _count(self, until: float) -> float:
         """Return the number of samples, which may be infinite."""
         return np.ceil(until / self.period - 1e-9)
-
-    def feed(self, plan: Plan, model: Model, t: float, x: Array) -> None:
-        """Call the law and set its output. Calls must be in order of time from the beginning."""
-        assert self.held is not None
-        if t == 0.0:
-            plan.feed(loops().addresses["nothing"])
-            self.held.begin(plan)
-        plan.u[:] = self.held.sample(t, x)
-
-    def values(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
-        """Return the outputs of the law at these times; NaN where the law was not called."""
-        assert self.held is not None
-        return self.held.at(t)[:, : len(self.model.inputs)]
 
     @property
     def behind(self) -> tuple[int, ...]:
@@ -256,261 +218,61 @@ class SampledFeedback(Input):
 
         After a Python controller, u replaces q and s is absent.
         """
-        if self.function:
-            return kernel(self.law, self.model, self.name, behind=self.behind)
-        return kernel(self.law, self.model, self.name, len(self.model.states))
+        own = 0 if self.function else len(self.model.states)
+        return kernel(self.law, self.model, self.name, own, self.behind)
 
-    def started(self, model: Model | None = None) -> "Called":
-        """Return the law at the beginning of a run, for its own model or another, as with other parameters."""
-        return Called(self, self.model if model is None else model)
+    @property
+    def batched(self) -> bool:  # type: ignore[override]
+        """True for a compiled law without measured accelerations, which is called for all lanes at each sample."""
+        return not (self.function or self.law.accelerates)
 
-    def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> "Ahead | None":
+    @property
+    def running(self) -> Sampling:
+        """The law in this run."""
+        assert self.sampling is not None
+        return self.sampling
+
+    def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
+        """Call the law and hold its output. Calls must be in order of time from the beginning."""
+        u[:] = self.running.sample(plan, t, x)
+        return nothing_to_do()
+
+    def ahead(self, plan: Plan, solver: Advance, x: Array) -> Ahead | None:
         """Return native code that goes from sample to sample, if the law is compiled."""
-        assert self.held is not None
         if self.function:
             return None
-        self.held.begin(plan)
-        return Ahead(self.held, plan, solver, times, x)
+        plan.feed(*nothing_to_do())
+        return partial(self.running.ahead, plan, solver, x)
 
-    def in_lanes(self, model: Model) -> InLanes | None:
-        """Return the law for SIMD batches, called for all lanes at each sample.
+    def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
+        """Return the outputs of the law at these times; NaN where the law was not called."""
+        return self.running.at(t)[:, : len(self.model.inputs)]
 
-        None for Python or measured accelerations.
-        """
-        if self.function or self.law.accelerates:
-            return None
-        return InLanes(self.kernel.vector_code, self.kernel.constants, of_time=False)
+    def recording(self, names: tuple[str, ...], model: Model) -> Self:
+        """Return the block with its recorded signals as further memory, which only the result reads."""
+        law, records = recording(self.law, model, names, self.behind)
+        return replace(self, law=law, records=records)
 
-    def refusal(self, t: float, bad: int, value: float) -> str:
-        """Return a message about a value of the law that is not finite."""
-        m = len(self.model.inputs)
-        what = f"for {self.model.inputs[bad]}" if bad < m else "in its memory"
-        return f"controller {self.name} gave {value} {what} at t = {t:.6g} s"
-
-    def called(self, step: Step, t: float, y: Array) -> Array:
-        """Return the output of the Python controller, (m,)."""
-        m = len(self.model.inputs)
-        try:
-            given = step(t, y)
-        except DescriptionError as error:  # an error in the function's own calls, not in the run
-            raise FlexarmError(f"controller {self.name} at t = {t:.6g} s: {error}") from error
-        except BaseException as error:
-            error.add_note(f"raised by the controller {self.name} at t = {t:.6g} s")
-            raise
-        try:
-            u = np.asarray(given, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            message = f"controller {self.name} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
-            raise FlexarmError(f"{message}: {', '.join(self.model.inputs)}") from None
-        if u.shape != (m,):
-            names = ", ".join(self.model.inputs)
-            raise FlexarmError(
-                f"controller {self.name} gave shape {u.shape} at t = {t:.6g} s; it must give {m}: {names}"
-            )
-        return u
+    def recorded(self, t: Array, parts: Mapping[str, Array]) -> Array:
+        """Return the signals that were recorded at the last sample before each time."""
+        return self.running.at(t)[:, len(self.model.inputs) :]
 
     def report(self) -> dict[str, Any]:
         """Return the report of a Python controller."""
-        return self.held.law.report() if self.held else {}
+        return self.sampling.report() if self.sampling else {}
 
     def described(self) -> str:
         """Return a text with the law's name and period."""
         return f"{self.name}, sampled every {self.period:g} s"
 
 
-@final
-class Called:
-    """A sampled law in one run: u from t and the state (q, qd, s). Calls must be in order of time from the beginning.
-
-    Attributes
-    ----------
-    given : (1 + nq + nv + states of drives + memory + noises + accelerations + constants,)
-        Arguments of the kernel: t, q, qd, the drives' states s, the memory z, which persists, noise, qdd if the law
-        measures it, and the law's constants. After a Python function its u replaces q, and s is absent.
-    states, memory, noises : int
-    late : float
-        Time by which a sample may follow a time of the result that gets its u [s].
-    """
-
-    def __init__(self, law: SampledFeedback, model: Model):
-        self.law, self._m = law, len(law.model.inputs)
-        self.memory, self.noises = len(law.law.memory), len(law.law.noise)
-        self.states = sum(law.behind) if law.function else Layout.of(law.model).states
-        self.late = 1e-9 * law.period
-        ends = np.cumsum([1 + self.states, self.memory, self.noises, law.model.nv * law.law.accelerates])
-        self.given = np.concatenate([np.zeros(ends[-1]), law.kernel.constants])
-        self._known = self.given[: ends[-1]]
-        _, self._z, self._noise, self._qdd, _ = np.split(self.given, ends)
-        self._z[:] = law.law.memory
-        self._rng, self._sigma = np.random.default_rng(law.seed), np.array(law.law.noise)
-        self.code = law.kernel.code  # compiled here, so that a law that does not fit raises its error before the run
-        if law.function:
-            self._u = np.zeros(self._m)
-            self._seen = Seen(law.function.sensors, model, law.period, self._rng)
-            self._step = law.function.stepper(law.model, law.period)
-
-    @property
-    def feels(self) -> bool:
-        """True if the law measures accelerations just before a sample, or quantities that depend on external loads."""
-        return self.law.law.accelerates or (self.law.function is not None and self._seen.driven)
-
-    def __call__(self, t: float, x: Array, qdd: Array | None = None, w: Array | None = None) -> Array:
-        """Return u (m,). A law that `feels` gets the accelerations and external loads just before the sample."""
-        m = self._m
-        self.given[0] = t
-        self._qdd[:] = qdd if self.law.law.accelerates else 0.0
-        if self.law.function is None:
-            self.given[1 : 1 + self.states] = x[: self.states]
-        else:
-            y = self._seen(x, self._u, w)
-            self.given[1 : 1 + m] = self.law.called(self._step, t, y)
-            self.given[1 + m : 1 + self.states] = y[: self.states - m]
-        if self.noises:
-            self._noise[:] = self.drawn(1)[0]
-        found = self.law.kernel.one(self._known)
-        self._z[:] = found[m:]
-        if not np.isfinite(found).all():
-            bad = int(np.argmin(np.isfinite(found)))
-            raise FlexarmError(self.law.refusal(t, bad, found[bad]))
-        if self.law.function:
-            self._u = found[:m].copy()
-        return found[:m]
-
-    @property
-    def memory_now(self) -> Array:
-        """Current memory z, (memory,)."""
-        return self._z
-
-    def report(self) -> dict[str, Any]:
-        """Return the controller's report about the run."""
-        return report_of(self._step) if self.law.function else {}
-
-    def drawn(self, count: int) -> Array:
-        """Return noise for so many samples, (count, noises)."""
-        return self._sigma * self._rng.standard_normal((count, self.noises))
-
-    @property
-    def dice(self) -> Any:
-        """State of the random number generator, which can be restored."""
-        return self._rng.bit_generator.state
-
-    @dice.setter
-    def dice(self, state: Any) -> None:
-        self._rng.bit_generator.state = state
-
-
-@final
-class Held:
-    """Outputs of a sampled law in one run, stored only at the times of the result, since there may be far more samples.
-
-    Attributes
-    ----------
-    given : (times, m + recorded)
-        Outputs up to the time `next`; NaN from there on.
-    u : (m + recorded,)
-        Current output, followed by the recorded signals, the last numbers of the law's memory.
-    late : float
-        As in `Called`.
-    """
-
-    def __init__(self, law: Called, model: Model, times: Array, recorded: int):
-        self.law, self._model, self._times, self.late, self.recorded = law, model, times, law.late, recorded
-        self.given = np.full((len(times), len(model.inputs) + recorded), np.nan)
-        self.u = self.given[0].copy()
-        self.next = 0
-        self.feeling: Feeling | None = None
-
-    def begin(self, plan: Plan) -> None:
-        """Prepare for the first sample."""
-        self.feeling = Feeling(plan, self._model) if self.law.feels else None
-
-    def sample(self, t: float, x: Array) -> Array:
-        """Return u from t on."""
-        self._hold(t - self.late)
-        felt = () if self.feeling is None else (self.feeling(t, x), self.feeling.w)
-        u = self.law(t, x, *felt)
-        self.u[:] = np.concatenate([u, self.law.memory_now[len(self.law.memory_now) - self.recorded :]])
-        return u
-
-    def at(self, times: Array) -> Array:
-        """Return outputs and recorded signals at some of the times, ascending."""
-        self._hold(times[-1] + self.late)
-        first = int(np.searchsorted(self._times, times[0]))
-        return self.given[first : first + len(times)]
-
-    def _hold(self, until: float) -> None:
-        """Store the last u for every earlier time of the result."""
-        while self.next < len(self._times) and self._times[self.next] < until:
-            self.given[self.next] = self.u
-            self.next += 1
-
-
-@final
-class Ahead:
-    """A compiled law and a solver in one run, as far as both work without Python."""
-
-    def __init__(self, held: Held, plan: Plan, solver: Advance, times: Array, x: Array):
-        self._held, self._plan, self._solver, self._times, self._x = held, plan, solver, times, x
-
-    def __call__(self, edges: Array, x: Array) -> tuple[int, Array, int, int]:
-        """Return how many of the intervals between the edges were completed from the state x.
-
-        Return also the state after them, the number of times at which the state is known, and the number of steps.
-        """
-        held, law, times = self._held, self._held.law, self._times
-        if edges[0] == 0.0:
-            self._plan.feed(loops().addresses["nothing"])
-        count, size, before = len(edges) - 1, len(x), law.dice
-        upto = np.searchsorted(times, edges, side="right")
-        most = int(np.diff(upto).max()) + 1
-        samples = Placed(
-            Samples(
-                shared=np.array([self._plan.address]),  # type: ignore[arg-type]  # an address is one word
-                advance=self._solver.code,
-                solver=self._solver.record,
-                law=law.code.addresses["evaluate"],
-                before=np.array([held.feeling.record.address if held.feeling else 0]),  # type: ignore[arg-type]
-                feels=held.feeling is not None,
-                states=law.states,
-                inputs=len(held.u) - held.recorded,
-                memory=law.memory,
-                recorded=held.recorded,
-                noises=law.noises,
-                size=size,
-                total=len(times),
-                late=held.late,
-                given=law.given,
-                found=np.empty(len(held.u) - held.recorded + law.memory),
-                noise=law.drawn(count),
-                edges=edges,
-                upto=upto.astype(np.int64),
-                times=times,
-                held=held.given,
-                rows=self._x,
-                u=held.u,
-                x=x.copy(),
-                ends=np.empty(most),
-                out=np.empty((most, size)),
-                reached=np.zeros(2, dtype=np.int64),
-                next=held.next,
-                steps=0,
-            )
-        )
-        done = CALL(CODE().addresses["sampled"])(samples.address, count)
-        held.next = samples.next
-        if done < count:  # Python repeats the sample that failed
-            law.dice = before
-            law.drawn(done)
-        return done, samples.x, int(upto[done]), samples.steps
-
-
-def feedback(controller: Any, model: Model) -> Input:
-    """Return the input of a run for a sampled or a continuous controller."""
+def feedback(controller: Any, model: Model) -> Block:
+    """Return the block of a run for a sampled or a continuous controller."""
     if isinstance(controller, Sampled):
         return controller.feedback(model)
     return continuous(controller, model)
 
 
-def like(drive: Input, seed: int) -> Input:
+def like(drive: Block, seed: int) -> Block:
     """Return a sampled law with another seed of its noise."""
     return replace(drive, seed=seed) if isinstance(drive, SampledFeedback) else drive

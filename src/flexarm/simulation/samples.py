@@ -1,26 +1,33 @@
-"""Sampled loops in machine code: calls of a compiled law, and integration of the arm from sample to sample.
+"""A sampled law in one run: its calls in Python, or in machine code together with the arm's motion between samples.
 
-The results are equal to those of `run` and `sampled` in Python to the last bit. If a law or a solver fails, the loop
-ends before that sample, and Python repeats the sample to find the reason.
+Both give the same results to the last bit. If a law or a solver fails in machine code, the loop ends before that
+sample, and Python repeats the sample to find the reason.
 """
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.checks import shown
+from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
-from flexarm.simulation.advance import is_finite
+from flexarm.simulation.advance import Advance, is_finite
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, Shared
+from flexarm.simulation.stepped import Seen, report_of
 from flexarm.simulation.steps import copied
 
+if TYPE_CHECKING:
+    from flexarm.simulation.sampled import SampledFeedback
+
 Array = np.ndarray
+NEVER = np.empty(0)
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 FELT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -135,6 +142,200 @@ class Samples:
     reached: Words
     next: int
     steps: int
+
+
+@final
+class Sampling:
+    """A sampled law in one run: u from t and the state (q, qd, s). Calls must be in order of time from the beginning.
+
+    Outputs are stored only at the times of the result, since there may be far more samples.
+
+    Parameters
+    ----------
+    block : SampledFeedback
+    model : Model
+        Model of the run, which may have other parameters than that of the law.
+    times : (k,)
+        Times of the result.
+
+    Attributes
+    ----------
+    given : (1 + nq + nv + states of drives + memory + noises + accelerations + constants,)
+        Arguments of the kernel: t, q, qd, the drives' states s, the memory z, which persists, noise, qdd if the law
+        measures it, and the law's constants. After a Python function its u replaces q, and s is absent.
+    states, memory, noises, recorded : int
+        Lengths of parts of the arguments. The last `recorded` numbers of the memory are stored together with u.
+    late : float
+        Time by which a sample may follow a time of the result that gets its u [s].
+    held : (k, m + recorded)
+        Outputs up to the time `next`; NaN from there on.
+    u : (m + recorded,)
+        Current output, followed by the recorded signals.
+    """
+
+    def __init__(self, block: "SampledFeedback", model: Model, times: Array = NEVER):
+        law, m = block.law, len(block.model.inputs)
+        self._block, self._model, self._times, self._m = block, model, times, m
+        self.memory, self.noises = len(law.memory), len(law.noise)
+        self.states = sum(block.behind) if block.function else Layout.of(block.model).states
+        self.late = 1e-9 * block.period
+        ends = np.cumsum([1 + self.states, self.memory, self.noises, block.model.nv * law.accelerates])
+        self.given = np.concatenate([np.zeros(ends[-1]), block.kernel.constants])
+        self._known = self.given[: ends[-1]]
+        _, self._z, self._noise, self._qdd, _ = np.split(self.given, ends)
+        self._z[:] = law.memory
+        self._rng, self._sigma = np.random.default_rng(block.seed), np.array(law.noise)
+        self.code = block.kernel.code  # compiled here, so that a law that does not fit raises its error before the run
+        if block.function:
+            self._u = np.zeros(m)
+            self._seen = Seen(block.function.sensors, model, block.period, self._rng)
+            self._step = block.function.stepper(block.model, block.period)
+        self.recorded = sum(len(each.signals) for each in block.records)
+        self.held = np.full((len(times), m + self.recorded), np.nan)
+        self.u = np.full(m + self.recorded, np.nan)
+        self.next = 0
+        self._before: Feeling | None = None
+
+    def __call__(self, t: float, x: Array, qdd: Array | None = None, w: Array | None = None) -> Array:
+        """Return u (m,). A law may need the accelerations and external loads just before the sample, see `before`."""
+        m = self._m
+        self.given[0] = t
+        self._qdd[:] = qdd if self._block.law.accelerates else 0.0
+        if self._block.function is None:
+            self.given[1 : 1 + self.states] = x[: self.states]
+        else:
+            y = self._seen(x, self._u, w)
+            self.given[1 : 1 + m] = self._command(t, y)
+            self.given[1 + m : 1 + self.states] = y[: self.states - m]
+        if self.noises:
+            self._noise[:] = self.drawn(1)[0]
+        found = self._block.kernel.one(self._known)
+        self._z[:] = found[m:]
+        if not np.isfinite(found).all():
+            bad = int(np.argmin(np.isfinite(found)))
+            raise FlexarmError(self.refusal(t, bad, found[bad]))
+        if self._block.function:
+            self._u = found[:m].copy()
+        return found[:m]
+
+    def _command(self, t: float, y: Array) -> Array:
+        """Return the output of the Python controller, (m,)."""
+        label, inputs = self._block.label, self._block.model.inputs
+        try:
+            given = self._step(t, y)
+        except DescriptionError as error:  # an error in the function's own calls, not in the run
+            raise FlexarmError(f"{label} at t = {t:.6g} s: {error}") from error
+        except BaseException as error:
+            error.add_note(f"raised by the {label} at t = {t:.6g} s")
+            raise
+        try:
+            u = np.asarray(given, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            message = f"{label} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
+            raise FlexarmError(f"{message}: {', '.join(inputs)}") from None
+        if u.shape != (self._m,):
+            names = ", ".join(inputs)
+            raise FlexarmError(f"{label} gave shape {u.shape} at t = {t:.6g} s; it must give {self._m}: {names}")
+        return u
+
+    def refusal(self, t: float, bad: int, value: float) -> str:
+        """Return a message about a value of the law that is not finite."""
+        what = f"for {self._block.model.inputs[bad]}" if bad < self._m else "in its memory"
+        return f"{self._block.label} gave {value} {what} at t = {t:.6g} s"
+
+    @property
+    def memory_now(self) -> Array:
+        """Current memory z, (memory,)."""
+        return self._z
+
+    @property
+    def constants(self) -> Array:
+        """Last arguments of the kernel."""
+        return self._block.kernel.constants
+
+    def report(self) -> dict[str, Any]:
+        """Return the controller's report about the run."""
+        return report_of(self._step) if self._block.function else {}
+
+    def drawn(self, count: int) -> Array:
+        """Return noise for so many samples, (count, noises)."""
+        return self._sigma * self._rng.standard_normal((count, self.noises))
+
+    def before(self, plan: Plan) -> Feeling | None:
+        """Return the arm just before a sample, if the law measures accelerations or depends on external loads."""
+        block = self._block
+        if self._before is None and (block.law.accelerates or (block.function is not None and self._seen.driven)):
+            self._before = Feeling(plan, self._model)
+        return self._before
+
+    def sample(self, plan: Plan, t: float, x: Array) -> Array:
+        """Return u from t on."""
+        self._hold(t - self.late)
+        before = self.before(plan)
+        u = self(t, x) if before is None else self(t, x, before(t, x), before.w)
+        self.u[:] = np.concatenate([u, self._z[self.memory - self.recorded :]])
+        return u
+
+    def at(self, times: Array) -> Array:
+        """Return outputs and recorded signals at some of the times, ascending."""
+        self._hold(times[-1] + self.late)
+        first = int(np.searchsorted(self._times, times[0]))
+        return self.held[first : first + len(times)]
+
+    def _hold(self, until: float) -> None:
+        """Store the last u for every earlier time of the result."""
+        while self.next < len(self._times) and self._times[self.next] < until:
+            self.held[self.next] = self.u
+            self.next += 1
+
+    def ahead(self, plan: Plan, solver: Advance, rows: Array, edges: Array, x: Array) -> tuple[int, Array, int, int]:
+        """Take the intervals between the edges in machine code, from the state x, and write states to rows.
+
+        Return the number of completed intervals, the state after them, the number of times at which the state is known,
+        and the number of steps.
+        """
+        count, size, before = len(edges) - 1, len(x), self.before(plan)
+        upto, dice = np.searchsorted(self._times, edges, side="right"), self._rng.bit_generator.state
+        most = int(np.diff(upto).max()) + 1
+        samples = Placed(
+            Samples(
+                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
+                advance=solver.code,
+                solver=solver.record,
+                law=self.code.addresses["evaluate"],
+                before=np.array([before.record.address if before else 0]),  # type: ignore[arg-type]
+                feels=before is not None,
+                states=self.states,
+                inputs=self._m,
+                memory=self.memory,
+                recorded=self.recorded,
+                noises=self.noises,
+                size=size,
+                total=len(self._times),
+                late=self.late,
+                given=self.given,
+                found=np.empty(self._m + self.memory),
+                noise=self.drawn(count),
+                edges=edges,
+                upto=upto.astype(np.int64),
+                times=self._times,
+                held=self.held,
+                rows=rows,
+                u=self.u,
+                x=x.copy(),
+                ends=np.empty(most),
+                out=np.empty((most, size)),
+                reached=np.zeros(2, dtype=np.int64),
+                next=self.next,
+                steps=0,
+            )
+        )
+        done = CALL(CODE().addresses["sampled"])(samples.address, count)
+        self.next = samples.next
+        if done < count:  # Python repeats the sample that failed
+            self._rng.bit_generator.state = dice
+            self.drawn(done)
+        return done, samples.x, int(upto[done]), samples.steps
 
 
 # -- translated functions ----------------------------------------------------------------------------------------------

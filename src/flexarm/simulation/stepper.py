@@ -28,7 +28,6 @@ from flexarm.simulation.methods import Solve
 from flexarm.simulation.outside import as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
-from flexarm.simulation.protocol import InLanes
 from flexarm.simulation.rhs import Plan, loops
 
 Array = np.ndarray
@@ -471,7 +470,7 @@ class Stepper:
         found = as_outside(w, model)
         if not found.constant:
             raise DescriptionError("Stepper: w must be numbers, which are constant in a period")
-        return found.values(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
+        return found.output(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
 
     def _rows(self, name: str, value: Any, given: Array, count: int) -> Array:
         """Return an argument of one plant, or of each of so many, after a check of its shape."""
@@ -556,7 +555,7 @@ class Stepper:
         times = ends[:1]
         most, limits = np.full(layout.states, np.inf), (self._guess, MOST_EVALUATIONS)
         common = InCommon(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
-        courses = [Course(ends, np.zeros((1, m)), InLanes())] * count
+        courses = [Course(ends, np.zeros((1, m)))] * count
         start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
         return Abreast(common, start, own, courses, np.arange(count), start)
 

@@ -14,9 +14,9 @@ from flexarm.attitude import configuration, local_names
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import slopes
+from flexarm.simulation.block import Block
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, chained, continuous, displaced
 from flexarm.simulation.feedback import Feedback
-from flexarm.simulation.protocol import Input
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.trajectory import Reference, reference_motion
 
@@ -44,7 +44,7 @@ class Rough(FlexarmError):
     """Error for a law, or an arm, without well-defined slopes."""
 
 
-def unstable_start(model: Model, drive: Input, q: Array, s: Array, until: float, w: Array | None = None) -> str:
+def unstable_start(model: Model, drive: Block, q: Array, s: Array, until: float, w: Array | None = None) -> str:
     """Return a warning about the unstable pole of a run from this state, or "".
 
     Both the initial state with zero rates and a nearby equilibrium of the loop must have such a pole.

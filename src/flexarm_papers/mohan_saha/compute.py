@@ -65,7 +65,7 @@ class Slew:
 
     def torques(self, t: Array) -> Array:
         """Return the torques of the rigid arm, (times, joints)."""
-        return self.drive.values(self.model, t, *(np.empty(0),) * 3)
+        return self.drive.output(self.model, t, *(np.empty(0),) * 3)
 
     def simulated(self, arm: Arm) -> Any:
         """Return the result of `simulate` for the slew of an arm with the same joints and lengths."""
