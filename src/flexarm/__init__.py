@@ -1,4 +1,9 @@
-"""Robot arms with flexible links and joints: described in a few lines, derived once, compiled, simulated."""
+"""Robot arms with flexible links and joints: described in a few lines, derived once, compiled, simulated.
+
+For developers: `description` has what a user writes, `mechanics` the equations of motion, `native` makes machine code
+of them, `model` evaluates them on demand, and `simulation` integrates them. Each package's first lines say what is in
+it, and docs/understand/architecture.md shows how they work together.
+"""
 
 from importlib import import_module  # noqa: TID251  (modules of this package)
 from typing import TYPE_CHECKING, Any

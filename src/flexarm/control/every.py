@@ -59,7 +59,8 @@ class Every:
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *more: Column) -> tuple[Column, Any]:
             x, held = parted(z, own)
-            # true within half a sample of a multiple of the controller's own period
+            # true within half a sample of a multiple of the own period; a count of samples would be a memory, which has
+            # no slope where it starts again
             called = ca.cos(2.0 * np.pi / (periods * period) * t) > np.cos(np.pi / periods)
             u, after = inner(t, q, qd, x, *more)
             u = ca.if_else(called, u, held)
