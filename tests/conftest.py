@@ -67,9 +67,12 @@ def traced_alone():
 
 
 @pytest.fixture
-def monkeypatch(traced_alone, monkeypatch):
-    """A monkeypatch of pytest. A patch may change what is traced, so no model of the test shares its functions."""
-    return monkeypatch
+def monkeypatch():
+    """A monkeypatch of pytest. Once it has changed the package, new models of the test share no functions."""
+    from alone import Patches  # here, since it imports the package, for which the environment is set above
+
+    with Patches.of_test() as patches:
+        yield patches
 
 
 def pytest_addoption(parser):

@@ -51,11 +51,6 @@ duration = 0.05
 
 
 @pytest.fixture
-def traced_alone():
-    """No test of this file patches anything that is traced, so models of equal arms share their functions."""
-
-
-@pytest.fixture
 def call(monkeypatch, capsys, tmp_path):
     """The same in this process, in an empty folder: status, what it printed, what it said on stderr."""
     monkeypatch.chdir(tmp_path)

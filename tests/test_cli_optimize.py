@@ -261,8 +261,9 @@ cli.main()
     assert "interrupted" in ended.stderr and not [*(tmp_path / "cache").glob("*.motion")]
 
 
-def test_progress_is_one_line_in_a_terminal(call, monkeypatch):
+def test_progress_is_one_line_in_a_terminal(call, monkeypatch, tmp_path):
     """What is searched, on stderr alone, and it goes away."""
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path / "cache"))
     said = []
 
     @contextmanager

@@ -25,11 +25,6 @@ EVERYTHING = {"arms": fa.bundled(), "scenarios": fa.bundled_scenarios(), "studie
 
 
 @pytest.fixture
-def traced_alone():
-    """No test of this file patches anything that is traced, so models of equal arms share their functions."""
-
-
-@pytest.fixture
 def call(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("webbrowser.open", lambda *_, **__: False)

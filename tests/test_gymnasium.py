@@ -25,11 +25,6 @@ NOISY = [
 DRAWN = {"payload.mass": {"type": "uniform", "low": 0.05, "high": 0.2}, "*.EI": ["-20 %", "0 %", "20 %"]}
 
 
-@pytest.fixture
-def traced_alone():
-    """No test of this file patches anything that is traced, so models of equal arms share their functions."""
-
-
 @pytest.fixture(autouse=True)
 def _everything_is_said(monkeypatch):
     """Gymnasium's warnings are errors, as all are here."""

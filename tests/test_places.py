@@ -18,11 +18,6 @@ PUSH = 'name = "push"\narm = "rigid-two-link"\nuntil = 0.05\nsamples = 11\n'
 
 
 @pytest.fixture
-def traced_alone():
-    """No test of this file patches anything that is traced, so models of equal arms share their functions."""
-
-
-@pytest.fixture
 def place(tmp_path, monkeypatch):
     (tmp_path / "push.toml").write_text(PUSH)
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import pickle
 import threading
 import weakref
 
+import casadi as ca
 import numpy as np
 import pytest
 from alone import alone
@@ -13,7 +14,11 @@ from forked import exit_of
 from part_files import beam_part
 
 import flexarm as fa
+from flexarm.mechanics import dynamics
+from flexarm.mechanics.quantities import mass_matrix
+from flexarm.mechanics.spatial import entries
 from flexarm.model import tracing
+from flexarm.model.tracing import QUANTITIES
 from flexarm.native.once import Recent
 
 VARY = ["payload.mass", "fore.*"]
@@ -48,6 +53,34 @@ def test_equal_arms_are_traced_and_loaded_once(empty, vary):
     assert one.function("state_rate") is other.function("state_rate")
     assert one.output_function([SENSOR]) is other.output_function([SENSOR])
     assert one.chain is other.chain
+
+
+@pytest.mark.parametrize("name", ["subudhi-morris-elastic", "satellite", "theodore-ghosal"])
+def test_the_order_in_which_quantities_are_traced_changes_nothing(name):
+    """They share the results of recursions at one state. Each alone, and after all others, it is the same program."""
+
+    def traced(names):
+        model = fa.Model(fa.load(name))
+        return {each: model.function(each).serialize() for each in names}
+
+    with alone():
+        forward, backward = traced(QUANTITIES), traced(reversed(QUANTITIES))
+        assert forward == backward
+        for each in ("mass_matrix", "state_residual", "observed"):
+            assert traced([each])[each] == forward[each]
+
+
+def test_quantities_share_recursions(monkeypatch):
+    calls, moving = [], dynamics.moving
+    monkeypatch.setattr(dynamics, "moving", lambda *given: calls.append(given) or moving(*given))
+    model = fa.Model(arm())
+    model.function("forward_dynamics")
+    assert len(calls) == len(model.chain.bodies)
+    for each in ("state_rate", "power", "state_rate"):
+        model.function(each)
+    assert len(calls) == len(model.chain.bodies)
+    mass_matrix(model.chain, entries(ca.SX.sym("q", model.nq)))
+    assert model.chain.known is None, "other symbols are not kept"
 
 
 def test_every_difference_separates(empty):

@@ -98,11 +98,6 @@ def test_marks_are_a_dozen_however_many_samples():
 # -- every figure ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def traced_alone():
-    """No test of this file patches anything that is traced, so models of equal arms share their functions."""
-
-
 @pytest.fixture(scope="module")
 def driven():
     model = fa.Model(fa.load("subudhi-morris-elastic"))

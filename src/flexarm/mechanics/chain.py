@@ -1,6 +1,6 @@
 """An arm for the dynamics: a tree of bodies, and the elementary transforms between them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -127,6 +127,8 @@ class Chain:
     stood: Vector = field(default_factory=list)
     thrusters: tuple[Vector, ...] = ()
     outside: "Callable[[Chain], tuple[Element, ...]] | None" = None
+    known: dict[Hashable, Any] | None = field(default=None, init=False, repr=False, compare=False)
+    """Results of functions that are `remembered`; None unless the chain is `remembering`."""
 
     @property
     def down(self) -> Vector:

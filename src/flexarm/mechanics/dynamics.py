@@ -16,6 +16,7 @@ from flexarm.mechanics.chain import Chain, Frame, Step, positions, put, taken
 from flexarm.mechanics.combination import combinations, following
 from flexarm.mechanics.moving import Moving, at, moving
 from flexarm.mechanics.nominal import Nominal
+from flexarm.mechanics.remembered import remembered
 from flexarm.mechanics.spatial import (
     Matrix,
     Motion,
@@ -35,8 +36,7 @@ from flexarm.mechanics.spatial import (
 AT_REST = [0.0] * 6
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(NamedTuple):
     """Motion of a moved base, along its own axes: acceleration a of its origin, angular velocity w, alpha.
 
     Its velocity has no effect, because the equations are the same in a frame that moves at a constant velocity.
@@ -75,6 +75,7 @@ Passed = tuple[list[Moving], list[Way]]
 """Results of the first pass."""
 
 
+@remembered
 def outward(
     chain: Chain, q: Vector, qd: Vector, gravity: Iterable[float] = (0.0, 0.0, 0.0), w: Iterable[Scalar] = (0.0,) * 3
 ) -> Passed:
@@ -127,6 +128,7 @@ def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
 # -- inverse dynamics --------------------------------------------------------------------------------------------------
 
 
+@remembered
 def inertial_force(
     chain: Chain, q: Vector, qd: Vector, qdd: Vector, gravity: Iterable[float], root: Root = STILL
 ) -> Vector:
@@ -223,6 +225,7 @@ def substitute(pivots: list[Pivot], x: Vector) -> Vector:
     return x
 
 
+@remembered
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root = STILL) -> Vector:
     """Return the accelerations under a generalized force (inputs, springs, dampers), in O(n) (Mohan & Saha section 5).
 
@@ -360,6 +363,7 @@ def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
 # -- the inertia matrix and the dense method ---------------------------------------------------------------------------
 
 
+@remembered
 def mass_matrix(chain: Chain, q: Vector) -> Matrix:
     """Return M(q) by composite bodies (Mohan & Saha eq. 32): unit accelerations' wrenches, carried to the base."""
     bodies, ways = outward(chain, q, [0.0] * chain.size)
@@ -425,6 +429,7 @@ def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, force: Vector, r
 # -- forces that do not come from inertia ------------------------------------------------------------------------------
 
 
+@remembered
 def stiffness_force(chain: Chain, q: Vector) -> Vector:
     """Return dV/dq of the links' strain and of the joints' springs."""
     force: Vector = [0.0] * chain.size
@@ -436,6 +441,7 @@ def stiffness_force(chain: Chain, q: Vector) -> Vector:
     return force
 
 
+@remembered
 def damping_force(chain: Chain, q: Vector, qd: Vector) -> Vector:
     """Return D qd of bearings, links and the joints' springs."""
     force: Vector = [0.0] * chain.size

@@ -19,6 +19,7 @@ import numpy as np
 from flexarm.mechanics.body import Body, symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Segment, Step, merged
 from flexarm.mechanics.nominal import Nominal
+from flexarm.mechanics.remembered import remembered, remembering
 from flexarm.mechanics.spatial import Matrix, Scalar, Slide, Turn, dot, entries, is_symbolic, numbers, product
 
 ROUNDING = 1e-12
@@ -78,12 +79,14 @@ class Pose(NamedTuple):
         return Pose(R / np.linalg.norm(R, axis=0), p)
 
 
+@remembered
 def lean(chain: Chain) -> Chain:
     """Return the chain with reduced frames and steps, and the same equations of motion.
 
     Bodies with symbols in their inertia, or on the path to the next joint, stay unchanged. Exceptions are parameters in
     the inertia, and lengths on the path.
     """
+    keeps = chain.known is not None
     chain, lengths = _measured(chain)
     base = Pose(np.eye(3), np.zeros((3, 1 + len(lengths))))
     segments, bodies, gravity = list(chain.segments), list(chain.bodies), chain.gravity
@@ -128,7 +131,8 @@ def lean(chain: Chain) -> Chain:
         segments[i] = Segment(segments[i].steps, ())
         segments[n] = Segment(steps, chain.segments[n].after)
         bodies[i] = _seen(bodies[i], M, was.seen_from(now), lengths, chain.nominal)
-    return replace(chain, bodies=tuple(bodies), segments=tuple(map(_written, segments)), gravity=gravity)
+    reduced = replace(chain, bodies=tuple(bodies), segments=tuple(map(_written, segments)), gravity=gravity)
+    return remembering(reduced) if keeps else reduced
 
 
 def _measured(chain: Chain) -> tuple[Chain, list[Scalar]]:

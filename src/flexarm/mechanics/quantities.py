@@ -16,6 +16,7 @@ from flexarm.mechanics.elements import Pushed, potential_force, pushed, read, st
 from flexarm.mechanics.elements import potential as elements_potential
 from flexarm.mechanics.lean import lean
 from flexarm.mechanics.outside import root
+from flexarm.mechanics.remembered import remembered
 from flexarm.mechanics.spatial import Matrix, Vector, added, cross, dot, product, scaled, transposed
 
 
@@ -35,6 +36,7 @@ def gravity_force(chain: Chain, q: Vector) -> Vector:
     return dy.inertial_force(less, q, _none(chain), _none(chain), less.down)
 
 
+@remembered
 def stiffness_force(chain: Chain, q: Vector) -> Vector:
     """Return dV/dq of strain and springs."""
     return added(dy.stiffness_force(chain, q), potential_force(chain, q))
@@ -242,6 +244,7 @@ def _none(chain: Chain) -> Vector:
     return [0.0] * chain.size
 
 
+@remembered
 def acted(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector | None, w: Vector) -> Pushed:
     """Return all loads except inertia and gravity, and the supplied and lost power. u is None without actuators."""
     done = pushed(chain, q, qd, s, w, u)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, final
 
 import numpy as np
 
@@ -116,6 +116,30 @@ def _chain(arm: Arm, varied: tuple["Parameter", ...]) -> tuple["Chain", Any]:
     return varied_chain(arm, varied)
 
 
+def _state(arm: Arm, chain: "Chain") -> "State":
+    """Return the state at which the quantities of an arm are traced."""
+    import casadi as ca
+
+    from flexarm.mechanics.chain import posed
+    from flexarm.mechanics.remembered import remembering
+    from flexarm.mechanics.spatial import entries
+
+    names = {"q": arm.coordinates, "u": arm.inputs, "s": arm.states, "w": arm.exogenous}
+    names |= dict.fromkeys(("qd", "qdd"), arm.velocities)
+    symbols = {a: ca.SX.sym(a, len(each)) for a, each in names.items()}
+    scalars = {a: entries(x) for a, x in symbols.items()}
+    chain, scalars["q"] = posed(chain, scalars["q"])
+    return State(symbols, remembering(chain), scalars)
+
+
+class State(NamedTuple):
+    """Symbols of all arguments, the chain at their pose, which remembers, and the scalars for its recursions."""
+
+    symbols: "dict[str, ca.SX]"
+    chain: "Chain"
+    scalars: dict[str, list]
+
+
 def _kept(known: dict[str, Any], key: str, trace: Callable[[], Any]) -> Any:
     """Return the cached value of a key, or trace and cache it."""
     if key not in known:
@@ -147,6 +171,7 @@ class Shared:
         self.functions: dict[str, Any] = {}
         self.facts: dict[Callable[[Arm], Any], Any] = {}
         self.chain: Once[tuple[Chain, Any]] = Once(lambda: _chain(arm, varied.parameters))
+        self.state = Once(lambda: _state(arm, self.chain()[0]))
         names = "\n".join(["", *(parameter.name for parameter in varied.parameters)])
         self.description = Once(lambda: f"{description_digest(arm)}{names}")
         self.foreign = Once(lambda: is_foreign(arm))
@@ -280,14 +305,11 @@ class Traced:
             import casadi as ca
 
             from flexarm.mechanics import quantities
-            from flexarm.mechanics.spatial import entries
 
-            symbols = {a: ca.SX.sym(a, len(self._signals[a])) for a in names}
-            scalars = [entries(x) for x in symbols.values()]
+            symbols, chain, scalars = self._shared.state()
             symbols = {a: symbols[a] for a in self.arguments(name)}
-            chain, scalars[0] = self.posed(scalars[0])
             try:
-                value = getattr(quantities, name)(chain, *scalars)
+                value = getattr(quantities, name)(chain, *([*scalars[a]] for a in names))
             except ArithmeticError:  # with numbers instead of symbols, such as a constant inertia of zero
                 raise not_finite(self, name) from None
             rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
