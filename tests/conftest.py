@@ -12,12 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Small matrices, a process a core: more threads only wait. NumPy, which some helpers import, reads it once: with two
+# threads on two busy cores the eigenvalues of a matrix of 240 rows take a hundred times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import machine_code
 import pytest
 from browser import browser, opened  # noqa: F401  (fixtures of every test)
 from children import forked_readers  # noqa: F401
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, a process a core: more threads only wait
 
 # A job in the background has Ctrl-C switched off, and tests that press it would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -80,7 +82,12 @@ def pytest_addoption(parser):
     parser.addoption("--empty-cache", action="store_true", help="compile every kernel, whatever earlier runs have left")
 
 
+LARGE = "ignore:link .* bends by:flexarm.errors.LargeDeflection"
+"""Methods are compared on arms at random, some of which bend far."""
+
+
 def pytest_configure(config):
+    config.addinivalue_line("filterwarnings", LARGE)
     if not config.getoption("empty_cache"):
         machine_code.keep_compiled_programs()
     if hasattr(config, "workerinput"):  # a process of pytest-xdist has its parent's environment
@@ -107,6 +114,7 @@ def pytest_collection_finish():
     """Leave the tests, which live to the end, out of every later search for cycles."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # the objects of traced functions are many, and few of them are in cycles
     gc.enable()
 
 
