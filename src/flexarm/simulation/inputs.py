@@ -20,7 +20,7 @@ from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
 from flexarm.native.language import Placed
 from flexarm.simulation.block import Block, Cubics, OfTime
-from flexarm.simulation.feedback import check_drives, on_reference
+from flexarm.simulation.feedback import check_drives
 from flexarm.simulation.law import Column, is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, Stage, cubic_table, loops
@@ -401,9 +401,10 @@ class PrescribedMotion(OfTime):
         """Return the jumps of the reference's acceleration."""
         return jumps_of(self.reference)
 
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """Return coordinates and rates at t = 0: at rest, with joints and motors on the reference."""
-        return on_reference(model, self.reference)
+    @property
+    def begins(self) -> Reference:
+        """Motion on which a run begins: that of joints and motors."""
+        return self.reference
 
     def begun(self, model: Model, times: Array) -> "PrescribedMotion":
         """Return the input itself, since it stores nothing about a run."""
