@@ -48,8 +48,8 @@ class Recorded:
 class Block(ABC):
     """Whatever acts on an arm in a run. A subclass needs only `output` and `described`.
 
-    By default the output is evaluated at each jump and constant until the next. `Compiled` evaluates it in native code at
-    every time. `Sampled` holds a function of the state.
+    By default the output is evaluated at each jump and constant until the next. `Compiled` evaluates it in native code
+    at every time. `Sampled` holds a function of the state.
 
     Attributes
     ----------
