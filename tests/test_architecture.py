@@ -128,7 +128,15 @@ def test_a_program_of_the_page_prints_what_the_page_shows(program, output, tmp_p
 def test_every_recipe_has_a_program():
     recipes = text(PAGE).split("## Recipes")[1].split("\n## ")[0].split("\n### ")[1:]
     assert [each.splitlines()[0] for each in recipes] == [
-        *("A link", "A joint", "A force element", "A controller", "An integration method", "An export format")
+        *(
+            "A link",
+            "A joint",
+            "A force element",
+            "A controller",
+            "A block",
+            "An integration method",
+            "An export format",
+        )
     ]
     assert all("```python" in each for each in recipes)
     assert len(PROGRAMS) == len(recipes)

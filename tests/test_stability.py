@@ -18,6 +18,7 @@ from flexarm.control import LQR, Every, Integral, JointPD, Law, Observed, Sample
 from flexarm.errors import FlexarmError, UnstableStart
 from flexarm.sensors import Encoder
 from flexarm.simulation.closed_loop import ClosedLoop
+from flexarm.simulation.feedback import initial
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.unstable import by_differences
 
@@ -264,7 +265,10 @@ def test_bundled_scenarios_start_stable():
         scenario = fa.load_scenario(name)
         model = fa.Model(scenario.loaded_arm())
         drive = as_input(scenario.arguments(model)["u"], model)
-        assert unstable_start(model, drive, drive.initial(model)[0], np.zeros(len(model.states)), scenario.until) == ""
+        assert (
+            unstable_start(model, drive, initial(model, drive.begins)[0], np.zeros(len(model.states)), scenario.until)
+            == ""
+        )
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,7 @@ def _seen(loop: Any, model: "Model", asked: dict[str, Path]) -> Any:
 
 def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[Sampled, dict[str, Any]]":
     """Return the sampled law of a scenario, and its initial state."""
+    from flexarm.simulation.feedback import initial
     from flexarm.simulation.sampled import Sampled
 
     where = f"scenario {scenario.name!r}"
@@ -240,7 +241,7 @@ def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[
         raise DescriptionError(f"{where}: the controller is continuous; give a sampling period, such as --period 0.001")
     else:
         loop = Sampled(loop, period)
-    q0, qd0 = loop.feedback(model).initial(model)
+    q0, qd0 = initial(model, loop.feedback(model).begins)
     begins = {"q0": q0, "qd0": qd0}
     return loop, {name: value if given[name] is None else given[name] for name, value in begins.items()}
 

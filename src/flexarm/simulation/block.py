@@ -48,7 +48,8 @@ class Recorded:
 class Block(ABC):
     """Whatever acts on an arm in a run. A subclass needs only `output` and `described`.
 
-    By default the output is held from one event to the next. `Compiled` evaluates it in native code at every time.
+    By default the output is evaluated at each jump and constant until the next. `Compiled` evaluates it in native code
+    at every time. `Sampled` holds a function of the state.
 
     Attributes
     ----------
@@ -101,9 +102,10 @@ class Block(ABC):
         """Name of the block in error messages."""
         return f"input {self.described()}"
 
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """Return the default coordinates and rates at t = 0: the arm at rest."""
-        return np.array(model.arm.rest), np.zeros(model.nv)
+    @property
+    def begins(self) -> Reference | None:
+        """Motion of the joints on which a run begins by default; None for the arm at rest."""
+        return self.wanted
 
     def jumps(self) -> Array:
         """Return the times at which the output is discontinuous, and a solver must restart [s]."""

@@ -24,6 +24,7 @@ from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset, tally
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
+from flexarm.simulation.feedback import initial
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.options import SaveAt, Solver, check_end, options
@@ -390,13 +391,12 @@ def _count(runs: int | None, given: dict[str, Array | None]) -> int:
 
 def _starts(given: dict[str, Array | None], drives: Sequence[Block], which: Array, model: Model) -> tuple[Array, Array]:
     """Return coordinates (N, nq) and rates (N, nv) at t = 0."""
-    found, initial = [], [np.empty(0), np.empty(0)]
+    found, starts = [], [np.empty(0), np.empty(0)]
     if any(x is None for x in given.values()):
-        # most kinds of inputs share this initial state, which is slow to compute
-        rest = Block.initial(drives[0], model)
-        own = (rest if type(drive).initial is Block.initial else drive.initial(model) for drive in drives)
-        initial = [np.array(each) for each in zip(*own, strict=True)]
-    for x, here, size in zip(given.values(), initial, (model.nq, model.nv), strict=True):
+        rest = initial(model, None)  # most blocks share this initial state, which is slow to compute
+        own = (rest if drive.begins is None else initial(model, drive.begins) for drive in drives)
+        starts = [np.array(each) for each in zip(*own, strict=True)]
+    for x, here, size in zip(given.values(), starts, (model.nq, model.nv), strict=True):
         found.append(np.ascontiguousarray(np.broadcast_to(here[which] if x is None else x, (len(which), size))))
     return found[0], found[1]
 

@@ -77,10 +77,6 @@ class LawBlock(Block):
         check_model(self.name, self.model, model)
         return self
 
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """Return the initial state: at rest, on the reference if there is one."""
-        return initial(model, self.wanted)
-
 
 @final
 @dataclass(frozen=True)
@@ -273,7 +269,7 @@ def named(controller: Any) -> str:
 
 
 def initial(model: Model, reference: Reference | None) -> tuple[Array, Array]:
-    """Return the default initial state of a closed loop."""
+    """Return the default initial state of a run: at rest, on a reference if there is one."""
     if reference is None:
         return np.array(model.arm.rest), np.zeros(model.nv)
     return on_reference(model, reference)

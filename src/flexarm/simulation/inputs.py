@@ -20,10 +20,10 @@ from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
 from flexarm.native.language import Placed
 from flexarm.simulation.block import Block, Cubics, OfTime
-from flexarm.simulation.feedback import check_drives, on_reference
+from flexarm.simulation.feedback import check_drives
 from flexarm.simulation.law import Column, is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, Stage, cubic_table, loops
+from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, Stage, cubic_table, loops, nothing_to_do
 from flexarm.simulation.sampled import Sampled, feedback
 from flexarm.trajectory import Reference, jumps_of
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
@@ -67,10 +67,18 @@ class Piecewise(Block):
         """Return the times of the values."""
         return self.times
 
+    def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
+        """Write the value at t, without the detour over arrays of times."""
+        current = int(np.searchsorted(self.times, t, side="right")) - 1
+        u[:] = self.values_[current] if current >= 0 else 0.0
+        return nothing_to_do()
+
     def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Return the value at each time."""
-        padded = np.vstack([np.zeros((1, self.values_.shape[1])), self.values_])
-        return padded[np.searchsorted(self.times, t, side="right")]  # type: ignore[no-any-return]
+        current = np.searchsorted(self.times, t, side="right") - 1
+        found = self.values_[current]
+        found[current < 0] = 0.0
+        return found  # type: ignore[no-any-return]
 
     def known(self, until: float) -> Array:
         """Return the values from the one at t = 0 on."""
@@ -401,9 +409,10 @@ class PrescribedMotion(OfTime):
         """Return the jumps of the reference's acceleration."""
         return jumps_of(self.reference)
 
-    def initial(self, model: Model) -> tuple[Array, Array]:
-        """Return coordinates and rates at t = 0: at rest, with joints and motors on the reference."""
-        return on_reference(model, self.reference)
+    @property
+    def begins(self) -> Reference:
+        """Motion on which a run begins: that of joints and motors."""
+        return self.reference
 
     def begun(self, model: Model, times: Array) -> "PrescribedMotion":
         """Return the input itself, since it stores nothing about a run."""

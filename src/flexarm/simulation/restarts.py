@@ -8,6 +8,7 @@ from flexarm.model import Model
 from flexarm.simulation import solvers
 from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import FEW, FINEST, NEAR, apart, levels, of_function
+from flexarm.simulation.feedback import initial
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.rhs import Plan
@@ -27,7 +28,7 @@ def breakpoints(model: Model, drive: Block, outside: Outside | None, times: Arra
     if solvers.fixed(method):
         return np.empty(0)
     sources = [each for each in (drive if drive.period is None else None, outside) if each is not None]
-    q, qd = drive.initial(model)
+    q, qd = initial(model, drive.begins)
 
     def function(t: Array) -> Array:
         with np.errstate(all="ignore"):

@@ -36,6 +36,7 @@ from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed
+from flexarm.simulation.feedback import initial
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
@@ -179,7 +180,7 @@ def simulate(
         model = model.at(p)
     model, outside = disturbed(model, w, disturbance)
     layout = Layout.of(model, len(drive.memory))
-    rest = drive.initial(model)
+    rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)

@@ -47,8 +47,6 @@ from flexarm.simulation.shown import show
 from flexarm.simulation.stepped import (
     Stepped,
     check_seen,
-    reckoning_with,
-    reference_of,
     stepped,
 )
 
@@ -118,10 +116,9 @@ class Sampled:
         with refused("Sampled"):
             checked_instance(model, Model, "model")
         m, period = len(model.inputs), float(self.period)
-        function = stepped(self.controller, self.sensors)
+        function = stepped(self.controller, self.sensors, float(self.delay))
         if function:
             check_seen(function.sensors, model, period)
-            function = reckoning_with(function, float(self.delay))
             seen = () if function.sensors is None else model.output_names(function.sensors)
 
             def passed(t: Any, u: Column, y: Column, *_: Column) -> tuple[Column, list[Column]]:
@@ -133,7 +130,7 @@ class Sampled:
                     show("measured", y, seen, "as the sensors'")
                 return u, []
 
-            inner = Law(passed, reference=reference_of(function))
+            inner = Law(passed, reference=function.wanted)
         else:
             inner = law_of("Sampled: controller", self._designed(), model, period)
 

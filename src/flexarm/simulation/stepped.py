@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
@@ -23,60 +23,35 @@ LATE = 1e-9
 """Share of a period by which a sensor's sampling time may follow a sample that reads it."""
 
 
-class Stepped(Protocol):
-    """A controller in Python, in the form that `Sampled` takes.
+@final
+@dataclass(frozen=True)
+class Stepped:
+    """A controller in Python, from a function or from an object that `Sampled` takes.
 
-    Three members are optional:
+    An object has `sensors` and `stepper`, as described below. Three members are optional:
 
     - `wanted`, a Reference, is the motion of the joints that the controller follows. The run begins on this motion, and
       the result contains it.
     - `delayed(delay)` returns the controller for the delay [s] of `Sampled`, for a controller that compensates it.
     - `report()`, a method of the function that a stepper returns, is a dict for the result's attributes after a run.
+
+    Attributes
+    ----------
+    sensors : sequence of sensors or None
+        Sensors whose signals form y, in the order of `fa.outputs(model, sensors).names`. None means the state: q
+        followed by qd.
+    stepper : (model, period) -> Step
+        Returns a function of t and y that returns u (m,). Each run gets a new function, which may have memory.
+    wanted : Reference or None
     """
 
-    @property
-    def sensors(self) -> Sequence[Any] | None:
-        """Sensors whose signals form y, in the order of `fa.outputs(model, sensors).names`.
-
-        None means the state: q followed by qd.
-        """
-
-    def stepper(self, model: Model, period: float) -> Step:
-        """Return a function of t and y that returns u (m,). Each run gets a new function, which may have memory."""
+    sensors: Sequence[Any] | None
+    stepper: Callable[[Model, float], Step]
+    wanted: Reference | None = None
 
 
-@final
-@dataclass(frozen=True)
-class OfState:
-    """A controller that is a function of t, q and qd."""
-
-    function: Callable[..., Any]
-    sensors: None = None
-
-    def stepper(self, model: Model, period: float) -> Step:
-        """Return the function with the state split into its parts."""
-
-        def step(t: float, y: Array) -> Any:
-            return self.function(t, y[: model.nq], y[model.nq :])
-
-        return step
-
-
-@final
-@dataclass(frozen=True)
-class OfReadings:
-    """A controller that is a function of t and of sensor readings."""
-
-    function: Callable[..., Any]
-    sensors: Sequence[Any]
-
-    def stepper(self, model: Model, period: float) -> Step:
-        """Return the function."""
-        return self.function
-
-
-def stepped(controller: Any, sensors: Any) -> Stepped | None:
-    """Return the controller of a `Sampled` if it is Python, or None for a law.
+def stepped(controller: Any, sensors: Any, delay: float | None = None) -> Stepped | None:
+    """Return the controller of a `Sampled`, for its delay if one is given; or None for a law.
 
     Raises `DescriptionError` for any other object, and if the controller does not take sensors but has some.
     """
@@ -85,7 +60,10 @@ def stepped(controller: Any, sensors: Any) -> Stepped | None:
         if hasattr(controller, "stepper"):
             if sensors is not None:
                 raise DescriptionError(f"{where}, which has its own sensors; leave out the sensors of Sampled")
-            return _checked(where, controller)
+            _check(where, controller)
+            if delay is not None and hasattr(controller, "delayed"):
+                controller = controller.delayed(delay)
+            return Stepped(controller.sensors, controller.stepper, getattr(controller, "wanted", None))
         if hasattr(controller, "law"):
             if sensors is not None:
                 must = "use Observed(controller, sensors) to estimate the state"
@@ -93,24 +71,28 @@ def stepped(controller: Any, sensors: Any) -> Stepped | None:
             return None
         if callable(controller) and not is_linear_system(controller):
             if sensors is None:
-                return OfState(controller)
+                return Stepped(None, lambda model, period: _of_state(controller, model.nq))
             _takes(controller, (0.0, np.zeros(1)), "the arguments t, y of a controller with sensors")
-            return OfReadings(controller, sensors)
+            return Stepped(sensors, lambda model, period: controller)
     must = "it must be a controller or a function of t, q, qd"
     if is_linear_system(controller):
         must = "use control.Linear(system, sensors=[...])"
     raise DescriptionError(f"{where}; {must}")
 
 
-def _checked(where: str, controller: Any) -> Stepped:
-    """Return an object with a method `stepper` after a check of its other members."""
+def _of_state(function: Callable[..., Any], nq: int) -> Step:
+    """Return a function of t, q and qd as one of t and the state."""
+    return lambda t, y: function(t, y[:nq], y[nq:])
+
+
+def _check(where: str, controller: Any) -> None:
+    """Raise `DescriptionError` for an object whose members do not fit."""
     must = "it must have a method stepper(model, period), and sensors, a list or None"
     if not callable(controller.stepper) or not hasattr(controller, "sensors"):
         raise DescriptionError(f"{where}; {must}")
     if getattr(controller, "wanted", None) is not None:
         with refused(f"{where}, whose wanted"):
             checked_reference(controller.wanted)
-    return controller  # type: ignore[no-any-return]
 
 
 def _takes(function: Any, given: tuple[Any, ...], what: str) -> None:
@@ -198,16 +180,6 @@ def _said(sensor: Any, name: str) -> float | None:
     return getattr(sensor, name, None)
 
 
-def reckoning_with(controller: Stepped, delay: float) -> Stepped:
-    """Return the controller for a delay of its commands [s], if it has a method for it."""
-    return controller.delayed(delay) if hasattr(controller, "delayed") else controller
-
-
 def report_of(step: Step) -> dict[str, Any]:
     """Return the report of the function after a run."""
     return dict(step.report()) if hasattr(step, "report") else {}
-
-
-def reference_of(controller: Stepped) -> Reference | None:
-    """Return the motion that the controller follows, if it has one."""
-    return getattr(controller, "wanted", None)

@@ -16,7 +16,7 @@ from flexarm.model import Model
 from flexarm.model.linear import slopes
 from flexarm.simulation.block import Block
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, chained, continuous, displaced
-from flexarm.simulation.feedback import Feedback
+from flexarm.simulation.feedback import LawBlock
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.trajectory import Reference, reference_motion
 
@@ -49,7 +49,7 @@ def unstable_start(model: Model, drive: Block, q: Array, s: Array, until: float,
 
     Both the initial state with zero rates and a nearby equilibrium of the loop must have such a pole.
     """
-    if not isinstance(drive, Feedback | SampledFeedback) or getattr(drive, "function", None) is not None:
+    if not isinstance(drive, LawBlock) or (isinstance(drive, SampledFeedback) and drive.function is not None):
         return ""
     if _moves(drive.wanted):
         return ""
@@ -71,10 +71,10 @@ def _moves(reference: Reference | None) -> bool:
     return reference is not None and bool(np.abs(reference_motion(reference, 0.0)[1]).max(initial=0.0) > 1e-9)
 
 
-def by_differences(model: Model, drive: Feedback | SampledFeedback) -> LawSlopes:
+def by_differences(model: Model, drive: LawBlock) -> LawSlopes:
     """Return u, the next memory and their slopes, by differences of the law's compiled code."""
     n, m, k = model.nv, len(model.inputs), len(model.states)
-    sampled = isinstance(drive, SampledFeedback)
+    sampled = drive.period is not None
     noises, memory = len(drive.law.noise), len(drive.law.memory)
 
     def of_law(t: float, q: Array, x: Array) -> tuple[Array, Array, Array, Array]:
@@ -140,7 +140,7 @@ def _poles(loop: ClosedLoop, phases: tuple[Deviations, ...], factor: float) -> t
 def _said(
     loop: ClosedLoop,
     x: Array,
-    drive: Feedback | SampledFeedback,
+    drive: LawBlock,
     s: complex,
     name: str,
     phases: tuple[Deviations, ...],
@@ -152,10 +152,10 @@ def _said(
     return f"{what} moves {name} most; {_advice(loop, x, phases, drive)}; see flexarm stability"
 
 
-def _advice(loop: ClosedLoop, x: Array, phases: tuple[Deviations, ...], drive: Feedback | SampledFeedback) -> str:
+def _advice(loop: ClosedLoop, x: Array, phases: tuple[Deviations, ...], drive: LawBlock) -> str:
     """Return advice about the first simple remedy that stabilizes the loop."""
     given = drive.controller
-    if isinstance(drive, SampledFeedback) and given is not None:
+    if drive.period is not None and given is not None:
         if given.delay and _holds(loop, x, replace(given, delay=0.0), drive.model):
             return f"without its delay of {given.delay:g} s the loop would be stable"
         sooner = drive.period / SOONER
