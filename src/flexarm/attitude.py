@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.arrays import Array
+
 if TYPE_CHECKING:
     from flexarm.description.arm import Arm
-
-Array = np.ndarray
 
 
 LOCAL = tuple(f"base.{name}" for name in ("dx", "dy", "dz", "tx", "ty", "tz"))

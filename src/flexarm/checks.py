@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
@@ -287,6 +287,11 @@ def checked_list(value: object, what: str, part: str = "") -> list:
     return list(value)
 
 
+def list_of(things: str) -> BeforeValidator:
+    """Return the check of a field that is a list."""
+    return BeforeValidator(lambda value: checked_list(value, f"a list of {things}"))
+
+
 def checked_names(value: Any, what: str, part: str = "") -> list:
     """Return the items of any iterable except a text, whose letters are not a list. Raises `Fault`."""
     try:
@@ -510,15 +515,20 @@ def kind(base: Any, optional: bool = False) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def one_of(*classes: type[BaseModel]) -> BeforeValidator:
-    """Return the check of a field with one of these classes, which the key `type` selects."""
-    tags = {cls.model_fields["type"].default: cls for cls in classes}
+def by_type(union: Any) -> dict[str, Any]:
+    """Return the classes of a union by their `type`."""
+    return {cls.model_fields["type"].default: cls for cls in get_args(union)}
+
+
+def one_of(union: Any) -> BeforeValidator:
+    """Return the check of a field with one of the classes of a union, which the key `type` selects."""
+    tags = by_type(union)
 
     def check(value: object) -> object:
         if isinstance(value, Mapping):
             _tag(value, tags)
-        elif not isinstance(value, classes):
-            raise Fault("", f"is {shown(value)}; it must be a {choices(*(cls.__name__ for cls in classes))}")
+        elif not isinstance(value, union):
+            raise Fault("", f"is {shown(value)}; it must be a {choices(*(cls.__name__ for cls in tags.values()))}")
         return value
 
     return BeforeValidator(check)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, refused
 from flexarm.errors import DescriptionError
@@ -13,8 +14,6 @@ from flexarm.model.linear import held, symmetric_modes
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 SYMMETRIC = 1e-12
 """Relative difference of M and M' that counts as rounding, as a share of the inertias of the two coordinates."""

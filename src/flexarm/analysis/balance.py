@@ -2,7 +2,7 @@
 
 import numpy as np
 
-Array = np.ndarray
+from flexarm.arrays import Array
 
 EPS = float(np.finfo(float).eps)
 ROUNDED = 10.0 * EPS

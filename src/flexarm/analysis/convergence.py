@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from flexarm.analysis.equilibrium import equilibrium
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm, FiniteElement
@@ -15,8 +16,6 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import held
 from flexarm.shapes import family
-
-Array = np.ndarray
 
 
 @final

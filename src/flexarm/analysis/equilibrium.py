@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import attitude
+from flexarm.arrays import Array
 from flexarm.checks import checked_array, checked_instance, counted, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
@@ -15,8 +16,6 @@ from flexarm.model.adrift import BASE
 from flexarm.model.attitudes import checked_unit
 from flexarm.model.linear import held as free_motions
 from flexarm.model.local import moved_by_joints
-
-Array = np.ndarray
 
 UNHELD = 1e-9
 """Largest residual force in the equilibrium of a free base, relative to the largest force in the iteration."""

@@ -27,13 +27,12 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_flag, checked_instance, refused
 from flexarm.errors import DescriptionError
 from flexarm.mechanics import factors
 from flexarm.mechanics.chain import Chain, positions
 from flexarm.model import Model
-
-Array = np.ndarray
 
 
 def order(model: Model) -> tuple[int, ...]:

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.analysis.equilibrium import configuration
+from flexarm.arrays import Array
 from flexarm.checks import known_names, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
 from flexarm.model.local import moved_by_joints
-
-Array = np.ndarray
 
 NONE = 1e-10
 """Relative size below which a rotation of the base counts as none."""

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from flexarm.analysis.linear import state_space, zeros
+from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, checked_array, checked_number, counted, refused
 from flexarm.errors import DescriptionError, NotReached
 
 if TYPE_CHECKING:
     import control
-
-Array = np.ndarray
 
 SEEN = 1e-3
 """Share of the largest input above which the input counts as begun."""

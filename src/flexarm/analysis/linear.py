@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.analysis.balance import ROUNDED, balanced_matrix, doubtful, eigenvalues
 from flexarm.analysis.rosenbrock import reduced, scaled
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, unknown_name
 from flexarm.errors import DescriptionError, UncertainResult
@@ -16,7 +17,6 @@ from flexarm.errors import DescriptionError, UncertainResult
 if TYPE_CHECKING:
     import control
 
-Array = np.ndarray
 Channels = str | int | Sequence[str | int] | None
 """Selection of outputs or inputs by name or index, one or several of them. None selects all."""
 

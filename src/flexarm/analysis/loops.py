@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.analysis.balance import eigenvalues
 from flexarm.analysis.equilibrium import configuration, equilibrium
+from flexarm.arrays import Array
 from flexarm.attitude import configuration as posed
 from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_instance, checked_number, counted, refused, unknown_name
@@ -29,8 +30,6 @@ from flexarm.trajectory.reference import rest
 
 if TYPE_CHECKING:
     import control
-
-Array = np.ndarray
 
 ORDERS = ("", "_rate", "_acceleration")
 """Suffixes of the signals of a reference at each joint."""

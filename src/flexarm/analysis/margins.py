@@ -15,13 +15,12 @@ import numpy as np
 from flexarm.analysis.balance import balanced, eigenvalues
 from flexarm.analysis.linear import state_space, zeros_with_errors
 from flexarm.analysis.response import Response, largest
+from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, counted, refused
 from flexarm.errors import DescriptionError, UncertainResult
 
 if TYPE_CHECKING:
     import control
-
-Array = np.ndarray
 
 UNSTABLE = 1e-9
 """Share of a pole's size. A pole farther to the right is unstable; a pole nearer to the axis counts as on the axis."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from flexarm import style
 from flexarm.analysis.loops import linear_loop, looped
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished, single
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
@@ -20,8 +21,6 @@ from flexarm.simulation.closed_loop import continuous, multipliers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Array = np.ndarray
 
 
 RIGHT = 0.2

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm import attitude
+from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
 from flexarm.model import Model, Sensor
 
 if TYPE_CHECKING:
     import xarray
-
-Array = np.ndarray
 
 
 def mode_table(

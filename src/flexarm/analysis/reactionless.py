@@ -10,6 +10,7 @@ from numpy.polynomial import chebyshev
 from flexarm import attitude
 from flexarm.analysis.equilibrium import configuration
 from flexarm.analysis.floating import base_rates, generalized_jacobian, reaction_null
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_numbers, counted, refused
@@ -17,8 +18,6 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
 from flexarm.trajectory.reference import share
-
-Array = np.ndarray
 
 DEGREES = (12, 24, 48, 96)
 EXACT = 1e-8

@@ -6,9 +6,8 @@ from typing import final
 import numpy as np
 
 from flexarm.analysis.balance import EPS, ROUNDED
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
-
-Array = np.ndarray
 
 AXIS = 1e-5
 """Relative distance from the imaginary axis below which an eigenvalue may be on it.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-Array = np.ndarray
+from flexarm.arrays import Array
 
 RANK = 1e-12
 """Size below which singular values of matrices of size 1 count as zero.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from flexarm.analysis.balance import doubtful
 from flexarm.analysis.loops import LinearLoop, designed, linear_loop
 from flexarm.analysis.margins import Margins, Together, disk_gain, grows, is_stable, margins, together
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
@@ -23,8 +24,6 @@ from flexarm.simulation.passed import Passed, passed
 if TYPE_CHECKING:
     import control
     import xarray
-
-Array = np.ndarray
 
 DRIFT = 1e-7
 """Share of the fastest pole below which a pole of an arm on a free base is its drift, which is conserved momentum."""

@@ -10,14 +10,13 @@ from typing import Any, final
 import casadi as ca
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_names, refused, unknown_name
 from flexarm.closed_forms.traced import Traced, coriolis
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.chain import tangent
 from flexarm.model import Model
-
-Array = np.ndarray
 
 
 @final

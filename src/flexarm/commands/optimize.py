@@ -1,7 +1,6 @@
 """Command that computes the optimal motion of a scenario: optimize."""
 
 import tomllib
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from flexarm import escape
 from flexarm.checks import Described, counted
 from flexarm.commands.completion import ScenarioArgument
 from flexarm.commands.document import Json, show_document
-from flexarm.commands.terminal import check_file, say, table
+from flexarm.commands.terminal import check_file, interruptions, say, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 
 if TYPE_CHECKING:
@@ -59,13 +58,7 @@ def optimize(
         check_suffix(place, f"--out {place}")
         check_file(place, "--out" if out is not None else "page")
     model = Model(chosen.loaded_arm())
-    pressed: list[str] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", InterruptedRun)  # the results are shown before the message
-        show = warnings.showwarning
-        warnings.showwarning = lambda message, kind, *rest: (
-            pressed.append(str(message)) if issubclass(kind, InterruptedRun) else show(message, kind, *rest)
-        )
+    with interruptions() as pressed:
         motion: Any = chosen.motion(model)
     limits = chosen.reference.limits or Limits()  # type: ignore[union-attr]  # checked above
     found = _document(chosen, model, motion, active(model, motion, limits))

@@ -2,7 +2,6 @@
 
 import shlex
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from flexarm import escape
 from flexarm.checks import counted
 from flexarm.commands.completion import ScenarioArgument, bundled_or_file
 from flexarm.commands.document import Json, show_document
-from flexarm.commands.terminal import check_file, check_folder, finished_first, say, say_next, table
+from flexarm.commands.terminal import check_file, check_folder, finished_first, interruptions, say, say_next, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 from flexarm.simulation.performance import BAND, WITHIN
 
@@ -66,13 +65,7 @@ def simulate(
     for suffix in (".nc", ".png", ".html", *(f"-{kind}.png" for kind in kinds)):
         check_file(stem.with_name(stem.name + suffix), "--out")
     failure: SimulationError | None = None
-    pressed: list[str] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", InterruptedRun)  # the part is written before the message
-        show = warnings.showwarning
-        warnings.showwarning = lambda message, kind, *rest: (
-            pressed.append(str(message)) if issubclass(kind, InterruptedRun) else show(message, kind, *rest)
-        )
+    with interruptions() as pressed:
         try:
             result: Any = chosen.run()
         except SimulationError as error:

@@ -2,7 +2,6 @@
 
 import math
 import time
-import warnings
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from flexarm import escape
 from flexarm.checks import counted
 from flexarm.commands.completion import bundled_or_file
 from flexarm.commands.document import Json, show_document
-from flexarm.commands.terminal import check_file, check_folder, finished_first, say, table
+from flexarm.commands.terminal import check_file, check_folder, finished_first, interruptions, say, table
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 
 
@@ -63,14 +62,8 @@ def study(
     for suffix in (".nc", ".png"):
         check_file(stem.with_name(stem.name + suffix), "--out")
     executor: Executor | str | int | None = scheduler if scheduler is not None else workers
-    pressed: list[str] = []
     failure = ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", InterruptedRun)
-        show = warnings.showwarning
-        warnings.showwarning = lambda message, kind, *rest: (
-            pressed.append(str(message)) if issubclass(kind, InterruptedRun) else show(message, kind, *rest)
-        )
+    with interruptions() as pressed:
         from flexarm.studies.conduct import conduct
 
         try:

@@ -4,6 +4,7 @@ import io
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 
 from flexarm import escape
 from flexarm.commands.completion import bundled_or_file
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, InterruptedRun
 from flexarm.files import check_writable
 from flexarm.interrupts import heard_by
 
@@ -76,6 +77,19 @@ def finished_first() -> Iterator[None]:
         yield
     if pressed:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def interruptions() -> Iterator[list[str]]:
+    """Collect the warnings that Ctrl-C ended a computation, in place of showing them before its results."""
+    pressed: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", InterruptedRun)
+        show = warnings.showwarning
+        warnings.showwarning = lambda message, kind, *rest: (
+            pressed.append(str(message)) if issubclass(kind, InterruptedRun) else show(message, kind, *rest)
+        )
+        yield pressed
 
 
 # -- output ------------------------------------------------------------------------------------------------------------

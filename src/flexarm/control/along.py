@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_flag, refused, shown
 from flexarm.control.equilibrium import rest
@@ -16,8 +17,6 @@ from flexarm.trajectory import reference_values
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
-
-Array = np.ndarray
 
 POINTS = 401
 """Number of times at which the motion of a reference is evaluated."""

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.attitude import conjugate
 from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, known_names, refused, shown
@@ -15,8 +16,6 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import configured, multiplying
 from flexarm.simulation.law import Column, Controller, Law
-
-Array = np.ndarray
 
 CANNOT = 1e-9
 """Error of a unit torque above which the actuators cannot apply the torque."""

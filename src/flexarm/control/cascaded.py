@@ -7,9 +7,10 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_array, checked_flag, choices, refused, shown
-from flexarm.control.gains import Array, actuated, actuators, followed, motion, of_all, rigid_arm
+from flexarm.control.gains import actuated, actuators, followed, motion, of_all, rigid_arm
 from flexarm.control.motors import Motors
 from flexarm.errors import DescriptionError
 from flexarm.model import Model

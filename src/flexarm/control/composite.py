@@ -8,10 +8,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import checked_flag, refused
-from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
+from flexarm.control.equilibrium import checked_joints, equilibrium, rest
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, demanded, designing, followed, gain, motion, torques
 from flexarm.control.lqr import where

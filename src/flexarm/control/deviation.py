@@ -4,13 +4,12 @@ import warnings
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.control.along import Motion, linear_models
 from flexarm.control.tracking_gains import Gains, samples
 from flexarm.errors import NotReached
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
-
-Array = np.ndarray
 
 STEPS = 256
 """Number of steps of a motion in which the linear model, the gains and the defect are constant.

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
+from flexarm.arrays import Array
 from flexarm.checks import checked_instance, checked_numbers, counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.reference import rest as rest
-
-Array = np.ndarray
 
 
 def equilibrium(model: Model, joints: ArrayLike) -> tuple[Array, Array]:

@@ -7,12 +7,11 @@ from typing import final
 import numpy as np
 
 from flexarm import attitude
+from flexarm.arrays import Array
 from flexarm.checks import Fault, known_names, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE, TURN
-
-Array = np.ndarray
 
 NOTHING = 1e-9
 """Relative force below which the base counts as not pushed."""

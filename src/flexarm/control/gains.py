@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, checked_array, checked_instance, checked_number, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -14,8 +15,6 @@ from flexarm.simulation.law import Column, Law, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
 from flexarm.trajectory.reference import positions
-
-Array = np.ndarray
 
 
 @contextmanager

@@ -6,9 +6,8 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 ACCURACY = 1e-4
 """Largest change of P when the steps are halved, relative to its largest entry in scaled coordinates.

@@ -5,8 +5,9 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.control.gains import Array, actuated, actuators, gain, inner_law, motion, of_all
+from flexarm.control.gains import actuated, actuators, gain, inner_law, motion, of_all
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law, clipped, limits, parted

@@ -19,8 +19,6 @@ from flexarm.simulation.law import Column, Law, is_linear_system
 from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
 
-Array = np.ndarray
-
 
 @final
 @brief

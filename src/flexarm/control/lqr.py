@@ -7,10 +7,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.attitude import local
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, checked_number, refused
-from flexarm.control.equilibrium import Array, checked_joints, equilibrium, rest
+from flexarm.control.equilibrium import checked_joints, equilibrium, rest
 from flexarm.control.free import Kept, kept
 from flexarm.control.gains import actuators, designing, followed, motion, torques
 from flexarm.control.riccati import effort, energy, linear, optimal, weights

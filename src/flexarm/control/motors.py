@@ -5,11 +5,10 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.description.arm import Arm
 from flexarm.description.motors import Motor
 from flexarm.model import Model
-
-Array = np.ndarray
 
 
 @final

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from flexarm.analysis import configuration, equilibrium
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, counted, refused
 from flexarm.control.free import fixed_base
@@ -20,8 +21,6 @@ from flexarm.simulation.butcher import RK4
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.law import Column, Controller, Law, parted
 from flexarm.simulation.shown import show
-
-Array = np.ndarray
 
 MOST_STEPS = 50
 """Largest number of steps of the filter in a period. Each has four evaluations of the arm's dynamics."""

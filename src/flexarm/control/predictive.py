@@ -7,6 +7,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import (
@@ -25,7 +26,7 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.control.along import Motion, held_of, motion_of, slow_motion
-from flexarm.control.equilibrium import Array, equilibrium
+from flexarm.control.equilibrium import equilibrium
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, followed, gain, places_of, torques
 from flexarm.control.lqr import pace

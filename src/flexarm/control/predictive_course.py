@@ -6,14 +6,13 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.control.along import Motion, stacked
 from flexarm.control.riccati import check_modes, effort, energy, held, linear, scales, stationary
 from flexarm.errors import SimulationError
 from flexarm.model import Model
 from flexarm.model.outputs import Sensor
 from flexarm.simulation.stepper import Stepper
-
-Array = np.ndarray
 
 
 @final

@@ -5,7 +5,8 @@ from typing import final
 
 import numpy as np
 
-from flexarm.control.predictive_course import Array, Course, Slopes
+from flexarm.arrays import Array
+from flexarm.control.predictive_course import Course, Slopes
 from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
 from flexarm.sensors import Outputs

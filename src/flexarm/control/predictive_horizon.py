@@ -10,7 +10,8 @@ from typing import final
 
 import numpy as np
 
-from flexarm.control.predictive_course import Array, Optimum, Stage
+from flexarm.arrays import Array
+from flexarm.control.predictive_course import Optimum, Stage
 
 
 @final

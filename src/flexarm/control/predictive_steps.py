@@ -7,7 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.control.predictive_course import Array, Course, Optimum, Slopes, Stage, models, optimum
+from flexarm.arrays import Array
+from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, models, optimum
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
 from flexarm.control.predictive_solver import QuadraticProgram

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import local
 from flexarm.checks import Fault, checked_number, refused, shown, unknown_name
 from flexarm.control.gains import motion
@@ -14,8 +15,6 @@ from flexarm.model import Model
 from flexarm.model.local import configured, moved_by_joints
 from flexarm.simulation.law import Column
 from flexarm.trajectory import Reference
-
-Array = np.ndarray
 
 
 @final

@@ -5,12 +5,11 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.control.gains import gain
 from flexarm.errors import DescriptionError, SlowSampling
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import continuous, held
-
-Array = np.ndarray
 
 UNREACHED = 1e-9
 """Relative size below which the inputs do not move an eigenvalue, so that its mode is not controllable.

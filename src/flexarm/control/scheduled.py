@@ -6,9 +6,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, checked_number, refused, shown
-from flexarm.control.equilibrium import Array, equilibrium, rest
+from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, followed, torques
 from flexarm.control.lqr import regulator

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm import analysis
+from flexarm.arrays import Array
 from flexarm.checks import checked_flag, checked_instance, refused, shown, unknown_name
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import designing
@@ -14,8 +15,6 @@ from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.law import Controller, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import EI, ZV, ZVD, Shaper
-
-Array = np.ndarray
 
 
 def design_shaper(

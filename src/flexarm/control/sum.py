@@ -21,8 +21,6 @@ from flexarm.simulation.law import Column, Law, column, is_linear_system, what_i
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference
 
-Array = np.ndarray
-
 LATE = 1e-9
 """Share of a period by which an input may begin after a sample and still count at this sample."""
 

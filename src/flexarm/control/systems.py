@@ -7,12 +7,12 @@ from typing import Any, Literal, final, get_args
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_array, choices, refused, shown
 from flexarm.control.gains import designing
 from flexarm.errors import DescriptionError
 from flexarm.simulation.law import is_linear_system, what_it_is
 
-Array = np.ndarray
 Method = Literal["tustin", "zoh", "euler", "backward_diff"]
 METHODS = get_args(Method)
 IMPLICIT = {"tustin": 0.5, "backward_diff": 1.0}

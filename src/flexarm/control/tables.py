@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.simulation.law import Column
 from flexarm.trajectory.reference import share
-
-Array = np.ndarray
 
 ROUNDING = 1e-12
 """Relative error of rounding, in units of the largest entry."""

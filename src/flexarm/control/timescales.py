@@ -14,7 +14,8 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.control.equilibrium import Array, equilibrium
+from flexarm.arrays import Array
+from flexarm.control.equilibrium import equilibrium
 from flexarm.control.gains import motion
 from flexarm.model import Model
 from flexarm.model.adrift import solved

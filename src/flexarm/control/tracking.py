@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_flag, counted, refused, shown
 from flexarm.control.along import Motion, held_of, motion_of, slow_motion
 from flexarm.control.deviation import warn_of_defects
-from flexarm.control.equilibrium import Array, equilibrium
+from flexarm.control.equilibrium import equilibrium
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuated, actuators, designing, torques
 from flexarm.control.tables import Pieces, of_motion, on_pieces

@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.checks import shown
 from flexarm.control import horizon
 from flexarm.control.along import Motion, linear_models, stacked
@@ -15,8 +16,6 @@ from flexarm.control.riccati import check_modes, held, linear, scales, stationar
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
-
-Array = np.ndarray
 
 MOST_SAMPLES = 100_000
 """Largest number of samples in a motion. The gains and the cost-to-go of each are stored."""

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.control.along import Motion
 from flexarm.control.gains import actuated
 from flexarm.control.tables import (
@@ -24,8 +25,6 @@ from flexarm.control.tables import (
 from flexarm.control.tracking_gains import Gains
 from flexarm.model import Model
 from flexarm.simulation.law import Column
-
-Array = np.ndarray
 
 INPUTS = 1e-4
 """Largest error of the table of v, as a share of the span of u_ref."""

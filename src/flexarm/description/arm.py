@@ -83,23 +83,13 @@ MOST_LINKS, MOST_COORDINATES = 1000, 2000
 beyond."""
 
 
-def _list_of_links(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise Fault("", f"is {shown(value)}; it must be a list of links")
-    if not value:
+def _links(value: object) -> list:
+    links = checks.checked_list(value, "a list of links")
+    if not links:
         raise Fault("", "is empty; an arm needs at least one link")
-    if len(value) > MOST_LINKS:
-        raise Fault("", f"has {counted(len(value), 'link')}; an arm can have at most {MOST_LINKS}")
-    return value
-
-
-def _several(what: str) -> BeforeValidator:
-    def check(value: object) -> object:
-        if not isinstance(value, list | tuple):
-            raise Fault("", f"is {shown(value)}; it must be a list of {what}")
-        return value
-
-    return BeforeValidator(check)
+    if len(links) > MOST_LINKS:
+        raise Fault("", f"has {counted(len(links), 'link')}; an arm can have at most {MOST_LINKS}")
+    return links
 
 
 @final
@@ -157,15 +147,15 @@ class Arm(Described):
     """
 
     name: Annotated[str, checks.title]
-    links: Annotated[tuple[Link, ...], BeforeValidator(_list_of_links)]
+    links: Annotated[tuple[Link, ...], BeforeValidator(_links)]
     payload: Payload | None = None
     gravity: Annotated[Vector, vector("m/s^2")] = (0.0, 0.0, 0.0)
-    forces: Annotated[tuple[Force, ...], _several("forces")] = ()
-    contacts: Annotated[tuple[Contact, ...], _several("contacts")] = ()
+    forces: Annotated[tuple[Force, ...], checks.list_of("forces")] = ()
+    contacts: Annotated[tuple[Contact, ...], checks.list_of("contacts")] = ()
     base: Annotated[Base | None, kind(Base, optional=True)] = None
     description: Annotated[str, checks.text] = ""
-    couplings: Annotated[tuple[Coupling, ...], _several("couplings")] = ()
-    struts: Annotated[tuple[Strut, ...], _several("struts")] = ()
+    couplings: Annotated[tuple[Coupling, ...], checks.list_of("couplings")] = ()
+    struts: Annotated[tuple[Strut, ...], checks.list_of("struts")] = ()
     tip: Annotated[str | None, checks.optional_text] = None
 
     @model_validator(mode="after")

@@ -19,7 +19,6 @@ from flexarm.checks import (
     Rule,
     checked_integer,
     checked_keys,
-    checked_list,
     checked_number,
     choices,
     counted,
@@ -29,7 +28,7 @@ from flexarm.checks import (
     shown,
     with_unit,
 )
-from flexarm.description.bodies import MOST_MODES, Amplitude, Body, Rigid
+from flexarm.description.bodies import MOST_MODES, Amplitude, Body, Rigid, checked_ratios
 from flexarm.description.lumps import Lumps
 from flexarm.description.sections import AnyMaterial, Section, between
 from flexarm.description.stations import SectionTable
@@ -120,18 +119,11 @@ def _by_direction(table: Mapping) -> bool:
     )
 
 
-def _ratios(value: object, part: str = "") -> Any:
-    """Return one damping ratio, or a tuple of them."""
-    if not isinstance(value, list | tuple | np.ndarray):
-        return checked_number(value, "", NOT_NEGATIVE, part)
-    return tuple(checked_number(x, "", NOT_NEGATIVE, f"{part}[{i}]") for i, x in enumerate(checked_list(value, "")))
-
-
 def _damping(value: object) -> Any:
     if not isinstance(value, Mapping):
-        return _ratios(value)
+        return checked_ratios(value)
     checked_keys(value, DIRECTIONS)
-    return {direction: _ratios(given, direction) for direction, given in value.items()}
+    return {direction: checked_ratios(given, direction) for direction, given in value.items()}
 
 
 def _check_size(part: str, field: str, value: float, unit: str) -> None:

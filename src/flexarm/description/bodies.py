@@ -5,10 +5,28 @@ from typing import Annotated, Any, Literal, NamedTuple, final
 import numpy as np
 
 from flexarm import checks
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Inertia, Vector, number, optional_vector, tensor
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Described,
+    Inertia,
+    Vector,
+    checked_list,
+    checked_number,
+    number,
+    optional_vector,
+    tensor,
+)
 from flexarm.description.lumps import Lumps
 
 MOST_MODES = 40
+
+
+def checked_ratios(value: object, part: str = "") -> Any:
+    """Return one damping ratio, or a tuple of them."""
+    if not isinstance(value, list | tuple | np.ndarray):
+        return checked_number(value, "", NOT_NEGATIVE, part)
+    return tuple(checked_number(x, "", NOT_NEGATIVE, f"{part}[{i}]") for i, x in enumerate(checked_list(value, "")))
 
 
 class Amplitude(NamedTuple):

@@ -15,15 +15,13 @@ from flexarm.checks import (
     Vector,
     checked_integer,
     checked_keys,
-    checked_list,
-    checked_number,
     counted,
     number,
     optional_number,
     shown,
     vector,
 )
-from flexarm.description.bodies import MOST_MODES, Body
+from flexarm.description.bodies import MOST_MODES, Body, checked_ratios
 from flexarm.description.finite_file import model_of
 from flexarm.shapes.finite import Reduced, read_back, reduced
 
@@ -38,16 +36,6 @@ def _file(value: object) -> str | None:
     if not isinstance(given, str):
         raise Fault("", f"is {shown(value)}; it must be the name of a .npz or .mat file")
     return given
-
-
-def _count(value: object) -> int:
-    return checked_integer(value, MOST_MODES)
-
-
-def _damping(value: object) -> Any:
-    if not isinstance(value, list | tuple | np.ndarray):
-        return checked_number(value, "", NOT_NEGATIVE)
-    return tuple(checked_number(x, "", NOT_NEGATIVE, f"[{i}]") for i, x in enumerate(checked_list(value, "")))
 
 
 def _part(value: object) -> Reduced | None:
@@ -105,9 +93,9 @@ class FiniteElement(Body):
 
     type: Literal["finite-element"] = "finite-element"
     file: Annotated[str | None, BeforeValidator(_file)] = None
-    modes: Annotated[int, BeforeValidator(_count)] = 6
+    modes: Annotated[int, BeforeValidator(lambda value: checked_integer(value, MOST_MODES))] = 6
     shapes: Literal["clamped-loaded", "clamped-free", "craig-bampton", "given"] = "clamped-loaded"
-    damping: Annotated[Any, BeforeValidator(_damping)] = 0.0
+    damping: Annotated[Any, BeforeValidator(checked_ratios)] = 0.0
     unit: Literal["m", "mm"] = "m"
     origin: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
     mass: Annotated[float | None, optional_number("kg", POSITIVE)] = None

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from flexarm import child_process
+from flexarm.arrays import Array
 from flexarm.checks import ANY_SIZE, SIZES, Fault, counted, shown, unknown_name
 from flexarm.description import mat_process
 from flexarm.shapes.finite import CYCLE, Elements, MassPoints
 
-Array = np.ndarray
 Vector = tuple[float, float, float]
 
 SUFFIXES = (".npz", ".mat")

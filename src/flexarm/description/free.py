@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar, Literal, Self, final
 
 import numpy as np
-from pydantic import BeforeValidator, model_validator
+from pydantic import model_validator
 
 from flexarm import checks
 from flexarm.checks import (
@@ -96,12 +96,6 @@ class Orbit(Described):
         return self
 
 
-def _thrusters(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise Fault("", f"is {shown(value)}; it must be a list of thrusters")
-    return value
-
-
 @final
 class FreeBase(Base):
     """A free base: a rigid body that carries the arms.
@@ -129,7 +123,7 @@ class FreeBase(Base):
     mass: Annotated[float, number("kg", POSITIVE)]
     com: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
     inertia: Annotated[Inertia, checks.inertia]
-    thrusters: Annotated[tuple[Thruster, ...], BeforeValidator(_thrusters)] = ()
+    thrusters: Annotated[tuple[Thruster, ...], checks.list_of("thrusters")] = ()
     orbit: Orbit | None = None
 
     free: ClassVar[bool] = True

@@ -30,6 +30,8 @@ from flexarm.description.drives import Drive
 from flexarm.description.presets import filled
 from flexarm.errors import DescriptionError
 
+WITHOUT_PARTS = Drive()
+
 
 class Joint(Described):
     """Base class of all kinds of joint.
@@ -62,6 +64,11 @@ class Joint(Described):
             raise DescriptionError(f"{cls.__name__}: direction is missing; {must}")
 
     @property
+    def _parts(self) -> Drive:
+        """Parts of the drive. A joint without a `drive` has none."""
+        return WITHOUT_PARTS
+
+    @property
     def unit(self) -> str:
         """Unit of the coordinate: rad or m."""
         return "rad" if self.turns else "m"
@@ -79,27 +86,27 @@ class Joint(Described):
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
         """Name and unit of each state of the drive, in addition to coordinates and rates."""
-        return ()
+        return self._parts.states
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
         """Name and unit of each input of the drive except the actuator's own."""
-        return ()
+        return self._parts.exogenous
 
     @property
     def shares(self) -> tuple[str, ...]:
         """Names of the exogenous inputs whose range is 0 to 1."""
-        return ()
+        return self._parts.shares
 
     @property
     def plain(self) -> bool:
         """True if the only input is a force (or torque) along the coordinate that the actuator moves."""
-        return True
+        return self._parts.plain
 
     @property
     def touches(self) -> bool:
         """True if a part of the drive can make and break contact."""
-        return False
+        return self._parts.touches
 
     @property
     def uncoupled(self) -> str:
@@ -109,7 +116,7 @@ class Joint(Described):
     @property
     def sharp(self) -> bool:
         """True if the solver stops where a part of the drive makes or breaks contact."""
-        return False
+        return self._parts.sharp
 
     @property
     def effort_unit(self) -> str:
@@ -162,9 +169,6 @@ def units(turns: bool) -> dict[str, tuple[str, Rule]]:
         "stiffness": (f"{effort}/{per}", POSITIVE),
         "spring_damping": (f"{effort} s/{per}", NOT_NEGATIVE),
     }
-
-
-WITHOUT_PARTS = Drive()
 
 
 class Driven(Joint):
@@ -251,33 +255,12 @@ class Driven(Joint):
 
     @property
     def _parts(self) -> Drive:
-        """Parts of the drive, or an empty `Drive` if the joint has none."""
         return WITHOUT_PARTS if self.drive is None else self.drive
 
     @property
     def elastic(self) -> bool:
         """True if the transmission is flexible, so that the motor has its own coordinate."""
         return self.stiffness is not None or self._parts.spring is not None
-
-    @property
-    def states(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each state of the drive."""
-        return self._parts.states
-
-    @property
-    def exogenous(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each exogenous input of the drive."""
-        return self._parts.exogenous
-
-    @property
-    def shares(self) -> tuple[str, ...]:
-        """Names of the exogenous inputs whose range is 0 to 1."""
-        return self._parts.shares
-
-    @property
-    def plain(self) -> bool:
-        """True if the only input is a force (or torque) along the coordinate that the actuator moves."""
-        return self._parts.plain
 
     @property
     def uncoupled(self) -> str:
@@ -289,16 +272,6 @@ class Driven(Joint):
         if self.rotor_inertia and not self.elastic:
             return "a coupled joint with rotor_inertia needs a spring, drive.spring"
         return ""
-
-    @property
-    def touches(self) -> bool:
-        """True if a part of the drive can make and break contact."""
-        return self._parts.touches
-
-    @property
-    def sharp(self) -> bool:
-        """True if the solver stops where a part of the drive makes or breaks contact."""
-        return self._parts.sharp
 
     @property
     def input_unit(self) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, final
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import NOT_NEGATIVE, SHARE, Described, Fault, Inertia, Vector, counted, number, shown, vector
+from flexarm.checks import NOT_NEGATIVE, SHARE, Described, Fault, Inertia, Vector, checked_list, counted, number, vector
 
 MOST_LUMPS = 50
 """Largest number of lumps on one link. Each lump adds to the cost of every evaluation."""
@@ -33,12 +33,11 @@ class Lump(Described):
     offset: Annotated[Vector, vector("m")] = (0.0, 0.0, 0.0)
 
 
-def _some(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise Fault("", f"is {shown(value)}; it must be a list of lumps, such as [{{at = 0.5, mass = 0.2}}]")
-    if len(value) > MOST_LUMPS:
-        raise Fault("", f"has {counted(len(value), 'lump')}; a link has at most {MOST_LUMPS}")
-    return value
+def _some(value: object) -> list:
+    lumps = checked_list(value, "a list of lumps, such as [{at = 0.5, mass = 0.2}]")
+    if len(lumps) > MOST_LUMPS:
+        raise Fault("", f"has {counted(len(lumps), 'lump')}; a link has at most {MOST_LUMPS}")
+    return lumps
 
 
 Lumps = Annotated[tuple[Lump, ...], BeforeValidator(_some)]

@@ -239,10 +239,11 @@ class Box(Described):
         return self.I_y + self.I_z
 
 
-Section = Annotated[Rod | Tube | Box, Field(discriminator="type"), one_of(Rod, Tube, Box)]
+AnySection = Rod | Tube | Box
+Section = Annotated[AnySection, Field(discriminator="type"), one_of(AnySection)]
 
 
-def between(base: Rod | Tube | Box, tip: Rod | Tube | Box, x: float) -> Rod | Tube | Box:
+def between(base: AnySection, tip: AnySection, x: float) -> AnySection:
     """Return the section at x in [0, 1], with every dimension interpolated linearly from `base` to `tip`."""
     dimensions = {name: value for name, value in base if name != "type" and value is not None}
     return base.replace(**{name: (1 - x) * value + x * getattr(tip, name) for name, value in dimensions.items()})

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
 from flexarm.files import check_ending, write_whole
 from flexarm.model import Model
-
-Array = np.ndarray
 
 ENDING = ".py"
 """Ending of the file name. Python imports no other."""

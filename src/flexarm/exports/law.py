@@ -13,7 +13,7 @@ import numpy as np
 
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
-from flexarm.closed_forms.formats.c import DIFFERS, listed
+from flexarm.closed_forms.formats.c import comparison_program, listed
 from flexarm.errors import DescriptionError
 from flexarm.exports.library import CLOSE, CMAKE, array, write_project
 from flexarm.exports.needs import needed, of_needed, program, silent
@@ -25,8 +25,6 @@ from flexarm.sensors import coordinate_unit, outputs
 from flexarm.simulation.feedback import named
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.simulation.samples import Sampling
-
-Array = np.ndarray
 
 SAMPLES = 5
 """Number of samples that the test program compares."""
@@ -58,21 +56,6 @@ $head
 $body
     state->sample += 1ULL;
 }""")
-
-TEST = Template("""// Compares $name with numbers of flexarm, sample by sample.
-#include "$name.h"
-
-$differs
-
-int main(void)
-{
-    int failed = 0;
-    ${name}_state state;
-    ${name}_init(&state);
-$checks
-    return failed;
-}
-""")
 
 
 @dataclass(frozen=True)
@@ -243,7 +226,7 @@ def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model
     silent = replace(feedback.law, noise=(0.0,) * len(feedback.law.noise))
     sampling = Sampling(replace(feedback, law=silent), model)
     kind = np.float32 if real == "float" else np.float64
-    checks = []
+    checks = [f"{name}_state state;", f"{name}_init(&state);"]
     for k in range(SAMPLES):
         x = np.concatenate([np.array(model.arm.rest), np.zeros(model.nv + len(model.states))])
         x = (x + 0.01 * rng.normal(size=len(x))).astype(kind).astype(float)
@@ -256,8 +239,4 @@ def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model
         lines += [f"{real} u[{len(u)}];", f"static const double u_expected[{len(u)}] = {listed(u)};", call]
         lines.append(f'failed |= differs("{name}_step {k}", u, u_expected, {len(u)});')
         checks += ["{", indent("\n".join(lines), "    "), "}"]
-    return TEST.substitute(
-        name=name,
-        differs=DIFFERS.substitute(real=real, tolerance=repr(CLOSE[real])),
-        checks=indent("\n".join(checks), "    "),
-    )
+    return comparison_program(name, "numbers of flexarm, sample by sample", checks, real, CLOSE[real])

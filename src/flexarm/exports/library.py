@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused, shown
 from flexarm.closed_forms.exports import identifier
-from flexarm.closed_forms.formats.c import DIFFERS, listed
+from flexarm.closed_forms.formats.c import comparison_program, listed
 from flexarm.errors import DescriptionError
 from flexarm.exports.programs import Exported, checked_sensors, library, sizes, state
 from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
 from flexarm.simulation.butcher import RK4, RK4_ERROR
-
-Array = np.ndarray
 
 CLOSE = {"double": 1e-12, "float": 1e-3}
 """Tolerance of a result against the native model, relative to its largest number.
@@ -74,19 +73,6 @@ STEP_NOTES = Template("""// A step of the classical Runge-Kutta method over h [s
 ERROR_NOTES = Template("""// The step of ${name}_rk4_step, with an estimate of its error for one evaluation more:
 // h (k4 - k5) / 6, where k5 are the rates at the end. It belongs to a step of third order, so that it is
 // on the safe side.""")
-
-TEST = Template("""// Compares $name with numbers of flexarm's native model.
-#include "$name.h"
-
-$differs
-
-int main(void)
-{
-    int failed = 0;
-$checks
-    return failed;
-}
-""")
 
 CMAKE = Template("""cmake_minimum_required(VERSION 3.10)
 project($name C)
@@ -218,11 +204,7 @@ def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str
     """Return the test program, which compares the library at two states."""
     rng = np.random.default_rng(1)
     checks = [text for _ in range(2) for text in _checks(model, name, found, real, rounded(state(model, rng), real))]
-    return TEST.substitute(
-        name=name,
-        differs=DIFFERS.substitute(real=real, tolerance=repr(CLOSE[real])),
-        checks=indent("\n".join(checks), "    "),
-    )
+    return comparison_program(name, "numbers of flexarm's native model", checks, real, CLOSE[real])
 
 
 def rounded(state: Mapping[str, Array], real: Real) -> dict[str, Array]:

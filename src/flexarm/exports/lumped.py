@@ -15,6 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.checks import LONGEST, checked_instance, checked_integer, counted, refused, tensor
 from flexarm.description.arm import Arm, Link, Payload, Pose
@@ -27,8 +28,6 @@ from flexarm.description.springs import Parallel, Spring
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import symmetric_modes
-
-Array = np.ndarray
 
 SEGMENTS, MOST_SEGMENTS = 8, 200
 """Default and largest number of cells of each beam. With the default the first frequency has an error of about 0.3

@@ -17,6 +17,7 @@ from xml.etree import ElementTree  # only for writing
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused, tensor
 from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
@@ -24,8 +25,6 @@ from flexarm.description.joints import Fixed
 from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped, together
 from flexarm.files import check_ending, write_whole
 from flexarm.model import Model
-
-Array = np.ndarray
 
 ENDING = ".xml"
 """Ending of the file name. MuJoCo reads no other."""

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.closed_forms.formats.program import Program
 from flexarm.closed_forms.formats.statements import Statement, source
@@ -24,8 +25,6 @@ from flexarm.exports.fmu.system import Signal
 from flexarm.exports.fmu.units import DISPLAYED, powers
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
-
-Array = np.ndarray
 
 NAMED = re.compile(r"[A-Za-z]\w*\.mo", re.ASCII)
 

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.analysis.floating import tip_jacobian
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.checks import Fault, refused, shown
 from flexarm.closed_forms.formats.program import Program
@@ -16,8 +17,6 @@ from flexarm.model import Model, Sensor
 from flexarm.model.tracing import QUANTITIES
 from flexarm.sensors import Outputs, outputs
 from flexarm.sensors.joints import OfMotor
-
-Array = np.ndarray
 
 
 class Result(NamedTuple):

@@ -9,13 +9,12 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.gymnasium.episodes import Episodes
 from flexarm.gymnasium.picture import Picture
 from flexarm.simulation.rhs import DIVERGED
-
-Array = np.ndarray
 
 ONE = np.ones(1, dtype=bool)
 """Mask of the only arm."""

@@ -4,6 +4,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -25,7 +26,6 @@ from flexarm.simulation.dataset import FAR
 from flexarm.simulation.rhs import DIVERGED
 from flexarm.simulation.stepper import Stepper
 
-Array = np.ndarray
 Generators = list[np.random.Generator]
 
 WORST = 5.0

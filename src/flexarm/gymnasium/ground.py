@@ -12,6 +12,7 @@ import numpy as np
 
 from flexarm import attitude
 from flexarm.analysis.equilibrium import equilibrium
+from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, named_or_fitting, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.description.free import POSE
@@ -25,8 +26,6 @@ from flexarm.model.local import moved_by_joints
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.studies.distributions import Quantile, distribution
 from flexarm.trajectory import Reference
-
-Array = np.ndarray
 
 ARM = "subudhi-morris"
 """Default arm, without an arm and a scenario."""

@@ -5,11 +5,10 @@ from typing import Any, final
 import numpy as np
 
 from flexarm import style
+from flexarm.arrays import Array
 from flexarm.gymnasium.episodes import Episodes
 from flexarm.model.drawing import drawn
 from flexarm.plots.camera import chosen_camera, floor, upright
-
-Array = np.ndarray
 
 SIDE = 4.0
 """Side of a picture [inch]."""

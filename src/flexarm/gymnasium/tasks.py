@@ -11,12 +11,11 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from flexarm import attitude
+from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, Fault, checked_number, refused
 from flexarm.errors import DescriptionError
 from flexarm.gymnasium.ground import MOVES, SLID, Ground
 from flexarm.trajectory.reference import reference_rates, reference_values
-
-Array = np.ndarray
 
 SWUNG = 2
 """Number of modes that are excited in `Suppress`."""

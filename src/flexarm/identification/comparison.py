@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
 from flexarm.cached import cached_property
 from flexarm.checks import refused
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
     from flexarm.figure import Panels
-
-Array = np.ndarray
 
 DRAWN = 6
 """Largest number of outputs of a record in a figure."""

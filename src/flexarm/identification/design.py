@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-Array = np.ndarray
+from flexarm.arrays import Array
 
 STEPS = 3000
 """Largest number of steps in the search for a spectrum."""

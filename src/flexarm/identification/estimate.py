@@ -15,9 +15,8 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.identification.unknowns import Unknown, slopes
-
-Array = np.ndarray
 
 LAGS = 20
 """Number of lags at which the correlation of residuals is tested."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
 from flexarm.brief import brief
 from flexarm.checks import (
@@ -33,8 +34,6 @@ from flexarm.simulation.run import simulate
 
 if TYPE_CHECKING:
     from flexarm.figure import Panels
-
-Array = np.ndarray
 
 LIMITS = ("torque", "range", "rate")
 """Kinds of limits, in addition to those of outputs."""

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_number, counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.identification.plant import Plant
@@ -13,8 +14,6 @@ from flexarm.identification.records import Record, Smooth, as_list, records
 from flexarm.identification.shooting import Measured, cuts
 from flexarm.identification.unknowns import Unknown, signed
 from flexarm.model import Model
-
-Array = np.ndarray
 
 
 @final

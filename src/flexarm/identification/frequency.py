@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import (
     POSITIVE,
     Fault,
@@ -27,8 +28,6 @@ from flexarm.identification.records import records
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 UNEVEN = 1e-3
 """Largest error of a sample's time, as a share of the sample time."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
 from flexarm.cached import cached_property
 from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, counted, refused, shown, unknown_name
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
     from flexarm.figure import Panels
-
-Array = np.ndarray
 
 
 @final

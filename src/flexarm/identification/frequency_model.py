@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor
 from flexarm.model.outputs import key as output_key
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 BALANCED = 1e-6
 """Largest residual force of an arm at rest, as a share of the largest force."""

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm import progress
+from flexarm.arrays import Array
 from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -35,8 +36,6 @@ from flexarm.identification.unknowns import Found, Unknown, bounded, search, sig
 from flexarm.identification.wanted import aliased, check_known, constant, of_arm, placed, varied
 from flexarm.model import Model
 from flexarm.simulation.methods import fastest_of
-
-Array = np.ndarray
 
 RADIANS = 1.0
 """First step of the Runge-Kutta method, in radians of the fastest mode: an error of 1 % of its amplitude in each."""

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import (
     POSITIVE,
     Fault,
@@ -19,8 +20,6 @@ from flexarm.checks import (
     unknown_name,
 )
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 EVEN = 1e-3
 """Share of a sample time by which single samples may be early or late."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import counted
 from flexarm.description.toml_text import toml_text
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from flexarm.description.arm import Arm
     from flexarm.figure import Panels
-
-Array = np.ndarray
 
 CLOSE = 0.95
 """Absolute correlation above which two unknowns are named together."""

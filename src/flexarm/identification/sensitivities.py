@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes
@@ -29,8 +30,6 @@ from flexarm.simulation.butcher import RK4
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 

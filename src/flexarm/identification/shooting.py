@@ -11,10 +11,9 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.identification.records import held, linear, nodes
 from flexarm.identification.sensitivities import Course, Motion
-
-Array = np.ndarray
 
 FIRM = 1e3
 """Weight of a condition that joins segments, relative to the weight of the data in the state there."""

@@ -12,9 +12,8 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 Residuals = Callable[[Array], tuple[Array, Array]]
 """Function of the values (k,): weighted residuals (N,), and their derivatives in the values (N, k)."""

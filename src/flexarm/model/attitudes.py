@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.description.arm import Arm
 from flexarm.description.free import POSE
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 SHORTEST, LONGEST = 1e-100, 1e100
 """Bounds of a quaternion's length, or of its largest entry, beyond which rounding destroys the attitude."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_instance, counted
 from flexarm.description.arm import Arm
 from flexarm.model import linear
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from control import StateSpace
 
     from flexarm.mechanics.parameters import Parameter
-
-Array = np.ndarray
 
 
 @final

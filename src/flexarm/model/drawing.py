@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
 from flexarm.model.tracing import Traced
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 STATIONS = 21
 """Number of sections of each link, evenly spaced along its (free) length, including both ends."""

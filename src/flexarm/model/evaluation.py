@@ -6,14 +6,13 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
 from flexarm.native.calls import OneState
 from flexarm.native.kernel import Kernel
 from flexarm.native.once import Once
-
-Array = np.ndarray
 
 DOUBLE = np.dtype(float)
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_array, counted, refused, unknown_name
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 
 def by_name(w: Mapping[Any, Any], names: Sequence[str]) -> list[tuple[str, list[str], Any]]:

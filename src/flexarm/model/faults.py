@@ -8,10 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 EXTREME = 1e15
 """Size of a number, or of its inverse, in SI units, beyond which it is not plausible for an arm."""

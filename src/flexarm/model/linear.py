@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import crossed, local_names
 from flexarm.checks import checked_flag, refused
 from flexarm.errors import DescriptionError, UncertainResult
@@ -17,8 +18,6 @@ from flexarm.model.tracing import Traced
 
 if TYPE_CHECKING:
     from control import StateSpace
-
-Array = np.ndarray
 
 ROUNDED = 10.0 * float(np.finfo(float).eps)
 """Assumed relative error of each number of a matrix, which is a sum of some terms."""

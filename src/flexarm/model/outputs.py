@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import shown
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -15,8 +16,6 @@ from flexarm.native.kernel import Kernel
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 
 class Sensor(Protocol):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, final
 import numpy as np
 
 from flexarm import progress
+from flexarm.arrays import Array
 from flexarm.checks import Described, Fault, checked_instance, checked_integer, choices, refused, shown, unknown_name
 from flexarm.description.arm import Arm, Beam
 from flexarm.errors import DescriptionError
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from flexarm.mechanics.chain import Chain
     from flexarm.mechanics.parameters import Parameter
 
-Array = np.ndarray
 T = TypeVar("T")
 Trace = Callable[["Traced"], "ca.Function"]
 """A function that traces for a model."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_number, counted, named_or_fitting, refused, shown, unknown_name
 from flexarm.description import numbers
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from flexarm.mechanics.parameters import Parameter
     from flexarm.native.prologue import Prologue
 
-Array = np.ndarray
 Traces = dict[str, Callable[[], "ca.Function"]]
 """Functions by their keys."""
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
+
 if TYPE_CHECKING:
     from flexarm.native.code import Code
-
-Array = np.ndarray
 
 BATCH = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 """Type of `batch` that lets other threads run Python meanwhile."""

@@ -11,14 +11,13 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
 from flexarm.native.cache import read, write
 from flexarm.native.kernel import file_name
 from flexarm.native.nvptx import ARCH, THREADS, Entry, ptx
 from flexarm.native.once import Recent
 from flexarm.native.sincos import Real
-
-Array = np.ndarray
 
 GENERATION = (8, 0)
 """Oldest supported compute capability, the target of the generated PTX."""

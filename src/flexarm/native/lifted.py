@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import progress
+from flexarm.arrays import Array
 from flexarm.native.cache import read, write
 from flexarm.native.kernel import Kernel, file_name
 from flexarm.native.once import Recent
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 
 @final

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import NativeCodeError
 from flexarm.native.sincos import Real
 
 if TYPE_CHECKING:
     import casadi as ca
 
-Array = np.ndarray
 Call = Callable[[Array], Array]
 """Compiled code: (N, n_in) -> (N, n_out)."""
 

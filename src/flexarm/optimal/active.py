@@ -6,12 +6,11 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.model import Model
 from flexarm.optimal.limits import Limits
 from flexarm.optimal.measures import measures
 from flexarm.optimal.motion import OptimalMotion
-
-Array = np.ndarray
 
 NEAR = 1e-3
 """Relative distance to a limit on an input below which the input counts as being at the limit."""

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.model import Model
 from flexarm.optimal.nlp import Block, Repeated, block
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 
 @final

@@ -15,12 +15,11 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import FlexarmError
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.shooting import Course, Plant
 from flexarm.optimal.step import Active, Allowed, Seen, Step, Ways, moved, seen, step, ways
-
-Array = np.ndarray
 
 ROUNDS = 12
 """Largest number of Newton steps with gaps, and of those without gaps."""

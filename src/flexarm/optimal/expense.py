@@ -6,9 +6,8 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.optimal.shooting import Course
-
-Array = np.ndarray
 
 
 @final

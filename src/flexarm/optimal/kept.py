@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Described
 from flexarm.errors import InterruptedRun, NotReached
 from flexarm.model import Model
@@ -25,7 +26,6 @@ from flexarm.native.kernel import sources_digest
 from flexarm.optimal import search
 from flexarm.optimal.motion import OptimalMotion
 
-Array = np.ndarray
 Found = tuple[OptimalMotion, list[Warning]]
 """A motion, and the warnings of its search."""
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, final
 import numpy as np
 from pydantic import BeforeValidator
 
+from flexarm.arrays import Array
 from flexarm.checks import (
     SHARE,
     Described,
@@ -21,8 +22,6 @@ from flexarm.description.arm import Beam
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.optimal.obstacles import Obstacles
-
-Array = np.ndarray
 
 
 def _sizes(value: object) -> tuple[float, ...] | float | None:

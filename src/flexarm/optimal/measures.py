@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.description.arm import Beam
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -18,8 +19,6 @@ from flexarm.sensors import StrainGauge
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 MEASURED = ("deflection", "moment", "tip_box", "obstacles")
 """Limits that are functions of the configuration alone."""

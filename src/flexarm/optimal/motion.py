@@ -7,11 +7,10 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.simulation.inputs import Piecewise, Table
 from flexarm.trajectory.reference import share
-
-Array = np.ndarray
 
 
 @final

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 
 @final

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import numpy as np
 from pydantic import BeforeValidator
 
+from flexarm.arrays import Array
 from flexarm.checks import (
     POSITIVE,
     Described,
@@ -24,8 +25,6 @@ from flexarm.model import Model
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 CAPSULES = 4
 """Number of capsules of a link that bends, between evenly spaced stations along its centre line.

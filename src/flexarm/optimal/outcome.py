@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
+from flexarm.arrays import Array
 from flexarm.errors import SimulationError
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import Pressed
@@ -20,8 +21,6 @@ from flexarm.simulation.inputs import PrescribedMotion
 from flexarm.simulation.options import SaveAt, Solver
 from flexarm.simulation.run import simulate
 from flexarm.trajectory import Still
-
-Array = np.ndarray
 
 EXACT: dict[str, Any] = {"progress": False, "solver": Solver(rtol=1e-10, atol=1e-12)}
 

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.measures import Measure
@@ -15,8 +16,6 @@ from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import Known
 from flexarm.optimal.step import Allowed
 from flexarm.optimal.task import Task
-
-Array = np.ndarray
 
 ROUGH = 1e-3
 """Relative amount by which the correction of a motion may increase a peak."""

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.shooting import Course, Plant
 from flexarm.optimal.step import Allowed
-
-Array = np.ndarray
 
 NEAR = 1e-3
 """Relative distance to a limit below which an input counts as being at the limit."""

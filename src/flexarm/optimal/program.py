@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.model.adrift import BASE
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.measures import Measure
@@ -12,8 +13,6 @@ from flexarm.optimal.nlp import Block, Program, Solved, block
 from flexarm.optimal.shooting import vibrates
 from flexarm.optimal.start import Known
 from flexarm.optimal.task import Task
-
-Array = np.ndarray
 
 SCALED_COST = 500.0
 """Scaled cost at the initial guess, about this many times the slope of a row."""

@@ -24,8 +24,6 @@ from flexarm.optimal.program import found_on, is_far, most, unpacked
 from flexarm.optimal.start import Known, prescribed, unhurried
 from flexarm.optimal.task import Task, asked
 
-Array = np.ndarray
-
 SCHEMES = ("radau", "legendre")
 MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
 FINE, FINEST = 40, 320

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
@@ -19,8 +20,6 @@ from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import Table
 from flexarm.simulation.options import SaveAt, Solver
 from flexarm.simulation.run import simulate
-
-Array = np.ndarray
 
 EXACT: dict[str, Any] = {"progress": False, "solver": Solver(rtol=1e-9, atol=1e-12)}
 

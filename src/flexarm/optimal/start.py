@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.model import Model
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.task import Task
@@ -14,8 +15,6 @@ from flexarm.simulation.inputs import PrescribedMotion
 from flexarm.simulation.options import SaveAt
 from flexarm.simulation.run import simulate
 from flexarm.trajectory import Quintic
-
-Array = np.ndarray
 
 SAMPLES = 401
 FILLED = 0.9

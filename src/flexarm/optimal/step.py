@@ -7,9 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.optimal.shooting import Course, Plant
-
-Array = np.ndarray
 
 BROKEN = 1e-7
 """Excess over a limit, to first order, from which the program has a row for this limit."""

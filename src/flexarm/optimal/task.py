@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.analysis.equilibrium import configuration, equilibrium
+from flexarm.arrays import Array
 from flexarm.checks import (
     POSITIVE,
     Fault,
@@ -23,8 +24,6 @@ from flexarm.model import Model
 from flexarm.optimal.goals import goal, joints_at
 from flexarm.optimal.limits import Limits
 from flexarm.optimal.measures import SLACK, Measure, measures, peaks
-
-Array = np.ndarray
 
 HELD = 1e-9
 """Relative difference that is allowed between the torques that hold several arms."""

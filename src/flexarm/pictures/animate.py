@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -38,8 +39,6 @@ from flexarm.progress import said
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = np.ndarray
 
 MOVING = {".gif": 50.0, ".mp4": 120.0}
 """Endings of films, and the largest number of pictures per second. Viewers slow down a GIF with more of them."""

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.plots.run import base_motion, input_units
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 LARGEST = 1e38
 """Largest value in a plot. A larger value, or one that is not a number, is a gap in its curve."""

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.attitude import local_names
 from flexarm.cached import cached_property
 from flexarm.checks import counted
@@ -34,8 +35,6 @@ from flexarm.pictures.drawing import drawing_program
 from flexarm.pictures.playable import unplayable
 from flexarm.pictures.targets import Targets, ToTargets, targets
 from flexarm.trajectory import ZVD, Shaper
-
-Array = np.ndarray
 
 STIFF = ("EI", "GJ", "EA", "stiffness")
 """Fields of links that the stiffness slider multiplies."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.free import FreeBase
@@ -22,8 +23,6 @@ from flexarm.plots.camera import PLANES, Camera, plane_camera, space_camera
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 WIDTH, LOW, HIGH = 420, 90, 300
 """Width of a picture, and the limits of its height [pixels]."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import local, turn
 from flexarm.checks import Fault, checked_flag, choices, refused, shown, unknown_name
 from flexarm.closed_forms.formats.javascript import javascript
@@ -27,8 +28,6 @@ from flexarm.pictures.view import Page, check_suffix
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
 from flexarm.simulation.butcher import RK4
-
-Array = np.ndarray
 
 SCRIPTS = ("view.css", "play.css", "controls.js", "live.js", "strips.js", "play.js")
 

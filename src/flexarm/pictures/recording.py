@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import style
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_result, counted, refused
 from flexarm.files import check_ending, check_writable, write_whole
 from flexarm.model import Model
@@ -30,8 +31,6 @@ from flexarm.progress import said
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 ENDING = ".rrd"
 

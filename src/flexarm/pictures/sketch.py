@@ -11,9 +11,8 @@ from typing import Any, final
 import numpy as np
 
 from flexarm import attitude
+from flexarm.arrays import Array
 from flexarm.plots.camera import Camera
-
-Array = np.ndarray
 
 SIDES = 20
 """Number of sides of a round section."""

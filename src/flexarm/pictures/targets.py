@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.control import pd
 from flexarm.control.attitude import axis_on_base
@@ -19,8 +20,6 @@ from flexarm.model.adrift import BASE, TURN
 from flexarm.model.local import localized, moved_by_joints
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Still
-
-Array = np.ndarray
 
 SAME = 1e-12
 """Largest change of the inertia matrix with the angle of a wheel, relative to its largest entry."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local, local_names
 from flexarm.checks import Fault, checked_flag, checked_names, checked_result, counted, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
@@ -32,8 +33,6 @@ from flexarm.plots.recorded import Motion, motions
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 SCRIPTS = (
     "view.css",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
 from flexarm.checks import NOT_NEGATIVE, Fault, checked_array, checked_number, refused, shown
 from flexarm.plots.systems import channel, named_systems
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from flexarm.figure import Panels
-
-Array = np.ndarray
 
 ASIDE = 1e-7
 """Distance from the imaginary axis at which the phase is computed, as a share of the frequency.

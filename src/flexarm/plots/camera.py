@@ -6,9 +6,8 @@ from typing import Any, final
 import numpy as np
 
 from flexarm import style
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_number, choices, shown
-
-Array = np.ndarray
 
 FLAT = 1e-6
 """Share of the arm's size by which motion may leave a plane and still be drawn in this plane."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
 from flexarm.checks import Fault, checked_array, refused, shown, takes
 from flexarm.model import Model
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flexarm.figure import Panels
-
-Array = np.ndarray
 
 SMALL = 0.1
 """Distance below which the axis is in millimetres [m]."""

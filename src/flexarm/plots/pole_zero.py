@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import analysis, escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished, single
 from flexarm.checks import Fault, refused, shown
 from flexarm.errors import DescriptionError
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from control.lti import LTI
     from matplotlib.axes import Axes
-
-Array = np.ndarray
 
 DAMPING = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SPIRALS = (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, checked_result, counted, shown
 from flexarm.description.arm import Arm
 from flexarm.description.free import POSE
@@ -16,8 +17,6 @@ from flexarm.model.drawing import LARGEST
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 QUATERNION = slice(3, 7)
 """Place of a free base's quaternion in q."""

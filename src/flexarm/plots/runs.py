@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
 from flexarm.checks import SHARE, Fault, checked_list, checked_number, checked_whole, counted, refused, shown
 from flexarm.plots.run import input_units
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
     from flexarm.figure import Panels
-
-Array = np.ndarray
 
 MOST = 12
 """Largest number of panels."""

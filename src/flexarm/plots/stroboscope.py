@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished, single
 from flexarm.checks import NOT_NEGATIVE, Fault, checked_flag, checked_number, checked_whole, refused
 from flexarm.model import Model
@@ -15,8 +16,6 @@ from flexarm.plots.recorded import Motion, motions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
-
-Array = np.ndarray
 
 MOST = 200
 """Largest number of poses in a figure."""

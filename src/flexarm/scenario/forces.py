@@ -1,54 +1,55 @@
 """Inputs in the file of a scenario."""
 
-from typing import Annotated, Literal, Self, final
+from typing import Annotated, ClassVar, Literal, Self, final
 
 from pydantic import Field, model_validator
 
 from flexarm import trajectory
-from flexarm.checks import FINITE, POSITIVE, Described, number, numbers, one_of
+from flexarm.checks import FINITE, POSITIVE, number, numbers, one_of
 from flexarm.errors import DescriptionError
-from flexarm.scenario.tables import check_table, rows
+from flexarm.scenario.tables import Measured, check_table, rows
 from flexarm.simulation import inputs
 
 
+class _Input(Measured):
+    type: str
+
+    def made(self, reference: trajectory.Reference | None) -> inputs.Block:
+        """Return the input itself."""
+        raise NotImplementedError
+
+
 @final
-class ConstantInput(Described):
+class ConstantInput(_Input):
     """The same constant force at each actuator."""
 
+    measured: ClassVar[tuple[str, ...]] = ("values",)
     type: Literal["constant"] = "constant"
     values: Annotated[tuple[float, ...], numbers("N m")]
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:
-        """Return the input itself."""
         return inputs.constant(self.values)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of actuators of each field."""
-        return {"values": len(self.values)}
 
 
 @final
-class BangBangInput(Described):
+class BangBangInput(_Input):
     """`amplitude` for `duration`, then the opposite for the same time, then zero."""
 
+    measured: ClassVar[tuple[str, ...]] = ("amplitude",)
     type: Literal["bang-bang"] = "bang-bang"
     amplitude: Annotated[tuple[float, ...], numbers("N m")]
     duration: Annotated[float, number("s", POSITIVE)]
     start: Annotated[float, number("s", FINITE)] = 0.0
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:
-        """Return the input itself."""
         return inputs.bang_bang(self.amplitude, self.duration, self.start)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of actuators of each field."""
-        return {"amplitude": len(self.amplitude)}
 
 
 @final
-class PiecewiseInput(Described):
+class PiecewiseInput(_Input):
     """Constant values, each from its time on."""
 
+    measured: ClassVar[tuple[str, ...]] = ("values",)
     type: Literal["piecewise"] = "piecewise"
     times: Annotated[tuple[float, ...], numbers("s")]
     values: Annotated[tuple[tuple[float, ...], ...], rows]
@@ -59,18 +60,14 @@ class PiecewiseInput(Described):
         return self
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:
-        """Return the input itself."""
         return inputs.Piecewise(self.times, self.values)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of actuators of each field."""
-        return {f"values[{i}]": len(row) for i, row in enumerate(self.values)}
 
 
 @final
-class TableInput(Described):
+class TableInput(_Input):
     """Values at given times, with interpolation between them."""
 
+    measured: ClassVar[tuple[str, ...]] = ("values",)
     type: Literal["table"] = "table"
     times: Annotated[tuple[float, ...], numbers("s")]
     values: Annotated[tuple[tuple[float, ...], ...], rows]
@@ -82,12 +79,7 @@ class TableInput(Described):
         return self
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:
-        """Return the input itself."""
         return inputs.Table(self.times, self.values, self.interpolation)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of actuators of each field."""
-        return {f"values[{i}]": len(row) for i, row in enumerate(self.values)}
 
 
 def _followed(kind: str, reference: trajectory.Reference | None) -> trajectory.Reference:
@@ -97,70 +89,45 @@ def _followed(kind: str, reference: trajectory.Reference | None) -> trajectory.R
 
 
 @final
-class RigidInverseDynamicsInput(Described):
+class RigidInverseDynamicsInput(_Input):
     """Torques that would move a rigid arm along the scenario's reference."""
 
     type: Literal["rigid-inverse-dynamics"] = "rigid-inverse-dynamics"
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:
-        """Return the input itself."""
         return inputs.RigidInverseDynamics(_followed(self.type, reference))
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of actuators of each field."""
-        return {}
 
 
 @final
-class PrescribedMotionInput(Described):
+class PrescribedMotionInput(_Input):
     """Exact motion of the joints along the scenario's reference."""
 
     type: Literal["prescribed-motion"] = "prescribed-motion"
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:
-        """Return the input itself."""
         return inputs.PrescribedMotion(_followed(self.type, reference))
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of actuators of each field."""
-        return {}
 
 
 @final
-class OptimalTorquesInput(Described):
+class OptimalTorquesInput(_Input):
     """Torques of the scenario's reference, which must be an optimal motion, without feedback."""
 
     type: Literal["optimal-torques"] = "optimal-torques"
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:
-        """Return the input itself."""
         torques = getattr(_followed(self.type, reference), "torques", None)
         if torques is None:
             raise DescriptionError(f"reference is not an optimal motion, whose torques the input {self.type!r} needs")
         return torques  # type: ignore[no-any-return]
 
-    def widths(self) -> dict[str, int]:
-        """Return the number of actuators of each field."""
-        return {}
 
-
-_INPUTS = (
-    ConstantInput,
-    BangBangInput,
-    PiecewiseInput,
-    TableInput,
-    RigidInverseDynamicsInput,
-    PrescribedMotionInput,
-    OptimalTorquesInput,
-)
-AnyInput = Annotated[
+Inputs = (
     ConstantInput
     | BangBangInput
     | PiecewiseInput
     | TableInput
     | RigidInverseDynamicsInput
     | PrescribedMotionInput
-    | OptimalTorquesInput,
-    Field(discriminator="type"),
-    one_of(*_INPUTS),
-]
+    | OptimalTorquesInput
+)
+AnyInput = Annotated[Inputs, Field(discriminator="type"), one_of(Inputs)]

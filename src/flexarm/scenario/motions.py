@@ -1,7 +1,7 @@
 """References in the file of a scenario."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, final
+from typing import Annotated, Any, ClassVar, Literal, Self, final
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -12,7 +12,7 @@ from flexarm.checks import POSITIVE, Described, Fault, number, numbers, one_of
 from flexarm.description.arm import Arm
 from flexarm.model import Model
 from flexarm.scenario.optimal import OptimalReference
-from flexarm.scenario.tables import check_table, rows, state, values
+from flexarm.scenario.tables import Measured, check_table, rows, state, values
 
 _MOST_MODES = 100
 
@@ -64,39 +64,43 @@ class ShaperTable(Described):
         return design_shaper(model, where, self.kind, self.modes, self.locked, self.tolerance)
 
 
+class _Motion(Measured):
+    type: str
+    shaper: ShaperTable | None = None
+
+    def made(self, arm: Arm) -> trajectory.Reference:
+        """Return the reference itself."""
+        raise NotImplementedError
+
+
 def _check_ends(start: tuple[float, ...], end: tuple[float, ...]) -> None:
     if len(start) != len(end):
         raise Fault("end", f"has {checks.counted(len(end), 'number')}; it must have as many as start, {len(start)}")
 
 
 @final
-class CycloidalMotion(Described):
+class CycloidalMotion(_Motion):
     """Motion theta_i = k_i (t - T_i / pi sin(pi t / T_i)) of each joint (Mohan & Saha eq. 44)."""
 
+    measured: ClassVar[tuple[str, ...]] = ("rates", "periods")
     type: Literal["cycloidal"] = "cycloidal"
     rates: Annotated[tuple[float, ...], numbers("rad/s")]
     periods: Annotated[tuple[float, ...], numbers("s", POSITIVE)]
-    shaper: ShaperTable | None = None
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """Return the reference itself."""
         return trajectory.Cycloidal(self.rates, self.periods)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of joints of each field."""
-        return {"rates": len(self.rates), "periods": len(self.periods)}
 
 
 @final
-class ParabolicMotion(Described):
+class ParabolicMotion(_Motion):
     """Motion from `start` to `end` with constant acceleration, constant rate and constant deceleration."""
 
+    measured: ClassVar[tuple[str, ...]] = ("start", "end")
     type: Literal["parabolic-blends"] = "parabolic-blends"
     start: Annotated[tuple[float, ...], numbers("rad")]
     end: Annotated[tuple[float, ...], numbers("rad")]
     duration: Annotated[float, number("s", POSITIVE)]
     blend: Annotated[float, number("s", POSITIVE)]
-    shaper: ShaperTable | None = None
 
     @model_validator(mode="after")
     def _blends_fit(self) -> Self:
@@ -106,23 +110,18 @@ class ParabolicMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """Return the reference itself."""
         return trajectory.ParabolicBlends(self.start, self.end, self.duration, self.blend)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of joints of each field."""
-        return {"start": len(self.start), "end": len(self.end)}
 
 
 @final
-class QuinticMotion(Described):
+class QuinticMotion(_Motion):
     """Motion from `start` to `end` with continuous rate and acceleration (Subudhi & Morris eq. 71)."""
 
+    measured: ClassVar[tuple[str, ...]] = ("start", "end")
     type: Literal["quintic"] = "quintic"
     start: Annotated[tuple[float, ...], numbers("rad")]
     end: Annotated[tuple[float, ...], numbers("rad")]
     duration: Annotated[float, number("s", POSITIVE)]
-    shaper: ShaperTable | None = None
 
     @model_validator(mode="after")
     def _ends_fit(self) -> Self:
@@ -130,22 +129,17 @@ class QuinticMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """Return the reference itself."""
         return trajectory.Quintic(self.start, self.end, self.duration)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of joints of each field."""
-        return {"start": len(self.start), "end": len(self.end)}
 
 
 @final
-class MinimumJerkMotion(Described):
+class MinimumJerkMotion(_Motion):
     """Motion through `points` at `times` with minimum jerk, from rest to rest."""
 
+    measured: ClassVar[tuple[str, ...]] = ("points",)
     type: Literal["minimum-jerk"] = "minimum-jerk"
     points: Annotated[tuple[tuple[float, ...], ...], rows]
     times: Annotated[tuple[float, ...], numbers("s")]
-    shaper: ShaperTable | None = None
 
     @model_validator(mode="after")
     def _points_have_times(self) -> Self:
@@ -153,21 +147,17 @@ class MinimumJerkMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """Return the reference itself."""
         return trajectory.MinimumJerk(self.points, self.times)
-
-    def widths(self) -> dict[str, int]:
-        """Return the number of joints of each field."""
-        return {f"points[{i}]": len(point) for i, point in enumerate(self.points)}
 
 
 @final
-class TaskLineMotion(Described):
+class TaskLineMotion(_Motion):
     """Motion of a rigid arm's tip along a straight line, with the timing of a quintic.
 
     Without `start` it begins at the tip's position for `q0`.
     """
 
+    measured: ClassVar[tuple[str, ...]] = ("start", "end", "q0")
     type: Literal["task-line"] = "task-line"
     start: Annotated[tuple[float, ...], numbers("m")] | None = None
     end: Annotated[tuple[float, ...], numbers("m")]
@@ -175,7 +165,6 @@ class TaskLineMotion(Described):
     axes: Annotated[str, checks.text] = "xy"
     q0: Annotated[tuple[float, ...], numbers("rad")] | None = None
     tolerance: Annotated[float, number("m", POSITIVE)] = 1e-9
-    shaper: ShaperTable | None = None
 
     @model_validator(mode="after")
     def _begins_somewhere(self) -> Self:
@@ -188,18 +177,8 @@ class TaskLineMotion(Described):
         return self
 
     def made(self, arm: Arm) -> trajectory.Reference:
-        """Return the reference itself."""
         return trajectory.TaskLine(arm, self.start, self.end, self.duration, self.axes, self.q0, self.tolerance)
 
-    def widths(self) -> dict[str, int]:
-        """Return the number of joints of each field."""
-        given = {"start": self.start, "end": self.end, "q0": self.q0}
-        return {name: len(values) for name, values in given.items() if values is not None}
 
-
-_MOTIONS = (CycloidalMotion, ParabolicMotion, QuinticMotion, MinimumJerkMotion, TaskLineMotion, OptimalReference)
-AnyMotion = Annotated[
-    CycloidalMotion | ParabolicMotion | QuinticMotion | MinimumJerkMotion | TaskLineMotion | OptimalReference,
-    Field(discriminator="type"),
-    one_of(*_MOTIONS),
-]
+Motions = CycloidalMotion | ParabolicMotion | QuinticMotion | MinimumJerkMotion | TaskLineMotion | OptimalReference
+AnyMotion = Annotated[Motions, Field(discriminator="type"), one_of(Motions)]

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator
 from flexarm import checks
 from flexarm.checks import (
     POSITIVE,
-    Described,
     Fault,
     called,
     checked_flag,
@@ -26,7 +25,7 @@ from flexarm.checks import (
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.scenario.tables import listed
+from flexarm.scenario.tables import Measured, listed
 
 if TYPE_CHECKING:
     from flexarm.optimal import OptimalMotion
@@ -127,7 +126,7 @@ whole = BeforeValidator(_count)
 
 
 @final
-class OptimalReference(Described):
+class OptimalReference(Measured):
     """The motion that `optimal_motion` finds for the scenario's arm, with its torques. It is stored on disk.
 
     The keys are arguments of `optimal_motion`, with the same defaults. The run starts at the beginning of the motion,
@@ -178,10 +177,6 @@ class OptimalReference(Described):
     through: Annotated[Any, BeforeValidator(_places)] = None
     stops: Annotated[bool | None, BeforeValidator(_flag)] = None
     plants: Annotated[Any, BeforeValidator(_plants)] = None
-
-    def widths(self) -> dict[str, int]:
-        """Return no widths, because `check` validates the places."""
-        return {}
 
     def check(self, arm: Arm) -> None:
         """Raise `DescriptionError` if places, limits or paths do not fit the arm."""

@@ -9,6 +9,7 @@ from flexarm import trajectory
 from flexarm.checks import (
     Described,
     Fault,
+    by_type,
     called,
     checked_number,
     checked_numbers,
@@ -58,9 +59,7 @@ class BaseMotionInput(Described):
         return BaseMotion(*(trajectory.MinimumJerk(points, self.times) if points else None for points in given))
 
 
-_KINDS: dict[str, Any] = {
-    each.model_fields["type"].default: each for each in (ConstantInput, PiecewiseInput, TableInput, BaseMotionInput)
-}
+_KINDS = by_type(ConstantInput | PiecewiseInput | TableInput | BaseMotionInput)
 
 
 def _flat(table: Mapping, before: str = "") -> dict[str, Any]:

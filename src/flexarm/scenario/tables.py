@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence, Sized
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import Fault, called, checked_number, checked_numbers, counted
+from flexarm.checks import Described, Fault, called, checked_number, checked_numbers, counted
 from flexarm.errors import DescriptionError
 
 
@@ -20,6 +20,22 @@ def _rows(value: object) -> tuple[tuple[float, ...], ...]:
 
 
 rows = BeforeValidator(_rows)
+
+
+class Measured(Described):
+    """A table in which some fields have one number, or rows of one number, for each joint or actuator."""
+
+    measured: ClassVar[tuple[str, ...]] = ()
+    """Names of these fields."""
+
+    def widths(self) -> dict[str, int]:
+        """Return how many joints or actuators each of these fields, or each of its rows, is for."""
+        widths: dict[str, int] = {}
+        for name in self.measured:
+            given = getattr(self, name) or ()
+            rows = [(f"{name}[{i}]", row) for i, row in enumerate(given) if isinstance(row, tuple)]
+            widths |= {part: len(row) for part, row in rows or [(name, given)] if row}
+        return widths
 
 
 def check_table(times: tuple[float, ...], values: Sized, least: int, called: str = "values") -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.checks import checked_instance, refused
 from flexarm.errors import DescriptionError
@@ -17,8 +18,6 @@ from flexarm.sensors.sections import Gyroscope, StarTracker, TipPosition, TipVel
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 
 OF_THE_STATE = (

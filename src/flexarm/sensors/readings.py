@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_instance, checked_result, checked_whole, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, signal
@@ -12,8 +13,6 @@ from flexarm.sensors.model_outputs import outputs
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 
 def sensor_readings(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) -> "Dataset":

@@ -1,6 +1,6 @@
 """Sensors at the tip, at a section of a link, or on a free base: position, velocity, acceleration, attitude."""
 
-from typing import Annotated, Any, Literal, final
+from typing import Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
 from pydantic import BeforeValidator
@@ -38,10 +38,27 @@ Axes = Annotated[str, BeforeValidator(_axes)]
 
 
 class _OfSection(Sampling):
-    """A sensor at a section of a link."""
+    """A sensor at a section of a link, along some axes."""
 
     link: Annotated[str | None, checks.optional_text] = None
     at: Annotated[float, number("", SHARE)] = 1.0
+    axes: Axes = "xyz"
+    quantity: ClassVar[str]
+    """Text between the section and the axis in the name of a signal, such as "_velocity" in `tip_velocity_x`."""
+    unit: ClassVar[str]
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """Return `tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_velocity_x`."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}{self.quantity}')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """Return the unit of every axis."""
+        return (self.unit,) * len(self.axes)
+
+    def chosen(self, vector: list) -> list:
+        """Return the components along the axes of the sensor."""
+        return [vector["xyz".index(axis)] for axis in self.axes]
 
     def section(self, arm: Arm) -> tuple[str, int]:
         """Name of the section, and the index of its link, -1 for a free base."""
@@ -86,15 +103,8 @@ class TipPosition(_OfSection):
 
     type: Literal["tip-position"] = "tip-position"
     axes: Axes = "xyz"
-
-    def names(self, arm: Arm) -> tuple[str, ...]:
-        """Return `tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_x`."""
-        where, _ = self.section(arm)
-        return tuple(f"{self.name or signal(where)}_{axis}" for axis in self.axes)
-
-    def units(self, arm: Arm) -> tuple[str, ...]:
-        """Return [m]."""
-        return ("m",) * len(self.axes)
+    quantity: ClassVar[str] = ""
+    unit: ClassVar[str] = "m"
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the chosen components."""
@@ -104,7 +114,7 @@ class TipPosition(_OfSection):
             p = frames(chain, q)[-1].p
         else:
             p = self.station(arm, chain, q, qd).frame.p
-        return [p["xyz".index(axis)] for axis in self.axes]
+        return self.chosen(p)
 
 
 @final
@@ -125,15 +135,8 @@ class TipVelocity(_OfSection):
     type: Literal["tip-velocity"] = "tip-velocity"
     axes: Axes = "xyz"
     frame: Literal["base", "tip"] = "base"
-
-    def names(self, arm: Arm) -> tuple[str, ...]:
-        """Return `tip_velocity_x`, ..."""
-        where, _ = self.section(arm)
-        return tuple(f"{self.name or signal(f'{where}_velocity')}_{axis}" for axis in self.axes)
-
-    def units(self, arm: Arm) -> tuple[str, ...]:
-        """Return [m/s]."""
-        return ("m/s",) * len(self.axes)
+    quantity: ClassVar[str] = "_velocity"
+    unit: ClassVar[str] = "m/s"
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the chosen components."""
@@ -141,7 +144,7 @@ class TipVelocity(_OfSection):
 
         frame, twist = self.station(arm, chain, q, qd)
         v = product(frame.R, twist[:3]) if self.frame == "base" else twist[:3]
-        return [v["xyz".index(axis)] for axis in self.axes]
+        return self.chosen(v)
 
 
 @final
@@ -168,15 +171,8 @@ class Accelerometer(_OfSection):
     axes: Axes = "xyz"
     frame: Literal["tip", "base"] = "tip"
     gravity: Annotated[bool, checks.flag] = True
-
-    def names(self, arm: Arm) -> tuple[str, ...]:
-        """Return `tip_acceleration_x`, ...; `base_acceleration_x`."""
-        where, _ = self.section(arm)
-        return tuple(f"{self.name or signal(f'{where}_acceleration')}_{axis}" for axis in self.axes)
-
-    def units(self, arm: Arm) -> tuple[str, ...]:
-        """Return [m/s^2]."""
-        return ("m/s^2",) * len(self.axes)
+    quantity: ClassVar[str] = "_acceleration"
+    unit: ClassVar[str] = "m/s^2"
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return dv/dt + w x v along the section's axes, minus R' g."""
@@ -188,7 +184,7 @@ class Accelerometer(_OfSection):
             a = added(a, scaled(-1.0, product(transposed(frame.R), chain.gravity)))
         if self.frame == "base":
             a = product(frame.R, a)
-        return [a["xyz".index(axis)] for axis in self.axes]
+        return self.chosen(a)
 
 
 @final
@@ -207,20 +203,13 @@ class Gyroscope(_OfSection):
 
     type: Literal["gyroscope"] = "gyroscope"
     axes: Axes = "xyz"
-
-    def names(self, arm: Arm) -> tuple[str, ...]:
-        """Return `base_turning_x`, ..."""
-        where, _ = self.section(arm)
-        return tuple(f"{self.name or signal(f'{where}_turning')}_{axis}" for axis in self.axes)
-
-    def units(self, arm: Arm) -> tuple[str, ...]:
-        """Return [rad/s]."""
-        return ("rad/s",) * len(self.axes)
+    quantity: ClassVar[str] = "_turning"
+    unit: ClassVar[str] = "rad/s"
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the chosen components."""
         w = self.station(arm, chain, q, qd).twist[3:]
-        return [w["xyz".index(axis)] for axis in self.axes]
+        return self.chosen(w)
 
 
 @final
@@ -246,18 +235,11 @@ class StarTracker(_OfSection):
     """
 
     type: Literal["star-tracker"] = "star-tracker"
+    axes: Axes = "xyz"
     link: Annotated[str | None, checks.optional_text] = BASE
     reference: Annotated[tuple[float, ...], BeforeValidator(_quaternion)] = (1.0, 0.0, 0.0, 0.0)
-    axes: Axes = "xyz"
-
-    def names(self, arm: Arm) -> tuple[str, ...]:
-        """Return `base_attitude_x`, ..."""
-        where, _ = self.section(arm)
-        return tuple(f"{self.name or signal(f'{where}_attitude')}_{axis}" for axis in self.axes)
-
-    def units(self, arm: Arm) -> tuple[str, ...]:
-        """Return [rad]."""
-        return ("rad",) * len(self.axes)
+    quantity: ClassVar[str] = "_attitude"
+    unit: ClassVar[str] = "rad"
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the chosen components."""
@@ -267,4 +249,4 @@ class StarTracker(_OfSection):
         R = transposed(self.station(arm, chain, q, qd).frame.R)
         away = [[dot(axis, column) for column in R] for axis in rotation(np.array(self.reference)).T.tolist()]
         turn = turn_of(away)
-        return [turn["xyz".index(axis)] for axis in self.axes]
+        return self.chosen(turn)

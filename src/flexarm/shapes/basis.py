@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import ceil
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_array, checked_integer, refused, shown
+from flexarm.checks import Described, Fault, checked_array, checked_integer, refused, shown
 from flexarm.errors import DescriptionError
 
 Function = Callable[[np.ndarray, int], np.ndarray]
@@ -33,6 +33,24 @@ def checked_count(count: object) -> int:
         return checked_integer(count, MOST_SHAPES, "count")
     except Fault as fault:
         raise DescriptionError(f"{fault.part} {fault.message}") from None
+
+
+class Family(Described):
+    """A family of shapes, whose field `family` has its name as the default. Most families suit bending."""
+
+    name: ClassVar[str]
+    directions: ClassVar[tuple[str, ...]] = BENDING
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        if "family" in cls.model_fields:  # not in a base class of several families
+            cls.name = cls.model_fields["family"].default
+
+    def not_fitted(self) -> DescriptionError:
+        """Return the error of a family that depends on its beam, and is used without one."""
+        return DescriptionError(
+            f"{self.name}: the shapes depend on the beam and its load; call fitted(beam, ...) first"
+        )
 
 
 @final

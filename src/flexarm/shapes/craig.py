@@ -6,15 +6,14 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from flexarm.checks import Described
-from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, checked_count, quadrature, scaled
+from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, Family, checked_count, quadrature, scaled
 from flexarm.shapes.fine import fine_model, lowest, null_space
 from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.uniform import clamped_clamped, clamped_roots
 
 
 @final
-class CraigBampton(Described):
+class CraigBampton(Family):
     """Static shapes and clamped-clamped modes, after Craig & Bampton (1968), clamped at x = 0; largest deflection 1.
 
     `count` shapes span the deflections under a force at the tip, 3 x^2 - x^3, and under a moment there, x^2, then the
@@ -28,8 +27,6 @@ class CraigBampton(Described):
     actual beam, weighted with its mass and stiffness, from a fine model.
     """
 
-    name: ClassVar[str] = "craig-bampton"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["craig-bampton"] = "craig-bampton"
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "CraigBampton | CraigBamptonOf":

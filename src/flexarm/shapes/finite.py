@@ -13,9 +13,8 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import counted
-
-Array = np.ndarray
 
 STATIONS = 11
 """Number of stations of the centre line, from the root to the tip."""

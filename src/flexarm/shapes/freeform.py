@@ -12,7 +12,6 @@ from pydantic import BeforeValidator, model_validator
 
 from flexarm.checks import (
     ANY_SIZE,
-    Described,
     Fault,
     checked_list,
     checked_number,
@@ -22,7 +21,7 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import DIRECTIONS, Basis, checked_count, scaled
+from flexarm.shapes.basis import DIRECTIONS, Basis, Family, checked_count, scaled
 
 FEWEST = 7
 """Least number of samples: a spline of fifth degree has six coefficients, and the clamped end is one more condition."""
@@ -62,7 +61,7 @@ def _points(value: object) -> Any:
 
 
 @final
-class FreeForm(Described):
+class FreeForm(Family):
     """Shapes given as functions of x in [0, 1], or as samples that a spline of fifth degree interpolates.
 
     Parameters
@@ -79,7 +78,6 @@ class FreeForm(Described):
         True if they are scaled to a largest deflection of 1, positive at the tip, like every other family.
     """
 
-    name: ClassVar[str] = "free-form"
     directions: ClassVar[tuple[str, ...]] = DIRECTIONS
     family: Literal["free-form"] = "free-form"
     functions: Annotated[tuple[Any, ...], BeforeValidator(_functions)] = ()

@@ -3,14 +3,13 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import factorial, isfinite
-from typing import Annotated, Any, ClassVar, Literal, Self, final
+from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
 from pydantic import model_validator
 
 from flexarm.checks import (
     NOT_NEGATIVE,
-    Described,
     Fault,
     checked_array,
     checked_number,
@@ -18,7 +17,7 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import BENDING, Basis, checked_count, scaled
+from flexarm.shapes.basis import Basis, Family, checked_count, scaled
 from flexarm.shapes.uniform import clamped_roots, roots, sine
 
 
@@ -58,7 +57,7 @@ def checked_case(where: str, beam: Any, load: TipLoad) -> None:
         raise DescriptionError(f"{where}: load is {shown(load)}; it must be a TipLoad")
 
 
-class Carrying(Described):
+class Carrying(Family):
     """A family that depends on the body at the tip.
 
     Values that are not given are zero, or those of the links beyond.
@@ -126,8 +125,6 @@ class ClampedMass(Carrying):
         Take values that are not given from the load beyond. Without `tip`, they are zero.
     """
 
-    name: ClassVar[str] = "clamped-mass"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-mass"] = "clamped-mass"
     mass_ratio: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None
     inertia_ratio: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None
@@ -158,9 +155,7 @@ class ClampedMass(Carrying):
     def ratios(self) -> tuple[float, float, float]:
         """Ratios mu, iota, sigma. Raises `DescriptionError` if they depend on a beam that is unknown."""
         if not self.in_ratios:
-            raise DescriptionError(
-                "clamped-mass: the shapes depend on the beam and its load; call fitted(beam, ...) first"
-            )
+            raise self.not_fitted()
         mu, iota, sigma = (ratio or 0.0 for ratio in self._given)
         return mu, iota, sigma
 
@@ -187,7 +182,7 @@ class ClampedMass(Carrying):
 
 
 @final
-class ClampedLoaded(Described):
+class ClampedLoaded(Family):
     """Bending with a point mass at the tip (Lin & Lewis, example 4.4): `ClampedMass` without inertia and first moment.
 
     Lin & Lewis scale their shape otherwise: for a load of 4.12475 times the beam's mass, beta = 0.910726, their phi(L)
@@ -201,8 +196,6 @@ class ClampedLoaded(Described):
         Mass over the beam's mass, instead.
     """
 
-    name: ClassVar[str] = "clamped-loaded"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-loaded"] = "clamped-loaded"
     mass: Annotated[float | None, optional_number("kg", NOT_NEGATIVE)] = None
     mass_ratio: Annotated[float | None, optional_number("", NOT_NEGATIVE)] = None
@@ -232,9 +225,7 @@ class ClampedLoaded(Described):
     @property
     def _ratio(self) -> float:
         if self.mass_ratio is None:
-            raise DescriptionError(
-                "clamped-loaded: the shapes depend on the beam and its load; call fitted(beam, ...) first"
-            )
+            raise self.not_fitted()
         return self.mass_ratio
 
 

@@ -7,23 +7,20 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from flexarm.checks import Described
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, checked_count, scaled
+from flexarm.shapes.basis import BENDING, NO_SHAPES, Basis, Family, checked_count, scaled
 from flexarm.shapes.fine import fine_model, lowest
 from flexarm.shapes.loaded import NO_LOAD, Carrying, TipLoad, checked_case
 
 
 @final
-class Polynomial(Described):
+class Polynomial(Family):
     """Polynomials clamped at x = 0, orthogonal over the beam: x^2 P_k(2x - 1), P_k Jacobi's of (0, 4), k = 0, 1, ...
 
     They span x^2, ..., x^(count + 1). phi(1) = +1 is the largest deflection, and int phi_i phi_j is 1 / (2k + 5) for i
     = j, else 0. Plain powers would give a Hilbert matrix, which has no correct digit for 12 or more powers.
     """
 
-    name: ClassVar[str] = "polynomial"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["polynomial"] = "polynomial"
 
     def basis(self, count: int) -> Basis:
@@ -53,15 +50,13 @@ def _jacobi(count, zero, x, n):
 
 
 @final
-class Hermite(Described):
+class Hermite(Family):
     """Cubic finite elements as a basis, clamped at x = 0: `count` is twice the number of equal elements.
 
     Coordinates are, node by node, the deflection u, and the slope u' times the length of an element, all in metres. The
     largest deflection of a slope's shape is 4/27 instead of 1, because its coordinate is the slope itself.
     """
 
-    name: ClassVar[str] = "hermite"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["hermite"] = "hermite"
 
     def refusal(self, count: int) -> str | None:
@@ -105,8 +100,6 @@ class HermiteModes(Carrying):
     (`fine_model`). The largest deflection is 1. Fields as in `ClampedMass`.
     """
 
-    name: ClassVar[str] = "hermite-modes"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["hermite-modes"] = "hermite-modes"
 
     def fitted(self, beam: Any, direction: str, load: TipLoad) -> "ModesOf":
@@ -116,9 +109,7 @@ class HermiteModes(Carrying):
 
     def basis(self, count: int) -> Basis:
         """Raise `DescriptionError`, since there are no modes without a beam."""
-        raise DescriptionError(
-            "hermite-modes: the shapes depend on the beam and its load; call fitted(beam, ...) first"
-        )
+        raise self.not_fitted()
 
 
 @final

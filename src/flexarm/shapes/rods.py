@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from flexarm.checks import NOT_NEGATIVE, Described, Fault, checked_number, optional_number
+from flexarm.checks import NOT_NEGATIVE, Fault, checked_number, optional_number
 from flexarm.errors import DescriptionError
-from flexarm.shapes.basis import RODS, Basis, checked_count, gauss
+from flexarm.shapes.basis import RODS, Basis, Family, checked_count, gauss
 from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.pieces import jacobi
 from flexarm.shapes.uniform import sine
@@ -18,13 +18,12 @@ HEAVIEST = 1e15
 
 
 @final
-class FixedFree(Described):
+class FixedFree(Family):
     """Torsion or stretch of a uniform rod fixed at x = 0 and free at x = 1: sin((2k - 1) pi x / 2), +1 at the tip.
 
     Their strain vanishes at the tip, so a load there needs many of them.
     """
 
-    name: ClassVar[str] = "fixed-free"
     directions: ClassVar[tuple[str, ...]] = RODS
     family: Literal["fixed-free"] = "fixed-free"
 
@@ -38,7 +37,7 @@ def _fixed_free(beta, x, n):
 
 
 @final
-class FixedLoaded(Described):
+class FixedLoaded(Family):
     """Torsion or stretch of a uniform rod fixed at x = 0 with a rigid body at x = 1; the largest deflection is 1.
 
     The modes are sin(beta x) with mu beta tan(beta) = 1, where mu is the body's inertia about the axis over the rod's,
@@ -56,7 +55,6 @@ class FixedLoaded(Described):
         mu instead.
     """
 
-    name: ClassVar[str] = "fixed-loaded"
     directions: ClassVar[tuple[str, ...]] = RODS
     family: Literal["fixed-loaded"] = "fixed-loaded"
     load: Annotated[float | None, optional_number("kg m^2, or kg", NOT_NEGATIVE)] = None
@@ -81,9 +79,7 @@ class FixedLoaded(Described):
     def roots(self, count: int) -> np.ndarray:
         """Return the wave numbers beta of the first modes: (count,)."""
         if self.load_ratio is None:
-            raise DescriptionError(
-                "fixed-loaded: the shapes depend on the beam and its load; call fitted(beam, ...) first"
-            )
+            raise self.not_fitted()
         return rod_roots(count, self.load_ratio)
 
     def basis(self, count: int) -> Basis:
@@ -129,14 +125,13 @@ def _fixed_loaded(beta, size, x, n):
 
 
 @final
-class RodPolynomial(Described):
+class RodPolynomial(Family):
     """Polynomials zero at x = 0, orthogonal over the rod: x P_k(2x - 1), P_k Jacobi's of (0, 2), k = 0, 1, ...
 
     They span x, ..., x^count. phi(1) = +1 is the largest deflection, and int phi_i phi_j is 1 / (2k + 3) for i = j,
     else 0. The first is the static shape of a torque or force at the tip.
     """
 
-    name: ClassVar[str] = "polynomial"
     directions: ClassVar[tuple[str, ...]] = RODS
     family: Literal["polynomial"] = "polynomial"
 
@@ -146,10 +141,9 @@ class RodPolynomial(Described):
 
 
 @final
-class LinearElements(Described):
+class LinearElements(Family):
     """Finite elements of a rod fixed at x = 0: `count` equal elements, with the value at each node as a coordinate."""
 
-    name: ClassVar[str] = "linear-elements"
     directions: ClassVar[tuple[str, ...]] = RODS
     family: Literal["linear-elements"] = "linear-elements"
 

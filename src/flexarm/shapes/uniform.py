@@ -1,24 +1,21 @@
 """Modes of a uniform beam with free, clamped or pinned ends."""
 
 from functools import partial
-from typing import ClassVar, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
-from flexarm.checks import Described
-from flexarm.shapes.basis import BENDING, Basis, checked_count, scaled
+from flexarm.shapes.basis import Basis, Family, checked_count, scaled
 
 
 @final
-class ClampedFree(Described):
+class ClampedFree(Family):
     """Bending of a uniform beam clamped at x = 0 and free at x = 1; phi(1) = +1 is the largest deflection.
 
     These are the textbook's `cosh - cos - sigma (sinh - sin)` (Blevins 1979, table 8-1; Mohan & Saha eq. 43, which
     counts from the free end). int phi_i phi_j is 1/4 for i = j, else 0, and int phi_i'' phi_j'' is beta_i^4 times that.
     """
 
-    name: ClassVar[str] = "clamped-free"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-free"] = "clamped-free"
 
     def basis(self, count: int) -> Basis:
@@ -27,11 +24,9 @@ class ClampedFree(Described):
 
 
 @final
-class PinnedPinned(Described):
+class PinnedPinned(Family):
     """Bending of a uniform beam pinned at both ends, sin(k pi x): the slope at the hub is positive."""
 
-    name: ClassVar[str] = "pinned-pinned"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["pinned-pinned"] = "pinned-pinned"
 
     def basis(self, count: int) -> Basis:
@@ -40,15 +35,13 @@ class PinnedPinned(Described):
 
 
 @final
-class PinnedFree(Described):
+class PinnedFree(Family):
     """Elastic modes of a uniform beam pinned at x = 0 and free at x = 1; phi(1) = +1 is the largest deflection.
 
     2 phi = sin(beta x) / sin(beta) + sinh(beta x) / sinh(beta) with tan(beta) = tanh(beta). The rotation of the
     straight beam about its pin is not a mode of this family, because it is the joint's coordinate.
     """
 
-    name: ClassVar[str] = "pinned-free"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["pinned-free"] = "pinned-free"
 
     def basis(self, count: int) -> Basis:
@@ -57,15 +50,13 @@ class PinnedFree(Described):
 
 
 @final
-class ClampedPinned(Described):
+class ClampedPinned(Family):
     """Bending of a uniform beam clamped at x = 0 and pinned at x = 1; the curvature at the hub is positive.
 
     As functions of the distance from the pin, y = 1 - x, the modes are sin(beta y) / sin(beta) - sinh(beta y) /
     sinh(beta) with tan(beta) = tanh(beta), scaled to a largest deflection of 1.
     """
 
-    name: ClassVar[str] = "clamped-pinned"
-    directions: ClassVar[tuple[str, ...]] = BENDING
     family: Literal["clamped-pinned"] = "clamped-pinned"
 
     def basis(self, count: int) -> Basis:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
 from flexarm.files import alone
@@ -26,7 +27,6 @@ from flexarm.studies.worst import generation, search
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 Progress = Callable[[int, int], None]
 """Function that is called with the number of finished runs, and of all runs."""
 

@@ -1,15 +1,14 @@
 """Designs: the shares of their distributions at which parameters are sampled."""
 
 import math
-from typing import Annotated, Any, Literal, final
+from typing import Annotated, Literal, final
 
 import numpy as np
 from pydantic import BeforeValidator
 
-from flexarm.checks import Described, Fault, checked_integer, checked_whole, counted, title
+from flexarm.arrays import Array
+from flexarm.checks import Described, Fault, by_type, checked_integer, checked_whole, counted, title
 from flexarm.studies.distributions import Quantile
-
-Array = np.ndarray
 
 MOST_RUNS = 10_000_000
 
@@ -60,7 +59,9 @@ class LatinHypercube(Described):
         """Return the values of each parameter, (runs,)."""
         from scipy.stats import qmc
 
-        return _values(quantiles, qmc.LatinHypercube(len(quantiles), seed=_generator(self.seed)).random(self.runs))
+        return _values(
+            quantiles, qmc.LatinHypercube(len(quantiles), seed=np.random.default_rng(self.seed)).random(self.runs)
+        )
 
 
 @final
@@ -148,9 +149,7 @@ class WorstCase(Described):
 
 
 Design = Random | LatinHypercube | Sobol | Grid | Sensitivity | WorstCase
-KINDS: dict[str, Any] = {
-    cls.model_fields["type"].default: cls for cls in (Random, LatinHypercube, Sobol, Grid, Sensitivity, WorstCase)
-}
+KINDS = by_type(Design)
 
 
 def _between(value: object) -> float:
@@ -159,14 +158,10 @@ def _between(value: object) -> float:
     return float(value)
 
 
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
 def _sobol(columns: int, rows: int, seed: int) -> Array:
     from scipy.stats import qmc
 
-    sequence = qmc.Sobol(columns, seed=_generator(seed), bits=64)
+    sequence = qmc.Sobol(columns, seed=np.random.default_rng(seed), bits=64)
     return sequence.random_base2((rows - 1).bit_length())[:rows]  # SciPy warns for other numbers
 
 

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal, Protocol, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
+from flexarm.arrays import Array
 from flexarm.checks import (
     NOT_NEGATIVE,
     Described,
     Fault,
+    by_type,
     called,
     checked_list,
     checked_number,
@@ -20,8 +22,6 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.studies.amounts import AnyAmount, OptionalAmount, amount
-
-Array = np.ndarray
 
 EDGE = 1e-12
 """Distance from 0 and 1 to which a share of an unbounded distribution is limited."""
@@ -171,12 +171,12 @@ class Choice(Described):
 
 
 Distribution = Uniform | Normal | LogNormal | Choice
-KINDS: dict[str, Any] = {cls.model_fields["type"].default: cls for cls in (Uniform, Normal, LogNormal, Choice)}
+KINDS = by_type(Distribution)
 
 
 def distribution(value: object) -> Distribution:
     """Return a distribution from itself, a table with its type, or a list of values. Raises `Fault`."""
-    if isinstance(value, Uniform | Normal | LogNormal | Choice):
+    if isinstance(value, Distribution):
         return value
     if isinstance(value, Mapping):
         kind = value.get("type")

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.arrays import Array
+
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 RESAMPLED = 400
 """Number of bootstrap samples for the bounds."""

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_names, choices, counted, shown, unknown_name
 from flexarm.simulation import results
 from flexarm.simulation.performance import BAND, performance
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Array = np.ndarray
 
 
 @final

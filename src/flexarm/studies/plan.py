@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
-
+from flexarm.arrays import Array
 from flexarm.studies.designs import Design
 from flexarm.studies.digest import digest
 from flexarm.studies.distributions import Quantile
 from flexarm.studies.tasks import Samples, Task, Variable
-
-Array = np.ndarray
 
 LARGEST_CHUNK = 64
 PARTS = 16

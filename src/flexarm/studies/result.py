@@ -20,8 +20,6 @@ from flexarm.studies.work import Chunk
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
-
 
 def assembled(plan: Plan, listed: list[Chunk], work: Work, seconds: float) -> "Dataset":
     """Return all runs in their order. Runs of missing chunks have NaN, and the reason in their status."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Described, Fault, checked_array, counted, named_or_fitting, refused, unknown_name
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 T = TypeVar("T")
-Array = np.ndarray
 Samples = Mapping[str, Array]
 """Values of each parameter, (runs,), which are numbers or words."""
 

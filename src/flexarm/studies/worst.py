@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.studies.designs import WorstCase
-
-Array = np.ndarray
 
 MEMBERS = 10
 """Number of members of a generation for each parameter. A generation has at least `LEAST`."""

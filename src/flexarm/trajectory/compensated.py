@@ -5,13 +5,14 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_instance, counted, refused
 from flexarm.description.joints import Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.lines import check_axes
-from flexarm.trajectory.reference import Array, Reference, checked_reference, jumps_of, positions
+from flexarm.trajectory.reference import Reference, checked_reference, jumps_of, positions
 
 STEPS = 2
 """Number of Newton steps. For small deflections the second is already below the quasi-static error."""

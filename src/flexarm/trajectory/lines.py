@@ -6,13 +6,14 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, counted, refused, shown
 from flexarm.description.arm import Arm, Telescope
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.motions import quintic
-from flexarm.trajectory.reference import Array, share
+from flexarm.trajectory.reference import share
 
 DEGREES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Degrees of the polynomial, tried one after another until the tip is close enough to the line."""

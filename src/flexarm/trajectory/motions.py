@@ -8,10 +8,11 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers, counted, refused
 from flexarm.errors import DescriptionError
-from flexarm.trajectory.reference import Array, check_pairs, share
+from flexarm.trajectory.reference import check_pairs, share
 
 PASSED = 1e-6
 """Error of a spline at a point, relative to the largest point, above which it is rejected."""

@@ -6,11 +6,10 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_number, checked_numbers, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model.user_code import digest, is_foreign
-
-Array = np.ndarray
 
 
 class Reference(Protocol):

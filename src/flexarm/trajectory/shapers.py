@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import (
     POSITIVE,
@@ -19,7 +20,7 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.errors import DescriptionError
-from flexarm.trajectory.reference import Array, Reference, checked_reference, jumps_of, positions, reference_motion
+from flexarm.trajectory.reference import Reference, checked_reference, jumps_of, positions, reference_motion
 
 
 @final

@@ -143,7 +143,7 @@ static int differs(const char *name, const $real *found, const double *expected,
 }""")
 """Function that compares numbers with the expected ones, for test programs."""
 
-TEST = Template("""// Compares $name with given numbers.
+TEST = Template("""// Compares $name with $reference.
 #include "$name.h"
 
 $differs
@@ -151,13 +151,16 @@ $differs
 int main(void)
 {
     int failed = 0;
-$state
-
-    $name($arguments);
 $checks
     return failed;
 }
 """)
+
+
+def comparison_program(name: str, reference: str, checks: Sequence[str], real: str, tolerance: float) -> str:
+    """Return a program that counts as failed if one of its `checks`, C statements with `differs`, finds a gap."""
+    differs = DIFFERS.substitute(real=real, tolerance=repr(tolerance))
+    return TEST.substitute(name=name, reference=reference, differs=differs, checks=indent("\n".join(checks), "    "))
 
 
 def c(
@@ -253,13 +256,8 @@ def _test(
         arguments.append(names[x] if shape else f"&{names[x]}")
         right = f"static const double expected[{size}] = {_list(program, x, expected, size)};"
         checks += ["{", indent(right, "    "), f'    failed |= differs("{x}", {first}, expected, {size});', "}"]
-    return TEST.substitute(
-        name=name,
-        differs=DIFFERS.substitute(real="double", tolerance=repr(tolerance)),
-        state=indent("\n".join(state), "    "),
-        arguments=", ".join(arguments),
-        checks=indent("\n".join(checks), "    "),
-    )
+    lines = [*state, "", f"{name}({', '.join(arguments)});", *checks]
+    return comparison_program(name, "given numbers", lines, "double", tolerance)
 
 
 def _list(program: Program, x: str, given: Mapping[str, Sequence], size: int) -> str:

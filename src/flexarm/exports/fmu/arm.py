@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.closed_forms.formats.program import Program
 from flexarm.description import numbers
 from flexarm.description.free import POSE, TWIST
@@ -19,8 +20,6 @@ from flexarm.simulation.run import begun_at
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 SHARE, LONGEST = 0.2, 0.01
 """Length of a step, as a share of the time in which the fastest mode turns by a radian, and its upper limit [s]."""

@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.exports.fmu.system import Signal, System
 from flexarm.exports.fmu.units import DISPLAYED, per_second, powers
 from flexarm.version import __version__
 
 Version = Literal["2.0", "3.0"]
-Array = np.ndarray
 Element = ElementTree.Element
 
 PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.closed_forms.formats.program import Program
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 TOLERANCE = 1e-8
 """Default relative tolerance of each step of a co-simulation, as in `simulate`.
