@@ -41,7 +41,7 @@ PLACES = {
 """Column and row of each package. Arrows point downwards, or sideways."""
 
 SMALL = (
-    "__main__ papers drives axes checks files versions errors version progress style attitude brief cached"
+    "__main__ papers drives arrays axes checks files versions errors version progress style attitude brief cached"
     " child_process escape figure floating forks interrupts renamed"
 ).split()
 """Former names, and small modules that all packages may use. The picture leaves them out."""

@@ -68,6 +68,11 @@ class Fault(ValueError):
         super().__init__(message)
         self.part, self.message, self.sentence, self.where = part, message, sentence, where
 
+    def inside(self, part: str) -> "Fault":
+        """Return the fault of a value that contains this one as its `part`: "mass" of "links[0]" is "links[0].mass"."""
+        dot = "." if part and self.part and not self.part.startswith("[") else ""
+        return Fault(f"{part}{dot}{self.part}", self.message, self.sentence, self.where)
+
 
 @contextmanager
 def refused(where: str = "") -> Iterator[None]:
@@ -77,6 +82,15 @@ def refused(where: str = "") -> Iterator[None]:
     except Fault as fault:
         before = f"{where}: " if where else ""
         raise DescriptionError(f"{before}{fault.part}{' ' if fault.part else ''}{fault.message}") from None
+
+
+@contextmanager
+def within(part: str) -> Iterator[None]:
+    """Add the part of a larger value to the faults in it."""
+    try:
+        yield
+    except Fault as fault:
+        raise fault.inside(part) from None
 
 
 def shown(value: object) -> str:
@@ -687,20 +701,15 @@ def faulted(cls: type[BaseModel], table: Mapping) -> Any:
         return _built(cls).model_validate(dict(table))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        fault = _fault(first)
-    part = _joined(first["loc"])
-    if fault.part:
-        part += fault.part if fault.part.startswith("[") or not part else f".{fault.part}"
-    raise Fault(part, fault.message, sentence=fault.sentence)
+    raise _fault(first).inside(_joined(first["loc"]))
 
 
 def _described(root: str, data: Mapping, error: ValidationError) -> DescriptionError:
     """Return the first error of a report in the form "where: field is value; it must be ..."."""
     errors = error.errors(include_url=False)
-    fault = _fault(errors[0])
     where, field = _place(root, data, errors[0]["loc"])
-    if fault.part:
-        field = fault.part if not field else field + ("" if fault.part.startswith("[") else ".") + fault.part
+    fault = _fault(errors[0]).inside(field)
+    field = fault.part
     # "link 'a': mass is ...", "link 'a': joint: unknown key ...", "link 1 is ...", "Beam: unknown key ..."
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return DescriptionError(fault.message + more, (field and fault.where) or where, field, fault.sentence)

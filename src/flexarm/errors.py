@@ -1,5 +1,7 @@
 """The errors and warnings of flexarm. Each message is one line that says what is wrong, where, and what is allowed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from flexarm import escape
@@ -59,6 +61,15 @@ class DescriptionError(FlexarmError):
             return DescriptionError(str(self), file, sentence=True)
         where = file if self.where == root else f"{file}: {self.where}"
         return DescriptionError(self.message, where, self.field, self._sentence)
+
+
+@contextmanager
+def errors_in(place: str, root: str = "") -> Iterator[None]:
+    """Add a place, such as a file, to errors of the description there; `root` as in `DescriptionError.inside`."""
+    try:
+        yield
+    except DescriptionError as error:
+        raise error.inside(place, root) from None
 
 
 class SimulationError(FlexarmError):

@@ -9,7 +9,7 @@ from flexarm.analysis.equilibrium import configuration
 from flexarm.arrays import Array
 from flexarm.checks import known_names, refused
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, linear
 from flexarm.model.adrift import BASE
 from flexarm.model.local import moved_by_joints
 
@@ -22,11 +22,7 @@ def tip_jacobian(model: Model, q: ArrayLike) -> Array:
 
     Raises `DescriptionError` if q does not fit the arm, see `configuration`.
     """
-    x = configuration(model, q)
-    R = model.tip(x)[:3, :3]
-    slope = np.array(model.slope("tip", "q")(x)).reshape(4, 4, -1)  # a pose is stored column by column
-    turning = np.einsum("cik,jc->ijk", slope[:3, :3], R)
-    return np.vstack([slope[3, :3], turning[2, 1], turning[0, 2], turning[1, 0]])
+    return linear.tip_jacobian(model, configuration(model, q))
 
 
 def base_rates(model: Model, q: ArrayLike) -> Array:

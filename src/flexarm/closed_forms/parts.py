@@ -17,6 +17,7 @@ from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.chain import tangent
 from flexarm.model import Model
+from flexarm.model.linear import tip_jacobian
 
 
 @final
@@ -46,14 +47,6 @@ class Part:
     symmetric: bool = False
     of_motion: bool = False
     of_poses: int = 0
-
-
-def _jacobian(model: Model, q: Array) -> Array:
-    """Return the Jacobian from the slopes of the tip's pose, whose entries CasADi stores column by column."""
-    slope = np.array(model.slope("tip", 0)(q)).reshape(4, 4, -1, order="F")
-    R = model.tip(q)[:3, :3]
-    turning = np.einsum("ijk,lj->ilk", slope[:3, :3], R)
-    return np.vstack([slope[:3, 3], turning[2, 1], turning[0, 2], turning[1, 0]])
 
 
 def _coriolis(model: Model, q: Array, qd: Array) -> Array:
@@ -156,7 +149,7 @@ PARTS = {
         "Jacobian of the tip",
         "velocity and angular velocity of the tip, by the rates",
         lambda traced: traced.jacobian,
-        lambda model, q, qd: _jacobian(model, q),
+        lambda model, q, qd: tip_jacobian(model, q),
         of_poses=1,
     ),
     "kinematics": Part(

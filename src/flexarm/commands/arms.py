@@ -53,6 +53,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
     from flexarm.description.free import FreeBase
     from flexarm.description.tree import carriers
+    from flexarm.model.faults import check_inertia
 
     arm = model.arm
     q = np.array(arm.rest)
@@ -298,6 +299,7 @@ def modes(
     """
     from flexarm.description.load import load
     from flexarm.model import Model
+    from flexarm.model.faults import check_inertia
 
     if plot is not None:
         check_file(plot, "--plot")
@@ -395,10 +397,3 @@ def _show_modes(found: dict[str, Any]) -> None:
 def _say_falling(omega: Iterable[float]) -> None:
     if any(w < 0 for w in omega):
         say("  negative: the arm is unstable in this direction and falls away as e^(|omega| t)")
-
-
-def check_inertia(model: Any, q: Any) -> None:
-    from flexarm.model.linear import without_inertia
-
-    if fault := without_inertia(model, q):
-        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")

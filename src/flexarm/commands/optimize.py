@@ -12,7 +12,7 @@ from flexarm.checks import Described, counted
 from flexarm.commands.completion import ScenarioArgument
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, interruptions, say, table
-from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
+from flexarm.errors import DescriptionError, InterruptedRun, SimulationError, errors_in
 
 if TYPE_CHECKING:
     from flexarm.model import Model
@@ -94,11 +94,9 @@ def _changed(scenario: "Scenario", reference: "OptimalReference", given: list[st
         if not value or not all((*path, last)) or not isinstance(place, dict):
             raise DescriptionError(f"is {text!r}; it must be KEY=VALUE, such as limits.torque=0.5", field="--set")
         place[last] = _value(value)
-    try:
+    with errors_in("--set", type(reference).__name__):
         changed = scenario.replace(reference=type(reference)(**whole))
         changed.check(changed.loaded_arm())
-    except DescriptionError as error:
-        raise error.inside("--set", type(reference).__name__) from None
     return changed
 
 

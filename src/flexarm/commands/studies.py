@@ -13,7 +13,7 @@ from flexarm.checks import counted
 from flexarm.commands.completion import bundled_or_file
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import check_file, check_folder, finished_first, interruptions, say, table
-from flexarm.errors import DescriptionError, InterruptedRun, SimulationError
+from flexarm.errors import DescriptionError, InterruptedRun, SimulationError, errors_in
 
 
 def study(
@@ -52,10 +52,8 @@ def study(
     if workers is not None and scheduler is not None:
         raise DescriptionError("--workers and --scheduler exclude each other; give one of them")
     chosen = load_study(name)
-    try:
+    with errors_in("--runs"):  # the file was valid, so an error is in the option
         plan = chosen.plan(runs)
-    except DescriptionError as error:  # the file was valid, so the error is in the option
-        raise DescriptionError(f"--runs: {error}") from None
     stem = out / escape.file_name(chosen.name)
     kept = stem.with_name(stem.name + ".study") if folder is None else folder
     check_folder(out)

@@ -47,7 +47,7 @@ from flexarm.description.stations import SectionTable
 from flexarm.description.struts import Strut
 from flexarm.description.toml_text import toml_text
 from flexarm.description.tree import BASE, resolved
-from flexarm.errors import DescriptionError, Implausible
+from flexarm.errors import DescriptionError, Implausible, errors_in
 from flexarm.files import check_ending, checked_path, write_whole
 from flexarm.shapes import FreeForm
 
@@ -541,10 +541,8 @@ class Arm(Described):
             user's object or functions.
         """
         check_ending(path, ".toml", where=f"save: {shown(checked_path(path))}")
-        try:
+        with errors_in("save"):
             text = toml_text(self.canonical())
-        except DescriptionError as error:
-            raise DescriptionError(f"save: {error}") from None
         try:
             same = Arm(**tomllib.loads(text)) == self
         except DescriptionError:  # functions, which are represented by a digest

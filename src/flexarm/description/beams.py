@@ -105,10 +105,8 @@ def _shapes(value: object) -> Any:
     checked_keys(value, DIRECTIONS)
     found = {}
     for direction, given in value.items():
-        try:
+        with checks.within(direction):
             found[direction] = checked(given, direction)
-        except Fault as fault:
-            raise Fault(".".join(filter(None, (direction, fault.part))), fault.message, fault.sentence) from None
     return found
 
 
@@ -583,10 +581,8 @@ class Beam(Body):
 
     def profile(self, x: Any) -> Profile:
         """Return mass and stiffness at the points x in [0, 1], (N,), with 0 at the base. Raises `DescriptionError`."""
-        try:
+        with refused("Beam"):
             x = np.atleast_1d(checks.checked_array(x, "x"))
-        except Fault as fault:
-            raise DescriptionError(f"Beam: {fault.part} {fault.message}") from None
         if x.ndim > 1 or np.any((x < 0) | (x > 1)):
             raise DescriptionError("Beam: x must be a list of points from 0 to 1")
         if self.section is None or self.section_tip is None:

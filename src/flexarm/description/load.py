@@ -12,7 +12,7 @@ from flexarm.checks import advised, choices, did_you_mean, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots.reading import BESIDE, SUFFIXES, beside, is_robots, robot_report, warned
 from flexarm.description.tables import MOST_BYTES, path_text, printable, read_toml
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, errors_in
 
 __all__ = ["MOST_BYTES", "SUFFIXES", "bundled", "load", "path_text", "printable", "read_toml"]
 
@@ -117,10 +117,8 @@ def load(name_or_path: str | PathLike[str]) -> Arm:
     for kind, key in (("study", "scenario"), ("scenario", "arm")):
         if key in table:
             raise DescriptionError(f"{printable(given)}: this is a {kind}; its {key} is {shown(table[key])}")
-    try:
+    with errors_in(printable(given), "Arm"):
         return Arm(**_seen_from(folder, table))
-    except DescriptionError as error:
-        raise error.inside(printable(given), "Arm") from None
 
 
 def _seen_from(folder: Path | None, table: dict[str, Any]) -> dict[str, Any]:

@@ -18,16 +18,17 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.checks import LONGEST, checked_instance, checked_integer, counted, refused, tensor
-from flexarm.description.arm import Arm, Link, Payload, Pose
+from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Body, Frame, Rigid
 from flexarm.description.drives import Drive
 from flexarm.description.joints import Fixed, Prismatic, Revolute
-from flexarm.description.lumps import Lump
+from flexarm.description.robots.inertia import Lump, seen, together
 from flexarm.description.springs import Parallel, Spring
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import symmetric_modes
+from flexarm.shapes import quadrature
 
 SEGMENTS, MOST_SEGMENTS = 8, 200
 """Default and largest number of cells of each beam. With the default the first frequency has an error of about 0.3
@@ -43,7 +44,6 @@ PARALLEL = 1e-9
 """Largest difference of a cosine from 1 for which axes count as parallel."""
 BODIES = (Beam, Rigid, Frame)
 JOINTS = (Revolute, Prismatic, Fixed)
-GAUSS = np.polynomial.legendre.leggauss(8)
 
 
 @final
@@ -173,7 +173,7 @@ class Lumped:
         """Moving joints, each after the one that carries it, for programs with trees of rigid bodies."""
         arm, parents = self.arm, self.arm.parents
         frames: dict[int, tuple[int, Array, Array]] = {}  # of each link: its moving joint, and its frame there
-        parts: list[list[tuple[float, Array, Array]]] = []
+        parts: list[list[Lump]] = []
         order: list[tuple[int, int, Array, Array]] = []
         for i in arm.outward:
             link, parent = arm.links[i], parents[i]
@@ -191,7 +191,7 @@ class Lumped:
                 frames[i] = (carrier, R, p)
             mine, R, p = frames[i]
             if mine >= 0:
-                parts[mine] += [(m, p + R @ c, R @ about @ R.T) for m, c, about in loads(arm, i)]
+                parts[mine] += [seen(lump, R, p) for lump in loads(arm, i)]
         return tuple(_moving(arm.links[i], n, R, p, parts[j]) for j, (i, n, R, p) in enumerate(order))
 
     def carried(self, j: int) -> dict[int, float]:
@@ -336,37 +336,18 @@ def _cut(link: Link, beam: Beam, n: int, slow: float, stacked: set[str]) -> list
     return found
 
 
-def _points(beam: Beam, a: float, b: float) -> tuple[Array, Array]:
-    """Return points from a to b and their quadrature weights [m], between the beam's steps."""
-    edges = [a, *(x for x in beam.breaks if a < x < b), b]
-    x, w = GAUSS
-    pairs = list(pairwise(edges))
-    points = np.concatenate([(c + d) / 2 + (d - c) / 2 * x for c, d in pairs])
-    return points, beam.length * np.concatenate([(d - c) / 2 * w for c, d in pairs])
-
-
 def _integral(beam: Beam, direction: str, a: float, b: float) -> float:
     """Return the compliance of a cell: int dx / EI, or int dx / GJ."""
-    x, dx = _points(beam, a, b)
-    along = beam.profile(x)
-    return float(dx @ (1.0 / {"y": along.EI_y, "z": along.EI_z, "torsion": along.GJ}[direction]))
+    cell = beam.part(a, b)
+    x, weights = quadrature(breaks=cell.breaks)
+    along = cell.profile(x)
+    return float(weights @ (1.0 / {"y": along.EI_y, "z": along.EI_z, "torsion": along.GJ}[direction])) * cell.length
 
 
 def _segment(beam: Beam, a: float, b: float) -> Rigid:
-    """Return the rigid body between two stations, with the lumps on it."""
-    x, dx = _points(beam, a, b)
-    along, s = beam.profile(x), (x - a) * beam.length
-    mass = float(dx @ along.m)
-    center = float(dx @ (along.m * s)) / mass
-    rod = float(dx @ (along.m * (s - center) ** 2))
-    principal = (float(dx @ along.rho_Ip), rod + float(dx @ along.rho_I_z), rod + float(dx @ along.rho_I_y))
-    lumps = [
-        Lump(at=(x.at - a) / (b - a), mass=x.mass, inertia=x.inertia, offset=x.offset)
-        for x in beam.lumps
-        if a < x.at <= b or x.at == a == 0.0
-    ]
-    com = (center, 0.0, 0.0)
-    return Rigid(length=beam.length * (b - a), mass=mass, com=com, inertia=principal, lumps=lumps)
+    """Return the rigid body between two stations, with the lumps on it. A lump at the end belongs to it."""
+    lumps = [lump.replace(at=(lump.at - a) / (b - a)) for lump in beam.lumps if a < lump.at <= b or lump.at == a == 0.0]
+    return beam.replace(lumps=()).part(a, b).rigid().replace(lumps=lumps)
 
 
 def _station(pieces: list[Link], length: float, at: float | Pose) -> tuple[str, float | Pose]:
@@ -493,7 +474,7 @@ def _oscillating(omega: Array) -> Array:
     return omega[omega > 1e-6 * np.abs(omega).max(initial=0.0)]
 
 
-def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[tuple[float, Array, Array]]) -> Moving:
+def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[Lump]) -> Moving:
     joint: Any = link.joint
     beside = joint.drive.parallel if joint.drive is not None else None
     mass, com, inertia = together(parts)
@@ -508,9 +489,8 @@ def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[tuple[float
     )  # fmt: skip
 
 
-def loads(arm: Arm, i: int) -> list[tuple[float, Array, Array]]:
-    """Return the inertias of a rigid link: mass, centre of mass in its frame, and inertia about it along its axes, one
-    row each."""
+def loads(arm: Arm, i: int) -> list[Lump]:
+    """Return the inertias of a rigid link in its frame."""
     link, payload = arm.links[i], arm.payloads[i]
     body = link.body
     if not isinstance(body, Rigid | Frame):
@@ -518,24 +498,9 @@ def loads(arm: Arm, i: int) -> list[tuple[float, Array, Array]]:
     tip = np.array([body.length, 0.0, 0.0])
     found = []
     if isinstance(body, Rigid):
-        found.append((body.mass, np.array(body.center), body.inertia_tensor))
+        found.append(Lump(body.mass, np.array(body.center), body.inertia_tensor))
         for lump in body.lumps:
-            found.append((lump.mass, lump.at * tip + np.array(lump.offset), tensor(lump.inertia)))
-    found.append((link.hub_mass, np.zeros(3), tensor(link.hub_inertia)))
-    found += [_held_at(payload, tip)] if payload is not None else []
+            found.append(Lump(lump.mass, lump.at * tip + np.array(lump.offset), tensor(lump.inertia)))
+    found.append(Lump(link.hub_mass, np.zeros(3), tensor(link.hub_inertia)))
+    found += [Lump(payload.mass, tip, tensor(payload.inertia))] if payload is not None else []
     return found
-
-
-def _held_at(payload: Payload, tip: Array) -> tuple[float, Array, Array]:
-    return payload.mass, tip, tensor(payload.inertia)
-
-
-def together(parts: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
-    """Return one rigid body for several: mass, centre of mass, and inertia about it, (3, 3)."""
-    mass = sum(m for m, _, _ in parts)
-    com = np.sum([m * c for m, c, _ in parts], axis=0) / mass if mass else np.zeros(3)
-    about = np.zeros((3, 3))
-    for m, c, inertia in parts:
-        d = c - com
-        about += inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
-    return mass, com, about

@@ -22,7 +22,8 @@ from flexarm.checks import checked_instance, refused, tensor
 from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
 from flexarm.description.joints import Fixed
-from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped, together
+from flexarm.description.robots.inertia import Lump, seen, together
+from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped
 from flexarm.files import check_ending, write_whole
 from flexarm.model import Model
 
@@ -117,7 +118,7 @@ def written(equivalent: Lumped) -> str:
             seat, parts = Seat(body, np.eye(3), np.zeros(3)), []
         seats[link.name], held[link.name] = seat, parts
         _joint(seat, link, springs, link.name in carried)
-        parts += [(m, seat.p + seat.R @ c, seat.R @ about @ seat.R.T) for m, c, about in loads(arm, i)]
+        parts += [seen(lump, seat.R, seat.p) for lump in loads(arm, i)]
         weighs = _weighs(parts) or (link.joint.moves and not _carries(arm, on, i))
         if link.name not in goes_on and weighs:
             inertial, more = _inertial(parts)
@@ -189,7 +190,7 @@ def _going_on(arm: Arm, on: list[list[int]], stacked: frozenset[str]) -> set[str
 
 
 def _weighs(parts: list) -> bool:
-    return any(m or about.any() for m, _, about in parts)
+    return any(not lump.is_nothing for lump in parts)
 
 
 def _carries(arm: Arm, on: list[list[int]], i: int) -> bool:
@@ -220,7 +221,7 @@ def _base(world: Any, arm: Arm) -> Any:
     if not isinstance(arm.base, FreeBase):
         return world
     base = _add(world, "body", name="base")
-    base.append(_inertial([(arm.base.mass, np.array(arm.base.com), tensor(arm.base.inertia))])[0])
+    base.append(_inertial([Lump(arm.base.mass, np.array(arm.base.com), tensor(arm.base.inertia))])[0])
     _add(base, "freejoint", name="base")
     return base
 

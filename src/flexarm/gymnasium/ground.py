@@ -13,7 +13,7 @@ import numpy as np
 from flexarm import attitude
 from flexarm.analysis.equilibrium import equilibrium
 from flexarm.arrays import Array
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, named_or_fitting, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, named_or_fitting, refused, shown, within
 from flexarm.description.arm import Arm
 from flexarm.description.free import POSE
 from flexarm.description.joints import SHORTEST, Telescope
@@ -209,11 +209,8 @@ def _model(given: Any, randomise: Any, asked: str) -> tuple[Model, tuple[Quantil
                 f"are {there}"
             )
         for i in places:
-            with refused(f"{asked}: randomise"):
-                try:
-                    quantiles[i] = distribution(value).quantile(float(given.p[i]), given.varied[i].unit)
-                except Fault as fault:
-                    raise Fault(f"{key}.{fault.part}" if fault.part else str(key), fault.message) from None
+            with refused(f"{asked}: randomise"), within(str(key)):
+                quantiles[i] = distribution(value).quantile(float(given.p[i]), given.varied[i].unit)
             _check_drawn(given, i, quantiles[i], asked)
     return given, tuple(quantiles)
 

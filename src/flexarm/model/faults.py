@@ -29,6 +29,12 @@ class Evaluated(Protocol):
         """Return a quantity."""
 
 
+def check_inertia(model: Evaluated, q: Array) -> None:
+    """Raise `DescriptionError` if a coordinate has no inertia."""
+    if fault := without_inertia(model, q):
+        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
+
+
 def without_inertia(model: Evaluated, q: Array) -> str:
     """Return a message about a coordinate without inertia, or "" if there is none."""
     M = model.evaluate("mass_matrix", q)

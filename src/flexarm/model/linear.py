@@ -55,6 +55,14 @@ def input_signals(model: Traced, exogenous: bool = False) -> list[str]:
     return [*signals(model.inputs, "u_"), *(signals(model.exogenous, "w_") if exogenous else [])]
 
 
+def tip_jacobian(model: Traced, q: Array) -> Array:
+    """Return the velocity and angular velocity of the tip, along the world's axes, by the rates qd: (6, n)."""
+    R = model.evaluate("tip", q)[:3, :3]
+    slope = np.array(model.slope("tip", "q")(q)).reshape(4, 4, -1)  # a pose is stored column by column
+    turning = np.einsum("cik,jc->ijk", slope[:3, :3], R)
+    return np.vstack([slope[3, :3], turning[2, 1], turning[0, 2], turning[1, 0]])
+
+
 def held(B: Array) -> Array:
     """Return the deviations (n, n - m) that do not move the drives, B' dq = 0, in terms of the other coordinates.
 

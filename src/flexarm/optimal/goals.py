@@ -16,7 +16,7 @@ from flexarm.analysis.floating import tip_jacobian
 from flexarm.arrays import Array
 from flexarm.attitude import crossed, rotation
 from flexarm.cached import cached_property
-from flexarm.checks import Fault, checked_array, checked_keys, checked_vector, choices, shown
+from flexarm.checks import Fault, checked_array, checked_keys, checked_vector, choices, shown, within
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
@@ -54,33 +54,25 @@ def goal(value: Mapping[str, Any], name: str) -> Goal:
 
     Raises `Fault`, whose part begins with `name`.
     """
-    try:
+    with within(name):
         checked_keys(value, KEYS)
         if "tip" not in value:
             raise Fault("tip", "is missing; it must be the position of the tip, [x, y, z]")
-        place = _part("tip", lambda: np.array(checked_vector(value["tip"], "m")))
+        with within("tip"):
+            place = np.array(checked_vector(value["tip"], "m"))
         if value.get("direction") is not None and value.get("rotation") is not None:
             raise Fault("rotation", "and direction exclude each other; give one of them")
         axes, wanted = _axes(value)
         frame = value.get("frame", "world")
         if frame not in ("world", "base"):
             raise Fault("frame", f"is {shown(frame)}; it must be {choices('world', 'base')}")
-    except Fault as fault:
-        dot = "." if fault.part[:1] not in ("", "[") else ""
-        raise Fault(name + dot + fault.part, fault.message, fault.sentence) from None
     return Goal(place, axes, wanted, frame == "base")
-
-
-def _part(name: str, checked: Any) -> Any:
-    try:
-        return checked()
-    except Fault as fault:
-        raise Fault(name + fault.part, fault.message) from None
 
 
 def _axes(value: Mapping[str, Any]) -> tuple[list[int], Array]:
     if value.get("direction") is not None:
-        x = _part("direction", lambda: np.array(checked_vector(value["direction"], "")))
+        with within("direction"):
+            x = np.array(checked_vector(value["direction"], ""))
         if not np.linalg.norm(x) > 0:
             raise Fault("direction", "has length zero; it must be a direction")
         return [0], (x / np.linalg.norm(x))[:, None]

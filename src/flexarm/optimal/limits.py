@@ -34,14 +34,19 @@ def _sizes(value: object) -> tuple[float, ...] | float | None:
     return float(given) if given.ndim == 0 else tuple(given.tolist())
 
 
-def _ranges(value: object) -> tuple[tuple[float, float], ...] | None:
-    """Check pairs (lowest, highest), one for each joint."""
-    if value is None:
-        return None
-    given = checked_array(value, finite=False)
-    if given.ndim != 2 or given.shape[1] != 2 or np.isnan(given).any() or not (given[:, 0] < given[:, 1]).all():
-        raise Fault("", f"is {shown(value)}; it must be pairs [lowest, highest], one per joint")
-    return tuple((float(a), float(b)) for a, b in given)
+def _pairs(must: str, count: int | None = None) -> BeforeValidator:
+    """Return the check of a field that is None, or pairs (lowest, highest)."""
+
+    def check(value: object) -> tuple[tuple[float, float], ...] | None:
+        if value is None:
+            return None
+        given = checked_array(value, finite=False)
+        fits = given.ndim == 2 and given.shape[1] == 2 and count in (None, len(given))
+        if not fits or np.isnan(given).any() or not (given[:, 0] < given[:, 1]).all():
+            raise Fault("", f"is {shown(value)}; it must be {must}")
+        return tuple((float(a), float(b)) for a, b in given)
+
+    return BeforeValidator(check)
 
 
 def _radii(value: object) -> tuple[float, ...] | float:
@@ -50,16 +55,6 @@ def _radii(value: object) -> tuple[float, ...] | float:
     if given.ndim > 1 or not (given >= 0).all():
         raise Fault("", f"is {shown(value)}; it must be one number in m, zero or positive, or a list of them")
     return float(given) if given.ndim == 0 else tuple(given.tolist())
-
-
-def _box(value: object) -> tuple[tuple[float, float], ...] | None:
-    """Check three pairs (lowest, highest)."""
-    if value is None:
-        return None
-    given = checked_array(value, finite=False)
-    if given.shape != (3, 2) or np.isnan(given).any() or not (given[:, 0] < given[:, 1]).all():
-        raise Fault("", f"is {shown(value)}; it must be three pairs [lowest, highest], of x, y and z")
-    return tuple((float(a), float(b)) for a, b in given)
 
 
 Sizes = Annotated[Any, BeforeValidator(_sizes)]
@@ -103,12 +98,12 @@ class Limits(Described):
 
     torque: Sizes = None
     torque_rate: Sizes = None
-    joint_range: Annotated[Any, BeforeValidator(_ranges)] = None
+    joint_range: Annotated[Any, _pairs("pairs [lowest, highest], one per joint")] = None
     joint_rate: Sizes = None
     deflection: Sizes = None
     moment: Sizes = None
     moment_at: Annotated[tuple[float, ...], numbers("", SHARE)] = (0.0,)
-    tip_box: Annotated[Any, BeforeValidator(_box)] = None
+    tip_box: Annotated[Any, _pairs("three pairs [lowest, highest], of x, y and z", 3)] = None
     obstacles: Obstacles = ()
     link_radius: Annotated[Any, BeforeValidator(_radii)] = 0.0
 

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.simulation.inputs import Piecewise, Table
-from flexarm.trajectory.reference import share
+from flexarm.trajectory.reference import after_pieces
 
 
 @final
@@ -78,13 +78,8 @@ class OptimalMotion:
         return self.times
 
     def expression(self, t: Any) -> list[Any]:
-        """Joint coordinates at the symbolic time t, as the sum of the displacements in all intervals."""
-        q: list[Any] = self.pieces[0, -1].tolist()
-        for begin, end, piece in zip(self.times[:-1], self.times[1:], self.pieces, strict=True):
-            s = share(t, float(begin), float(end))
-            for i, c in enumerate(piece.T.tolist()):
-                q[i] = q[i] + s * (c[4] + s * (c[3] + s * (c[2] + s * (c[1] + s * c[0]))))
-        return q
+        """Joint coordinates at the symbolic time t."""
+        return after_pieces(t, self.pieces[0, -1].tolist(), self.times.tolist(), self.pieces)
 
     def described(self) -> str:
         """Text with the ends, the duration, and a digest of the joints' motion."""

@@ -19,6 +19,7 @@ from flexarm.checks import (
     shown,
     unit_vector,
     vector,
+    within,
 )
 from flexarm.description.arm import Beam
 from flexarm.model import Model
@@ -95,11 +96,8 @@ def _obstacles(value: object) -> tuple[Any, ...]:
     for i, each in enumerate(checked_list(value, what)):
         if isinstance(each, Mapping):
             kind = Plane if "normal" in each or "point" in each else Sphere
-            try:
+            with within(f"[{i}]"):
                 each = faulted(kind, each)
-            except Fault as fault:
-                part = f"[{i}]" + ("." * (fault.part[:1] not in ("", "["))) + fault.part
-                raise Fault(part, fault.message, fault.sentence) from None
         if not isinstance(each, Sphere | Plane):
             raise Fault(
                 f"[{i}]", f"is {shown(each)}; it must be a sphere {{center, radius}} or a plane {{point, normal}}"

@@ -19,7 +19,7 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.errors import DescriptionError, FlexarmError, errors_in
 from flexarm.model import Model
 from flexarm.optimal.goals import goal, joints_at
 from flexarm.optimal.limits import Limits
@@ -181,10 +181,8 @@ def _other(task: Task, i: int, given: Any) -> Task:
     """Task of the same motion for another arm: a model, or values of the arm's parameters by their paths."""
     name, own = f"plants[{i}]", task.model
     if isinstance(given, Mapping):
-        try:
+        with errors_in(f"optimal_motion: {name}"):
             given = Model(own.arm_at(), vary=list(given)).at(dict(given))
-        except DescriptionError as error:
-            raise DescriptionError(f"optimal_motion: {name}: {error}") from None
     with refused("optimal_motion"):
         checked_instance(given, Model, name)
         if (given.coordinates, given.inputs, given.states) != (own.coordinates, own.inputs, own.states):

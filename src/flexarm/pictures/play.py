@@ -1,6 +1,7 @@
 """Live simulation of an arm in the browser: one page that runs the arm's own equations."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -220,21 +221,7 @@ def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
         "lasting": lasting,
         "leftOut": list(live.left_out),
         "p": model.p.astype(float) if len(model.p) else [],
-        "sliders": [
-            {
-                "key": x.key,
-                "label": x.label,
-                "unit": x.unit,
-                "value": x.value,
-                "low": x.low,
-                "high": x.high,
-                "logarithmic": x.logarithmic,
-                "entries": list(x.entries),
-                "offset": list(x.offset),
-                "slope": list(x.slope),
-            }
-            for x in live.sliders
-        ],
+        "sliders": [asdict(slider) for slider in live.sliders],
         "Kp": live.Kp,
         "Kd": live.Kd,
         "kpStops": list(KP_STOPS),

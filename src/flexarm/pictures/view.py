@@ -17,13 +17,11 @@ from flexarm.attitude import configuration, local, local_names
 from flexarm.checks import Fault, checked_flag, checked_names, checked_result, counted, refused, shown
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
-from flexarm.errors import DescriptionError
 from flexarm.files import check_ending, checked_path, write_whole
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import LARGEST
-from flexarm.model.faults import no_mode
-from flexarm.model.linear import without_inertia
+from flexarm.model.faults import check_inertia, no_mode
 from flexarm.pictures import sketch
 from flexarm.pictures.curves import panels
 from flexarm.pictures.drawing import drawing_program, drawn
@@ -390,8 +388,7 @@ def _amplitude(model: Model, q: Array, direction: Array) -> float:
 def _modes(model: Model, q: Any, locked: bool) -> Page:
     """Return the page of an arm's natural modes about a configuration."""
     q = _configuration(model, q)
-    if fault := without_inertia(model, q):
-        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
+    check_inertia(model, q)
     omega, phi = model.modes(q, locked)
     if not len(omega):
         raise no_mode(model.arm, locked)

@@ -9,7 +9,7 @@ from flexarm import checks, trajectory
 from flexarm.checks import POSITIVE, Described, Fault, number
 from flexarm.description.arm import Arm
 from flexarm.description.load import NAMED_BY, catalogued, load, located, printable, read_toml, seen_from
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, errors_in
 from flexarm.model import Model
 from flexarm.scenario.controllers import ControllerTable, follower, made, tried
 from flexarm.scenario.forces import (
@@ -157,10 +157,8 @@ class Scenario(Described):
             raise Fault("reference", f"is missing; the controller {kind!r} needs it")
         if self.reference is None and "q_ref" in (self.keep or ()):
             raise Fault("reference", "is missing, but keep has 'q_ref'")
-        try:
+        with checks.within("solver"):
             self.solver.check()
-        except Fault as fault:
-            raise Fault(f"solver.{fault.part}", fault.message) from None
         if self.solver.step is not None and self.solver.step > self.until:
             raise Fault("solver.step", f"is {self.solver.step} s; it must be no longer than the run, {self.until} s")
         return self
@@ -169,10 +167,8 @@ class Scenario(Described):
         """Return the arm itself."""
         if isinstance(self.arm, Arm):
             return self.arm
-        try:
+        with errors_in("arm"):
             return load(self.arm)
-        except DescriptionError as error:
-            raise DescriptionError(f"arm: {error}") from None
 
     def check(self, arm: Arm) -> None:
         """Raise `DescriptionError` if inputs, reference or initial state do not fit the arm."""
@@ -194,10 +190,8 @@ class Scenario(Described):
         for field, given, names in (("q", self.initial.q, arm.coordinates), ("qd", self.initial.qd, arm.velocities)):
             state(f"initial.{field}", given, names)
         if self.outside is not None:
-            try:
+            with errors_in("outside"):
                 as_outside(made_outside(self.outside), Model(arm))
-            except DescriptionError as error:
-                raise DescriptionError(f"outside: {error}") from None
         if self.disturbance is not None:
             disturbed(Model(arm), None, made_outside(self.disturbance))
 
@@ -209,7 +203,7 @@ class Scenario(Described):
         _check_model(model)
         if self.reference is None:
             return None
-        try:
+        with errors_in("reference"):
             if isinstance(self.reference, OptimalReference):
                 arm = self.loaded_arm()
                 initial = state("initial.q", self.initial.q, arm.coordinates, arm.rest)
@@ -218,8 +212,6 @@ class Scenario(Described):
             if self.reference.shaper is None:
                 return reference
             return trajectory.shaped(reference, self.reference.shaper.made(model, reference, self.until))
-        except DescriptionError as error:
-            raise DescriptionError(f"reference: {error}") from None
 
     def _begin(self, model: Model, reference: Any) -> Any:
         """Return the initial coordinates, or None if `simulate` finds them."""
@@ -280,9 +272,7 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
         raise DescriptionError(f"{printable(given)}: this is an arm, {NAMED_BY['scenario']}")
     if "arm" in table:
         table["arm"] = seen_from(folder, table["arm"])
-    try:
+    with errors_in(printable(given), "Scenario"):
         scenario = Scenario(**table)
         scenario.check(scenario.loaded_arm())
-    except DescriptionError as error:
-        raise error.inside(printable(given), "Scenario") from None
     return scenario

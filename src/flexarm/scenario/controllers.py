@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexarm.checks import Fault, advised, called, checked_list, did_you_mean, shown
+from flexarm.checks import Fault, advised, called, checked_list, did_you_mean, shown, within
 from flexarm.description.load import load
-from flexarm.errors import DescriptionError
+from flexarm.errors import errors_in
 from flexarm.model import Model
 from flexarm.scenario.terms import INPUTS, described, sensors_of, system_of, wrong_type
 from flexarm.trajectory import Reference
@@ -74,10 +74,8 @@ def _checked(value: object) -> Any:
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
     for part, check, given in _inside(value):
-        try:
+        with within(part):
             check(given)
-        except Fault as fault:
-            raise Fault(f"{part}.{fault.part}" if fault.part else part, fault.message) from None
     for key, made_of in PARTS.items():
         if key in value:
             made_of(value[key])
@@ -140,7 +138,7 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
     control = _control()
     own = {k: v for k, v in table.items() if k not in ("type", "nominal", *SAMPLING, *ADDED)}
     kind = kinds()[table["type"]]
-    try:
+    with errors_in("controller"):
         if hasattr(kind, "stepper"):  # it plans within the limits that Sampled enforces, and knows its nominal arm
             own |= {k: table[k] for k in ("limit", "rate_limit") if k in table}
             own |= {"nominal": Model(load(table["nominal"]))} if "nominal" in table else {}
@@ -159,8 +157,6 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
             controller = control.DesignedFor(controller, Model(load(table["nominal"])))
         sampling = {k: table[k] for k in SAMPLING if k in table}
         return control.Sampled(controller, **sampling) if sampling else controller
-    except DescriptionError as error:
-        raise DescriptionError(f"controller: {error}") from None
 
 
 def tried(table: Mapping[str, Any], reference: Reference) -> None:

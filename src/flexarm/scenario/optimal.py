@@ -21,6 +21,7 @@ from flexarm.checks import (
     faulted,
     refused,
     shown,
+    within,
 )
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -57,12 +58,7 @@ def _objective(value: object) -> Any:
 
 
 def _count(value: object) -> int | None:
-    if value is None:
-        return None
-    try:
-        return checked_whole(value, 1)
-    except Fault as fault:
-        raise Fault("", fault.message) from None
+    return None if value is None else checked_whole(value, 1)
 
 
 def _place(value: object) -> Any:
@@ -71,10 +67,7 @@ def _place(value: object) -> Any:
         return checked_numbers(value)
     from flexarm.optimal.goals import goal  # imported late, as above
 
-    try:
-        goal(value, "")
-    except Fault as fault:
-        raise Fault(fault.part.removeprefix("."), fault.message) from None
+    goal(value, "")
     return {name: each if isinstance(each, str) else np.asarray(each).tolist() for name, each in value.items()}
 
 
@@ -115,11 +108,9 @@ def _by_paths(table: Mapping[Any, object], inside: str = "") -> Iterator[tuple[s
 def _each(read: Callable[[object], Any], given: list) -> Iterator[Any]:
     """Yield the converted items of a list. Raises `Fault` with the index of a wrong item."""
     for i, value in enumerate(given):
-        try:
-            yield read(value)
-        except Fault as fault:
-            dot = "." if fault.part and not fault.part.startswith("[") else ""
-            raise Fault(f"[{i}]{dot}{fault.part}", fault.message) from None
+        with within(f"[{i}]"):
+            item = read(value)
+        yield item
 
 
 whole = BeforeValidator(_count)

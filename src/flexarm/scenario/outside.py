@@ -18,6 +18,7 @@ from flexarm.checks import (
     numbers,
     shown,
     unknown_name,
+    within,
 )
 from flexarm.scenario.forces import ConstantInput, PiecewiseInput, TableInput
 from flexarm.scenario.tables import check_table, rows
@@ -89,10 +90,8 @@ def _checked(value: object) -> Any:
             if not isinstance(kind, str) or kind not in _KINDS:
                 allowed = choices(*map(repr, _KINDS))
                 raise Fault(f"{called(name)}.type", unknown_name("is", kind, _KINDS, "it must be", allowed))
-            try:
+            with within(called(name)):
                 found[name] = faulted(_KINDS[kind], given)
-            except Fault as fault:
-                raise Fault(f"{called(name)}.{fault.part}".rstrip("."), fault.message, fault.sentence) from None
         elif isinstance(given, list | tuple):
             found[name] = checked_numbers(given, part=called(name))
         else:

@@ -29,10 +29,8 @@ MOST_SHAPES = 400
 
 def checked_count(count: object) -> int:
     """Return a number of shapes as an integer. Raises `DescriptionError`."""
-    try:
+    with refused():
         return checked_integer(count, MOST_SHAPES, "count")
-    except Fault as fault:
-        raise DescriptionError(f"{fault.part} {fault.message}") from None
 
 
 class Family(Described):
@@ -94,20 +92,16 @@ class Basis:
         return self._evaluated(self.rotation, x, order)
 
     def _evaluated(self, function: Function, x, derivative: int) -> np.ndarray:
-        try:
+        with refused():
             x = np.atleast_1d(checked_array(x, "x"))
-        except Fault as fault:
-            raise DescriptionError(f"{fault.part} {fault.message}") from None
         # without shapes, nothing is imported
         return function(x, derivative) if self.count else np.empty((len(x), 0))
 
 
 def _order(derivative: object, most: int) -> int:
     """Return the order of a derivative, from 0 to `most`. Raises `DescriptionError`."""
-    try:
+    with refused():
         return checked_integer(derivative, most, "derivative")
-    except Fault as fault:
-        raise DescriptionError(f"{fault.part} {fault.message}") from None
 
 
 def _none(x: np.ndarray, derivative: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from flexarm.checks import (
     checked_array,
     checked_number,
     optional_number,
+    refused,
     shown,
 )
 from flexarm.errors import DescriptionError
@@ -231,10 +232,8 @@ class ClampedLoaded(Family):
 
 def _wave_numbers(beta: Any, count: int) -> np.ndarray:
     """Return wave numbers (count,), each positive. Raises `DescriptionError`."""
-    try:
+    with refused("clamped-mass"):
         given = checked_array(beta, "beta")
-    except Fault as fault:
-        raise DescriptionError(f"clamped-mass: {fault.part} {fault.message}") from None
     if given.shape != (count,):
         raise DescriptionError(f"clamped-mass: beta has shape {given.shape}; it must be a list of {count} wave numbers")
     if not np.all((given > 0) & (given < MOST_BETA)):
@@ -310,11 +309,9 @@ def loaded_roots(count: int, mu: float, iota: float = 0.0, sigma: float = 0.0) -
     Raises `DescriptionError` for an invalid load or count.
     """
     count = checked_count(count)
-    try:
+    with refused():
         mu, iota = (checked_number(x, "", NOT_NEGATIVE, name) for name, x in (("mu", mu), ("iota", iota)))
         sigma = checked_number(sigma, part="sigma")
-    except Fault as fault:
-        raise DescriptionError(f"{fault.part} {fault.message}") from None
     return roots_along(count, np.array([[mu, iota, sigma]]))[0]
 
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from flexarm.checks import NOT_NEGATIVE, Fault, checked_number, optional_number
-from flexarm.errors import DescriptionError
+from flexarm.checks import NOT_NEGATIVE, Fault, checked_number, optional_number, refused
 from flexarm.shapes.basis import RODS, Basis, Family, checked_count, gauss
 from flexarm.shapes.loaded import TipLoad, checked_case
 from flexarm.shapes.pieces import jacobi
@@ -109,10 +108,8 @@ def rod_roots(count: int, mu: float) -> np.ndarray:
     Raises `DescriptionError` for an invalid load or count.
     """
     count = checked_count(count)
-    try:
+    with refused():
         mu = checked_number(mu, "", NOT_NEGATIVE, "mu")
-    except Fault as fault:
-        raise DescriptionError(f"{fault.part} {fault.message}") from None
     low = np.arange(count) * np.pi
     beta = np.maximum(np.maximum(low, (low + np.pi / 2) / (1 + mu)), 1 / np.sqrt(mu + (2 / np.pi) ** 2))
     for _ in range(12):  # 7 steps are enough for mu from 0 to 1e30

@@ -20,6 +20,7 @@ from flexarm.checks import (
     refused,
     shown,
     unknown_name,
+    within,
 )
 from flexarm.model import Model
 from flexarm.scenario import Scenario, load_scenario
@@ -196,10 +197,8 @@ def _design(given: Any, runs: int | None, seed: int | None) -> Design:
             if name not in cls.model_fields:
                 raise Fault(name, f"does not apply to a {kind} design" + "; set its levels instead" * (name == "runs"))
             table[name] = value
-    try:
+    with within("design"):
         return faulted(cls, table)  # type: ignore[no-any-return]
-    except Fault as fault:
-        raise Fault(f"design.{fault.part}" if fault.part else "design", fault.message, fault.sentence) from None
 
 
 def _with_runs(design: Sensitivity, runs: Any, parameters: int) -> Sensitivity:
@@ -260,8 +259,7 @@ def _varied(task: Task, parameters: Any) -> list[Varied]:
         )
     found: dict[str, Varied] = {}
     for pattern, given in flat(parameters).items():
-        where = f"parameters.{called(pattern)}"
-        try:
+        with within(f"parameters.{called(pattern)}"):
             each = distribution(given)
             for variable in task.variables(pattern):
                 if variable.name in found:
@@ -269,8 +267,6 @@ def _varied(task: Task, parameters: Any) -> list[Varied]:
                 if variable.name in RESERVED or "/" in variable.name or not variable.name.isprintable():
                     raise Fault("", "is not a valid name of a parameter; use another name")
                 found[variable.name] = Varied(variable, each.quantile(_nominal(variable, each), variable.unit))
-        except Fault as fault:
-            raise Fault(f"{where}.{fault.part}" if fault.part else where, fault.message, fault.sentence) from None
     return list(found.values())
 
 

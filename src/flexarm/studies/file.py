@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from flexarm import checks
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, Described, Fault, number, shown
 from flexarm.description.load import NAMED_BY, catalogued, located, printable, read_toml, seen_from
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, errors_in
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.performance import BAND
 from flexarm.studies.conduct import Progress, conduct
@@ -65,18 +65,14 @@ class Study(Described):
     def loaded_scenario(self) -> Scenario:
         """Return the scenario itself, with its arm as an object."""
         given = self.scenario
-        try:
+        with errors_in("scenario", "Scenario"):
             if isinstance(given, Mapping):
                 given = Scenario(**{"name": self.name, **given})
             elif not isinstance(given, Scenario):
                 given = load_scenario(given)
-        except DescriptionError as error:
-            raise error.inside("scenario", "Scenario") from None
         arm = given.loaded_arm()
-        try:
+        with errors_in("arm", "Arm"):
             return given.replace(arm=arm.replace(**self.arm))  # type: ignore[no-any-return]
-        except DescriptionError as error:
-            raise error.inside("arm", "Arm") from None
 
     def plan(self, runs: int | None = None) -> Plan:
         """Return the checked plan of the study, optionally with another number of runs."""
@@ -125,9 +121,7 @@ def load_study(name_or_path: str | PathLike[str]) -> Study:
         table["scenario"] = str(folder / scenario)
     if isinstance(scenario, dict) and "arm" in scenario:
         scenario["arm"] = seen_from(folder, scenario["arm"])
-    try:
+    with errors_in(printable(given), "Study"):
         study = Study(**table)
         study.plan()
-    except DescriptionError as error:
-        raise error.inside(printable(given), "Study") from None
     return study

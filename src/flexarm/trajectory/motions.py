@@ -12,7 +12,7 @@ from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_list, checked_number, checked_numbers, counted, refused
 from flexarm.errors import DescriptionError
-from flexarm.trajectory.reference import check_pairs, share
+from flexarm.trajectory.reference import after_pieces, check_pairs, share
 
 PASSED = 1e-6
 """Error of a spline at a point, relative to the largest point, above which it is rejected."""
@@ -217,18 +217,8 @@ class MinimumJerk:
         raise DescriptionError("MinimumJerk: no spline passes the points; times or points differ too much in size")
 
     def expression(self, t: Any) -> list[Any]:
-        """Joint coordinates at the symbolic time t.
-
-        The result is the sum of the displacements in all pieces. Each is a polynomial in a variable that is 0 before
-        its piece and 1 after it. A program without branches computes every piece anyway. A tree of `if_else` would
-        therefore save nothing, and would select six coefficients for each joint instead of one variable for all.
-        """
-        q: list[Any] = list(self.points[0])
-        for (begin, end), piece in zip(pairwise(self.times), self.pieces(), strict=True):
-            s = share(t, begin, end)
-            for i, c in enumerate(piece.T):
-                q[i] = q[i] + s * (c[4] + s * (c[3] + s * (c[2] + s * (c[1] + s * c[0]))))
-        return q
+        """Joint coordinates at the symbolic time t."""
+        return after_pieces(t, self.points[0], self.times, self.pieces())
 
     def described(self) -> str:
         """Text with the points and times."""

@@ -1,7 +1,8 @@
 """The protocol of references, and their values at given times."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -140,6 +141,21 @@ def share(t: Any, begin: float, end: float) -> Any:
     import casadi as ca
 
     return ca.if_else(t < begin, 0, ca.if_else(t < end, (t - begin) / (end - begin), 1))
+
+
+def after_pieces(t: Any, start: Sequence[Any], times: Sequence[float], pieces: Any) -> list[Any]:
+    """Joint coordinates at the symbolic time t, as the sum of the displacements in all intervals between `times`.
+
+    A displacement is a polynomial of fifth degree without constant term, the highest power first, in the share of its
+    interval. A program without branches computes every piece anyway. A tree of `if_else` would therefore save nothing,
+    and would select six coefficients for each joint instead of one variable for all.
+    """
+    q = list(start)
+    for (begin, end), piece in zip(pairwise(times), pieces, strict=True):
+        s = share(t, begin, end)
+        for i, c in enumerate(piece.T.tolist()):
+            q[i] = q[i] + s * (c[4] + s * (c[3] + s * (c[2] + s * (c[1] + s * c[0]))))
+    return q
 
 
 def check_pairs(name: str, one: tuple[float, ...], other: tuple[float, ...], words: tuple[str, str]) -> None:

@@ -18,7 +18,7 @@ from flexarm.description.robots.robot import Limits, Robot
 from flexarm.description.robots.settings import Settings
 from flexarm.description.robots.xml import read_xml
 from flexarm.description.tables import printable, read_toml
-from flexarm.errors import DescriptionError, NotUnderstood
+from flexarm.errors import DescriptionError, NotUnderstood, errors_in
 
 START = 4096
 """Number of first bytes that are read to recognize a file."""
@@ -207,10 +207,8 @@ def _report(caller: str, path: object, wanted: str | None, flexible: object, **m
     name = printable(given)
     beside, table = _settings(caller, flexible)
     table |= {key: value for key, value in more.items() if value is not None}
-    try:
+    with errors_in(beside, "Settings"):
         settings = Settings(**table)
-    except DescriptionError as error:
-        raise error.inside(beside, "Settings") from None
     try:
         read = _robot(Path(given), wanted, settings)
         made = assembled(read, settings)
