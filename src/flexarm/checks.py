@@ -695,6 +695,17 @@ class Described(BaseModel, metaclass=_OneLine):
         return type(self)(**{**dict(self), **changes})
 
 
+def plain(value: Any) -> Any:
+    """Return a value as nested dicts and lists of texts and numbers, without fields that are None."""
+    if isinstance(value, Described | Mapping):
+        return {str(name): plain(item) for name, item in dict(value).items() if item is not None}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
 def faulted(cls: type[BaseModel], table: Mapping) -> Any:
     """Return an object of the class from a table in a field. Raise `Fault` for the part that is wrong."""
     try:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import Described
+from flexarm.checks import plain
 from flexarm.errors import InterruptedRun, NotReached
 from flexarm.model import Model
 from flexarm.native.cache import read, write
@@ -81,7 +81,7 @@ def _remember(name: str, motion: OptimalMotion) -> None:
 
 def _name(model: Model, asked: Mapping[str, Any]) -> str:
     """Name of the file: a digest of all that the motion depends on, with our own sources and the solver's version."""
-    key = json.dumps([*_circumstances(), model.fingerprint, _plain(asked)], sort_keys=True)
+    key = json.dumps([*_circumstances(), model.fingerprint, plain(asked)], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest() + ".motion"
 
 
@@ -90,17 +90,6 @@ def _circumstances() -> tuple[str, str]:
     from importlib import metadata  # late: it reads mail
 
     return sources_digest(Path(__file__).parents[1]), metadata.version("casadi")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON types, without the entries of tables that are None."""
-    if isinstance(value, Described | Mapping):
-        return {str(key): _plain(each) for key, each in dict(value).items() if each is not None}
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value
 
 
 # -- a file ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import Described, Fault, checked_array, counted, named_or_fitting, refused, unknown_name
+from flexarm.checks import Fault, checked_array, counted, named_or_fitting, plain, refused, unknown_name
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -356,15 +356,6 @@ def leaves(scenario: Scenario) -> dict[str, float | str]:
     for name in TABLES:
         collect(name, plain(getattr(scenario, name)))
     return found
-
-
-def plain(value: Any) -> Any:
-    """Return a part of a scenario as tables and lists, as in its file."""
-    if isinstance(value, Described | Mapping):
-        return {name: plain(item) for name, item in dict(value).items() if item is not None}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
 
 
 def changed(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:

@@ -10,7 +10,7 @@ from flexarm.arrays import Array
 from flexarm.closed_forms.formats.program import Program
 from flexarm.description import numbers
 from flexarm.description.free import POSE, TWIST
-from flexarm.exports.fmu.system import Signal, System, depends
+from flexarm.exports.fmu.system import Signal, System, depends, named_signals
 from flexarm.exports.programs import measured, parameters
 from flexarm.model import Model, Sensor, linear
 from flexarm.model.attitudes import unit_pose
@@ -55,22 +55,13 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     seen = outputs(model, sensors)
     kinds = [type(each).__name__ for each in sensors for _ in each.names(arm)]
     states = (
-        *(Signal(f"q.{name}", unit, "coordinate") for name, unit in zip(arm.coordinates, arm.units, strict=True)),
-        *(
-            Signal(f"qd.{name}", unit, "rate of a coordinate")
-            for name, unit in zip(arm.velocities, arm.rate_units, strict=True)
-        ),
-        *(
-            Signal(f"s.{name}", unit, "state of a drive")
-            for name, unit in zip(arm.states, arm.state_units, strict=True)
-        ),
+        *named_signals("q", arm.coordinates, arm.units, "coordinate"),
+        *named_signals("qd", arm.velocities, arm.rate_units, "rate of a coordinate"),
+        *named_signals("s", arm.states, arm.state_units, "state of a drive"),
     )
     inputs = (
-        *(Signal(f"u.{name}", unit, "input") for name, unit in zip(arm.inputs, arm.input_units, strict=True)),
-        *(
-            Signal(f"w.{name}", unit, "exogenous input")
-            for name, unit in zip(arm.exogenous, arm.exogenous_units, strict=True)
-        ),
+        *named_signals("u", arm.inputs, arm.input_units, "input"),
+        *named_signals("w", arm.exogenous, arm.exogenous_units, "exogenous input"),
     )
     varied = []
     for each, value in zip(model.varied, model.p.tolist(), strict=True):

@@ -52,7 +52,7 @@ def model_description(system: System, version: Version, identifier: str, token: 
     for reference, variable in enumerate(variables):
         if three or reference:  # FMI 2.0 allows no time variable; without it an index is a value reference
             _variable(listed, reference, variable, three)
-    (_structure_three if three else _structure_two)(ElementTree.SubElement(root, "ModelStructure"), system)
+    _structure(ElementTree.SubElement(root, "ModelStructure"), system, three)
     return _text(root)
 
 
@@ -195,24 +195,16 @@ def _dependencies(system: System, start: bool) -> tuple[list[tuple[int, list[int
     return listed(outputs, system.outputs_on), listed(rates, system.rates_on)
 
 
-def _structure_two(structure: Element, system: System) -> None:
+def _structure(structure: Element, system: System, three: bool) -> None:
     outputs, rates = _dependencies(system, start=False)
     start = sorted([each for part in _dependencies(system, start=True) for each in part])
-    for name, unknowns in (("Outputs", outputs), ("Derivatives", rates), ("InitialUnknowns", start)):
-        if unknowns:
-            listed = ElementTree.SubElement(structure, name)
-            for reference, on in unknowns:
-                given = {"index": str(reference), "dependencies": " ".join(map(str, on))}
-                ElementTree.SubElement(listed, "Unknown", given)
-
-
-def _structure_three(structure: Element, system: System) -> None:
-    outputs, rates = _dependencies(system, start=False)
-    start = sorted([each for part in _dependencies(system, start=True) for each in part])
-    for name, unknowns in (("Output", outputs), ("ContinuousStateDerivative", rates), ("InitialUnknown", start)):
+    two = ("Outputs", "Derivatives", "InitialUnknowns")
+    names = ("Output", "ContinuousStateDerivative", "InitialUnknown") if three else two
+    for name, unknowns in zip(names, (outputs, rates, start), strict=True):
+        listed = structure if three or not unknowns else ElementTree.SubElement(structure, name)
         for reference, on in unknowns:
-            given = {"valueReference": str(reference), "dependencies": " ".join(map(str, on))}
-            ElementTree.SubElement(structure, name, given)
+            given = {"valueReference" if three else "index": str(reference), "dependencies": " ".join(map(str, on))}
+            ElementTree.SubElement(listed, name if three else "Unknown", given)
     behind = FIRST + sum(map(len, (system.states, system.states, system.inputs, system.parameters, system.outputs)))
-    for i in range(len(system.indicators)):
+    for i in range(len(system.indicators) if three else 0):
         ElementTree.SubElement(structure, "EventIndicator", {"valueReference": str(behind + i)})

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexarm.checks import Fault, checked_instance, refused
-from flexarm.exports.fmu.system import Signal, System
+from flexarm.exports.fmu.system import Signal, System, named_signals
 from flexarm.exports.needs import needed, of_needed, program, silent
 from flexarm.model import Model
 from flexarm.sensors import Encoder, Tachometer
@@ -29,8 +29,7 @@ def system(loop: Sampled, model: Model) -> System:
     signals = _signals(model)
     inputs = tuple(signals[i] for i in needed(whole))
     reduced = of_needed(whole)
-    units = zip(model.inputs, arm.input_units, strict=True)
-    outputs = tuple(Signal(f"u.{name}", unit, "input of the arm") for name, unit in units)
+    outputs = tuple(named_signals("u", model.inputs, arm.input_units, "input of the arm"))
     return System(
         f"{arm.name}-{found.name}",
         f"{found.described()}, for {arm.name}",
@@ -61,5 +60,4 @@ def _signals(model: Model) -> list[Signal]:
         Signal(sensor.names(arm)[0], sensor.units(arm)[0], "measured", float(value))
         for sensor, value in zip(readers(model), start, strict=True)
     ]
-    states = zip(arm.states, arm.state_units, strict=True)
-    return [*found, *(Signal(f"s.{name}", unit, "state of a drive") for name, unit in states)]
+    return [*found, *named_signals("s", arm.states, arm.state_units, "state of a drive")]

@@ -1,5 +1,6 @@
 """Contents of an FMU from any source: signals with units and start values, programs, and dependencies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -35,6 +36,11 @@ class Signal(NamedTuple):
     meaning: str = ""
     start: float = 0.0
     least: float | None = None
+
+
+def named_signals(mark: str, names: Sequence[str], units: Sequence[str], meaning: str) -> list[Signal]:
+    """Return the signals of one kind, such as "q.upper.joint" for the mark "q"."""
+    return [Signal(f"{mark}.{name}", unit, meaning) for name, unit in zip(names, units, strict=True)]
 
 
 @final
