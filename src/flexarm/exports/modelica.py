@@ -18,7 +18,7 @@ from flexarm import escape
 from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.closed_forms.formats.program import Program
-from flexarm.closed_forms.formats.statements import Statement, source
+from flexarm.closed_forms.formats.statements import assignments, free, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 from flexarm.exports.fmu.arm import start, system, usual_sensors
 from flexarm.exports.fmu.system import Signal
@@ -213,10 +213,7 @@ def _name(signal: Signal, taken: set[str]) -> str:
     """Return a unique name for a variable, which does not begin with a digit."""
     name = re.sub(r"\W", "_", signal.name, flags=re.ASCII)
     name = name if re.match("[A-Za-z_]", name) else f"_{name}"
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
+    return free(name, taken)
 
 
 def _declared(kind: str, own: str, signal: Signal, start: str = "", fixed: str = "", value: float | None = None) -> str:
@@ -269,7 +266,7 @@ def _function(program: Program) -> str:
     temporaries = [*(x for _, x in local), *(x.targets[0] for x in made.statements if not x.output)]
     lines = [f"{x} := {p}[{i}];" for i, x in local]
     lines += [f"{made.names[result]} := fill(0.0, {size});"] if result in made.sparse else []
-    lines += [line for statement in made.statements for line in _assignments(statement)]
+    lines += [line for statement in made.statements for line in assignments(statement, ":=")]
     declared = wrap(f"Real {', '.join(temporaries)};", 110, subsequent_indent="  ")
     return FUNCTION.substitute(
         name=program.name,
@@ -280,11 +277,6 @@ def _function(program: Program) -> str:
         temporaries=_lines(["protected", *declared]).removeprefix("  ") if temporaries else "",
         body=_lines(lines),
     )
-
-
-def _assignments(statement: Statement) -> list[str]:
-    first, *others = statement.targets
-    return [f"{first} := {statement.text};", *(f"{other} := {first};" for other in others)]
 
 
 def _lines(lines: Iterable[str]) -> str:

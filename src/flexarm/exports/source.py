@@ -19,7 +19,7 @@ from flexarm import escape
 from flexarm.checks import Fault, choices, refused, shown
 from flexarm.closed_forms.formats.c import MATHEMATICS, C
 from flexarm.closed_forms.formats.program import IDENTIFIER, Program
-from flexarm.closed_forms.formats.statements import Source, Statement, body, meaning, remark, source
+from flexarm.closed_forms.formats.statements import Source, Statement, assignments, body, meaning, remark, source
 from flexarm.errors import FlexarmError
 from flexarm.exports.pieces import WHOLE, pieces
 
@@ -256,9 +256,7 @@ def _remarks(program: Program, made: Source, shared: Mapping[str, tuple[str, ...
 
 
 def _assignment(statement: Statement, real: Real) -> list[str]:
-    first, *others = statement.targets
-    kind = "" if statement.output else f"const {real} "
-    return [f"{kind}{first} = {statement.text};", *(f"{other} = {first};" for other in others)]
+    return assignments(statement, kind="" if statement.output else f"const {real} ")
 
 
 def literal(value: float, real: Real) -> str:

@@ -6,7 +6,7 @@ import casadi as ca
 
 from flexarm import escape
 from flexarm.closed_forms.formats.program import Program
-from flexarm.closed_forms.formats.statements import Statement, body, meaning, remarks, source
+from flexarm.closed_forms.formats.statements import assignments, body, meaning, remarks, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
 
 KEYWORDS = """break case catch classdef continue do else elseif end end_try_catch end_unwind_protect endarguments
@@ -44,11 +44,6 @@ MATLAB = Language(
 )
 
 
-def _assignments(statement: Statement) -> list[str]:
-    first, *others = statement.targets
-    return [f"{first} = {statement.text};", *(f"{other} = {first};" for other in others)]
-
-
 def matlab(program: Program, language: Language = MATLAB) -> str:
     """Return a function file. The parameters are a struct; without arguments, the function returns their values.
 
@@ -82,7 +77,7 @@ def matlab(program: Program, language: Language = MATLAB) -> str:
         local += ["", "function p = parameters()", *(f"    {value}" for value in values), "end"]
     for x, shape in program.outputs.items():
         lines.append(f"{names[x]} = zeros({', '.join(map(str, (*shape, 1, 1)[:2]))});")
-    lines += body(program, made, "%", _assignments)
+    lines += body(program, made, "%", assignments)
     if any("choice(" in statement.text for statement in made.statements):
         local += ["", "function y = choice(condition, x)"]
         local += ["    y = 0.0;", "    if condition", "        y = x;", "    end", "end"]

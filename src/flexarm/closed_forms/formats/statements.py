@@ -71,10 +71,10 @@ def source(program: Program, language: Language) -> Source:
         If the language has no form for an operation, or if a constant is not finite.
     """
     taken, others = set(language.reserved), set(language.reserved)
-    name = _free(program.name, taken)
-    names = {x: _free(x, taken) for x in (*program.inputs, "p", *program.outputs)}
-    fields = {x: _free(x, others) for x in program.symbols}
-    local = {x: _free(x, taken) for x in program.symbols}
+    name = free(program.name, taken)
+    names = {x: free(x, taken) for x in (*program.inputs, "p", *program.outputs)}
+    fields = {x: free(x, others) for x in program.symbols}
+    local = {x: free(x, taken) for x in program.symbols}
     parameters = [(x, x) for x in local.values()]
     numbers = [
         number
@@ -93,7 +93,14 @@ def source(program: Program, language: Language) -> Source:
     return Source(name, names, fields, local, tuple(statements), frozenset(used), frozenset(sparse))
 
 
-def _free(name: str, taken: set[str]) -> str:
+def assignments(statement: Statement, sign: str = "=", kind: str = "") -> list[str]:
+    """Return a line for each target, for languages in which an assignment has no value. `kind` declares the first."""
+    first, *others = statement.targets
+    return [f"{kind}{first} {sign} {statement.text};", *(f"{other} {sign} {first};" for other in others)]
+
+
+def free(name: str, taken: set[str]) -> str:
+    """Return the name with as many underscores as it takes to be new, and add it to those that are taken."""
     while name in taken:
         name += "_"
     taken.add(name)
@@ -136,7 +143,7 @@ def _statements(
     temporaries = count(1)
 
     def named(term: Term, name: str) -> Term:
-        name = _free(name, taken)
+        name = free(name, taken)
         statements.append(Statement((name,), numeric(term, language).text))
         return Term(name)
 
