@@ -183,6 +183,7 @@ class Sampling:
         self.held = np.full((len(times), m + self.recorded), np.nan)
         self.u = np.full(m + self.recorded, np.nan)
         self.next = 0
+        self._measured = law.accelerates or (block.function is not None and self._seen.driven)
         self._before: Placed | None = None
         self._rate: Code | None = None
 
@@ -210,22 +211,22 @@ class Sampling:
 
     def _command(self, t: float, y: Array) -> Array:
         """Return the output of the Python controller, (m,)."""
-        label, inputs = self._block.label, self._block.model.inputs
+        block = self._block
         try:
             given = self._step(t, y)
         except DescriptionError as error:  # an error in the function's own calls, not in the run
-            raise FlexarmError(f"{label} at t = {t:.6g} s: {error}") from error
+            raise FlexarmError(f"{block.label} at t = {t:.6g} s: {error}") from error
         except BaseException as error:
-            error.add_note(f"raised by the {label} at t = {t:.6g} s")
+            error.add_note(f"raised by the {block.label} at t = {t:.6g} s")
             raise
         try:
             u = np.asarray(given, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            message = f"{label} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
-            raise FlexarmError(f"{message}: {', '.join(inputs)}") from None
+            message = f"{block.label} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
+            raise FlexarmError(f"{message}: {', '.join(block.model.inputs)}") from None
         if u.shape != (self._m,):
-            names = ", ".join(inputs)
-            raise FlexarmError(f"{label} gave shape {u.shape} at t = {t:.6g} s; it must give {self._m}: {names}")
+            must = f"it must give {self._m}: {', '.join(block.model.inputs)}"
+            raise FlexarmError(f"{block.label} gave shape {u.shape} at t = {t:.6g} s; {must}")
         return u
 
     def refusal(self, t: float, bad: int, value: float) -> str:
@@ -253,8 +254,7 @@ class Sampling:
 
     def before(self, plan: Plan) -> Placed | None:
         """Return the arm before its samples, if the law measures accelerations or depends on external loads."""
-        block = self._block
-        if self._before is None and (block.law.accelerates or (block.function is not None and self._seen.driven)):
+        if self._before is None and self._measured:
             self._rate = self._model.kernel("state_rate").code
             self._before = before(plan, self._model, self._rate)
         return self._before
@@ -269,7 +269,8 @@ class Sampling:
             record.x[:] = x[: record.states]
             RATES(CODE().addresses["rates_before"])(record.address)
             u = self(t, x, record.dx[record.first : record.first + record.accelerations], plan.w)
-        self.u[:] = np.concatenate([u, self._z[self.memory - self.recorded :]])
+        self.u[: self._m] = u
+        self.u[self._m :] = self._z[self.memory - self.recorded :]
         return u
 
     def at(self, times: Array) -> Array:
