@@ -14,6 +14,7 @@ import numpy as np
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
+from flexarm.native.code import Code
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
@@ -30,8 +31,8 @@ Array = np.ndarray
 NEVER = np.empty(0)
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-FELT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-CODE = Once(lambda: translated(sampled, felt))
+RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+CODE = Once(lambda: translated(sampled, rates_before))
 
 
 @dataclass
@@ -58,33 +59,21 @@ class Before:
     dx: Floats
 
 
-@final
-class Feeling:
-    """Accelerations and external loads of a run just before a sample."""
-
-    def __init__(self, plan: Plan, model: Model):
-        layout, self.code = Layout.of(model), model.kernel("state_rate").code
-        self.w = plan.w
-        self.record = Placed(
-            Before(
-                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
-                rate=self.code.addresses["evaluate"],
-                states=layout.states,
-                first=layout.qd.start,
-                accelerations=model.nv,
-                t=0.0,
-                x=np.zeros(layout.states),
-                dx=np.zeros(layout.size),
-            )
+def before(plan: Plan, model: Model, rate: Code) -> Placed:
+    """Return the record of an arm before its samples. The code of its rates must stay alive."""
+    layout = Layout.of(model)
+    return Placed(
+        Before(
+            shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
+            rate=rate.addresses["evaluate"],
+            states=layout.states,
+            first=layout.qd.start,
+            accelerations=model.nv,
+            t=0.0,
+            x=np.zeros(layout.states),
+            dx=np.zeros(layout.size),
         )
-
-    def __call__(self, t: float, x: Array) -> Array:
-        """Return qdd (nv,), and set w to the external loads."""
-        record = self.record
-        record.t = t
-        record.x[:] = x[: record.states]
-        FELT(CODE().addresses["felt"])(record.address)
-        return record.dx[record.first : record.first + record.accelerations]
+    )
 
 
 @dataclass
@@ -97,7 +86,7 @@ class Samples:
         A solver in the form of the module `advance`, and its record.
     law : address
         The kernel (t, q, qd, z, noise, qdd, constants) -> (u, next z).
-    before, feels
+    before, measured
         Source of qdd, and 1 if the law measures it.
     late : float
         Time by which a sample may follow a time of the result that gets its u [s].
@@ -118,7 +107,7 @@ class Samples:
     solver: int
     law: int
     before: Sequence[Before]
-    feels: int
+    measured: int
     states: int
     inputs: int
     memory: int
@@ -194,7 +183,9 @@ class Sampling:
         self.held = np.full((len(times), m + self.recorded), np.nan)
         self.u = np.full(m + self.recorded, np.nan)
         self.next = 0
-        self._before: Feeling | None = None
+        self._measured = law.accelerates or (block.function is not None and self._seen.driven)
+        self._before: Placed | None = None
+        self._rate: Code | None = None
 
     def __call__(self, t: float, x: Array, qdd: Array | None = None, w: Array | None = None) -> Array:
         """Return u (m,). A law may need the accelerations and external loads just before the sample, see `before`."""
@@ -220,22 +211,22 @@ class Sampling:
 
     def _command(self, t: float, y: Array) -> Array:
         """Return the output of the Python controller, (m,)."""
-        label, inputs = self._block.label, self._block.model.inputs
+        block = self._block
         try:
             given = self._step(t, y)
         except DescriptionError as error:  # an error in the function's own calls, not in the run
-            raise FlexarmError(f"{label} at t = {t:.6g} s: {error}") from error
+            raise FlexarmError(f"{block.label} at t = {t:.6g} s: {error}") from error
         except BaseException as error:
-            error.add_note(f"raised by the {label} at t = {t:.6g} s")
+            error.add_note(f"raised by the {block.label} at t = {t:.6g} s")
             raise
         try:
             u = np.asarray(given, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            message = f"{label} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
-            raise FlexarmError(f"{message}: {', '.join(inputs)}") from None
+            message = f"{block.label} gave {shown(given)} at t = {t:.6g} s; it must give numbers"
+            raise FlexarmError(f"{message}: {', '.join(block.model.inputs)}") from None
         if u.shape != (self._m,):
-            names = ", ".join(inputs)
-            raise FlexarmError(f"{label} gave shape {u.shape} at t = {t:.6g} s; it must give {self._m}: {names}")
+            must = f"it must give {self._m}: {', '.join(block.model.inputs)}"
+            raise FlexarmError(f"{block.label} gave shape {u.shape} at t = {t:.6g} s; {must}")
         return u
 
     def refusal(self, t: float, bad: int, value: float) -> str:
@@ -261,19 +252,25 @@ class Sampling:
         """Return noise for so many samples, (count, noises)."""
         return self._sigma * self._rng.standard_normal((count, self.noises))
 
-    def before(self, plan: Plan) -> Feeling | None:
-        """Return the arm just before a sample, if the law measures accelerations or depends on external loads."""
-        block = self._block
-        if self._before is None and (block.law.accelerates or (block.function is not None and self._seen.driven)):
-            self._before = Feeling(plan, self._model)
+    def before(self, plan: Plan) -> Placed | None:
+        """Return the arm before its samples, if the law measures accelerations or depends on external loads."""
+        if self._before is None and self._measured:
+            self._rate = self._model.kernel("state_rate").code
+            self._before = before(plan, self._model, self._rate)
         return self._before
 
     def sample(self, plan: Plan, t: float, x: Array) -> Array:
         """Return u from t on."""
         self._hold(t - self.late)
-        before = self.before(plan)
-        u = self(t, x) if before is None else self(t, x, before(t, x), before.w)
-        self.u[:] = np.concatenate([u, self._z[self.memory - self.recorded :]])
+        if (record := self.before(plan)) is None:
+            u = self(t, x)
+        else:
+            record.t = t
+            record.x[:] = x[: record.states]
+            RATES(CODE().addresses["rates_before"])(record.address)
+            u = self(t, x, record.dx[record.first : record.first + record.accelerations], plan.w)
+        self.u[: self._m] = u
+        self.u[self._m :] = self._z[self.memory - self.recorded :]
         return u
 
     def at(self, times: Array) -> Array:
@@ -294,7 +291,7 @@ class Sampling:
         Return the number of completed intervals, the state after them, the number of times at which the state is known,
         and the number of steps.
         """
-        count, size, before = len(edges) - 1, len(x), self.before(plan)
+        count, size, record = len(edges) - 1, len(x), self.before(plan)
         upto, dice = np.searchsorted(self._times, edges, side="right"), self._rng.bit_generator.state
         most = int(np.diff(upto).max()) + 1
         samples = Placed(
@@ -303,8 +300,8 @@ class Sampling:
                 advance=solver.code,
                 solver=solver.record,
                 law=self.code.addresses["evaluate"],
-                before=np.array([before.record.address if before else 0]),  # type: ignore[arg-type]
-                feels=before is not None,
+                before=np.array([record.address if record else 0]),  # type: ignore[arg-type]
+                measured=record is not None,
                 states=self.states,
                 inputs=self._m,
                 memory=self.memory,
@@ -354,11 +351,11 @@ def sampled(s: Samples, count: int) -> int:
         s.given[0] = t
         copied(s.x, s.given[1:], s.states)
         copied(s.noise[k * s.noises :], z[s.memory :], s.noises)
-        if s.feels != 0:
+        if s.measured != 0:
             before = s.before[0]
             before.t = t
             copied(s.x, before.x, s.states)
-            felt(before)
+            rates_before(before)
             copied(before.dx[before.first :], z[s.memory + s.noises :], before.accelerations)
         call(s.law, s.given, s.found)
         if is_finite(s.found, s.inputs + s.memory) == 0:
@@ -385,7 +382,7 @@ def sampled(s: Samples, count: int) -> int:
     return count
 
 
-def felt(s: Before) -> None:
+def rates_before(s: Before) -> None:
     """Compute the rates of a state just before a sample, under the previous input."""
     shared = s.shared[0]
     shared.buffer[0] = min(s.t, shared.last)
