@@ -168,6 +168,7 @@ def test_errors_travel(copied, model):
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 MEMORY = """
+import gc
 import os
 import sys
 import numpy as np
@@ -200,6 +201,8 @@ def growth(made, models, keep):
         code = made(k)
         if keep:
             kept.append(code)
+        if k % 10 == 9:
+            gc.collect()  # a model and what it shares with others refer to one another
     return (resident() - before) / len(models)
 
 for made in (known, new):

@@ -170,8 +170,8 @@ class Shared:
         self.groups: dict[tuple[str, ...], Group] = {}
         self.functions: dict[str, Any] = {}
         self.facts: dict[Callable[[Arm], Any], Any] = {}
-        self.chain: Once[tuple[Chain, Any]] = Once(lambda: _chain(arm, varied.parameters))
-        self.state = Once(lambda: _state(arm, self.chain()[0]))
+        self.chain = chain = Once(lambda: _chain(arm, varied.parameters))
+        self.state = Once(lambda: _state(arm, chain()[0]))
         names = "\n".join(["", *(parameter.name for parameter in varied.parameters)])
         self.description = Once(lambda: f"{description_digest(arm)}{names}")
         self.foreign = Once(lambda: is_foreign(arm))
