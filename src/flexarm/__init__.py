@@ -346,7 +346,8 @@ def unload_ipython_extension(ipython: Any) -> None:
 def __getattr__(name: str) -> Any:
     for home, names in LATE.items():
         if name in names.split():
-            found = globals()[name] = getattr(import_module(f"flexarm.{home}"), name)  # looked up once
+            found = getattr(import_module(f"flexarm.{home}"), name)
+            setattr(import_module(__name__), name, found)  # looked up once
             return found
     if name in MODULES:
         return import_module(f"flexarm.{MODULES[name]}")
