@@ -7,7 +7,7 @@ sample, and Python repeats the sample to find the reason.
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -16,16 +16,16 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.native.code import Code
 from flexarm.native.functions import translated
+from flexarm.native.kernel import Kernel
 from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, is_finite
+from flexarm.simulation.block import Recorded
+from flexarm.simulation.law import Law
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, Shared
-from flexarm.simulation.stepped import Seen, report_of
+from flexarm.simulation.stepped import Seen, Stepped, report_of
 from flexarm.simulation.steps import copied
-
-if TYPE_CHECKING:
-    from flexarm.simulation.sampled import SampledFeedback
 
 Array = np.ndarray
 NEVER = np.empty(0)
@@ -133,6 +133,29 @@ class Samples:
     steps: int
 
 
+class SampledLaw(Protocol):
+    """A law that is called once per period; see `sampled.SampledFeedback`."""
+
+    @property
+    def law(self) -> Law: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def kernel(self) -> Kernel: ...
+    @property
+    def period(self) -> float: ...
+    @property
+    def function(self) -> Stepped | None: ...
+    @property
+    def behind(self) -> tuple[int, ...]: ...
+    @property
+    def records(self) -> tuple[Recorded, ...]: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def label(self) -> str: ...
+
+
 @final
 class Sampling:
     """A sampled law in one run: u from t and the state (q, qd, s). Calls must be in order of time from the beginning.
@@ -141,7 +164,7 @@ class Sampling:
 
     Parameters
     ----------
-    block : SampledFeedback
+    block : SampledLaw
     model : Model
         Model of the run, which may have other parameters than that of the law.
     times : (k,)
@@ -162,7 +185,7 @@ class Sampling:
         Current output, followed by the recorded signals.
     """
 
-    def __init__(self, block: "SampledFeedback", model: Model, times: Array = NEVER):
+    def __init__(self, block: SampledLaw, model: Model, times: Array = NEVER):
         law, m = block.law, len(block.model.inputs)
         self._block, self._model, self._times, self._m = block, model, times, m
         self.memory, self.noises = len(law.memory), len(law.noise)
