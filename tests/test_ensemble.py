@@ -683,3 +683,35 @@ def test_a_state_that_leaves_all_bounds_in_a_step_is_not_said_to_have_grown_to_n
     )
     (said,) = set(fa.simulate_many(planar, 0.02, u=u, solver=fa.Solver(method="rk4", step=5e-4), **given).status.values)
     assert "t = 0.001" in said and "grown to 0" not in said
+
+
+# -- arms that touch ---------------------------------------------------------------------------------------------------
+
+
+def touching(**more):
+    rod = fa.Rigid(length=0.7, mass=1.3)
+    stops = more.pop("stops", None)
+    joint = fa.Revolute(axis=(0, 1, 0), drive=fa.Drive(stops=stops) if stops else None)
+    return fa.Model(fa.Arm(name="touching", links=[fa.Link(name="rod", joint=joint, body=rod)], **more))
+
+
+FLOOR = {"name": "floor", "link": "rod", "normal": (0, 0, 1), "point": (0, 0, -0.3), "stiffness": 2e4}
+TOUCHING = {
+    "wall": {"contacts": [fa.Contact(**FLOOR, exponent=2.0, damping=0.1, friction=0.3)]},
+    "stop": {"stops": fa.Stops(lower=-0.3, upper=0.3, stiffness=1e4)},
+    "sharp stop": {"stops": fa.Stops(lower=-0.3, upper=0.3, stiffness=1e4, sharp=True)},
+}
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk45", "auto"])
+@pytest.mark.parametrize("kind", TOUCHING)
+def test_runs_of_an_arm_that_touches_are_those_of_simulate(kind, method):
+    """Their integrals count in the error of a step, and a run stops at each sharp contact."""
+    model = touching(**TOUCHING[kind])
+    u = np.linspace(-0.5, 0.5, 9)[:, None]
+    together = fa.simulate_many(model, 1.0, u, [0.1], method=method, samples=21, progress=False)
+    for i in (0, 3, 8):
+        alone = fa.simulate(model, 1.0, u[i], [0.1], method=method, samples=21, progress=False)
+        assert together.steps.values[i] == alone.steps
+        np.testing.assert_array_equal(together.q.values[i], alone.q.values)
+        assert alone.energy_drift < 1e-6

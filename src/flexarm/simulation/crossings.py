@@ -163,8 +163,12 @@ def solving(
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
         found = methods.solver(method, plan, model, drive, layout, rtol, atol, step, reason, radius)
-    able = model.arm.sharp and drive.period is None and step == 0.0 and not solvers.fixed(method)
-    return Stopped(found, model, plan) if able else found
+    return Stopped(found, model, plan) if stops(model, drive, method) and step == 0.0 else found
+
+
+def stops(model: Model, drive: Block, method: str) -> bool:
+    """Return whether runs with adaptive steps stop at sharp contacts, which SIMD batches cannot do."""
+    return model.arm.sharp and drive.period is None and not solvers.fixed(method)
 
 
 class _Way:

@@ -219,7 +219,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
         sampled = first.period is not None
         # with states or exogenous inputs, runs form SIMD batches only if no sampled law is called in between
         bare = not (model.states or model.exogenous)
-        lanes = kind[0] and kind[-2] and (bare or not sampled) and method in METHODS
+        able = method in METHODS and not crossings.stops(model, first, method)
+        lanes = kind[0] and kind[-2] and (bare or not sampled) and able
         layout = Layout.of(model, len(first.memory))
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
     return made
@@ -244,6 +245,7 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     abreast = drive.batched and runs.outside(r).constant
     if asked.method in METHODS and abreast:
         return asked.method, float(asked.step or 0.0), "as asked"
+    abreast = abreast and not crossings.stops(model, drive, "dop853")
     if asked.method != "auto" or drive.period is not None:
         given = runs.at(r) if drive.period is not None else model
         return methods.chosen(asked.method, asked.step, given, drive, runs.q[r], asked.rtol)

@@ -55,6 +55,8 @@ class Lanes:
         The method, and the steps of all lanes.
     size, states, constants, base : int
         Length of a state with quadrature states, length without them, and the numbers of each run after u, from `base`.
+    weighed : int
+        Length of the part of a state whose error counts; see `Layout.steering`.
     rtol, atol, step, guess : float
         `step` is the longest [s]; 0 means no limit for adaptive steps. `guess` is the first adaptive step of an
         interval, or 0 to determine it.
@@ -97,6 +99,7 @@ class Lanes:
     method: Stages
     size: int
     states: int
+    weighed: int
     constants: int
     base: int
     rtol: float
@@ -303,7 +306,7 @@ def begun(s: Lanes) -> None:
     for i in lanes(inner):
         x[i] = y[i] + h[i] * k[i]
     evaluated(s, 1.0, f)
-    for i in lanes(inner):
+    for i in lanes(width):
         f[i] -= k[i]
     sized(s, f, s.a)
     for lane in range(LANES):
@@ -316,7 +319,7 @@ def begun(s: Lanes) -> None:
 def scaled(s: Lanes, y: Floats, z: Floats) -> None:
     """Set g = 1 / tolerance of each number, from the larger of two states."""
     g, atol, rtol = s.g, s.atol, s.rtol
-    for i in lanes(LANES * s.states):
+    for i in lanes(LANES * s.weighed):
         g[i] = 1.0 / (atol + rtol * max(abs(y[i]), abs(z[i])))
 
 
@@ -324,7 +327,7 @@ def sized(s: Lanes, x: Floats, to: Floats) -> None:
     """Write the sum of squares of a lane's numbers, each relative to its tolerance."""
     for i in lanes(LANES):
         to[i] = 0.0
-    for j in range(s.states):
+    for j in range(s.weighed):
         row, g = x[LANES * j :], s.g[LANES * j :]
         for i in lanes(LANES):
             to[i] += row[i] * g[i] * (row[i] * g[i])
@@ -372,7 +375,7 @@ def judged(s: Lanes) -> None:
     """Decide which lanes accept their step, and set their next step."""
     method = s.method
     if method.adaptive == 1:
-        inner = LANES * s.states
+        inner = LANES * s.weighed
         scaled(s, s.y, s.end_y)
         summed(method, method.stages, s.f, inner)
         sized(s, s.f, s.a)

@@ -198,6 +198,7 @@ class Abreast:
                 method=stages_of(tableau, width),  # type: ignore[arg-type]  # a record is placed
                 size=layout.size,
                 states=layout.states,
+                weighed=layout.steering.stop,
                 constants=own.shape[1],
                 base=base,
                 rtol=shared.rtol,

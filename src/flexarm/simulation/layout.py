@@ -33,6 +33,8 @@ class Layout:
         Number of states of the arm's drives.
     inputs, exogenous : int
         Lengths of u and of w.
+    touches : bool
+        True if parts of the arm make and break contact.
     """
 
     nq: int
@@ -42,12 +44,14 @@ class Layout:
     inputs: int = 0
     exogenous: int = 0
     pose: int = 0
+    touches: bool = False
 
     @classmethod
     def of(cls, model: Model, memory: int = 0) -> "Layout":
         """Return the layout of a model's runs."""
         own, inputs, exogenous = len(model.states), len(model.inputs), len(model.exogenous)
-        return cls(model.nq, model.nv, memory, own, inputs, exogenous, len(POSE) * model.arm.free)
+        pose = len(POSE) * model.arm.free
+        return cls(model.nq, model.nv, memory, own, inputs, exogenous, pose, model.arm.touches)
 
     @property
     def unknowns(self) -> int:
@@ -96,8 +100,18 @@ class Layout:
 
     @property
     def steering(self) -> slice:
-        """Slice of the numbers that control the solver's step: all except quadrature states."""
-        return slice(0, self.states)
+        """Slice of the numbers whose error controls the solver's step: all except quadrature states.
+
+        Where parts make contact, powers come in bursts that a step which follows only the motion may miss. Quadrature
+        states then count, too.
+        """
+        return slice(0, self.size if self.touches else self.states)
+
+    def tolerances(self, atol: float) -> Array:
+        """Return the absolute tolerance of each number of a state, 1e300 for those that do not control the step."""
+        found = np.full(self.size, 1e300)
+        found[self.steering] = atol
+        return found
 
     @property
     def work(self) -> int:

@@ -153,7 +153,7 @@ def solver(
     radius: float | None = None,
 ) -> Solve:
     """Return the method as a function of an interval."""
-    atols = _tolerances(model, layout, atol)
+    atols = layout.tolerances(atol)
     if method in solvers.IMPLICIT:
         tableau = solvers.IMPLICIT[method] if radius is None else tableaus.generalized_alpha(float(radius))
         stepping = Implicit(tableau, plan, layout, rtol, atols, step)
@@ -175,25 +175,10 @@ def solver(
 
 def race(plan: Plan, rate: Code, model: Model, drive: Block, layout: Layout, rtol: float, atol: float) -> Race:
     """Return the automatic method selection of `method="auto"` for long intervals."""
-    atols = _tolerances(model, layout, atol)
+    atols = layout.tolerances(atol)
 
     def residual() -> Code:
         return integrand(model, RESIDUALS[drive.quantity], layout.memory).code
 
     stepping = partial(Implicit, solvers.IMPLICIT[STIFF], plan, layout, rtol, atols, 0.0)
     return Race(plan, rate, residual, layout, (STIFF, stepping), rtol, atols, bool(model.chain.elements))
-
-
-def _tolerances(model: Model, layout: Layout, atol: float) -> Array:
-    """Return the absolute tolerances of a state's numbers.
-
-    Quadrature states have infinite ones and do not control steps.
-
-    Where parts make contact, powers come in bursts that a step which follows only the motion may miss. All numbers then
-    have the same tolerance.
-    """
-    if model.arm.touches:
-        return np.full(layout.size, atol)
-    atols = np.full(layout.size, 1e300)
-    atols[layout.steering] = atol
-    return atols

@@ -538,15 +538,15 @@ class Stepper:
 
     def _stepping(self, plan: Plan) -> Implicit:
         """Return the implicit method on a plan."""
-        atol = self._tolerances
+        atol = self._layout.tolerances(self._options["atol"])
         found = Implicit(solvers.IMPLICIT[self.method], plan, self._layout, self._options["rtol"], atol, self._length)
         found.record.limit = MOST_EVALUATIONS
         return found
 
     def _explicit(self, plan: Plan) -> Explicit:
         """Return the explicit method on a plan."""
-        tableau, rtol = solvers.EXPLICIT[self.method], self._options["rtol"]
-        return Explicit(tableau, plan, rtol, self._tolerances, self.longest, self._guess, MOST_EVALUATIONS)
+        tableau, atol = solvers.EXPLICIT[self.method], self._layout.tolerances(self._options["atol"])
+        return Explicit(tableau, plan, self._options["rtol"], atol, self.longest, self._guess, MOST_EVALUATIONS)
 
     def _abreast(self, count: int, m: int, fixed: int) -> Abreast:
         """Return a run over a period for each plant, in SIMD batches."""
@@ -558,13 +558,6 @@ class Stepper:
         courses = [Course(ends, np.zeros((1, m)))] * count
         start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
         return Abreast(common, start, own, courses, np.arange(count), start)
-
-    @property
-    def _tolerances(self) -> Array:
-        """Return the tolerances of a state's numbers. Quadrature states do not influence the step."""
-        atol = np.full(self._layout.size, 1e300)
-        atol[self._layout.steering] = self._options["atol"]
-        return atol
 
     def _plan(self, model: Model) -> tuple[Plan, Code]:
         """Return a plan of the arm for the method, and the code of its rates."""
