@@ -15,7 +15,7 @@ from flexarm.description.numbers import alignment
 from flexarm.mechanics import springs
 from flexarm.mechanics.beam import beam
 from flexarm.mechanics.body import Body, Loads, bordered, slopes_of
-from flexarm.mechanics.elements import Element, Seen, along, slope
+from flexarm.mechanics.elements import Element, Seen, along, gradient
 from flexarm.mechanics.finite import finite
 from flexarm.mechanics.friction import Transmitted, brake, friction
 from flexarm.mechanics.motors import drawn, motor
@@ -260,7 +260,7 @@ def _transmitted(joint: Driven, driving: Vector, stretch: Vector, winding: list[
     stiffness = 0.0 if _has_play(joint) else _linear_spring(joint, name)[0]
 
     def force(seen: Seen) -> Scalar:
-        wound = [dot(driving, slope(element.potential, seen.q)) for element in winding]
+        wound = [dot(driving, gradient(element.potential, seen.q)) for element in winding]
         return stiffness * dot(stretch, seen.q) + sum(wound, 0.0)
 
     return force

@@ -83,7 +83,7 @@ class Element:
     along : (q, qd) -> (k,)
     push : Seen -> Push
     potential : q -> scalar
-        Energy that depends on the configuration alone [J]; its slope acts in addition to `push`.
+        Energy that depends on the configuration alone [J]; its negative slope acts in addition to `push`.
     stored : s -> scalar
         Energy in the states [J].
     field : (q, s) -> scalar, optional
@@ -220,10 +220,10 @@ def stored(chain: _Acted, q: Vector, s: Vector) -> Scalar:
 
 def potential_force(chain: _Acted, q: Vector) -> Vector:
     """Return dV/dq (n,) of the elements' potentials."""
-    return slope(lambda at: potential(chain, at), q) if chain.elements else [0.0] * chain.size
+    return gradient(lambda at: potential(chain, at), q) if chain.elements else [0.0] * chain.size
 
 
-def slope(energy: Callable[[Vector], Scalar], q: Vector) -> Vector:
+def gradient(energy: Callable[[Vector], Scalar], q: Vector) -> Vector:
     """Return the gradient (n,) of a potential at q."""
     z = ca.SX.sym("q", len(q))
     found = ca.densify(ca.gradient(ca.SX(energy(entries(z))), z))

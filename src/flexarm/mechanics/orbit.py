@@ -14,7 +14,7 @@ import casadi as ca
 from flexarm.description.free import Orbit
 from flexarm.mechanics.chain import Chain
 from flexarm.mechanics.dynamics import base_frame, outward, placed
-from flexarm.mechanics.elements import Element, Push, Seen, slope
+from flexarm.mechanics.elements import Element, Push, Seen, gradient
 from flexarm.mechanics.spatial import Scalar, Vector, added, cross, dot, entries, product, scaled, transposed
 
 
@@ -28,7 +28,7 @@ def gravity_gradient(chain: Chain, orbit: Orbit) -> Element:
     def push(seen: Seen) -> Push:
         angle = ca.SX.sym("angle")
         turning = ca.substitute(ca.gradient(ca.SX(energy(seen.q, [angle])), angle), angle, ca.SX(seen.s[0]))
-        force = scaled(-1.0, slope(lambda q: energy(q, seen.s), seen.q))
+        force = scaled(-1.0, gradient(lambda q: energy(q, seen.s), seen.q))
         return Push(force, [n], supplied=n * entries(ca.densify(turning))[0])
 
     return Element(lambda q, qd: list(qd), push, field=energy, states=len(orbit.states))

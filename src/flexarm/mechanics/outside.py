@@ -185,7 +185,7 @@ def power(d: Scalar, n: float) -> Scalar:
     """Return d^n for d >= 0, with finite slopes of all orders at d = 0.
 
     For n = 1, 2, 3 they are those of the power itself. For other n, such as 1.5 of a Hertz contact, they are set to
-    zero there: slopes of the power would have a negative exponent, and infinity times the zero slope of d is NaN.
+    zero there. Otherwise some of them would have a negative exponent, and infinity times the zero slope of d is NaN.
     """
     if n in (1.0, 2.0, 3.0):
         return d ** int(n)
@@ -200,8 +200,8 @@ def normal_force(description: Contact, now: Pressed, v: Vector) -> Scalar:
 def contact(chain: Chain, description: Contact, link: int) -> Element:
     """Return the element of a contact.
 
-    The spring is a potential, whose slope is its force, and the damper is the remainder of the normal force. A Hertz
-    contact has the exponent 1.5.
+    The spring is a potential, whose negative slope is its force. The damper is the remainder of the normal force. A
+    Hertz contact has the exponent 1.5.
     """
     both = velocity(chain, link, description.at)
     n, mu = list(description.normal), description.friction

@@ -1,9 +1,10 @@
 """Explicit methods for one run, in the language that is translated. The methods are tableaus, see `butcher`.
 
 The error of a step is the difference between two embedded formulas (Hairer, Norsett & Wanner, Solving ODEs I, II.4).
-A step is accepted where error_i / (atol_i + rtol max(|y_i|, |z_i|)) has a root mean square below 1 over the state,
-integrals included. States at the times of the result are those of the method's interpolating polynomial. A method
-without an estimate of its error takes equal steps between two of these times.
+A step is accepted where error_i / (atol_i + rtol max(|y_i|, |z_i|)) has a root mean square below 1 over the state.
+Integrals of powers have infinite tolerances, except for arms that touch (`Layout.tolerances`). States at the times of
+the result are those of the method's interpolating polynomial. A method without an estimate of its error takes equal
+steps between two of these times.
 
 An interval starts anew: its steps depend on the state at its start and on nothing before. A period of `Stepper`, and
 the time between two samples of a controller, are intervals.

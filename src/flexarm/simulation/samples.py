@@ -85,7 +85,7 @@ class Samples:
     advance, solver : addresses
         A solver in the form of the module `advance`, and its record.
     law : address
-        The kernel (t, q, qd, z, noise, qdd, constants) -> (u, next z).
+        The kernel (t, q, qd, s, z, noise, qdd, constants) -> (u, next z).
     before, measured
         Source of qdd, and 1 if the law measures it.
     late : float

@@ -513,7 +513,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
     """Integrate the state y from t0 to the times, and write the states to out. Return the number of times reached.
 
     `stale` is 1 if the slopes must be computed again, `fresh` is 1 if they are those of this state, and `wait` counts
-    the steps after a rejection in which the step does not grow.
+    down the steps in which h does not grow, after an error that was too large.
     """
     stages = s.stages
     end = times[count - 1]
