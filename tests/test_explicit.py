@@ -548,3 +548,45 @@ def test_a_step_of_numbers_is_that_of_machine_code(tableau, made):
     given = {} if name in FIXED else {"guess": h}
     y, *_ = made(name, 1e9, step=h, **given)(0.0, START, np.array([2 * h]))
     np.testing.assert_allclose(x[:4], y[0], rtol=1e-13)
+
+
+def test_fixed_steps_end_before_a_state_that_is_no_motion_in_python_too(made):
+    def grows(x, dx):
+        dx[:] = 1e15 if x[0] > 0.5 else 1.0
+
+    stepping = made("rk4", 1e-6, 0.0, step=0.2)
+    x, steps, _, record = in_python(stepping, np.zeros(4), np.array([0.4, 0.8, 1.2]), rate=grows)
+    assert (len(x), steps) == (1, 2) and record.t == pytest.approx(0.4)
+
+
+def test_times_at_the_start_alone_need_no_step(made):
+    stepping = made("dop853", 1e-6)
+    times = np.zeros(2)
+    found = stepping(0.0, START, times)
+    x, steps, evaluations, _ = in_python(stepping, START, times)
+    np.testing.assert_array_equal(found[0], x)
+    np.testing.assert_array_equal(x, [START, START])
+    assert (found[1], steps, stepping.plan.evaluations, evaluations) == (0, 0, 0, 0)
+
+
+def test_a_stop_between_two_stages_of_the_polynomial_gives_no_state(made):
+    """The further stages of a method, which only states between two steps need, are evaluations like others."""
+    stepping, stopped = made("dop853", 1e-6, 0.01), []
+
+    def rate(x, dx):
+        rates(x, dx)
+        stopped.append(1)
+        if len(stopped) == stepping.record.method.stages + 2:  # the first after a step, and before the next
+            shared_of[0].stop = 1
+
+    shared_of = []
+    original = Shared
+
+    def shared(*given, **more):
+        shared_of.append(original(*given, **more))
+        return shared_of[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "Shared", shared)
+        x, steps, evaluations, _ = in_python(stepping, START, np.array([0.005, 0.02]), rate=rate)
+    assert (len(x), steps) == (0, 0) and evaluations == stepping.record.method.stages + 4

@@ -25,7 +25,6 @@ from flexarm.shapes import TipLoad, loaded_roots
 from flexarm.simulation import (
     balance,
     breakpoints,
-    diagnosis,
     divergence,
     ensemble_dataset,
     ensemble_files,
@@ -39,9 +38,10 @@ from flexarm.simulation import (
     watch,
 )
 from flexarm.simulation import stepper as stepping
+from flexarm.simulation.block import Block
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations
 from flexarm.simulation.crossings import Stopped, _Way, crossings
-from flexarm.simulation.diagnosis import undefined
+from flexarm.simulation.diagnosis import bent_too_far, diagnosis, undefined
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.feedback import continuous, on_reference
 from flexarm.simulation.inputs import Computed, constant
@@ -243,9 +243,9 @@ def test_the_segment_that_is_bent_most_is_named():
     links = [*one_joint().links, fa.Link(name="b", joint=fa.Revolute(), body=beam)]
     model = fa.Model(fa.Arm(name="two", links=links))
     bent = np.array([0.1, 0.2, 0.5, 0.25])
-    assert diagnosis.bent_too_far(model, np.zeros(4)) == ""
-    assert re.match(r"segment 1 of link 'b' bends by", diagnosis.bent_too_far(model, bent))
-    assert re.match(r"segment 2 of link 'b' bends by", diagnosis.bent_too_far(model, bent[[0, 1, 3, 2]]))
+    assert bent_too_far(model, np.zeros(4)) == ""
+    assert re.match(r"segment 1 of link 'b' bends by", bent_too_far(model, bent))
+    assert re.match(r"segment 2 of link 'b' bends by", bent_too_far(model, bent[[0, 1, 3, 2]]))
 
 
 def test_bounds_scale_with_the_lengths_that_vary_and_with_no_others():
@@ -590,3 +590,38 @@ def test_the_process_that_reads_reports_the_content_or_the_reason(result_file, m
             assert rewrite.main(str(path)) == status
         found = capfdbinary.readouterr().out
         assert found.startswith(b"\x89HDF") == (not status) and found
+
+
+def test_a_solver_that_ends_in_no_number_is_diagnosed_from_the_time_of_the_number():
+    """The interval up to there is sampled again, in which this motion is sound."""
+    model = fa.Model("rigid-two-link")
+    layout, drive = Layout.of(model), constant(np.zeros(2))
+    plan, _ = methods.planned(model, drive, layout, "dop853")
+    drive.feed(plan, model, 0.0, np.zeros(layout.size))
+    plan.end(1.0)
+    solve = methods.solver("dop853", plan, model, drive, layout, 1e-8, 1e-10, 0.0)
+    stretch = Stretch(np.empty((0, layout.size)), 3, "it ended", (0.25, np.full(layout.size, np.nan)))
+    said = diagnosis(model, drive, layout, plan, solve, stretch, 0.0, np.zeros(layout.size))
+    assert re.fullmatch(r"the solver could not meet the tolerance at t = 0.25 s, where .* \(it ended\)", said)
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"), [(fa.DescriptionError, fa.DescriptionError), (fa.FlexarmError, fa.SimulationError)]
+)
+def test_a_block_that_does_not_fit_is_an_error_of_its_own_and_one_that_fails_ends_the_run(error, raised):
+    class Failing(Block):
+        def jumps(self):
+            return np.array([0.05])
+
+        def output(self, model, t, q, qd, z):
+            if t[0] >= 0.05:
+                raise error("no torque today")
+            return np.zeros((len(t), 2))
+
+        def described(self):
+            return "a block that fails"
+
+    with pytest.raises(raised, match="no torque today") as caught:
+        fa.simulate("rigid-two-link", 0.1, Failing(), progress=False)
+    assert caught.type is raised
+    assert Failing().expressed(fa.Model("rigid-two-link")) is None

@@ -239,9 +239,10 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
         if error < 1.0:
             if is_motion(s.z, shared.states) == 0:
                 return
-            reached[0] = between(s, ahead, last, times, count, out, reached[0])
-            if shared.stop != 0:
+            known = between(s, ahead, last, times, count, out, reached[0])
+            if shared.stop != 0:  # rates of the polynomial may be NaN
                 return
+            reached[0] = known
             ready = following(method, error, s.h, refused)
             if last == 0 or ready > wanted:
                 wanted = longest(s, ready)
