@@ -16,7 +16,7 @@ import xarray as xr
 
 import flexarm as fa
 from flexarm.control.sum import function_of_time
-from flexarm.mechanics.drive import bare
+from flexarm.mechanics.drive import Rows, bare, elements
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.parameters import Label, Ledger, Series, value_of
 from flexarm.mechanics.telescope_shapes import integrated_wave_numbers
@@ -625,3 +625,10 @@ def test_a_block_that_does_not_fit_is_an_error_of_its_own_and_one_that_fails_end
         fa.simulate("rigid-two-link", 0.1, Failing(), progress=False)
     assert caught.type is raised
     assert Failing().expressed(fa.Model("rigid-two-link")) is None
+
+
+def test_a_kind_of_joint_without_a_drive_has_no_element():
+    """All moving joints of the package have drives; a kind of joint from outside may have none."""
+    assert elements(fa.Fixed(), Rows([1.0], [1.0], [1.0]), 0, None) == []
+    damped = fa.Revolute(drive=fa.Drive(friction=fa.Friction(coulomb=0.2)))
+    assert len(elements(damped, Rows([1.0], [1.0], [1.0]), 0, value_of)) == 1
