@@ -56,7 +56,7 @@ class _OfSection(Sampling):
         """Return the unit of every axis."""
         return (self.unit,) * len(self.axes)
 
-    def chosen(self, vector: list) -> list:
+    def _chosen(self, vector: list) -> list:
         """Return the components along the axes of the sensor."""
         return [vector["xyz".index(axis)] for axis in self.axes]
 
@@ -114,7 +114,7 @@ class TipPosition(_OfSection):
             p = frames(chain, q)[-1].p
         else:
             p = self.station(arm, chain, q, qd).frame.p
-        return self.chosen(p)
+        return self._chosen(p)
 
 
 @final
@@ -144,7 +144,7 @@ class TipVelocity(_OfSection):
 
         frame, twist = self.station(arm, chain, q, qd)
         v = product(frame.R, twist[:3]) if self.frame == "base" else twist[:3]
-        return self.chosen(v)
+        return self._chosen(v)
 
 
 @final
@@ -184,7 +184,7 @@ class Accelerometer(_OfSection):
             a = added(a, scaled(-1.0, product(transposed(frame.R), chain.gravity)))
         if self.frame == "base":
             a = product(frame.R, a)
-        return self.chosen(a)
+        return self._chosen(a)
 
 
 @final
@@ -209,7 +209,7 @@ class Gyroscope(_OfSection):
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the chosen components."""
         w = self.station(arm, chain, q, qd).twist[3:]
-        return self.chosen(w)
+        return self._chosen(w)
 
 
 @final
@@ -249,4 +249,4 @@ class StarTracker(_OfSection):
         R = transposed(self.station(arm, chain, q, qd).frame.R)
         away = [[dot(axis, column) for column in R] for axis in rotation(np.array(self.reference)).T.tolist()]
         turn = turn_of(away)
-        return self.chosen(turn)
+        return self._chosen(turn)
