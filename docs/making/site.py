@@ -140,18 +140,14 @@ def public_names() -> set[str]:
 
 
 def described() -> set[type]:
-    """Classes of what may stand in a file."""
+    """Classes of what may stand in a file; their base classes are not final."""
     found: set[type] = set()
     rest: list[type] = [Described]
     while rest:
         rest += (below := rest.pop().__subclasses__())
         found.update(below)
     homes = ("flexarm.description.", "flexarm.scenario", "flexarm.studies.")
-    return {
-        cls
-        for cls in found
-        if cls.__module__.startswith(homes) and cls.__name__ not in ("Joint", "Driven", "Body", "Base", "Part")
-    }
+    return {cls for cls in found if cls.__module__.startswith(homes) and "__final__" in vars(cls)}
 
 
 def names_without_an_entry(site: Path) -> Iterator[str]:

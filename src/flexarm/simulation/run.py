@@ -217,7 +217,8 @@ def simulate(
             with running(plan):
                 run.integrate(model, drive, outside, plan, solve, layout)
                 interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
-                if run.short is not None and not interruption.came:
+                ended_itself = plan.failure is None or isinstance(plan.failure, FlexarmError)
+                if run.short is not None and ended_itself and not interruption.came:
                     run.failure = diagnosis(model, drive, layout, plan, solve, *run.short)
         finally:
             bar.close()
