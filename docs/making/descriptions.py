@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from inspect import cleandoc, get_annotations
+from itertools import pairwise
 from typing import Any
 
 from docutils import nodes
@@ -66,7 +67,7 @@ def parameters(cls: type) -> dict[str, tuple[str, str]]:
     texts: dict[str, list[str]] = {}
     names: list[str] = []
     inside = False
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in pairwise([*lines, ""]):  # a class without a docstring has no lines
         if below.startswith("---"):
             inside = line in ("Parameters", "Attributes")
         elif inside and line.startswith(" "):
