@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.native.code import Address
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words
@@ -19,8 +20,6 @@ from flexarm.native.once import Once
 from flexarm.simulation.implicit import FIRST, Implicit
 from flexarm.simulation.rhs import DIVERGED
 from flexarm.simulation.steps import Step, copied, integrate
-
-Array = np.ndarray
 
 LARGEST = 1.7976931348623157e308
 """Largest finite double. A number beyond it is infinite or NaN."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import counted
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 
 WORST = 1e-3
 """Relative energy drift above which a run is not accurate: its plots are wrong by more than the width of a line."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from flexarm.simulation.advance import Advance
 
-Array = np.ndarray
 
 Cubics = tuple[Array, Array]
 """Breaks (intervals + 1,) and coefficients (intervals, m, 4) of a table, see `rhs.cubic_table`."""

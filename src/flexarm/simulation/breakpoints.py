@@ -15,7 +15,8 @@ from typing import final
 
 import numpy as np
 
-Array = np.ndarray
+from flexarm.arrays import Array
+
 Function = Callable[[Array], Array]
 """Values (k, m) at times (k,)."""
 

@@ -11,10 +11,10 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 
-Array = np.ndarray
 Row = Mapping[int, float] | Sequence[float]
 
 

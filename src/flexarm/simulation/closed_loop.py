@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.cached import cached_property
 from flexarm.description.arm import Arm
@@ -18,7 +19,6 @@ from flexarm.simulation.law import Law
 if TYPE_CHECKING:
     import casadi as ca
 
-Array = np.ndarray
 
 FELT = 1e-12
 """Share of the largest entry below which a coordinate counts as having no effect on the others."""

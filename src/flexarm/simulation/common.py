@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.description.arm import Arm, Link, Telescope
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 
 KEPT = 10_000
 """Largest number of times for which the frame of a result is cached. In longer results the numbers dominate the

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.model import Model
 from flexarm.model.tracing import Traced
@@ -26,7 +27,6 @@ from flexarm.simulation.solvers import python_rate
 if TYPE_CHECKING:
     import casadi as ca
 
-Array = np.ndarray
 
 LEAST = 1e-9
 """Least time between two stops, as a share of the interval's length.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.attitude import local
 from flexarm.checks import Fault, checked_names, known_names, shown
 from flexarm.description.arm import Beam
@@ -25,7 +26,6 @@ from flexarm.version import __version__
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 
 PIECE = 4_000_000
 """Largest number of intermediate values in memory at once, so that memory does not grow with the length of a run."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
@@ -13,8 +14,6 @@ from flexarm.simulation.block import Block
 from flexarm.simulation.divergence import beyond
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan
-
-Array = np.ndarray
 
 GROWN = 1e6
 """Size of a coordinate or rate, in SI units, above which a failed run counts as diverged."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local, local_names
 from flexarm.checks import counted
 from flexarm.description.arm import Arm
@@ -20,7 +21,6 @@ from flexarm.simulation.rhs import Plan
 if TYPE_CHECKING:
     from flexarm.mechanics.body import Body
 
-Array = np.ndarray
 
 LENGTHS = 10.0
 """Deflection of a link over its length from which a run has diverged. The tip of a beam that is bent into a full circle

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput
 from flexarm.floating import usual_errors
@@ -39,7 +40,6 @@ from flexarm.trajectory import Reference
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 
 CHUNK = 2e8
 """Approximate size of a file of runs [bytes]."""

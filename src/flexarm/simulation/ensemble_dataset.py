@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.simulation import balance
 from flexarm.simulation.common import Common
@@ -21,7 +22,6 @@ from flexarm.version import __version__
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 
 RUN = ("run",)
 

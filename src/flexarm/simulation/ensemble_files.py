@@ -12,6 +12,7 @@ from xarray import Variable, open_dataset
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError, SimulationError
 from flexarm.files import check_writable, checked_path, write_whole
 from flexarm.simulation import netcdf
@@ -19,7 +20,6 @@ from flexarm.simulation import netcdf
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 
 LARGE = 1
 """Number of dimensions above which a variable stays on disk."""

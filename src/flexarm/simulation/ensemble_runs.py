@@ -10,6 +10,7 @@ from typing import Protocol, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native.kernel import LANES, Kernel
@@ -28,8 +29,6 @@ from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
 from flexarm.simulation.samples import Sampling
-
-Array = np.ndarray
 
 INTERRUPTED = "interrupted"
 

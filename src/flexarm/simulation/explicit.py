@@ -17,6 +17,7 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
@@ -40,8 +41,6 @@ from flexarm.simulation.stages import (
     summed,
 )
 from flexarm.simulation.steps import copied
-
-Array = np.ndarray
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.cached import cached_property
 from flexarm.checks import counted, unknown_name
@@ -28,8 +29,6 @@ from flexarm.trajectory import Reference, reference_motion
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

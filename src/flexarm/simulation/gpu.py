@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -28,8 +29,6 @@ from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.gpu_states import verified
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
-
-Array = np.ndarray
 
 METHOD = "rk4"
 STAGES = 4

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, choices, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -18,8 +19,6 @@ from flexarm.native.nvptx import EACH, each, evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
 from flexarm.native.verification import verify
-
-Array = np.ndarray
 
 TYPES = {"double": np.float64, "float": np.float32}
 

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
@@ -15,8 +16,6 @@ from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.steps import SLOW, Step, integrate
 from flexarm.simulation.tableaus import Tableau
-
-Array = np.ndarray
 
 FIRST = 0.01
 """First step of an interval, as a share of its length."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
@@ -30,8 +31,6 @@ from flexarm.trajectory.reference import checked_reference, positions, reference
 
 if TYPE_CHECKING:
     pass
-
-Array = np.ndarray
 
 
 @final

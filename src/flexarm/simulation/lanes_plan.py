@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.native.code import Code
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Placed
@@ -16,8 +17,6 @@ from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.stages import stages_of
-
-Array = np.ndarray
 
 JUDGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 Judge = Callable[[int, float, Array, int], int]

@@ -11,6 +11,7 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.native.code import Code
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
@@ -22,7 +23,6 @@ from flexarm.simulation.lanes_plan import Abreast, Course, Shared
 from flexarm.simulation.samples import Sampling
 from flexarm.simulation.steps import copied
 
-Array = np.ndarray
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 NO_LAW = 5

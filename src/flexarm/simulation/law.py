@@ -8,6 +8,7 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -15,7 +16,6 @@ from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import checked_reference
 
-Array = np.ndarray
 Column = Any
 """A CasADi SX column."""
 After = Callable[[Column], Column]

@@ -5,10 +5,9 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.description.free import POSE
 from flexarm.model import Model
-
-Array = np.ndarray
 
 RIDING = ("work", "dissipated")
 """Quadrature states for the energy balance [J]: integrals of the inputs' power and of the dampers' power."""

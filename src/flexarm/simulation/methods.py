@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import without_inertia
@@ -21,8 +22,6 @@ from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
-
-Array = np.ndarray
 
 STIFF = "radau9"
 """Method that competes with an explicit method in automatic selection. It has numerical damping, and takes fewest

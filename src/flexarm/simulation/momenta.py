@@ -3,11 +3,10 @@
 import numpy as np
 
 from flexarm import attitude
+from flexarm.arrays import Array
 from flexarm.model import Model
 from flexarm.simulation.block import Block
 from flexarm.simulation.outside import Outside
-
-Array = np.ndarray
 
 LOOKS = 33
 """Number of times of a run at which the scale of exchanged momentum is evaluated."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -27,8 +28,6 @@ from flexarm.trajectory.reference import checked_reference, positions, reference
 
 if TYPE_CHECKING:
     pass
-
-Array = np.ndarray
 
 
 @final

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, refused
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-
-Array = np.ndarray
 
 
 def parameter_rows(model: Model, p: Any) -> Array:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import kernel
@@ -13,7 +14,6 @@ from flexarm.simulation.law import Law
 if TYPE_CHECKING:
     import xarray
 
-Array = np.ndarray
 
 NEEDED = ("q", "qd")
 

@@ -5,10 +5,9 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, checked_result, refused
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 LARGEST = 1e40
 """Largest size of a coordinate or a position that is evaluated, in SI units."""

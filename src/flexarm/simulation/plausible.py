@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.model import Model
 from flexarm.trajectory import Reference, reference_values
-
-Array = np.ndarray
 
 ROUND = 15.0
 """Spacing of angles in degrees: those are often multiples of this number, and angles in radians only by chance."""

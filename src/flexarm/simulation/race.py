@@ -12,6 +12,7 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.native.code import Code
 from flexarm.simulation import solvers
 from flexarm.simulation.advance import Stretch
@@ -19,8 +20,6 @@ from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.implicit import ENDLESS, Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, loops
-
-Array = np.ndarray
 
 EXPLICIT = "dop853"
 """The explicit method."""

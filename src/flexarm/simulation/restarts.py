@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.model import Model
 from flexarm.simulation import solvers
 from flexarm.simulation.block import Block
@@ -12,8 +13,6 @@ from flexarm.simulation.feedback import initial
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.outside import Outside
 from flexarm.simulation.rhs import Plan
-
-Array = np.ndarray
 
 ROUNDS = 4
 """Largest number of repeated runs after a missed input. Each repetition finds all changes that the run before shows."""

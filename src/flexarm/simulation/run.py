@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm import escape
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, shown
 from flexarm.errors import (
     DescriptionError,
@@ -53,7 +54,6 @@ from flexarm.trajectory.reference import checked_reference
 if TYPE_CHECKING:
     from xarray import Dataset
 
-Array = np.ndarray
 
 Solving = Solve | Race | crossings.Stopped
 

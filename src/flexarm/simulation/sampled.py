@@ -13,6 +13,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import (
@@ -49,8 +50,6 @@ from flexarm.simulation.stepped import (
     check_seen,
     stepped,
 )
-
-Array = np.ndarray
 
 MOST_SAMPLES = 1e9
 """Largest number of periods in a run: three hours of calls at ten microseconds each."""

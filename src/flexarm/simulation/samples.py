@@ -11,6 +11,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
@@ -27,7 +28,6 @@ from flexarm.simulation.rhs import Plan, Shared
 from flexarm.simulation.stepped import Seen, Stepped, report_of
 from flexarm.simulation.steps import copied
 
-Array = np.ndarray
 NEVER = np.empty(0)
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)

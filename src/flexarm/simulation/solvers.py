@@ -9,14 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.simulation import butcher
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.implicit import ENDLESS, Implicit
 from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
-
-Array = np.ndarray
 
 IMPLICIT: dict[str, Tableau] = {
     "generalized-alpha": generalized_alpha(1.0),

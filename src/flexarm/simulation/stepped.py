@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import refused, takes
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -15,7 +16,6 @@ from flexarm.simulation.layout import Layout
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import checked_reference
 
-Array = np.ndarray
 Step = Callable[[float, Array], Any]
 """A function from t and the measurements y to u (m,)."""
 

@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, FlexarmError, SimulationError
 from flexarm.model import Model, ModelLike, as_model
@@ -29,8 +30,6 @@ from flexarm.simulation.outside import as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
 from flexarm.simulation.rhs import Plan, loops
-
-Array = np.ndarray
 
 STIFF = "radau5"
 """Method of "auto" where the fastest mode would force far more steps than the motion needs."""

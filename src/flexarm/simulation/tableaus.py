@@ -16,9 +16,8 @@ from typing import final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
-
-Array = np.ndarray
 
 
 @final

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.attitude import configuration, local_names
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
@@ -19,8 +20,6 @@ from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, ch
 from flexarm.simulation.feedback import LawBlock
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.trajectory import Reference, reference_motion
-
-Array = np.ndarray
 
 GROWTH = 3.0
 """Exponent of growth in a run below which an unstable pole is not reported: the deviation grows by less than e^3."""

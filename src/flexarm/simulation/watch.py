@@ -12,11 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, final
 
-import numpy as np
-
+from flexarm.arrays import Array
 from flexarm.simulation.rhs import Plan
-
-Array = np.ndarray
 
 Progress = Callable[[float], None]
 """A function that is called from time to time with the time reached [s]."""

@@ -14,9 +14,8 @@ import numpy as np
 from scipy import linalg
 
 from flexarm import Model, Payload, Rigid, load
+from flexarm.arrays import Array
 from flexarm.shapes import TipLoad, family, fitted, loaded_roots, quadrature
-
-Array = np.ndarray
 
 INCH = 0.0254
 """Inch [m]."""

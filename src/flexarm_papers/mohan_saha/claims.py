@@ -3,12 +3,10 @@
 import numpy as np
 
 from flexarm import Beam
+from flexarm.arrays import Array
 from flexarm_papers.mohan_saha import counts, equations, rounding, shapes
 from flexarm_papers.mohan_saha.compute import UNTIL, Slew, scaled
 from flexarm_papers.verdicts import Check, Claim, Part, above, below, holds, near, within
-
-Array = np.ndarray
-
 
 # -- section 6: operations ---------------------------------------------------------------------------------------------
 

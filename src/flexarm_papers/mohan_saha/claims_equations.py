@@ -4,11 +4,10 @@ from functools import cache
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm_papers.mohan_saha import equations
 from flexarm_papers.mohan_saha.compute import Slew, shortened
 from flexarm_papers.verdicts import Claim, Part, above, below, near, within
-
-Array = np.ndarray
 
 
 @cache

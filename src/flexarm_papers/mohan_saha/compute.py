@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm import Arm, Beam, Cycloidal, Model, RigidInverseDynamics, load, simulate
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.model.tracing import Traced
 from flexarm.simulation.advance import Stretch
@@ -15,7 +16,6 @@ from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.rhs import Plan
 
-Array = np.ndarray
 Solve = Callable[[Plan, float, Array, Array], Stretch]
 """Function (plan, t0, x0, times) -> states at the times."""
 

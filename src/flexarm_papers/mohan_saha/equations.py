@@ -14,12 +14,11 @@ from scipy.integrate import solve_ivp
 
 from flexarm import Arm, Beam, Link, Model, Revolute
 from flexarm.analysis.factorization import denoc, rows, udu
+from flexarm.arrays import Array
 from flexarm.shapes import family
 from flexarm_papers.mohan_saha.compute import Slew, mapped
 from flexarm_papers.mohan_saha.shapes import W, X, roots, shape
 from flexarm_papers.mohan_saha.twists import COLUMNS, MODES, ROWS, Blocks, eq_11
-
-Array = np.ndarray
 
 STATE = (0.3, -0.5, 0.7), (0.08, -0.03, 0.05, 0.02, -0.01, 0.004), (0.5, -0.3, 0.4)
 """Joint angles, amplitudes and joint rates of the Canadarm in general position, at which equations are tried."""

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import linalg
 
 from flexarm.analysis.factorization import columns, order
+from flexarm.arrays import Array
 from flexarm.model.tracing import Traced
 from flexarm_papers.mohan_saha.compute import PATHS, STEP, UNTIL, Slew, solver
 from flexarm_papers.verdicts import Claim, Part, above, below, near
 
-Array = np.ndarray
 Dense = Callable[[Array, Array, Array], Array]
 """Function (q, M, phi) -> qdd with M and phi of eq. 31."""
 

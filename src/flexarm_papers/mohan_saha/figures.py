@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from flexarm import style
+from flexarm.arrays import Array
 from flexarm_papers.mohan_saha import faults, rounding
 from flexarm_papers.mohan_saha.compute import Slew
 from flexarm_papers.panels import Curve, Panel, draw
-
-Array = np.ndarray
 
 FAULT = "dense, $I_{ij}$ undeformed"
 PATH_NAMES = ("recursion", "dense")

@@ -9,12 +9,12 @@ import numpy as np
 from scipy import linalg
 
 from flexarm import Arm, Model
+from flexarm.arrays import Array
 from flexarm.native.precise import precise
 from flexarm.native.program import instructions
 from flexarm_papers.mohan_saha.compute import Slew, scaled
 from flexarm_papers.verdicts import Claim, Part, above, below
 
-Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 State = tuple[Array, Array, Array]
 """State and input (q, qd, u)."""

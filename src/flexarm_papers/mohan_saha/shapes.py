@@ -5,9 +5,8 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
+from flexarm.arrays import Array
 from flexarm.shapes import family
-
-Array = np.ndarray
 
 X, W = (a / 2 for a in np.polynomial.legendre.leggauss(24))
 X = X + 0.5

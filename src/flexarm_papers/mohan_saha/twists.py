@@ -7,10 +7,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from flexarm import Arm, Beam
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm_papers.mohan_saha.shapes import W, X, shape
-
-Array = np.ndarray
 
 MODES = 2
 """Number of modes of each link, in the plane."""

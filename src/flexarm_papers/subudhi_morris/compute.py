@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from flexarm import Arm, Fixed, Link, Model, Piecewise, Revolute, Rigid, Solver, load, simulate
+from flexarm.arrays import Array
 
-Array = np.ndarray
 Rotor = Literal["none", "relative", "absolute"]
 """Model of a rotor's kinetic energy.
 

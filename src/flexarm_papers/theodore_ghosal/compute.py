@@ -12,10 +12,9 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
 from flexarm import Arm, Beam, Model, ParabolicBlends, Pose, Telescope, analysis
+from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.trajectory import Reference
-
-Array = np.ndarray
 
 SHORT, LONG, DURATION, BLEND = 0.3, 1.0, 1.0, 0.1
 """Free lengths [m] and times [s].
