@@ -83,7 +83,7 @@ def pytest_addoption(parser):
 
 
 LARGE = "ignore:link .* bends by:flexarm.errors.LargeDeflection"
-"""Methods are compared on arms at random, some of which bend far."""
+"""Some tests compare methods on random arms, and some of these arms bend far."""
 
 
 def pytest_configure(config):

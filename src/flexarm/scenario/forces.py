@@ -12,6 +12,8 @@ from flexarm.simulation import inputs
 
 
 class _Input(Measured):
+    """An input u of a run."""
+
     type: str
 
     def made(self, reference: trajectory.Reference | None) -> inputs.Block:

@@ -65,6 +65,8 @@ class ShaperTable(Described):
 
 
 class _Motion(Measured):
+    """A desired motion of the joints."""
+
     type: str
     shaper: ShaperTable | None = None
 

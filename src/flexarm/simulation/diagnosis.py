@@ -85,8 +85,8 @@ def diagnosis(
 
 def undefined(drive: Block, plan: Plan, model: Model, layout: Layout, t: float, x: Array) -> str:
     """Return a message about a number of a compiled block that is not finite at or shortly after t, or ""."""
-    kernel, m = drive.kernel_for(model), len(model.inputs)
-    if kernel is None or drive.period is not None:
+    kernel, m = None if drive.period is not None else drive.kernel_for(model), len(model.inputs)
+    if kernel is None:
         return ""
     q, qd, z = x[layout.q], x[layout.qd], x[layout.z]
     ahead = np.append(0.0, 10.0 ** np.arange(-12, -2))

@@ -12,7 +12,7 @@ import numpy as np
 from flexarm import escape
 from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, counted, refused, shown
-from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput
+from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput, errors_in
 from flexarm.floating import usual_errors
 from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.attitudes import unit_pose
@@ -292,10 +292,8 @@ def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Block],
     which = np.zeros(len(u), dtype=np.int64)
     for i, each in enumerate(u):
         if id(each) not in places:
-            try:
+            with errors_in(f"u[{i}]"):
                 found.append(_designed(each, model, designed, record))
-            except DescriptionError as error:
-                raise DescriptionError(f"u[{i}]: {error}") from None
             places[id(each)] = len(found) - 1
         which[i] = places[id(each)]
         if found[-1].records != found[0].records:
@@ -324,10 +322,8 @@ def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
     around = np.zeros(len(w), dtype=np.int64)
     for i, each in enumerate(w):
         if rows or id(each) not in places:
-            try:
+            with errors_in(f"w[{i}]"):
                 found.append(as_outside(each, model))
-            except DescriptionError as error:
-                raise DescriptionError(f"w[{i}]: {error}") from None
             places[id(each)] = len(found) - 1
         around[i] = len(found) - 1 if rows else places[id(each)]
     return found, around

@@ -23,8 +23,7 @@ from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, Stretch, is_motion, whole
 from flexarm.simulation.butcher import ButcherTableau
-from flexarm.simulation.implicit import ENDLESS
-from flexarm.simulation.rhs import Plan, Shared, rhs
+from flexarm.simulation.rhs import ENDLESS, Plan, Shared, rhs
 from flexarm.simulation.stages import (
     NEARLY,
     Stages,

@@ -13,15 +13,12 @@ from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.rhs import Plan
+from flexarm.simulation.rhs import ENDLESS, Plan
 from flexarm.simulation.steps import SLOW, Step, integrate
 from flexarm.simulation.tableaus import Tableau
 
 FIRST = 0.01
 """First step of an interval, as a share of its length."""
-
-ENDLESS = 2**62
-"""Number of evaluations that stands for no limit."""
 
 INTEGRATE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p

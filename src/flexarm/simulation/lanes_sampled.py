@@ -38,7 +38,7 @@ class Periods:
     runs : Lanes
         The motion of the lanes' runs from one time to the next.
     law : address
-        The kernel (t, q, qd, z, noise, ...) -> (u, next z), for `LANES` states.
+        The kernel (t, q, qd, z, noise, constants) -> (u, next z), for `LANES` states. These arms have no drive states.
     size, states, inputs, memory, recorded, noises : int
         The last `recorded` numbers of the memory are stored together with u.
     total : int

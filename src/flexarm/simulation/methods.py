@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.model.linear import without_inertia
+from flexarm.model.faults import check_inertia
 from flexarm.model.tracing import RESIDUALS
 from flexarm.native.code import Code
 from flexarm.simulation import advance, solvers, tableaus
@@ -101,8 +101,7 @@ def first_step(period: float, fastest: float) -> float:
 def fastest_of(model: Model, q: Array) -> float:
     """Return the size of the largest eigenvalue of the arm about the configuration q (nq,), without inputs [rad/s]."""
     _check_finite(model, model.mass_matrix(q))
-    if fault := without_inertia(model, q):
-        raise DescriptionError(f"arm {model.arm.name!r}: {fault}")
+    check_inertia(model, q)
     A = _slope_with_elements(model, q) if model.chain.elements else _slope(model, q)
     _check_finite(model, A)
     return float(np.abs(np.linalg.eigvals(A)).max())

@@ -17,9 +17,9 @@ from flexarm.native.code import Code
 from flexarm.simulation import solvers
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.explicit import Explicit
-from flexarm.simulation.implicit import ENDLESS, Implicit
+from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.rhs import Plan, loops
+from flexarm.simulation.rhs import ENDLESS, Plan, loops
 
 EXPLICIT = "dop853"
 """The explicit method."""

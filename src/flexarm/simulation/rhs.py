@@ -25,6 +25,9 @@ NAN = float("nan")
 DIVERGED = 1e12
 """Size of a coordinate or a rate, in SI units, above which a state counts as diverged."""
 
+ENDLESS = 2**62
+"""Number of evaluations that stands for no limit."""
+
 RHS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -75,7 +78,7 @@ class Shared:
     most: Floats = None  # type: ignore[assignment]
     bounded: int = 0
     passed: int = 0
-    look: int = 2**62
+    look: int = ENDLESS
     judge: int = 0
 
 
@@ -225,7 +228,7 @@ class Plan:
 
     def _called(self, _buffer: int, _dx: int, _data: int) -> None:
         """Call the functions that are due."""
-        self.shared.look = 2**62  # the functions' own evaluations are not counted
+        self.shared.look = ENDLESS  # the functions' own evaluations are not counted
         try:
             t, x = float(self.buffer[0]), self.buffer[1 : 1 + self.states].copy()
             for visit in self._visits:

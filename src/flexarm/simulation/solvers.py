@@ -13,8 +13,8 @@ from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.simulation import butcher
 from flexarm.simulation.advance import Stretch
-from flexarm.simulation.implicit import ENDLESS, Implicit
-from flexarm.simulation.rhs import DIVERGED, RHS, Plan, loops
+from flexarm.simulation.implicit import Implicit
+from flexarm.simulation.rhs import DIVERGED, ENDLESS, RHS, Plan, loops
 from flexarm.simulation.tableaus import Tableau, gauss, generalized_alpha, radau
 
 IMPLICIT: dict[str, Tableau] = {
