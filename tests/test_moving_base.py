@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 import flexarm as fa
-from flexarm.simulation.outside import as_outside
+from flexarm.simulation.exogenous import as_exogenous
 from flexarm.trajectory.reference import reference_motion, reference_values
 
 ROUNDING = 1e-11  # relative, of some thousand operations on numbers that differ by a few orders
@@ -172,7 +172,7 @@ def test_the_inputs_of_a_motion_are_its_derivatives():
     """a = R' (p'' - g) + g, w from R' R', alpha = w': against differences of the motion."""
     place, angles = fa.Quintic((0, 0, 0), (1, 2, -1), 2.0), fa.Quintic((0.1, -0.2, 0.3), (0.9, 0.8, -0.7), 2.0)
     arm = table([slide("x", (1.0, 0.0, 0.0), 1.0)], gravity=(0.5, 1.0, -9.0))
-    outside = as_outside({"base": fa.BaseMotion(place, angles)}, fa.Model(arm))
+    outside = as_exogenous({"base": fa.BaseMotion(place, angles)}, fa.Model(arm))
     t, h = 0.8, 1e-3
     (w,) = outside.output(fa.Model(arm), np.array([t]), np.zeros((1, 1)), np.zeros((1, 1)))
     grid = t + h * np.arange(-1, 2)

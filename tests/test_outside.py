@@ -11,8 +11,8 @@ from scipy.integrate import simpson
 import flexarm as fa
 from flexarm.analysis import equilibrium
 from flexarm.description.arm import Telescope
+from flexarm.simulation.exogenous import as_exogenous
 from flexarm.simulation.law import Law
-from flexarm.simulation.outside import as_outside
 
 ROUNDING = 1e-11  # relative, of some thousand operations on numbers that differ by a few orders
 CASES = (
@@ -142,7 +142,7 @@ def test_every_way_to_say_it_is_the_same(model):
         {"push.fy": fa.Piecewise([0.0], [0.2]), "base.az": lambda t: 0.3},
         lambda t: row,
         lambda t, q, qd: row,
-        as_outside(row, model),
+        as_exogenous(row, model),
     ):
         found = fa.simulate(model, 0.4, w=w, **RUN)
         same(found, expected)
@@ -401,7 +401,7 @@ def test_what_is_for_another_arm_is_refused(model):
     with pytest.raises(
         fa.DescriptionError, match=r"^w is for 15 numbers: .*; the arm has 0 numbers: it has no exogenous"
     ):
-        fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, w=as_outside(None, model), progress=False)
+        fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, w=as_exogenous(None, model), progress=False)
     with pytest.raises(fa.DescriptionError, match="keep has 'w', which an arm without exogenous inputs does not have"):
         fa.simulate(fa.Model(fa.load("subudhi-morris")), 0.1, save=fa.SaveAt(keep=["w"]), progress=False)
 

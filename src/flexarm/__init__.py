@@ -97,9 +97,9 @@ if TYPE_CHECKING:
     from flexarm.simulation import inputs
     from flexarm.simulation.butcher import ButcherTableau
     from flexarm.simulation.ensemble import simulate_many
+    from flexarm.simulation.exogenous import BaseMotion
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
     from flexarm.simulation.options import SaveAt, Solver
-    from flexarm.simulation.outside import BaseMotion
     from flexarm.simulation.performance import Performance, performance
     from flexarm.simulation.results import load_result, save_result
     from flexarm.simulation.run import simulate
@@ -288,7 +288,7 @@ LATE = {
     "simulation.butcher": "ButcherTableau",
     "simulation.options": "SaveAt Solver",
     "simulation.solvers": "add_method",
-    "simulation.outside": "BaseMotion",
+    "simulation.exogenous": "BaseMotion",
     "simulation.performance": "Performance performance",
     "simulation.results": "load_result save_result",
     "simulation.run": "simulate",

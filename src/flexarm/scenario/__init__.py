@@ -28,8 +28,8 @@ from flexarm.scenario.outside import BaseMotionInput, OutsideTable
 from flexarm.scenario.outside import made as made_outside
 from flexarm.scenario.tables import listed, state, values
 from flexarm.simulation.disturbance import disturbed
+from flexarm.simulation.exogenous import as_exogenous
 from flexarm.simulation.options import Keep, Record, SaveAt, Solver
-from flexarm.simulation.outside import as_outside
 from flexarm.simulation.run import simulate
 from flexarm.simulation.watch import Progress
 
@@ -191,7 +191,7 @@ class Scenario(Described):
             state(f"initial.{field}", given, names)
         if self.outside is not None:
             with errors_in("outside"):
-                as_outside(made_outside(self.outside), Model(arm))
+                as_exogenous(made_outside(self.outside), Model(arm))
         if self.disturbance is not None:
             disturbed(Model(arm), None, made_outside(self.disturbance))
 

@@ -22,7 +22,7 @@ from flexarm.checks import (
 )
 from flexarm.scenario.forces import ConstantInput, PiecewiseInput, TableInput
 from flexarm.scenario.tables import check_table, rows
-from flexarm.simulation.outside import BaseMotion
+from flexarm.simulation.exogenous import BaseMotion
 
 
 @final

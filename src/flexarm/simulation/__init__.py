@@ -2,7 +2,7 @@
 
 - Runs: `run` (`simulate`), `stepper` with `plants`, `options`, `layout` of the state, `parameters`, `watch` (progress
   and Ctrl-C) and `memory`.
-- Blocks, which act on an arm: `block` is their interface. `inputs`, and `outside` with `disturbance` for w.
+- Blocks, which act on an arm: `block` is their interface. `inputs`, and `exogenous` with `disturbance` for w.
 - Controllers: `law` is what they design. `feedback` evaluates it continuously. `sampled` calls a law or a Python
   function (`stepped`) once per period, and `samples` does it in machine code. `shown` has signals to record, and
   `closed_loop` the poles.

@@ -14,10 +14,10 @@ from flexarm.description.arm import Beam
 from flexarm.model import Model
 from flexarm.simulation.block import Block
 from flexarm.simulation.common import Common, Data
+from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.momenta import acting, base_turn, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
-from flexarm.simulation.outside import Outside
 from flexarm.simulation.results import AUDIT, EVERY, MOMENTA, TURN, VARIABLES, dimensions
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import reference_function
@@ -214,10 +214,10 @@ def variables(
     t: Array,
     x: Array,
     kept: tuple[str, ...],
-    outside: Outside,
+    exogenous: ExogenousInputs,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the kept variables of states x (times, layout.size) at times t, and the energy balance if there is one."""
-    w = outside.output(model, t, x[:, layout.q], x[:, layout.qd])
+    w = exogenous.output(model, t, x[:, layout.q], x[:, layout.qd])
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     audit: dict[str, Any] = {}
     motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
@@ -248,7 +248,7 @@ def variables(
             audit = {"energy_drift": drift, "energy_scale": float(scale)}
         if "momenta" in seen:
             found |= {"momentum": seen["momenta"][:, :3], "angular_momentum": seen["momenta"][:, 3:]}
-            if by := acting(model, drive, outside, float(t[-1]), found["u"], w):
+            if by := acting(model, drive, exogenous, float(t[-1]), found["u"], w):
                 audit["momentum_changed_by"] = by
             else:
                 audit |= kept_momenta(model, found["q"], found["qd"], seen["momenta"])
@@ -331,16 +331,16 @@ def dataset(
     x: Array,
     statistics: dict,
     keep: tuple[str, ...] | None,
-    outside: Outside,
+    exogenous: ExogenousInputs,
 ) -> "Dataset":
     """Return the result of a run with states x (times, layout.size) at times t."""
     arm, common = model.arm, model.of_arm(Common)
     kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free)
-    found, audit = variables(model, drive, reference, layout, t, x, kept, outside)
+    found, audit = variables(model, drive, reference, layout, t, x, kept, exogenous)
     data: Data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     if drive.records:
         sizes = np.cumsum([len(each.signals) for each in drive.records])
-        w = outside.output(model, t, x[:, layout.q], x[:, layout.qd])
+        w = exogenous.output(model, t, x[:, layout.q], x[:, layout.qd])
         columns = np.split(drive.recorded(t, layout.parts(x, w)), sizes[:-1], axis=1)
         for each, seen in zip(drive.records, columns, strict=True):
             data[each.name] = (("time", f"{each.name}_signal"), seen, {"units": each.unit})

@@ -18,7 +18,7 @@ from flexarm.description.outside import FORCES, MOMENTS, Force
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.block import Block
-from flexarm.simulation.outside import Outside, as_outside, given_by
+from flexarm.simulation.exogenous import ExogenousInputs, as_exogenous, given_by
 from flexarm.simulation.rhs import Plan
 
 COMPONENTS = {"f": "force", "m": "moment"}
@@ -32,27 +32,27 @@ Found = list[tuple[tuple[str, ...], str, Any]]
 """Names of some exogenous inputs, the user's name for them, and their values."""
 
 
-def disturbed(model: Model, w: Any, disturbance: Any) -> tuple[Model, Outside]:
+def disturbed(model: Model, w: Any, disturbance: Any) -> tuple[Model, ExogenousInputs]:
     """Return the model of the arm with its disturbances, and all its exogenous inputs; see `simulate`."""
-    more, (found,) = disturbed_many(model, [as_outside(w, model)], [disturbance])
+    more, (found,) = disturbed_many(model, [as_exogenous(w, model)], [disturbance])
     return more, found
 
 
 def disturbed_many(
-    model: Model, outsides: Sequence[Outside], disturbances: Sequence[Any]
-) -> tuple[Model, list[Outside]]:
+    model: Model, exogenous_inputs: Sequence[ExogenousInputs], disturbances: Sequence[Any]
+) -> tuple[Model, list[ExogenousInputs]]:
     """Return one model for several runs, and the exogenous inputs of each.
 
-    There are as many `outsides` as `disturbances`.
+    There are as many `exogenous_inputs` as `disturbances`.
 
     Raises `DescriptionError` if a disturbance has no place on the arm, or is not a number where one is required.
     """
     if all(each is None for each in disturbances):
-        return model, list(outsides)
+        return model, list(exogenous_inputs)
     forces: list[Force] = []
     asked = [_asked(each, model.arm, forces) for each in disturbances]
     whole = _with(model, _merged(forces)) if forces else model
-    return whole, [_together(whole, *each) for each in zip(outsides, asked, strict=True)]
+    return whole, [_together(whole, *each) for each in zip(exogenous_inputs, asked, strict=True)]
 
 
 @final
@@ -64,26 +64,26 @@ class Disturbed:
     ----------
     model : Model
         Model of the arm with its disturbances.
-    outsides : tuple of Outside
+    exogenous_inputs : tuple of ExogenousInputs
         Exogenous inputs of each plant.
     own : list of int
         Indices of the arm's own exogenous inputs among those of the model.
     """
 
     model: Model
-    outsides: tuple[Outside, ...]
+    exogenous_inputs: tuple[ExogenousInputs, ...]
     own: list[int]
 
     @property
     def changing(self) -> bool:
         """True if any disturbance changes in time."""
-        return not all(each.constant for each in self.outsides)
+        return not all(each.constant for each in self.exogenous_inputs)
 
     @property
     def held(self) -> np.ndarray:
         """Constant part of w of each plant (N, k)."""
-        found, none = np.zeros((len(self.outsides), len(self.model.exogenous))), np.empty((1, 0))
-        for i, each in enumerate(self.outsides):
+        found, none = np.zeros((len(self.exogenous_inputs), len(self.model.exogenous))), np.empty((1, 0))
+        for i, each in enumerate(self.exogenous_inputs):
             if each.constant:
                 found[i] = each.output(self.model, np.zeros(1), none, none)[0]
         return found
@@ -94,12 +94,12 @@ class Disturbed:
         None is shorter than the resolution of times.
         """
         late = LATE * (b - a)
-        inner = self.outsides[i].between(a + late, b - late)[1:-1]
+        inner = self.exogenous_inputs[i].between(a + late, b - late)[1:-1]
         return list(pairwise([a, *inner, b]))
 
     def feed(self, plan: Plan, i: int, a: float, b: float, x: np.ndarray, w: np.ndarray) -> None:
         """Set the plan's w to that of a plant from a to b. The plant's own exogenous inputs come from w."""
-        self.outsides[i].feed(plan, self.model, a + LATE * (b - a), x)
+        self.exogenous_inputs[i].feed(plan, self.model, a + LATE * (b - a), x)
         plan.w[self.own] = w[self.own]
         plan.end(b)
 
@@ -112,9 +112,9 @@ def disturbed_plants(model: Model, disturbance: Any, count: int) -> Disturbed:
     disturbances, which = listed(disturbance)
     if which is not None and len(which) != count:
         raise DescriptionError(f"disturbance has {counted(len(which), 'entry')}; give one for all plants, or {count}")
-    moved, outsides = disturbed_many(model, [as_outside(None, model)] * len(disturbances), disturbances)
+    moved, exogenous_inputs = disturbed_many(model, [as_exogenous(None, model)] * len(disturbances), disturbances)
     own = [moved.exogenous.index(name) for name in model.exogenous]
-    return Disturbed(moved, tuple(outsides[i] for i in ([0] * count if which is None else which)), own)
+    return Disturbed(moved, tuple(exogenous_inputs[i] for i in ([0] * count if which is None else which)), own)
 
 
 def listed(given: Any) -> tuple[list[Any], np.ndarray | None]:
@@ -150,7 +150,7 @@ def _merged(forces: Sequence[Force]) -> tuple[Force, ...]:
     return tuple(found.values())
 
 
-def _together(whole: Model, own: Outside, asked: Found) -> Outside:
+def _together(whole: Model, own: ExogenousInputs, asked: Found) -> ExogenousInputs:
     """Return the exogenous inputs of the arm together with the disturbances, in the order of the complete model."""
     names = whole.exogenous
     parts: list[tuple[int, int, Block]] = []
@@ -163,7 +163,7 @@ def _together(whole: Model, own: Outside, asked: Found) -> Outside:
         (names.index(mine[0]), len(mine), given_by(f"disturbance{called}", value, whole, mine))
         for mine, called, value in asked
     ]
-    return Outside(names, tuple(sorted(parts, key=lambda part: part[0])))
+    return ExogenousInputs(names, tuple(sorted(parts, key=lambda part: part[0])))
 
 
 def _asked(disturbance: Any, arm: Arm, forces: list[Force]) -> Found:

@@ -25,11 +25,11 @@ from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset, tally
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
+from flexarm.simulation.exogenous import ExogenousInputs, as_exogenous
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.options import SaveAt, Solver, check_end, options
-from flexarm.simulation.outside import Outside, as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plausible import implausible
 from flexarm.simulation.run import checked_wanted, missed_input
@@ -148,13 +148,13 @@ def simulate_many(
     values = None if p is None else parameter_rows(model, p)
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
-    outsides, around = _outsides(w, model)
+    exogenous_inputs, around = _exogenous_inputs(w, model)
     disturbances, by = listed(disturbance)
     told = {"p": values, "u": which, "w": around, "disturbance": by}
     count = _count(runs, {**{k: x for k, x in given.items() if x is not None}, **told})
     if values is not None and values.ndim == 1:
         model, values = model.at(values), None
-    model, outsides, around = _disturbed(model, outsides, around, disturbances, by)
+    model, exogenous_inputs, around = _disturbed(model, exogenous_inputs, around, disturbances, by)
     references = [drive.wanted if reference is None else reference for drive in drives]
     for each in references:
         if each is not None:
@@ -174,12 +174,12 @@ def simulate_many(
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)
-    everything = Runs(model, drives, which, q, qd, values, outsides, around)
+    everything = Runs(model, drives, which, q, qd, values, exogenous_inputs, around)
 
     if device == "gpu":
         from flexarm.simulation import gpu  # here, because the module imports CasADi
 
-        gpu.check(solver.method, solver.step, drives, outsides, model)
+        gpu.check(solver.method, solver.step, drives, exogenous_inputs, model)
     place, together = None, count
     if folder is not None:
         from flexarm.simulation.ensemble_files import Folder  # here, because the module imports h5py and xarray
@@ -312,34 +312,40 @@ def _recording(drive: Block, record: tuple[str, ...], model: Model) -> Block:
     return drive.recording(record, model) if record else drive
 
 
-def _outsides(w: Any, model: Model) -> tuple[list[Outside], Array | None]:
+def _exogenous_inputs(w: Any, model: Model) -> tuple[list[ExogenousInputs], Array | None]:
     """Return the unique exogenous inputs, and the index of each run's; None if all runs share one."""
     rows = isinstance(w, np.ndarray) and w.ndim == 2
     if not rows and (not isinstance(w, list | tuple) or all(isinstance(each, Real) for each in w)):
-        return [as_outside(w, model)], None
-    found: list[Outside] = []
+        return [as_exogenous(w, model)], None
+    found: list[ExogenousInputs] = []
     places: dict[int, int] = {}
     around = np.zeros(len(w), dtype=np.int64)
     for i, each in enumerate(w):
         if rows or id(each) not in places:
             with errors_in(f"w[{i}]"):
-                found.append(as_outside(each, model))
+                found.append(as_exogenous(each, model))
             places[id(each)] = len(found) - 1
         around[i] = len(found) - 1 if rows else places[id(each)]
     return found, around
 
 
 def _disturbed(
-    model: Model, outsides: list[Outside], around: Array | None, disturbances: list[Any], by: Array | None
-) -> tuple[Model, list[Outside], Array | None]:
+    model: Model,
+    exogenous_inputs: list[ExogenousInputs],
+    around: Array | None,
+    disturbances: list[Any],
+    by: Array | None,
+) -> tuple[Model, list[ExogenousInputs], Array | None]:
     """Return the model of all runs, the exogenous inputs including disturbances, and the index of each run's."""
     if all(each is None for each in disturbances):
-        return model, outsides, around
+        return model, exogenous_inputs, around
     given = next((each for each in (around, by) if each is not None), None)
     alike = np.zeros(1 if given is None else len(given), dtype=np.int64)
     both = np.stack([alike if each is None else each for each in (around, by)], axis=1)
     pairs, which = np.unique(both, axis=0, return_inverse=True)
-    model, found = disturbed_many(model, [outsides[i] for i in pairs[:, 0]], [disturbances[j] for j in pairs[:, 1]])
+    model, found = disturbed_many(
+        model, [exogenous_inputs[i] for i in pairs[:, 0]], [disturbances[j] for j in pairs[:, 1]]
+    )
     return model, found, None if given is None else which.ravel()
 
 

@@ -183,7 +183,7 @@ def tally(runs: Runs, groups: Sequence[Group], asked: Asked, drifts: Array, firs
     """Count the runs whose energy balance is off. Runs are numbered from `first`; drifts are those of all runs (N,)."""
     for group in groups:
         which = group.indices[group.off]
-        computed = [runs.drive(r).computed or runs.outside(r).computed for r in which]
+        computed = [runs.drive(r).computed or runs.exogenous(r).computed for r in which]
         advice = [balance.advice(group.step, asked.rtol, each) for each in computed]
         found.add(first + which, drifts[which], advice)
 
@@ -202,7 +202,7 @@ def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], mom
     for i, q in enumerate(known):
         r, n = group.indices[i], len(q)
         model, w = runs.at(r), found["w"][i, :n] if "w" in found else np.empty((n, 0))
-        if not acting(model, runs.drive(r), runs.outside(r), float(times[n - 1]), found["u"][i, :n], w):
+        if not acting(model, runs.drive(r), runs.exogenous(r), float(times[n - 1]), found["u"][i, :n], w):
             own = kept_momenta(model, q, found["qd"][i, :n], both[i, :n])
             for name in MOMENTA:
                 drifts[f"{name}_drift"][i] = own[f"{name}_drift"]

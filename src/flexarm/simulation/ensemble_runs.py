@@ -17,6 +17,7 @@ from flexarm.native.kernel import LANES, Kernel
 from flexarm.simulation import crossings, divergence, methods, restarts, solvers
 from flexarm.simulation.block import Block, Recorded
 from flexarm.simulation.diagnosis import diagnosis, motion_names
+from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import constant
@@ -24,7 +25,6 @@ from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
 from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
 from flexarm.simulation.lanes_sampled import NO_LAW, Clock
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.outside import Outside
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
@@ -65,7 +65,7 @@ class Runs:
         Initial coordinates and rates.
     p : (N, k) or None
         Parameters; None if all runs have the model's.
-    outsides, around : list of Outside, (N,) or None
+    exogenous_inputs, around : list of ExogenousInputs, (N,) or None
         Exogenous inputs, and the index of each run's; None if all runs share one.
     courses : dict
         Cached trajectories of drives in SIMD batches, by the index of the drive.
@@ -77,7 +77,7 @@ class Runs:
     q: Array
     qd: Array
     p: Array | None
-    outsides: Sequence[Outside] = (Outside((), ()),)
+    exogenous_inputs: Sequence[ExogenousInputs] = (ExogenousInputs((), ()),)
     around: Array | None = None
     courses: dict[int, Course] = field(default_factory=dict)
 
@@ -88,13 +88,13 @@ class Runs:
         """Return the input of a run."""
         return self.drives[self.which[r]]
 
-    def outside(self, r: int) -> Outside:
+    def exogenous(self, r: int) -> ExogenousInputs:
         """Return the source of a run's exogenous inputs."""
-        return self.outsides[0 if self.around is None else self.around[r]]
+        return self.exogenous_inputs[0 if self.around is None else self.around[r]]
 
     def acting(self, r: int, t: Array, q: Array, qd: Array) -> Array:
         """Return the exogenous inputs (times, k) of a run."""
-        return self.outside(r).output(self.at(r), t, q, qd)
+        return self.exogenous(r).output(self.at(r), t, q, qd)
 
     @property
     def records(self) -> tuple[Recorded, ...]:
@@ -110,7 +110,7 @@ class Runs:
         p = None if self.p is None else self.p[part]
         around = None if self.around is None else self.around[part]
         own = self.which[part], self.q[part], self.qd[part], p
-        return Runs(self.model, self.drives, *own, self.outsides, around, self.courses)
+        return Runs(self.model, self.drives, *own, self.exogenous_inputs, around, self.courses)
 
     def course(self, of: int, asked: "Asked") -> Course:
         """Return the trajectory of a drive for SIMD batches; it is computed once for all runs."""
@@ -203,8 +203,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
     ways: dict[tuple, tuple[str, float, str]] = {}
     reasons: list[str] = []
     for r, of in enumerate(runs.which):
-        drive, outside = runs.drives[of], runs.outside(r)
-        kind = (*kinds[of], outside.constant, outside.computed)
+        drive, exogenous = runs.drives[of], runs.exogenous(r)
+        kind = (*kinds[of], exogenous.constant, exogenous.computed)
         own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
         key = (kind, *own)
         if key not in ways:
@@ -241,7 +241,7 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     The choice of "auto" depends on the run and the model alone, not on the other runs of the ensemble.
     """
     drive, model = runs.drive(r), runs.model
-    abreast = drive.batched and runs.outside(r).constant
+    abreast = drive.batched and runs.exogenous(r).constant
     if asked.method in METHODS and abreast:
         return asked.method, float(asked.step or 0.0), "as asked"
     abreast = abreast and not crossings.stops(model, drive, "dop853")
@@ -265,7 +265,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, threads: int) -> list[Task]:
     count = len(group.indices)
     if not group.in_lanes:
         first = group.indices[0]
-        native = runs.drive(first).batched and not runs.outside(first).computed
+        native = runs.drive(first).batched and not runs.exogenous(first).computed
         size = 1 if native else count  # one thread calls all functions of the user
         return [Alone(runs, group, asked, part) for part in _parts(count, size)]
     if runs.drive(group.indices[0]).period is not None:
@@ -299,9 +299,9 @@ def held_outside(runs: Runs, indices: Array) -> Array:
     none = np.zeros((1, runs.model.nq))
     known: dict[int, Array] = {}
     for r in indices:
-        if id(runs.outside(r)) not in known:
-            known[id(runs.outside(r))] = runs.acting(r, np.zeros(1), none, none)[0]
-    return np.array([known[id(runs.outside(r))] for r in indices])
+        if id(runs.exogenous(r)) not in known:
+            known[id(runs.exogenous(r))] = runs.acting(r, np.zeros(1), none, none)[0]
+    return np.array([known[id(runs.exogenous(r))] for r in indices])
 
 
 @final
@@ -401,7 +401,7 @@ def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, hel
     corners = np.array(list(drive.corners(asked.until)), dtype=float)
     drive = held or drive
     drive.feed(plan, model, t, x)
-    runs.outside(r).feed(plan, model, t, x)
+    runs.exogenous(r).feed(plan, model, t, x)
     end = corners[corners > t][:1]
     plan.end(float(end[0]))
     seen = solve(t, x, end)
@@ -506,9 +506,9 @@ class Alone:
             *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
             asked.radius,
         )
-        start, outside = group.x[i, 0].copy(), runs.outside(r)
-        run = Run(times, start, restarts.breakpoints(model, drive, outside, times, group.method))
-        run.integrate(model, drive, outside, plan, solve, layout)
+        start, exogenous = group.x[i, 0].copy(), runs.exogenous(r)
+        run = Run(times, start, restarts.breakpoints(model, drive, exogenous, times, group.method))
+        run.integrate(model, drive, exogenous, plan, solve, layout)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:

@@ -24,11 +24,11 @@ from flexarm.native.sincos import Real
 from flexarm.simulation import gpu_loops
 from flexarm.simulation.block import Block
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs, constants, held_outside, told, told_of_growth
+from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.gpu_states import verified
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.outside import Outside
 
 METHOD = "rk4"
 STAGES = 4
@@ -45,7 +45,9 @@ WORK = 2e11
 """Operations of one launch, which take some tenths of a second. Ctrl-C takes effect after the launch."""
 
 
-def check(method: str, step: float | None, drives: Sequence[Block], outsides: Sequence[Outside], model: Model) -> None:
+def check(
+    method: str, step: float | None, drives: Sequence[Block], exogenous_inputs: Sequence[ExogenousInputs], model: Model
+) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
     if method != METHOD or step is None:
         raise DescriptionError(f"device is 'gpu', which supports only method {METHOD!r} with a step, not {method!r}")
@@ -53,7 +55,7 @@ def check(method: str, step: float | None, drives: Sequence[Block], outsides: Se
         if drive.period is not None or not drive.batched:
             must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
-    if not all(each.constant for each in outsides):
+    if not all(each.constant for each in exogenous_inputs):
         raise DescriptionError("device is 'gpu', which supports only constant w and disturbance")
     cuda.device()
 

@@ -6,21 +6,21 @@ from flexarm import attitude
 from flexarm.arrays import Array
 from flexarm.model import Model
 from flexarm.simulation.block import Block
-from flexarm.simulation.outside import Outside
+from flexarm.simulation.exogenous import ExogenousInputs
 
 LOOKS = 33
 """Number of times of a run at which the scale of exchanged momentum is evaluated."""
 
 
-def acting(model: Model, drive: Block, outside: Outside, until: float, u: Array, w: Array) -> str:
+def acting(model: Model, drive: Block, exogenous: ExogenousInputs, until: float, u: Array, w: Array) -> str:
     """Return the names of the external loads on an arm on a free base, or "" if there is none and momenta are constant.
 
     u (times, m) and w (times, k) are those at the times of the result, up to `until`. Between two times, only loads
-    that drive and outside can report are detected.
+    that the drive and the exogenous inputs can report are detected.
     """
     arm = model.arm
     known = drive.known(until)
-    u, w = np.vstack([u, known]) if len(known) else u, np.vstack([w, outside.known(until)])
+    u, w = np.vstack([u, known]) if len(known) else u, np.vstack([w, exogenous.known(until)])
     first = sum(len(link.joint.exogenous) for link in arm.links)  # exogenous inputs of drives are not external loads
     pushing = [force.kind != "drive" for force in arm.forces for _ in force.exogenous]
     found: dict[str, bool] = {

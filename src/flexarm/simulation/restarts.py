@@ -9,16 +9,16 @@ from flexarm.model import Model
 from flexarm.simulation import solvers
 from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import FEW, FINEST, NEAR, apart, levels, of_function
+from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.outside import Outside
 from flexarm.simulation.rhs import Plan
 
 ROUNDS = 4
 """Largest number of repeated runs after a missed input. Each repetition finds all changes that the run before shows."""
 
 
-def breakpoints(model: Model, drive: Block, outside: Outside | None, times: Array, method: str) -> Array:
+def breakpoints(model: Model, drive: Block, exogenous: ExogenousInputs | None, times: Array, method: str) -> Array:
     """Return the times, other than known jumps, at which a run should restart.
 
     A control law is evaluated at the arm's default start. Sampled laws are constant between samples. Methods with fixed
@@ -26,7 +26,7 @@ def breakpoints(model: Model, drive: Block, outside: Outside | None, times: Arra
     """
     if solvers.fixed(method):
         return np.empty(0)
-    sources = [each for each in (drive if drive.period is None else None, outside) if each is not None]
+    sources = [each for each in (drive if drive.period is None else None, exogenous) if each is not None]
     q, qd = initial(model, drive.begins)
 
     def function(t: Array) -> Array:

@@ -46,7 +46,7 @@ class Shared:
         Latest time at which the input is evaluated.
     stop : int
         If not 0, every rate is NaN.
-    outside, given : addresses
+    exogenous, given : addresses
         The stage that writes w, from `place` on, and its data; 0 if w is constant in the buffer.
     states, integrated : int
         Length of x, and length of dx with the powers.
@@ -67,7 +67,7 @@ class Shared:
     last: float
     stop: int
     evaluations: int
-    outside: int
+    exogenous: int
     given: int
     place: int
     states: int
@@ -257,7 +257,7 @@ class Plan:
 
     def feed_beside(self, stage: Address, data: Address = 0, held: Any = None) -> None:
         """Take w from a stage. A constant w stays in the buffer, and no code is called."""
-        self.shared.outside = 0 if stage == loops().addresses["nothing"] else stage
+        self.shared.exogenous = 0 if stage == loops().addresses["nothing"] else stage
         self.shared.given = data
         self._beside = held
 
@@ -352,8 +352,8 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) 
     for i in range(s.states):
         x[i] = y[i]
     call(s.stage, s.buffer, x[s.states :], s.data)
-    if s.outside != 0:
-        call(s.outside, s.buffer, s.buffer[s.place :], s.given)
+    if s.exogenous != 0:
+        call(s.exogenous, s.buffer, s.buffer[s.place :], s.given)
     call(s.rate, x, dy)
     if s.watch != 0:
         call(s.watch, s.buffer, dy, s.watched)

@@ -37,12 +37,12 @@ from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed
+from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.options import SaveAt, Solver, check_end, options
-from flexarm.simulation.outside import Outside
 from flexarm.simulation.plausible import implausible
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
@@ -178,7 +178,7 @@ def simulate(
     drive = drive.recording(save.record, model) if save.record else drive
     if p is not None:
         model = model.at(p)
-    model, outside = disturbed(model, w, disturbance)
+    model, exogenous = disturbed(model, w, disturbance)
     layout = Layout.of(model, len(drive.memory))
     rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
@@ -200,7 +200,7 @@ def simulate(
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
-    acting = outside.output(model, times[:1], q[None], qd[None])[0] if outside.of_time else None
+    acting = exogenous.output(model, times[:1], q[None], qd[None])[0] if exogenous.of_time else None
     if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
     solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
@@ -209,13 +209,13 @@ def simulate(
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
     with usual_errors():
-        breakpoints = restarts.breakpoints(model, drive, outside, times, chosen)
+        breakpoints = restarts.breakpoints(model, drive, exogenous, times, chosen)
     run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints)
-    attended(plan, drive.computed or outside.computed, seen)
+    attended(plan, drive.computed or exogenous.computed, seen)
     with usual_errors(), heard_by(interruption):
         try:
             with running(plan):
-                run.integrate(model, drive, outside, plan, solve, layout)
+                run.integrate(model, drive, exogenous, plan, solve, layout)
                 interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
                 ended_itself = plan.failure is None or isinstance(plan.failure, FlexarmError)
                 if run.short is not None and ended_itself and not interruption.came:
@@ -243,9 +243,9 @@ def simulate(
         }
         _log(statistics, float(until))
         t, x = times[: run.reached], run.x[: run.reached]
-        if outside.parts:
-            statistics["outside_description"] = outside.described()
-        result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, outside)
+        if exogenous.parts:
+            statistics["outside_description"] = exogenous.described()
+        result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
     if run.failure:
@@ -260,7 +260,7 @@ def simulate(
         warnings.warn(bent, LargeDeflection, stacklevel=2)
     if run.missed is not None:
         warnings.warn(missed_input(run.missed), MissedInput, stacklevel=2)
-    advised = balance.advice(step, rtol, drive.computed or outside.computed)
+    advised = balance.advice(step, rtol, drive.computed or exogenous.computed)
     damps = radius is not None and radius < 1.0  # as requested by the user
     if run.completed and not damps and (off := balance.unbalanced(result, x[:, layout.qd], advised)):
         warnings.warn(off, EnergyDrift, stacklevel=2)
@@ -358,7 +358,7 @@ class Run:
         self.x[0] = self.start
 
     def integrate(
-        self, model: Model, drive: Block, outside: Outside, plan: Plan, solve: Solving, layout: Layout
+        self, model: Model, drive: Block, exogenous: ExogenousInputs, plan: Plan, solve: Solving, layout: Layout
     ) -> None:
         """Compute the run, and repeat it if it has missed a change of a function of time."""
         plan.span = float(self.times[-1])
@@ -366,7 +366,7 @@ class Run:
         # a sampled controller has its own memory, so its run cannot be repeated
         rounds = restarts.ROUNDS if drive.period is None else 1
         for left in reversed(range(rounds)):  # pragma: no branch  (the last round returns)
-            self._once(model, drive, outside, plan, solve)
+            self._once(model, drive, exogenous, plan, solve)
             ended = self.completed and not plan.stopped
             found = restarts.missed(plan, layout, self.times, self.x) if ended else np.empty(0)
             self.missed = float(found[0]) if len(found) else None
@@ -376,15 +376,15 @@ class Run:
             plan.seen.clear()
             self.reached, self.completed = 1, False
 
-    def _once(self, model: Model, drive: Block, outside: Outside, plan: Plan, solve: Solving) -> None:
+    def _once(self, model: Model, drive: Block, exogenous: ExogenousInputs, plan: Plan, solve: Solving) -> None:
         """Integrate from each breakpoint of the input to the next, in native code if possible.
 
         Jumps of exogenous inputs divide an interval into parts.
         """
         end = float(self.times[-1])
         x, corners = self.start, map(float, drive.corners(end))
-        outside.feed(plan, model, 0.0, x)
-        whole = len(self._parts(outside, 0.0, end)) == 2
+        exogenous.feed(plan, model, 0.0, x)
+        whole = len(self._parts(exogenous, 0.0, end)) == 2
         ahead = drive.ahead(plan, solve.advance(), self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
@@ -395,9 +395,9 @@ class Run:
             for a, b in pairwise(map(float, edges[done:])):
                 if not self._fed(lambda: drive.feed(plan, model, a, x)):  # noqa: B023  (called at once)
                     return
-                for c, d in pairwise([a, b] if whole else self._parts(outside, a, b)):
+                for c, d in pairwise([a, b] if whole else self._parts(exogenous, a, b)):
                     if not whole:
-                        outside.feed(plan, model, c, x)
+                        exogenous.feed(plan, model, c, x)
                     found = self._stretch(plan, solve, c, d, x)
                     if found is None:
                         return
@@ -405,9 +405,9 @@ class Run:
             last = following[-1]
         self.completed = True
 
-    def _parts(self, outside: Outside, a: float, b: float) -> list[float]:
+    def _parts(self, exogenous: ExogenousInputs, a: float, b: float) -> list[float]:
         """Return the ends of the parts of an interval."""
-        edges, more = outside.between(a, b), self.breakpoints
+        edges, more = exogenous.between(a, b), self.breakpoints
         near = NEAR * (b - a)
         more = more[(more > a + near) & (more < b - near)]
         return sorted({*edges, *more.tolist()}) if len(more) else edges

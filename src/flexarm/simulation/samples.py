@@ -410,6 +410,6 @@ def rates_before(s: Before) -> None:
     shared = s.shared[0]
     shared.buffer[0] = min(s.t, shared.last)
     copied(s.x, shared.buffer[1:], s.states)
-    if shared.outside != 0:
-        call(shared.outside, shared.buffer, shared.buffer[shared.place :], shared.given)
+    if shared.exogenous != 0:
+        call(shared.exogenous, shared.buffer, shared.buffer[shared.place :], shared.given)
     call(s.rate, shared.buffer[1:], s.dx)

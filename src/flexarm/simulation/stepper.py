@@ -19,6 +19,7 @@ from flexarm.simulation.advance import Stretch
 from flexarm.simulation.balance import WORST
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed_plants
+from flexarm.simulation.exogenous import as_exogenous
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
@@ -26,7 +27,6 @@ from flexarm.simulation.lanes_plan import Abreast, Course
 from flexarm.simulation.lanes_plan import Shared as InCommon
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
-from flexarm.simulation.outside import as_outside
 from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plants import CODE, ENDLESS, FAILED, REFUSED, WELL, Plants
 from flexarm.simulation.rhs import Plan, loops
@@ -466,7 +466,7 @@ class Stepper:
         model = self._given
         if model.exogenous and isinstance(w, np.ndarray | list | tuple):
             return self._rows("w", w, model.argument("w", w), self._plants.count)
-        found = as_outside(w, model)
+        found = as_exogenous(w, model)
         if not found.constant:
             raise DescriptionError("Stepper: w must be numbers, which are constant in a period")
         return found.output(model, np.zeros(1), np.empty((1, 0)), np.empty((1, 0)))[0]
@@ -563,9 +563,9 @@ class Stepper:
         tried = self._layout.nv if self._implicit else 0
         kernel = model.kernel(self._quantity)
         rate, m = kernel.code, len(model.inputs)
-        outside = self._layout.exogenous
+        exogenous = self._layout.exogenous
         plan = Plan(
-            rate.addresses["evaluate"], self._layout.states, m, len(RIDING), rate, tried, kernel.constants, outside
+            rate.addresses["evaluate"], self._layout.states, m, len(RIDING), rate, tried, kernel.constants, exogenous
         )
         return plan, rate
 

@@ -123,8 +123,8 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     copied(y, x, states)
     u = x[states:]
     call(shared.stage, shared.buffer, u, shared.data)
-    if shared.outside != 0:
-        call(shared.outside, shared.buffer, shared.buffer[shared.place :], shared.given)
+    if shared.exogenous != 0:
+        call(shared.exogenous, shared.buffer, shared.buffer[shared.place :], shared.given)
     copied(k[pose:], u[s.tried :], n)
     call(shared.rate, x, s.e)
     copied(s.e, e[pose:], n)

@@ -1,7 +1,7 @@
 """Exogenous inputs w of a run: constant, tabulated, computed by Python, or compiled.
 
-A run has one `Outside`, which writes w by its own stage, in addition to the block that writes u. Its parts are blocks
-too, and write their share of w.
+A run has one block of `ExogenousInputs`, which writes w by its own stage, in addition to the block that writes u. Its
+parts are blocks too, and write their share of w.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -151,7 +151,7 @@ def _by_law(where: str, value: Any, model: Model, names: Sequence[str]) -> _ByLa
 
 @final
 @dataclass(frozen=True)
-class Outside(Block):
+class ExogenousInputs(Block):
     """The exogenous inputs of a run: blocks side by side.
 
     Attributes
@@ -235,7 +235,7 @@ class Outside(Block):
         )
 
 
-def as_outside(w: Any, model: Model) -> Outside:
+def as_exogenous(w: Any, model: Model) -> ExogenousInputs:
     """Return the exogenous inputs of a model from w. Raise `DescriptionError` if w does not fit the model.
 
     None means no input. Numbers are constant. A `Table`, a `Piecewise`, a function w(t) or w(t, q, qd) or an object
@@ -243,21 +243,21 @@ def as_outside(w: Any, model: Model) -> Outside:
     vector of three ("push.f", "base.a").
     """
     names = model.exogenous
-    if isinstance(w, Outside):
+    if isinstance(w, ExogenousInputs):
         if w.outputs != names:
             raise DescriptionError(f"w is for {listed(w.outputs)}; the arm has {listed(names)}")
         return w
     if w is None:
-        return Outside(names, ())
+        return ExogenousInputs(names, ())
     if not isinstance(w, Mapping):
         part = _part("w", w, model, 0, names)
         if not names and isinstance(part[2], Computed):
             raise DescriptionError(f"w is a function; the arm has {listed(names)}")
-        return Outside(names, (part,) if names else ())
+        return ExogenousInputs(names, (part,) if names else ())
     found = [
         _part(f"w[{key!r}]", value, model, names.index(these[0]), these) for key, these, value in by_name(w, names)
     ]
-    return Outside(names, tuple(sorted(found, key=lambda part: part[0])))
+    return ExogenousInputs(names, tuple(sorted(found, key=lambda part: part[0])))
 
 
 def _part(where: str, value: Any, model: Model, first: int, names: Sequence[str]) -> tuple[int, int, Block]:
