@@ -11,7 +11,7 @@ from flexarm.control import DesignedFor, JointPD, Observed, Sampled
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import feedback
-from flexarm.simulation.samples import Sampling
+from flexarm.simulation.sampled_calls import SampledCalls
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sampled. period is")  # the fastest mode needs no control here
 PERIOD = 2e-3
@@ -50,7 +50,7 @@ class Estimates:
 def test_the_estimate_of_an_arm_at_rest_stays(model):
     n = len(model.coordinates)
     law = feedback(Sampled(Observed(Estimates([0, n]), sensors(0.0 + 1e-9)), PERIOD), model)
-    sampled = Sampling(law, model)
+    sampled = SampledCalls(law, model)
     values = np.array([sampled(k * PERIOD, np.zeros(2 * n)) for k in range(50)])
     assert np.abs(values).max() < 1e-5 * FAINT
 
@@ -61,7 +61,7 @@ def test_a_wrong_start_is_forgotten_at_the_filter_s_poles(model):
     made = feedback(Sampled(Observed(Estimates([n, n + 1]), sensors()), PERIOD), model)
     wrong = 1e-6 * np.random.default_rng(3).normal(size=2 * n)  # so small that the arm is linear
     quiet = replace(made.law, memory=tuple(wrong), noise=tuple(0.0 for _ in made.law.noise))
-    sampled = Sampling(replace(made, law=quiet), model)
+    sampled = SampledCalls(replace(made, law=quiet), model)
     found = np.array([np.abs(sampled(k * PERIOD, np.zeros(2 * n))).max() for k in range(600)]) / FAINT
     poles = np.array(made.law.facts["observer_poles"])
     assert (np.abs(poles) < 1).all()
@@ -117,7 +117,7 @@ def test_readings_are_whole_multiples_of_the_resolution(model):
     law = feedback(Sampled(Observed(Estimates([0, n - 1]), coarse), PERIOD), model)
     x = np.zeros(2 * n)
     x[[0, 1, n - 2, n - 1]] = 0.0149
-    sampled = Sampling(law, model)
+    sampled = SampledCalls(law, model)
     values = [sampled(k * PERIOD, x)[1] / FAINT for k in range(4000)]
     assert values[-1] == pytest.approx(0.01, abs=2e-3), "0.0149 reads as 0.01"
 

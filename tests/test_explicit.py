@@ -14,7 +14,7 @@ from flexarm.native.functions import translated
 from flexarm.native.language import Floats, sqrt
 from flexarm.simulation import butcher, explicit
 from flexarm.simulation.explicit import Explicit, ExplicitSteps
-from flexarm.simulation.rhs import Plan, Shared
+from flexarm.simulation.rhs import Plan, RunRecord
 from flexarm.simulation.stages import Stages
 
 METHODS = {"rk45": 5, "tsit5": 5, "vern7": 7, "vern8": 8, "dop853": 8}
@@ -210,7 +210,7 @@ def in_python(stepping, x0, times, rate=rates, stop=0):
         for record, kind in ((stepping.record, ExplicitSteps), (stepping.record.method, Stages))
     )
     method = Stages(**method | {name: method[name].copy() for name in "hkF"})
-    shared = Shared(rate, clock, 0, 0.0, np.inf, stop, 0, 0, 0, 4, 3, 4, np.zeros(5))
+    shared = RunRecord(rate, clock, 0, 0.0, np.inf, stop, 0, 0, 0, 4, 3, 4, np.zeros(5))
     record = ExplicitSteps(
         **given | {name: given[name].copy() for name in "yzex"} | {"shared": [shared], "method": method}
     )
@@ -580,13 +580,13 @@ def test_a_stop_between_two_stages_of_the_polynomial_gives_no_state(made):
             shared_of[0].stop = 1
 
     shared_of = []
-    original = Shared
+    original = RunRecord
 
     def shared(*given, **more):
         shared_of.append(original(*given, **more))
         return shared_of[0]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "Shared", shared)
+        patch.setitem(globals(), "RunRecord", shared)
         x, steps, evaluations, _ = in_python(stepping, START, np.array([0.005, 0.02]), rate=rate)
     assert (len(x), steps) == (0, 0) and evaluations == stepping.record.method.stages + 4

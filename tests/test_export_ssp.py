@@ -15,7 +15,7 @@ import flexarm as fa
 from flexarm.control import LQR, Cascaded, JointPD, Sampled
 from flexarm.errors import DescriptionError
 from flexarm.simulation.law import Law
-from flexarm.simulation.samples import Sampling
+from flexarm.simulation.sampled_calls import SampledCalls
 
 PERIOD, GOAL = 1e-3, [0.4, -0.3]
 
@@ -87,7 +87,7 @@ def test_a_law_that_measures_currents_is_connected_with_their_sensors(tmp_path, 
     x = np.vstack(
         [np.zeros(3), *np.transpose([theirs[f"arm.l_{name}"] for name in ("joint", "joint_rate", "motor_current")])]
     )
-    law, u = Sampling(loop.feedback(model), model), [0.0]
+    law, u = SampledCalls(loop.feedback(model), model), [0.0]
     for k, before in enumerate(x[:-1]):
         law(k * PERIOD, before)
         memory = law.given.copy()

@@ -87,7 +87,7 @@ def solved(
     times, atol = np.linspace(0.0, until, count)[1:], np.full(LAYOUT.size, 1e-2 * rtol)
     if implicit:
         stepping = Implicit(solvers.IMPLICIT[method], plan, LAYOUT, rtol, atol, step)
-        found = solvers.implicit(stepping, plan, 0.0, start, times)
+        found = solvers.integrate_implicit(stepping, plan, 0.0, start, times)
     else:
         found = Explicit(solvers.EXPLICIT["dop853"], plan, rtol, atol)(0.0, start, times)
     assert len(found.x) == len(times), found.message

@@ -275,7 +275,7 @@ def test_a_fault_of_the_check_of_a_run_is_raised(monkeypatch):
 
     monkeypatch.setattr(divergence, "FIRST", 1)
     monkeypatch.setattr(divergence.Judge, "__call__", fault)
-    monkeypatch.setattr(ensemble_runs, "Shared", partial(ensemble_runs.Shared, budget=1))
+    monkeypatch.setattr(ensemble_runs, "BatchSettings", partial(ensemble_runs.BatchSettings, budget=1))
     model, given = fa.Model(one_joint()), {"samples": 3, "progress": False, "u": [0.1]}
     with pytest.raises(ZeroDivisionError, match="a fault of the check"):
         fa.simulate(model, 0.1, **given)
@@ -451,7 +451,7 @@ def test_the_rates_in_python_with_a_disturbance_a_watch_and_bounds():
     def rate(x, dx):
         dx[:2] = x[1], x[2] + x[3]
 
-    shared = rhs.Shared(
+    shared = rhs.RunRecord(
         rate, lambda buffer, u, data: u.__setitem__(0, 0.5), 0, 0.0, np.inf, 0, 0, outside, 7, 4, 2, 2, np.zeros(5),
         watch=lambda buffer, dx, data: watched.append((buffer[1], data)), watched=3, most=np.array([2.0, 100.0]),
         bounded=2, look=3, judge=lambda buffer, dx, data: looked.append(buffer[0]),

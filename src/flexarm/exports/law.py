@@ -24,7 +24,7 @@ from flexarm.model import Model, Sensor
 from flexarm.sensors import coordinate_unit, outputs
 from flexarm.simulation.feedback import named
 from flexarm.simulation.sampled import Sampled, SampledFeedback
-from flexarm.simulation.samples import Sampling
+from flexarm.simulation.sampled_calls import SampledCalls
 
 SAMPLES = 5
 """Number of samples that the test program compares."""
@@ -224,7 +224,7 @@ def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model
     """Return the program that compares some samples near rest with the law as a simulation calls it."""
     rng = np.random.default_rng(1)
     silent = replace(feedback.law, noise=(0.0,) * len(feedback.law.noise))
-    sampling = Sampling(replace(feedback, law=silent), model)
+    sampling = SampledCalls(replace(feedback, law=silent), model)
     kind = np.float32 if real == "float" else np.float64
     checks = [f"{name}_state state;", f"{name}_init(&state);"]
     for k in range(SAMPLES):

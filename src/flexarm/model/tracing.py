@@ -150,7 +150,7 @@ def _kept(known: dict[str, Any], key: str, trace: Callable[[], Any]) -> Any:
 
 
 @final
-class Shared:
+class ArmTraces:
     """Data that models of equal arms share for all parameters.
 
     Attributes
@@ -188,25 +188,26 @@ class Shared:
 
 
 LARGEST = 2**20
-"""Largest total size of the data of arms that stay in memory without a model, in the unit of `Shared.size`: 300 MB."""
+"""Largest total size of the data of arms that stay in memory without a model, in the unit of
+`ArmTraces.size`: 300 MB."""
 LEAST = LARGEST // 32
 """Size of an arm's data before any function is traced. At most 31 arms stay in memory without a model."""
 FLAT = 500
 """Size of a kernel, and of any other object that is not a Function."""
 
-recent: Recent[Shared] = Recent(LARGEST, lambda shared: shared.size)
+recent: Recent[ArmTraces] = Recent(LARGEST, lambda shared: shared.size)
 """Data of the arms that models were most recently made of."""
 
 
-def shared_by(arm: Arm, vary: Sequence[str]) -> Shared:
+def shared_by(arm: Arm, vary: Sequence[str]) -> ArmTraces:
     """Return the data that all models of equal arms with the same `vary` share in this process.
 
     An arm with user-defined parts shares with no other, since its description does not contain their code.
     """
     if is_foreign(arm, vary):
-        return Shared(arm, vary)
-    found = recent(f"{arm.canonical()}\n{vary!r}", lambda: Shared(arm, vary))
-    return found if found.varied.arm == arm else Shared(arm, vary)  # such as the same part from another file
+        return ArmTraces(arm, vary)
+    found = recent(f"{arm.canonical()}\n{vary!r}", lambda: ArmTraces(arm, vary))
+    return found if found.varied.arm == arm else ArmTraces(arm, vary)  # such as the same part from another file
 
 
 class Traced:

@@ -4,7 +4,7 @@
   and Ctrl-C) and `memory`.
 - Blocks, which act on an arm: `block` is their interface. `inputs`, and `exogenous` with `disturbance` for w.
 - Controllers: `law` is what they design. `feedback` evaluates it continuously. `sampled` calls a law or a Python
-  function (`stepped`) once per period, and `samples` does it in machine code. `shown` has signals to record, and
+  function (`stepped`) once per period, and `sampled_calls` does it in machine code. `shown` has signals to record, and
   `closed_loop` the poles.
 - Solvers: `methods` chooses one by name (`solvers`), and `race` chooses automatically. `rhs` evaluates the rates.
   `explicit` takes and rejects the steps (`stages`) of the tables in `butcher`. `steps`, which `implicit` calls, does so

@@ -68,7 +68,7 @@ class Newton:
     longest: float
 
 
-IMPLICIT = Once(lambda: translated(implicit))
+IMPLICIT = Once(lambda: translated(implicit_interval))
 
 
 def newton(stepping: Implicit, longest: float) -> Advance:
@@ -78,7 +78,7 @@ def newton(stepping: Implicit, longest: float) -> Advance:
     """
     code = IMPLICIT()
     record = Placed(Newton(np.array([stepping.record.address]), longest))  # type: ignore[arg-type]
-    return Advance(code.addresses["implicit"], record.address, (code, record, stepping))
+    return Advance(code.addresses["implicit_interval"], record.address, (code, record, stepping))
 
 
 # -- translated functions ----------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def is_finite(x: Floats, count: int) -> int:
     return 1
 
 
-def implicit(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
+def implicit_interval(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:
     """Integrate with equal steps, or with steps that the tolerance determines.
 
     The first step is as long as the last one of the previous interval.

@@ -199,7 +199,7 @@ def _jump_of(law: Callable[[Array], Array], inputs: Sequence[str]) -> str:
     return f"{inputs[worst]} jumps from {a[worst]:.3g} to {b[worst]:.3g}" if jumps else ""
 
 
-def judged(model: Model, drive: Block, layout: Layout, plan: Plan, until: float) -> None:
+def end_if_diverged(model: Model, drive: Block, layout: Layout, plan: Plan, until: float) -> None:
     """End a run that has diverged or will not end."""
     judge = Judge(model, drive, layout, until)
     if drive.period is None:  # with samples, a single interval stays cheap even if the motion grows

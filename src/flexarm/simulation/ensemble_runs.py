@@ -22,13 +22,13 @@ from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
-from flexarm.simulation.lanes_plan import METHODS, Abreast, Course, Shared
+from flexarm.simulation.lanes_plan import METHODS, Abreast, BatchSettings, Course
 from flexarm.simulation.lanes_sampled import NO_LAW, Clock
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
-from flexarm.simulation.samples import Sampling
+from flexarm.simulation.sampled_calls import SampledCalls
 
 INTERRUPTED = "interrupted"
 
@@ -314,7 +314,7 @@ class SideBySide:
         drives, which = np.unique(runs.which[indices], return_inverse=True)
         rate = integrand(model, runs.drives[drives[0]].quantity, layout.memory)
         courses = [runs.course(int(i), asked) for i in drives]
-        shared = Shared(
+        shared = BatchSettings(
             rate.vector_code,
             layout,
             len(model.inputs),
@@ -428,7 +428,7 @@ class Clocked:
         law = drives[0].kernel_for(model)
         rate = integrand(model, drives[0].quantity, 0)
         assert law is not None and group.held is not None
-        samplings = [Sampling(drive, model) for drive in drives]  # type: ignore[arg-type]
+        calls = [SampledCalls(drive, model) for drive in drives]  # type: ignore[arg-type]
         own = constants(runs, rate, indices)
         x, held = group.x[part], group.held[part]
         fixed = group.step if solvers.fixed(group.method) else 0.0
@@ -437,8 +437,8 @@ class Clocked:
         assert guess is not None
         limits = guess, MOST_EVALUATIONS
         most = np.full(group.layout.states, np.inf)
-        shared = Shared(code, group.layout, m, group.method, *tolerances, fixed, most, asked.times, *limits)
-        clock = Clock(shared, law.vector_code, samplings, own, x, held)
+        shared = BatchSettings(code, group.layout, m, group.method, *tolerances, fixed, most, asked.times, *limits)
+        clock = Clock(shared, law.vector_code, calls, own, x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
         last = next(corners)
@@ -453,7 +453,7 @@ class Clocked:
                 group.status[i] = INTERRUPTED if self._stopped else "completed"
             elif status == NO_LAW:
                 wrong = float(clock.left[row]), int(clock.what[row]), float(clock.value[row])
-                group.status[i] = samplings[row].refusal(*wrong)
+                group.status[i] = calls[row].refusal(*wrong)
             else:
                 last_u = constant(clock.u[:, row])
                 group.status[i] = told(runs, group, asked, i, clock.left[row], clock.stuck[row], last_u)

@@ -23,7 +23,7 @@ from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, Stretch, is_motion, whole
 from flexarm.simulation.butcher import ButcherTableau
-from flexarm.simulation.rhs import ENDLESS, Plan, Shared, rhs
+from flexarm.simulation.rhs import ENDLESS, Plan, RunRecord, rhs
 from flexarm.simulation.stages import (
     NEARLY,
     Stages,
@@ -73,7 +73,7 @@ class ExplicitSteps:
         State at the start and at the end of a step; work memory.
     """
 
-    shared: Sequence[Shared]
+    shared: Sequence[RunRecord]
     method: Stages
     rtol: float
     atol: Floats

@@ -187,7 +187,7 @@ def advanced(s: Lanes) -> None:
         if s.fresh > 0:
             begun(s)
         tried(s)
-        judged(s)
+        accept_steps(s)
         if s.method.adaptive == 1:
             sampled_between(s)
         passed(s)
@@ -371,7 +371,7 @@ def equal(s: Lanes, lane: int, end: float) -> None:
     s.new[lane] = s.goal[lane] if s.count_down[lane] == 1 else s.t[lane] + s.h[lane]
 
 
-def judged(s: Lanes) -> None:
+def accept_steps(s: Lanes) -> None:
     """Decide which lanes accept their step, and set their next step."""
     method = s.method
     if method.adaptive == 1:

@@ -94,7 +94,7 @@ class Course:
 
 @final
 @dataclass(frozen=True)
-class Shared:
+class BatchSettings:
     """Settings that all runs of SIMD batches share.
 
     Attributes
@@ -140,7 +140,7 @@ class Abreast:
 
     Parameters
     ----------
-    shared : Shared
+    shared : BatchSettings
     start : (N, layout.size)
     own : (N, k)
         Numbers of each run after u: constant exogenous inputs w, and constants.
@@ -160,7 +160,7 @@ class Abreast:
 
     def __init__(
         self,
-        shared: Shared,
+        shared: BatchSettings,
         start: Array,
         own: Array,
         courses: Sequence[Course],

@@ -19,8 +19,8 @@ from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import LARGEST
 from flexarm.simulation.lanes import DONE, NONE, UNDER_WAY, Lanes, advanced, gathered, spread, taken
-from flexarm.simulation.lanes_plan import Abreast, Course, Shared
-from flexarm.simulation.samples import Sampling
+from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course
+from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.steps import copied
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
@@ -103,11 +103,11 @@ class Clock:
 
     Parameters
     ----------
-    shared : Shared
+    shared : BatchSettings
         Method and settings of the motion between samples.
     law : Code
         Code of the law for `LANES` states.
-    samplings : list of Sampling
+    calls : list of SampledCalls
         The law of each run at its beginning.
     own : (runs, k)
         Numbers of each run after u.
@@ -127,29 +127,29 @@ class Clock:
 
     def __init__(
         self,
-        shared: Shared,
+        shared: BatchSettings,
         law: Code,
-        samplings: Sequence[Sampling],
+        calls: Sequence[SampledCalls],
         own: Array,
         out: Array,
         held: Array,
     ):
         layout, times = shared.layout, shared.times
-        count, size, states, m = len(samplings), layout.size, layout.states, layout.inputs
-        self._samplings, self._count, self._code = samplings, count, CODE()
+        count, size, states, m = len(calls), layout.size, layout.states, layout.inputs
+        self._calls, self._count, self._code = calls, count, CODE()
         self._run = CALL(self._code.addresses["clocked"])
         self._m, self._states, self._held = m, states, held
-        first = samplings[0]
+        first = calls[0]
         memory, noises = first.memory, first.noises
         status, known, evaluations, what = np.zeros((4, LANES), dtype=np.int64)
         status[count:], known[:] = DONE, 1
         left, value, stuck = np.zeros(LANES), np.zeros(LANES), np.zeros((LANES, size))
-        laws = np.array([each.constants for each in samplings])
+        laws = np.array([each.constants for each in calls])
         given = np.zeros((1 + states + memory + noises + laws.shape[1], LANES))
         y = np.zeros((size, LANES))
         lanes = np.minimum(np.arange(LANES), count - 1)  # the last run fills idle lanes
         y[:] = out[lanes, 0].T
-        given[1 + states : 1 + states + memory] = np.array([samplings[i].memory_now for i in lanes]).T
+        given[1 + states : 1 + states + memory] = np.array([calls[i].memory_now for i in lanes]).T
         given[1 + states + memory + noises :] = laws[lanes].T
         courses = [Course(np.zeros(2), np.zeros((1, m)))] * LANES
         start = np.zeros((LANES, size))
@@ -197,8 +197,8 @@ class Clock:
         periods = len(edges) - 1
         noise = np.zeros((LANES, periods, max(self.record.noises, 1)))
         if self.record.noises:
-            for row, sampling in zip(noise, self._samplings, strict=False):
-                row[:] = sampling.drawn(periods)
+            for row, each in zip(noise, self._calls, strict=False):
+                row[:] = each.drawn(periods)
         self._now = edges, noise
         self.record.edges, self.record.noise = edges.ctypes.data, noise.ctypes.data
         return self._run(self.record.address, periods)

@@ -156,7 +156,7 @@ def solver(
         tableau = solvers.IMPLICIT[method] if radius is None else tableaus.generalized_alpha(float(radius))
         stepping = Implicit(tableau, plan, layout, rtol, atols, step)
         return Solve(
-            lambda t0, x0, ends: solvers.implicit(stepping, plan, t0, x0, ends),
+            lambda t0, x0, ends: solvers.integrate_implicit(stepping, plan, t0, x0, ends),
             method,
             reason,
             lambda: advance.newton(stepping, step),

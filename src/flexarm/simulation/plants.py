@@ -8,7 +8,7 @@ from flexarm.native.language import Floats, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import is_finite, is_motion
 from flexarm.simulation.lanes import DONE, ENDED, Lanes, again
-from flexarm.simulation.rhs import Shared
+from flexarm.simulation.rhs import RunRecord
 from flexarm.simulation.steps import copied
 
 REFUSED = -1
@@ -50,7 +50,7 @@ class Plants:
         Work memory for the current plant.
     """
 
-    shared: Sequence[Shared]
+    shared: Sequence[RunRecord]
     advance: int
     solvers: Words
     runs: Sequence[Lanes]

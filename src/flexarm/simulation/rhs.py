@@ -33,7 +33,7 @@ EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes
 
 
 @dataclass
-class Shared:
+class RunRecord:
     """Record that native code and Python share in a run.
 
     Attributes
@@ -115,7 +115,7 @@ class Plan:
         self.most = np.full(states, np.inf)
         """Sizes of states beyond which a motion has diverged."""
         self.shared = Placed(
-            Shared(
+            RunRecord(
                 *(rate, 0, 0, 0.0, np.inf, 0, 0, 0, 0, place, states, states + powers, self.buffer),
                 most=self.most,
             )
@@ -342,7 +342,7 @@ def cubic_table(breaks: np.ndarray, coefficients: np.ndarray) -> Placed:
 # -- translated functions ----------------------------------------------------------------------------------------------
 
 
-def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) -> None:
+def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[RunRecord], unused: int) -> None:
     """Set dy = (dx, powers) at t in the state y, for a solver."""
     s = shared[0]
     s.time = t
@@ -363,7 +363,7 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[Shared], unused: int) 
             dy[i] = NAN
 
 
-def looked(shared: Sequence[Shared], y: Floats, dy: Floats) -> None:
+def looked(shared: Sequence[RunRecord], y: Floats, dy: Floats) -> None:
     """Return no rates beyond the bounds of a motion, and call the check of the run when it is due."""
     s = shared[0]
     for i in range(s.bounded):
@@ -374,7 +374,7 @@ def looked(shared: Sequence[Shared], y: Floats, dy: Floats) -> None:
         call(s.judge, s.buffer, dy, 0)
 
 
-def growth(shared: Sequence[Shared], t: float, x: Floats, v: Floats, h: float, turns: int, work: Floats) -> float:
+def growth(shared: Sequence[RunRecord], t: float, x: Floats, v: Floats, h: float, turns: int, work: Floats) -> float:
     """Return the growth of a direction v of the state by the rates: power iteration with finite differences.
 
     The result is the geometric mean of two iterations, since rates and coordinates may differ much in size. It is 0 if

@@ -362,7 +362,7 @@ class Run:
     ) -> None:
         """Compute the run, and repeat it if it has missed a change of a function of time."""
         plan.span = float(self.times[-1])
-        divergence.judged(model, drive, layout, plan, plan.span)
+        divergence.end_if_diverged(model, drive, layout, plan, plan.span)
         # a sampled controller has its own memory, so its run cannot be repeated
         rounds = restarts.ROUNDS if drive.period is None else 1
         for left in reversed(range(rounds)):  # pragma: no branch  (the last round returns)

@@ -43,7 +43,7 @@ from flexarm.simulation.law import (
     what_it_is,
 )
 from flexarm.simulation.rhs import Plan, Stage, nothing_to_do
-from flexarm.simulation.samples import Sampling
+from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.shown import show
 from flexarm.simulation.stepped import (
     Stepped,
@@ -174,11 +174,11 @@ class SampledFeedback(LawBlock):
     function: Stepped | None = None
     """Python controller that replaces the law's u. The law then follows the controller."""
     seed: int = 0
-    sampling: Sampling | None = None
+    calls: SampledCalls | None = None
     """The law in one run. Only the result of `begun` has it."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # the controller designs the law again; `sampling` belongs to a run of this process
+        # the controller designs the law again; `calls` belong to a run of this process
         return feedback, (self.controller, self.model)
 
     def begun(self, model: Model, times: Array) -> Self:
@@ -188,7 +188,7 @@ class SampledFeedback(LawBlock):
         if not count <= MOST_SAMPLES:
             message = f"a run of {times[-1]:g} s has {count:.3g} periods, and at most {MOST_SAMPLES:.0e} are allowed"
             raise DescriptionError(f"Sampled: period is {self.period:g} s; {message}")
-        begun = replace(self, sampling=Sampling(self, model, times))
+        begun = replace(self, calls=SampledCalls(self, model, times))
         vars(begun)["kernel"] = self.kernel  # avoids a second trace
         return begun
 
@@ -223,10 +223,10 @@ class SampledFeedback(LawBlock):
         return not (self.function or self.law.accelerates)
 
     @property
-    def running(self) -> Sampling:
+    def running(self) -> SampledCalls:
         """The law in this run."""
-        assert self.sampling is not None
-        return self.sampling
+        assert self.calls is not None
+        return self.calls
 
     def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
         """Call the law and hold its output. Calls must be in order of time from the beginning."""
@@ -255,7 +255,7 @@ class SampledFeedback(LawBlock):
 
     def report(self) -> dict[str, Any]:
         """Return the report of a Python controller."""
-        return self.sampling.report() if self.sampling else {}
+        return self.calls.report() if self.calls else {}
 
     def described(self) -> str:
         """Return a text with the law's name and period."""

@@ -75,7 +75,7 @@ def add_method(name: str, tableau: butcher.ButcherTableau) -> None:
     EXPLICIT[name] = tableau
 
 
-def implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, limit: int = ENDLESS) -> Stretch:
+def integrate_implicit(step: Implicit, plan: Plan, t0: float, x0: Array, times: Array, limit: int = ENDLESS) -> Stretch:
     """Integrate with one of the implicit methods, until the plan has had so many evaluations."""
     x, steps = step(t0, x0, times, limit)
     return checked(plan, times, x, steps, "" if len(x) == len(times) else "its steps became too short")

@@ -23,8 +23,7 @@ from flexarm.simulation.exogenous import as_exogenous
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
-from flexarm.simulation.lanes_plan import Abreast, Course
-from flexarm.simulation.lanes_plan import Shared as InCommon
+from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.parameters import parameter_rows
@@ -533,7 +532,7 @@ class Stepper:
         """Return the method on a plan."""
         if stepping is None:
             return self._own if plan is self._shared else self._explicit(plan)
-        return lambda t, x, times: solvers.implicit(stepping, plan, t, x, times, MOST_EVALUATIONS)
+        return lambda t, x, times: solvers.integrate_implicit(stepping, plan, t, x, times, MOST_EVALUATIONS)
 
     def _stepping(self, plan: Plan) -> Implicit:
         """Return the implicit method on a plan."""
@@ -553,7 +552,7 @@ class Stepper:
         rate, rtol, atol = self._model.kernel("state_rate").vector_code, self._options["rtol"], self._options["atol"]
         times = ends[:1]
         most, limits = np.full(layout.states, np.inf), (self._guess, MOST_EVALUATIONS)
-        common = InCommon(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
+        common = BatchSettings(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
         courses = [Course(ends, np.zeros((1, m)))] * count
         start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
         return Abreast(common, start, own, courses, np.arange(count), start)

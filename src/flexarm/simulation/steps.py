@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from flexarm.native.dense import inverted, inverted_complex, multiplied, multiplied_complex
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
-from flexarm.simulation.rhs import NAN, Shared, looked
+from flexarm.simulation.rhs import NAN, RunRecord, looked
 
 ITERATIONS, PATIENT = 10, 40
 """Largest numbers of Newton iterations: with step control, where a shorter step is possible, and with fixed steps."""
@@ -54,7 +54,7 @@ class Step:
     the length of a state. After the state follow u and the `tried` values.
     """
 
-    shared: Sequence[Shared]
+    shared: Sequence[RunRecord]
     stages: int
     kept: int
     remembered: int

@@ -24,7 +24,7 @@ from flexarm.simulation.advance import Advance, is_finite
 from flexarm.simulation.block import Recorded
 from flexarm.simulation.law import Law
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.rhs import Plan, Shared
+from flexarm.simulation.rhs import Plan, RunRecord
 from flexarm.simulation.stepped import Seen, Stepped, report_of
 from flexarm.simulation.steps import copied
 
@@ -32,7 +32,7 @@ NEVER = np.empty(0)
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-CODE = Once(lambda: translated(sampled, rates_before))
+CODE = Once(lambda: translated(advance_samples, rates_before))
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Before:
         Time and state, and the state's rates under the previous u.
     """
 
-    shared: Sequence[Shared]
+    shared: Sequence[RunRecord]
     rate: int
     states: int
     first: int
@@ -102,7 +102,7 @@ class Samples:
         Times of one interval, the states there, and the number of those reached.
     """
 
-    shared: Sequence[Shared]
+    shared: Sequence[RunRecord]
     advance: int
     solver: int
     law: int
@@ -157,7 +157,7 @@ class SampledLaw(Protocol):
 
 
 @final
-class Sampling:
+class SampledCalls:
     """A sampled law in one run: u from t and the state (q, qd, s). Calls must be in order of time from the beginning.
 
     Outputs are stored only at the times of the result, since there may be far more samples.
@@ -350,7 +350,7 @@ class Sampling:
                 steps=0,
             )
         )
-        done = CALL(CODE().addresses["sampled"])(samples.address, count)
+        done = CALL(CODE().addresses["advance_samples"])(samples.address, count)
         self.next = samples.next
         if done < count:  # Python repeats the sample that failed
             self._rng.bit_generator.state = dice
@@ -361,7 +361,7 @@ class Sampling:
 # -- translated functions ----------------------------------------------------------------------------------------------
 
 
-def sampled(s: Samples, count: int) -> int:
+def advance_samples(s: Samples, count: int) -> int:
     """Process up to so many samples, and return how many were completed."""
     shared = s.shared[0]
     u, z = shared.buffer[1 + shared.states :], s.given[1 + s.states :]
