@@ -118,7 +118,7 @@ class Implausible(FlexarmWarning):
 
 
 class MissedInput(FlexarmWarning):
-    """A function of time changed between two steps of the solver, which did not see the change."""
+    """A Python function of time changed between two steps of the solver, which did not see the change."""
 
 
 class UnstableStart(FlexarmWarning):
