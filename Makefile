@@ -38,7 +38,7 @@ check: .venv/.ready-dev
 words:
 	$(PYTHON) docs/making/words.py $(WORDS)
 
-# Kill -9 at 200 moments; in `make test` it is 20.
+# Kill -9 at 200 moments; in `make test` it is 12.
 kills: .venv/.ready-dev
 	FLEXARM_KILLS=200 $(BIN)/python -m pytest -q -s tests/test_kills.py
 
