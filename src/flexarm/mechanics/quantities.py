@@ -12,6 +12,7 @@ import casadi as ca
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import links as whole
 from flexarm.mechanics.chain import Chain, coordinate_rates, positions, taken
+from flexarm.mechanics import closures as loops
 from flexarm.mechanics.elements import Pushed, potential_force, pushed, read, steady, stored
 from flexarm.mechanics.elements import potential as elements_potential
 from flexarm.mechanics.lean import lean
@@ -54,12 +55,13 @@ def input_matrix(chain: Chain, q: Vector) -> Matrix:
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return the acceleration by recursion."""
-    return dy.forward_dynamics(lean(chain), q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))
+    return loops.motion(chain, q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w)).qdd
 
 
 def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return the acceleration from the full inertia matrix."""
-    return dy.forward_dynamics_dense(lean(chain), q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))
+    force = acted(chain, q, qd, s, u, w).force
+    return loops.motion(chain, q, qd, force, root(chain, w), dy.forward_dynamics_dense).qdd
 
 
 def inverse_dynamics(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
@@ -126,7 +128,7 @@ def deflections(chain: Chain, q: Vector) -> Matrix:
 def state_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return rates that a simulation integrates: of coordinates, qd and drives' states, and input and lost power."""
     done = acted(chain, q, qd, s, u, w)
-    qdd = dy.forward_dynamics(lean(chain), q, qd, done.force, root(chain, w))
+    qdd = loops.motion(chain, q, qd, done.force, root(chain, w)).qdd
     return _guarded(chain, q, [*coordinate_rates(chain, qd), *qdd, *done.s_dot, done.supplied, done.lost])
 
 
@@ -137,8 +139,37 @@ def state_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w:
     """
     done, less = acted(chain, q, qd, s, u, w), lean(chain)
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
-    left = added(done.force, scaled(-1, inertial))
+    force = done.force
+    if chain.closures:
+        force = added(force, loops.motion(chain, q, qd, force, root(chain, w)).force)
+    left = added(force, scaled(-1, inertial))
     return _guarded(chain, q, [*left, *done.s_dot, *_pose_rates(chain, qd), done.supplied, done.lost])
+
+
+def reactions(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
+    """Return the reactions of all conditions of the closures, zero for one that follows from others."""
+    return loops.motion(chain, q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w)).reactions
+
+
+def gaps(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+    """Return the gaps of all conditions of the closures, and their rates."""
+    return [list(both) for both in zip(loops.gaps(chain, q), loops.rates(chain, q, qd), strict=True)]
+
+
+def facing(chain: Chain, q: Vector) -> Vector:
+    """Return cosines that are positive if the closures' frames face each other as they should."""
+    return loops.facing(chain, q)
+
+
+def closed(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return coordinates and rates after one correction towards the closures, and the sum of squares of the gaps.
+
+    The last number is that before the correction, of gaps [m or 1] and their rates.
+    """
+    dq, dqd = loops.projected(chain, q, qd)
+    found = [*loops.gaps(chain, q), *loops.rates(chain, q, qd)]
+    here = [*chain.stood, *q[len(chain.base) :]]
+    return [*added(here, loops.shifted(chain, dq)), *added(qd, dqd), dot(found, found)]
 
 
 def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector, qdd: Vector) -> Vector:
