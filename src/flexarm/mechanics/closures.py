@@ -264,6 +264,27 @@ def projected(chain: Chain, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
     return back, scaled(-1.0, product(A, resolved(G, product(found.J, qd))))
 
 
-def shifted(chain: Chain, dq: Vector) -> Vector:
-    """Return the change of the coordinates, those of a free base's pose included, of a small change dq over the rates."""
-    return dq if not chain.base else [*moved_pose(chain.stood, dq[:6]), *dq[6:]]
+# -- functions of a model, see `model.closed` ----------------------------------------------------------------------------
+
+
+def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return coordinates and rates after one correction towards the closures, and the sum of squares of the gaps.
+
+    The sum is that before the correction, of gaps [m or 1] and of their rates.
+    """
+    dq, dqd = projected(chain, q, qd)
+    found = [*gaps(chain, q), *rates(chain, q, qd)]
+    shift = dq if not chain.base else [*moved_pose(chain.stood, dq[:6]), *dq[6:]]
+    return [*added([*chain.stood, *q[len(chain.base) :]], shift), *added(qd, dqd), dot(found, found)]
+
+
+def checked(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return all gaps, their rates, and the cosines of `facing`."""
+    return [*gaps(chain, q), *rates(chain, q, qd), *facing(chain, q)]
+
+
+def slopes(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return J of all conditions, row by row."""
+    z = ca.SX.sym("qd", chain.size)
+    J = ca.densify(ca.jacobian(ca.SX(ca.vertcat(*rates(chain, q, entries(z)))), z))
+    return [x for row in ca.vertsplit(J) for x in entries(row.T)]

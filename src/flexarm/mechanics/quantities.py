@@ -146,32 +146,6 @@ def state_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w:
     return _guarded(chain, q, [*left, *done.s_dot, *_pose_rates(chain, qd), done.supplied, done.lost])
 
 
-def reactions(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
-    """Return the reactions of all conditions of the closures, zero for one that follows from others."""
-    return loops.motion(chain, q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w)).reactions
-
-
-def gaps(chain: Chain, q: Vector, qd: Vector) -> Matrix:
-    """Return the gaps of all conditions of the closures, and their rates."""
-    return [list(both) for both in zip(loops.gaps(chain, q), loops.rates(chain, q, qd), strict=True)]
-
-
-def facing(chain: Chain, q: Vector) -> Vector:
-    """Return cosines that are positive if the closures' frames face each other as they should."""
-    return loops.facing(chain, q)
-
-
-def closed(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Return coordinates and rates after one correction towards the closures, and the sum of squares of the gaps.
-
-    The last number is that before the correction, of gaps [m or 1] and their rates.
-    """
-    dq, dqd = loops.projected(chain, q, qd)
-    found = [*loops.gaps(chain, q), *loops.rates(chain, q, qd)]
-    here = [*chain.stood, *q[len(chain.base) :]]
-    return [*added(here, loops.shifted(chain, dq)), *added(qd, dqd), dot(found, found)]
-
-
 def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector, qdd: Vector) -> Vector:
     """Return the residual with given accelerations u of the driven coordinates in place of the inputs."""
     done, less = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u), lean(chain)

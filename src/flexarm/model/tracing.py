@@ -64,10 +64,6 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "prescribed_residual": ((*MOVED, "qdd"), ("n + s + pose + 2",)),
     "prescribed_force": (MOVED, ("m",)),
     "observed": ((*STATE, "s"), ("5 + 6 links + m",)),
-    "reactions": (MOVED, ("conditions",)),
-    "gaps": (STATE, ("conditions", 2)),
-    "facing": (("q",), ("facing",)),
-    "closed": (STATE, ("nq + n + 1",)),
 }
 """Arguments and shape of every quantity in the module `quantities`. s and w are absent for an arm without them."""
 RESIDUALS = {"state_rate": "state_residual", "prescribed_rate": "prescribed_residual"}
@@ -256,9 +252,6 @@ class Traced:
             "nq + n + s + 2": len(arm.coordinates) + n + len(arm.states) + 2,
             "n + s + pose + 2": n + len(arm.states) + 7 * arm.free + 2,
             "5 + 6 links + m": 5 + 6 * len(arm.links) + m,
-            "conditions": sum(closure.conditions for closure in arm.closures),
-            "facing": sum(closure.facing for closure in arm.closures),
-            "nq + n + 1": len(arm.coordinates) + n + 1,
         }
         self._begin(self._shared.varied.nominal)
 

@@ -27,7 +27,7 @@ from flexarm.errors import (
 )
 from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
-from flexarm.model import Model, ModelLike, as_model
+from flexarm.model import Model, ModelLike, as_model, closed
 from flexarm.model.attitudes import unit_pose
 from flexarm.progress import LOG
 from flexarm.simulation import balance, crossings, divergence, memory, methods, restarts
@@ -183,6 +183,7 @@ def simulate(
     rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
+    q, qd = closed.started("simulate", model, q, qd, q0 is not None)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
     reference = drive.wanted if reference is None else reference
     if reference is not None:

@@ -1,0 +1,231 @@
+"""Closed loops of a model: assembly, reactions, and the coordinates that can be chosen freely."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.arrays import Array
+from flexarm.checks import Fault, checked_array, counted, refused
+from flexarm.description.arm import Arm
+from flexarm.errors import DescriptionError
+from flexarm.model.tracing import Traced
+from flexarm.native.kernel import Kernel
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+FITS = 1e-6
+"""Largest gap of a start [m or 1, and per second]; a smaller one is closed before the run."""
+CLOSED = 1e-12
+"""Gap at which an assembly ends [m or 1]."""
+MOST_STEPS = 200
+"""Largest number of steps of an assembly from one guess."""
+SHARES = tuple(0.5**k for k in range(12))
+"""Shares of Newton's step that are tried in turn, until the gaps become smaller."""
+NEARBY = (0.1,) * 3 + (0.4,) * 6 + (1.0,) * 12
+"""Largest changes of the joints' angles [rad] in guesses that are tried if an assembly fails."""
+INDEPENDENT = 1e-9
+"""Size of a singular value of the conditions, relative to the largest, below which one condition depends on others."""
+
+
+def _function(model: Traced, name: str) -> "ca.Function":
+    """Return a function of the module `mechanics.closures` of (q, qd) and, if the model varies, p."""
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        from flexarm.mechanics import closures
+        from flexarm.mechanics.spatial import entries
+
+        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
+        chain, local = model.posed(entries(q))
+        values = ca.cse(ca.densify(ca.SX(ca.vertcat(*getattr(closures, name)(chain, local, entries(qd))))))
+        return model.over_parameters(name, {"q": q, "qd": qd}, {name: values})
+
+    return model.traced(f"closures {name}", trace)
+
+
+def kernel(model: Traced, name: str = "correction") -> Kernel:
+    """Return the compiled form of a function of the module `mechanics.closures`, from the concatenated q and qd."""
+    return model.compiled(f"closures {name}", lambda model: _function(model, name))
+
+
+def _evaluated(model: Traced, name: str, q: Array, qd: Array | None = None) -> Array:
+    qd = np.zeros(model.nv) if qd is None else qd
+    return kernel(model, name).one(np.ascontiguousarray([*q, *qd], dtype=float))
+
+
+def gaps(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    """Return the gaps of all conditions (k,), their rates (k,), and the cosines that must be positive."""
+    count = sum(closure.conditions for closure in model.arm.closures)
+    found = _evaluated(model, "checked", q, qd)
+    return found[:count], found[count : 2 * count], found[2 * count :]
+
+
+def jacobian(model: Traced, q: Array) -> Array:
+    """Return J of all conditions, (k, n): the rates of the gaps are J qd."""
+    return _evaluated(model, "slopes", q).reshape(-1, model.nv)
+
+
+def owners(arm: Arm) -> list[str]:
+    """Return the name of the closure to which each condition belongs."""
+    return [closure.name for closure in arm.closures for _ in range(closure.conditions)]
+
+
+def corrected(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, float]:
+    """Return coordinates and rates after one correction, and the size of the gaps before."""
+    found = _evaluated(model, "correction", q, qd)
+    return found[: model.nq], found[model.nq : -1], float(np.sqrt(max(found[-1], 0.0)))
+
+
+def widest(model: Traced, sizes: Array) -> str:
+    """Return the largest of the conditions' numbers with the name of its closure."""
+    i = int(np.argmax(np.abs(sizes)))
+    return f"{abs(sizes[i]):.3g} at closure {owners(model.arm)[i]!r}"
+
+
+def assembled(model: Traced, guess: Array) -> tuple[Array, str]:
+    """Return the coordinates nearest to a guess that satisfy the closures, and "" or why there are none.
+
+    If the guess itself leads nowhere, as a mechanism whose links are all in one line, guesses near it are tried. They
+    are the same in every call.
+    """
+    q, why = _led(model, guess)
+    rng, turns = np.random.default_rng(0), [i for i in model.arm.joints if model.arm.layout[i].unit == "rad"]
+    for reach in NEARBY if why else ():
+        other = np.array(guess, dtype=float)
+        other[np.array(turns, dtype=int) + model.nq - model.nv] += rng.uniform(-reach, reach, len(turns))
+        found, left = _led(model, other)
+        if not left:
+            return found, ""
+    return q, why
+
+
+def _led(model: Traced, guess: Array) -> tuple[Array, str]:
+    """Return the result of an assembly from one guess.
+
+    Each step is Newton's in the metric of the inertia matrix, shortened until the gaps become smaller.
+    """
+    q, still = np.array(guess, dtype=float), np.zeros(model.nv)
+    size = _size(model, q)
+    for _ in range(MOST_STEPS):
+        if size < CLOSED:
+            break
+        ahead, _, _ = corrected(model, q, still)
+        trials = ((q + share * (ahead - q)) for share in SHARES)
+        better = next(((x, s) for x in trials if (s := _size(model, x)) < size), None)
+        if better is None:
+            break
+        q, size = better
+    if not size < FITS:
+        return q, f"a gap of {widest(model, gaps(model, q, still)[0])} is left; start from another guess"
+    if (gaps(model, q, still)[2] <= 0.0).any():
+        return q, "the axes of a closure are opposite there; start from another guess, or reverse axis_to"
+    return q, ""
+
+
+def _size(model: Traced, q: Array) -> float:
+    return float(np.linalg.norm(gaps(model, q, np.zeros(model.nv))[0]))
+
+
+def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tuple[Array, Array]:
+    """Return a start that satisfies the closures.
+
+    Coordinates that are not `given` are assembled from those at rest. Raises `DescriptionError` for a start that does
+    not fit.
+    """
+    if not model.arm.closures:
+        return q, qd
+    if not given:
+        q, why = assembled(model, q)
+        if why:
+            raise DescriptionError(f"{where}: without q0 the closures are assembled from the rest position, but {why}")
+    away, rates, facing = gaps(model, q, qd)
+    if not (np.abs(away) <= FITS).all() or (facing <= 0.0).any():
+        gap = widest(model, away) if not (np.abs(away) <= FITS).all() else "none, but opposite axes"
+        raise DescriptionError(f"{where}: q0 does not satisfy the closures; the gap is {gap}: use fa.assemble(arm, q0)")
+    if not (np.abs(rates) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
+        said = f"{where}: qd0 does not satisfy the closures; a gap opens with {widest(model, rates)} per second"
+        raise DescriptionError(f"{said}: use fa.assemble(arm, q0, qd0)")
+    for _ in range(2):
+        q, qd, _ = corrected(model, q, qd)
+    return q, qd
+
+
+def assemble(arm: Arm | Traced | str | PathLike[str], guess: Any = None, rates: Any = None) -> Any:
+    """Return the coordinates nearest to a guess that satisfy the closures of an arm.
+
+    "Nearest" refers to the kinetic energy of the steps, so light parts move most. A mechanism can often be assembled in
+    several ways, and far from all of them it may end in a position where it cannot be closed. A guess decides.
+
+    Parameters
+    ----------
+    arm : Arm, Model, str or path
+    guess : (nq,), optional
+        Coordinates from which to start; default `arm.rest`.
+    rates : (n,), optional
+        Rates, which are also corrected. Then the result is a pair.
+
+    Returns
+    -------
+    q, or (q, qd) : (nq,), (n,)
+
+    Raises
+    ------
+    DescriptionError
+        The closures cannot be satisfied from this guess; the message names the largest gap that is left.
+    """
+    from flexarm.model.core import as_model
+
+    with refused("assemble"):
+        model = as_model(arm)
+        q = _numbers("guess", model.arm.rest if guess is None else guess, model.coordinates)
+        qd = None if rates is None else _numbers("rates", rates, model.velocities)
+    if not model.arm.closures:
+        return q if qd is None else (q, qd)
+    q, why = assembled(model, q)
+    if why:
+        raise DescriptionError(f"assemble: {why}")
+    if qd is None:
+        return q
+    return q, corrected(model, q, qd)[1]
+
+
+def _numbers(name: str, value: Any, signals: tuple[str, ...]) -> Array:
+    x = checked_array(value, name)
+    if x.shape != (len(signals),):
+        raise Fault(name, f"has shape {x.shape}; it must have {counted(len(signals), 'number')}: {', '.join(signals)}")
+    return x
+
+
+def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[int]]:
+    """Return N (n, n - rank) with J N = 0, and the independent coordinates, whose rows of N are the unit matrix.
+
+    Coordinates with a larger number in `first` (n,) are chosen before others, if they can be.
+    """
+    n = J.shape[1]
+    singular = np.linalg.svd(J, compute_uv=False)
+    rank = int((singular > INDEPENDENT * singular.max(initial=0.0)).sum())
+    order = np.argsort(np.zeros(n) if first is None else first, kind="stable")  # dependent ones first
+    left, dependent = J[:, order].copy(), []
+    for _ in range(rank):  # elimination with the largest pivot among the coordinates of the lowest preference
+        sizes = np.linalg.norm(left, axis=0)
+        able = np.flatnonzero(sizes > 1e-3 * sizes.max())
+        c = int(next(i for i in able if i not in dependent))
+        dependent.append(c)
+        unit = left[:, c] / sizes[c]
+        left -= np.outer(unit, unit @ left)
+    taken = [int(order[c]) for c in dependent]
+    free = [i for i in range(n) if i not in taken]
+    N = np.zeros((n, len(free)))
+    N[free] = np.eye(len(free))
+    N[taken] = -np.linalg.lstsq(J[:, taken], J[:, free], rcond=None)[0]
+    return N, free
+
+
+def without_closures(arm: Arm, what: str, called: Callable[[str], Exception] = DescriptionError) -> None:
+    """Raise an error for an arm with closures, for what cannot take them."""
+    if arm.closures:
+        raise called(f"{what} cannot take an arm with closures yet; remove closures from arm {arm.name!r}")
