@@ -30,6 +30,7 @@ from flexarm.description.arm import (
     Telescope,
     Tube,
 )
+from flexarm.description.closures import Closure
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
 from flexarm.description.free import FreeBase, Orbit, Thruster
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from flexarm.identification.output_error import identify
     from flexarm.identification.result import Identification
     from flexarm.identification.rigs import measured
+    from flexarm.model.closed import assemble
     from flexarm.optimal import OptimalMotion, optimal_motion
     from flexarm.pictures.animate import animate
     from flexarm.pictures.play import play
@@ -135,6 +137,7 @@ __all__ = [
     "Box",
     "Brake",
     "ButcherTableau",
+    "Closure",
     "Contact",
     "ContactForce",
     "Coupling",
@@ -212,6 +215,7 @@ __all__ = [
     "add_method",
     "analysis",
     "animate",
+    "assemble",
     "bang_bang",
     "bundled",
     "bundled_scenarios",
@@ -287,6 +291,7 @@ LATE = {
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",
     "simulation.options": "SaveAt Solver",
+    "model.closed": "assemble",
     "simulation.solvers": "add_method",
     "simulation.exogenous": "BaseMotion",
     "simulation.performance": "Performance performance",

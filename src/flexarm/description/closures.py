@@ -9,6 +9,8 @@ from flexarm import checks
 from flexarm.checks import Described, Fault, Vector, checked_number, optional_unit_vector, shown, unit_vector
 from flexarm.description.links import Pose
 from flexarm.description.tree import BASE
+from flexarm.errors import DescriptionError
+
 
 def _on_link(x: float) -> bool:
     return 0.0 <= x <= 1.0
@@ -77,7 +79,9 @@ class Closure(Described):
         if self.joint == "universal" and self.axis_to is None:
             raise Fault("axis_to", "is missing; a universal joint has two axes: give the second one in the other frame")
         if self.axis_to is not None and self.joint not in ("revolute", "planar", "universal"):
-            raise Fault("axis_to", f"is given for joint = {self.joint!r}, which has no axis in the other frame: leave it out")
+            raise Fault(
+                "axis_to", f"is given for joint = {self.joint!r}, which has no axis in the other frame: leave it out"
+            )
         if self.to == self.link:
             raise Fault("to", f"is {self.to!r}, the link itself; a closure connects two different links")
         if self.to == BASE and isinstance(self.place, float):
@@ -98,3 +102,10 @@ class Closure(Described):
     def end(self) -> float | Pose:
         """Second frame: a station of the link `to`, or a pose."""
         return (Pose() if self.to == BASE else 1.0) if self.place is None else self.place
+
+
+def refuse_closures(closures: tuple[Closure, ...], what: str) -> None:
+    """Raise `DescriptionError` if there are closures, in a function that would ignore them."""
+    if closures:
+        names = ", ".join(repr(closure.name) for closure in closures)
+        raise DescriptionError(f"{what} does not support closures yet: the arm has {names}; use closures=()")

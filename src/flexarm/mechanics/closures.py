@@ -264,7 +264,7 @@ def projected(chain: Chain, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
     return back, scaled(-1.0, product(A, resolved(G, product(found.J, qd))))
 
 
-# -- functions of a model, see `model.closed` ----------------------------------------------------------------------------
+# -- functions of a model, see `model.closed` --------------------------------------------------------------------------
 
 
 def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
@@ -281,6 +281,23 @@ def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
 def checked(chain: Chain, q: Vector, qd: Vector) -> Vector:
     """Return all gaps, their rates, and the cosines of `facing`."""
     return [*gaps(chain, q), *rates(chain, q, qd), *facing(chain, q)]
+
+
+def stiffening(chain: Chain, q: Vector, reactions: Vector) -> Vector:
+    """Return d(J' lambda)/dq of constant reactions of all conditions, row by row: their part of the stiffness."""
+    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
+    power = ca.SX(dot(reactions, rates(chain, entries(z), entries(zd))))
+    slope = ca.densify(ca.jacobian(ca.gradient(power, zd), z))
+    (found,) = at([z, zd], (q, [0.0] * chain.size), [slope])
+    return [x for row in ca.vertsplit(found) for x in entries(row.T)]
+
+
+def rate_slopes(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return d(J qd)/dq of all conditions, row by row, q in local coordinates."""
+    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
+    every = ca.SX(ca.vertcat(*rates(chain, entries(z), entries(zd))))
+    (found,) = at([z, zd], (q, qd), [ca.densify(ca.jacobian(every, z))])
+    return [x for row in ca.vertsplit(found) for x in entries(row.T)]
 
 
 def slopes(chain: Chain, q: Vector, qd: Vector) -> Vector:

@@ -1,6 +1,5 @@
 """Closed loops of a model: assembly, reactions, and the coordinates that can be chosen freely."""
 
-from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,10 @@ INDEPENDENT = 1e-9
 
 
 def _function(model: Traced, name: str) -> "ca.Function":
-    """Return a function of the module `mechanics.closures` of (q, qd) and, if the model varies, p."""
+    """Return a function of the module `mechanics.closures` of (q, qd) and, if the model varies, p.
+
+    In the place of qd, `stiffening` has the reactions of all conditions.
+    """
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -39,7 +41,8 @@ def _function(model: Traced, name: str) -> "ca.Function":
         from flexarm.mechanics import closures
         from flexarm.mechanics.spatial import entries
 
-        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", model.nv)
+        count = len(owners(model.arm)) if name == "stiffening" else model.nv
+        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", count)
         chain, local = model.posed(entries(q))
         values = ca.cse(ca.densify(ca.SX(ca.vertcat(*getattr(closures, name)(chain, local, entries(qd))))))
         return model.over_parameters(name, {"q": q, "qd": qd}, {name: values})
@@ -67,6 +70,16 @@ def gaps(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, Array]:
 def jacobian(model: Traced, q: Array) -> Array:
     """Return J of all conditions, (k, n): the rates of the gaps are J qd."""
     return _evaluated(model, "slopes", q).reshape(-1, model.nv)
+
+
+def stiffening(model: Traced, q: Array, reactions: Array) -> Array:
+    """Return d(J' lambda)/dq, (n, n), of constant reactions of all conditions, which adds to the stiffness with -1."""
+    return _evaluated(model, "stiffening", q, reactions).reshape(model.nv, model.nv)
+
+
+def rate_slopes(model: Traced, q: Array, qd: Array) -> Array:
+    """Return d(J qd)/dq of all conditions, (k, n), q in local coordinates."""
+    return _evaluated(model, "rate_slopes", q, qd).reshape(-1, model.nv)
 
 
 def owners(arm: Arm) -> list[str]:
@@ -142,16 +155,28 @@ def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tupl
         q, why = assembled(model, q)
         if why:
             raise DescriptionError(f"{where}: without q0 the closures are assembled from the rest position, but {why}")
-    away, rates, facing = gaps(model, q, qd)
-    if not (np.abs(away) <= FITS).all() or (facing <= 0.0).any():
-        gap = widest(model, away) if not (np.abs(away) <= FITS).all() else "none, but opposite axes"
-        raise DescriptionError(f"{where}: q0 does not satisfy the closures; the gap is {gap}: use fa.assemble(arm, q0)")
-    if not (np.abs(rates) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
-        said = f"{where}: qd0 does not satisfy the closures; a gap opens with {widest(model, rates)} per second"
-        raise DescriptionError(f"{said}: use fa.assemble(arm, q0, qd0)")
+    check_closed(where, model, q, qd, ("q0", "qd0"))
     for _ in range(2):
         q, qd, _ = corrected(model, q, qd)
     return q, qd
+
+
+def check_closed(
+    where: str, model: Traced, q: Array, qd: Array | None = None, names: tuple[str, str] = ("q", "qd")
+) -> None:
+    """Raise `DescriptionError` for a state that does not satisfy the closures."""
+    qd = np.zeros(model.nv) if qd is None else qd
+    away, rates, facing = gaps(model, q, qd)
+    if not (np.abs(away) <= FITS).all():
+        said = f"{names[0]} does not satisfy the closures; the gap is {widest(model, away)}"
+        raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {names[0]})")
+    if (facing <= 0.0).any():
+        raise DescriptionError(
+            f"{where}: at {names[0]} the axes of a closure are opposite; start from another position"
+        )
+    if not (np.abs(rates) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
+        said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, rates)} per second"
+        raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
 
 
 def assemble(arm: Arm | Traced | str | PathLike[str], guess: Any = None, rates: Any = None) -> Any:
@@ -208,7 +233,8 @@ def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[i
     n = J.shape[1]
     singular = np.linalg.svd(J, compute_uv=False)
     rank = int((singular > INDEPENDENT * singular.max(initial=0.0)).sum())
-    order = np.argsort(np.zeros(n) if first is None else first, kind="stable")  # dependent ones first
+    preferred = np.zeros(n) if first is None else first
+    order = np.lexsort((-np.arange(n), preferred))  # candidates for dependent coordinates, the last ones first
     left, dependent = J[:, order].copy(), []
     for _ in range(rank):  # elimination with the largest pivot among the coordinates of the lowest preference
         sizes = np.linalg.norm(left, axis=0)
@@ -223,9 +249,3 @@ def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[i
     N[free] = np.eye(len(free))
     N[taken] = -np.linalg.lstsq(J[:, taken], J[:, free], rcond=None)[0]
     return N, free
-
-
-def without_closures(arm: Arm, what: str, called: Callable[[str], Exception] = DescriptionError) -> None:
-    """Raise an error for an arm with closures, for what cannot take them."""
-    if arm.closures:
-        raise called(f"{what} cannot take an arm with closures yet; remove closures from arm {arm.name!r}")
