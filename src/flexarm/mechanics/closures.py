@@ -10,8 +10,7 @@ forces, not those on inertias, so each condition costs one more pass through the
 Rigid Body Dynamics Algorithms, 2008, chapter 8).
 
 Some conditions follow from others, as those out of the plane of a planar loop. Conditions that hold for every motion
-are left out when the equations are traced. Others are found at each state: a pivot of J A that is zero up to rounding
-belongs to such a condition, and its reaction is zero.
+are left out when the equations are traced. Others share the reactions that the motion determines only together.
 """
 
 from collections.abc import Callable
@@ -25,9 +24,9 @@ from flexarm.description.links import Pose
 from flexarm.mechanics.chain import Chain, Frame, moved_pose, to_pose
 from flexarm.mechanics.dynamics import (
     STILL,
-    Pivot,
     Root,
     base_frame,
+    eliminate,
     forward_dynamics,
     outward,
     placed,
@@ -41,8 +40,8 @@ from flexarm.mechanics.outside import Station, station
 from flexarm.mechanics.remembered import remembered
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cross, dot, entries, product, scaled, transposed
 
-DEPENDENT = 1e-11
-"""Size of a pivot relative to its entry of J A before elimination, below which a condition follows from others."""
+SMALL, LEAST, PASSES = 1e-10, 1e-20, 3
+"""Diagonal that is added to J A, relative to its entries and to their sum, and the number of passes; see `resolved`."""
 UNIT = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
 
 Solve = Callable[[Chain, Vector, Vector, Vector, Root], Vector]
@@ -187,19 +186,23 @@ def conditions(chain: Chain, q: Vector, qd: Vector) -> Conditions:
 
 
 def resolved(G: Matrix, b: Vector) -> Vector:
-    """Solve G x = b, symmetric and not negative, with zero for each unknown that depends on others; see `DEPENDENT`."""
-    G, b, pivots = [list(row) for row in G], list(b), []
-    least = [DEPENDENT * G[n][n] for n in range(len(b))]
-    for n in reversed(range(len(b))):
-        regular = G[n][n] > least[n]
-        inverse = ca.if_else(regular, 1.0 / ca.if_else(regular, G[n][n], 1.0), 0.0)
-        l = [G[n][r] * inverse for r in range(n)]
-        for r in range(n):
-            for c in range(r, n):
-                G[r][c] = G[c][r] = G[r][c] - l[r] * G[n][c]
-            b[r] = b[r] - l[r] * b[n]
-        pivots.append(Pivot(l, b[n] * inverse, G[n][n]))
-    return substitute(pivots, [])
+    """Solve G x = b, symmetric and not negative, where some rows may follow from others.
+
+    Each pass solves (G + D) (x_new - x) = b - G x, with a small diagonal D. Where G determines x, a pass reduces the
+    error by about `SMALL`. Otherwise x stays small, and G x is right if b is consistent (proximal iteration; Carpentier,
+    Budhiraja & Mansard, Robotics: Science and Systems 2021).
+    """
+    count = range(len(b))
+    least = LEAST * sum((G[n][n] for n in count), 0.0)
+    damped = [[G[r][c] + (SMALL * G[r][r] + least) * (r == c) for c in count] for r in count]
+    x = _solution(damped, b)
+    for _ in range(PASSES - 1):
+        x = added(x, _solution(damped, added(b, scaled(-1.0, product(G, x)))))
+    return x
+
+
+def _solution(G: Matrix, b: Vector) -> Vector:
+    return substitute(eliminate(G, b, 0)[2], [])
 
 
 class Response(NamedTuple):

@@ -50,14 +50,15 @@ def _function(model: Traced, name: str) -> "ca.Function":
     return model.traced(f"closures {name}", trace)
 
 
-def kernel(model: Traced, name: str = "correction") -> Kernel:
-    """Return the compiled form of a function of the module `mechanics.closures`, from the concatenated q and qd."""
-    return model.compiled(f"closures {name}", lambda model: _function(model, name))
+def kernel(model: Traced) -> Kernel:
+    """Return the compiled correction of a state, from the concatenated q and qd."""
+    return model.compiled("closures correction", lambda model: _function(model, "correction"))
 
 
 def _evaluated(model: Traced, name: str, q: Array, qd: Array | None = None) -> Array:
-    qd = np.zeros(model.nv) if qd is None else qd
-    return kernel(model, name).one(np.ascontiguousarray([*q, *qd], dtype=float))
+    """Return the values of a function by CasADi, since compiling would take longer than the few calls."""
+    found = model.with_numbers(_function(model, name))(q, np.zeros(model.nv) if qd is None else qd)
+    return np.array(found).ravel()
 
 
 def gaps(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, Array]:
@@ -70,6 +71,37 @@ def gaps(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, Array]:
 def jacobian(model: Traced, q: Array) -> Array:
     """Return J of all conditions, (k, n): the rates of the gaps are J qd."""
     return _evaluated(model, "slopes", q).reshape(-1, model.nv)
+
+
+def reactions(model: Traced, q: Array, qd: Array, u: Array) -> Array:
+    """Return the reactions of all conditions (k,) at a state, on the first link along the axes of its frame.
+
+    Forces [N] for gaps between origins, and moments [N m] for gaps between axes. It is zero for a condition that
+    follows from others. w is zero, and states of drives are zero.
+    """
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        from flexarm.mechanics import closures
+        from flexarm.mechanics.outside import root
+        from flexarm.mechanics.quantities import acted
+        from flexarm.mechanics.spatial import entries
+
+        sizes = {"q": model.nq, "qd": model.nv, "u": len(model.inputs)}
+        symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
+        chain, local = model.posed(entries(symbols["q"]))
+        rates, inputs, s, w = (
+            entries(symbols["qd"]),
+            entries(symbols["u"]),
+            [0.0] * len(model.states),
+            [0.0] * len(model.exogenous),
+        )
+        force = acted(chain, local, rates, s, inputs, w).force
+        found = closures.motion(chain, local, rates, force, root(chain, w)).reactions
+        return model.over_parameters("reactions", symbols, {"reactions": ca.cse(ca.densify(ca.SX(ca.vertcat(*found))))})
+
+    return np.array(model.with_numbers(model.traced("closures reactions", trace))(q, qd, u)).ravel()
 
 
 def stiffening(model: Traced, q: Array, reactions: Array) -> Array:
