@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from flexarm.identification.output_error import identify
     from flexarm.identification.result import Identification
     from flexarm.identification.rigs import measured
-    from flexarm.model.closed import assemble
+    from flexarm.model.assembly import assemble
     from flexarm.optimal import OptimalMotion, optimal_motion
     from flexarm.pictures.animate import animate
     from flexarm.pictures.play import play
@@ -291,7 +291,7 @@ LATE = {
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",
     "simulation.options": "SaveAt Solver",
-    "model.closed": "assemble",
+    "model.assembly": "assemble",
     "simulation.solvers": "add_method",
     "simulation.exogenous": "BaseMotion",
     "simulation.performance": "Performance performance",

@@ -221,7 +221,7 @@ class Lagrangian:
         ]
 
     def closed_dynamics(self, q, qd, u):
-        """Accelerations with the reactions of closures: the ones that spend least of M among those that keep the gaps."""
+        """Accelerations with the reactions of closures: the nearest to free ones, in M, that keep the gaps."""
         M, (_, J, gamma) = self.mass_matrix(q), self.closures(q, qd)
         free, back = self.forward_dynamics(q, qd, u), np.linalg.solve(M, J.T)
         return free - back @ np.linalg.lstsq(J @ back, J @ free + gamma, rcond=1e-12)[0]

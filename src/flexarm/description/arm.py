@@ -270,7 +270,7 @@ class Arm(Described):
     @model_validator(mode="after")
     def _closures_fit(self) -> Self:
         known = {link.name: link for link in self.links}
-        taken = {*known, BASE, "payload", "gravity", *(each.name for each in (*self.forces, *self.contacts))}
+        taken = {*known, BASE, "payload", "gravity", *(x.name for x in self.forces), *(x.name for x in self.contacts)}
         for i, closure in enumerate(self.closures):
             where = f"closures[{i}]"
             if closure.name in taken:
@@ -279,10 +279,10 @@ class Arm(Described):
             taken.add(closure.name)
             ends = [("link", closure.link, [*known], "at", closure.at)]
             ends += [("to", closure.to, [*known, BASE], "place", closure.end)]
-            for field, name, names, station, at in ends:
-                if name not in names:
-                    raise Fault(f"{where}.{field}", unknown_name("is", name, names, "the links are"))
-                if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
+            for field, owner, names, station, at in ends:
+                if owner not in names:
+                    raise Fault(f"{where}.{field}", unknown_name("is", owner, names, "the links are"))
+                if owner in known and isinstance(known[owner].joint, Telescope) and at != 1.0:
                     raise Fault(f"{where}.{station}", f"is {shown(at)}; on a telescope it must be 1 (the tip)")
         return self
 

@@ -133,15 +133,15 @@ def of_closure(closure: Closure, here: Between) -> list[Condition]:
     """Return the conditions of a closure."""
     axis, other = list(closure.axis), list(closure.axis_to or closure.axis)
     first, second = across(axis)
-    point = [here.slide(each) for each in (first, second, axis)]
+    point = [here.slide(each) for each in UNIT]
     level = [here.turn(first, other), here.turn(second, other)]
     same = [here.turn(UNIT[(k + 1) % 3], UNIT[k]) for k in range(3)]
     return {
         "revolute": [*point, *level],
         "ball": point,
         "fixed": [*point, *same],
-        "prismatic": [*point[:2], *same],
-        "planar": [point[2], *level],
+        "prismatic": [here.slide(first), here.slide(second), *same],
+        "planar": [here.slide(axis), *level],
         "universal": [*point, here.turn(axis, other)],
     }[closure.joint]
 
@@ -189,8 +189,8 @@ def resolved(G: Matrix, b: Vector) -> Vector:
     """Solve G x = b, symmetric and not negative, where some rows may follow from others.
 
     Each pass solves (G + D) (x_new - x) = b - G x, with a small diagonal D. Where G determines x, a pass reduces the
-    error by about `SMALL`. Otherwise x stays small, and G x is right if b is consistent (proximal iteration; Carpentier,
-    Budhiraja & Mansard, Robotics: Science and Systems 2021).
+    error by about `SMALL`. Otherwise x stays small, and G x is right if b is consistent. This is a proximal iteration
+    (Carpentier, Budhiraja & Mansard, Robotics: Science and Systems 2021).
     """
     count = range(len(b))
     least = LEAST * sum((G[n][n] for n in count), 0.0)

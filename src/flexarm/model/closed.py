@@ -1,12 +1,10 @@
 """Closed loops of a model: assembly, reactions, and the coordinates that can be chosen freely."""
 
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, counted, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model.tracing import Traced
@@ -137,24 +135,39 @@ def assembled(model: Traced, guess: Array) -> tuple[Array, str]:
     If the guess itself leads nowhere, as a mechanism whose links are all in one line, guesses near it are tried. They
     are the same in every call.
     """
-    q, why = _led(model, guess)
+    q, why, size = _led(model, guess)
     rng, turns = np.random.default_rng(0), [i for i in model.arm.joints if model.arm.layout[i].unit == "rad"]
     for reach in NEARBY if why else ():
         other = np.array(guess, dtype=float)
         other[np.array(turns, dtype=int) + model.nq - model.nv] += rng.uniform(-reach, reach, len(turns))
-        found, left = _led(model, other)
+        found, left, gap = _led(model, other)
         if not left:
             return found, ""
+        if gap < size:
+            q, why, size = found, left, gap
     return q, why
 
 
-def _led(model: Traced, guess: Array) -> tuple[Array, str]:
-    """Return the result of an assembly from one guess.
+def _led(model: Traced, guess: Array) -> tuple[Array, str, float]:
+    """Return the result of an assembly from one guess, why it is none, and the size of the gaps that are left.
 
-    Each step is Newton's in the metric of the inertia matrix, shortened until the gaps become smaller.
+    Newton's method in the metric of the inertia matrix changes little. Where it fails, least squares may still lead to
+    a position from which it succeeds.
     """
-    q, still = np.array(guess, dtype=float), np.zeros(model.nv)
-    size = _size(model, q)
+    q, size = _newton(model, np.array(guess, dtype=float))
+    if not size < FITS:
+        q, size = _newton(model, _least_squares(model, q))
+    away, _, facing = gaps(model, q, np.zeros(model.nv))
+    if not size < FITS:
+        return q, f"a gap of {widest(model, away)} is left; start from another guess", size
+    if (facing <= 0.0).any():
+        return q, "axes of a closure are opposite there; start from another guess, or reverse axis_to", np.inf
+    return q, "", size
+
+
+def _newton(model: Traced, q: Array) -> tuple[Array, float]:
+    """Return where Newton's steps lead, shortened until the gaps become smaller, and the size of the gaps."""
+    still, size = np.zeros(model.nv), _size(model, q)
     for _ in range(MOST_STEPS):
         if size < CLOSED:
             break
@@ -164,15 +177,30 @@ def _led(model: Traced, guess: Array) -> tuple[Array, str]:
         if better is None:
             break
         q, size = better
-    if not size < FITS:
-        return q, f"a gap of {widest(model, gaps(model, q, still)[0])} is left; start from another guess"
-    if (gaps(model, q, still)[2] <= 0.0).any():
-        return q, "the axes of a closure are opposite there; start from another guess, or reverse axis_to"
-    return q, ""
+    return q, size
+
+
+def _least_squares(model: Traced, q: Array) -> Array:
+    """Return the coordinates with the least gaps near q; a free base stays where it is."""
+    from scipy.optimize import least_squares  # here, since it takes long to import
+
+    base, inner, still = q[: 7 * model.arm.free], q[7 * model.arm.free :], np.zeros(model.nv)
+    found = least_squares(
+        lambda x: gaps(model, np.append(base, x), still)[0],
+        inner,
+        jac=lambda x: jacobian(model, np.append(base, x))[:, 6 * model.arm.free :],
+    )
+    return np.append(base, found.x)
 
 
 def _size(model: Traced, q: Array) -> float:
     return float(np.linalg.norm(gaps(model, q, np.zeros(model.nv))[0]))
+
+
+def rest(model: Traced) -> Array:
+    """Return the position of rest of an arm, (nq,); with closures, the one to which they lead from there."""
+    found = np.array(model.arm.rest)
+    return assembled(model, found)[0] if model.arm.closures else found
 
 
 def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tuple[Array, Array]:
@@ -209,52 +237,6 @@ def check_closed(
     if not (np.abs(rates) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
         said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, rates)} per second"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
-
-
-def assemble(arm: Arm | Traced | str | PathLike[str], guess: Any = None, rates: Any = None) -> Any:
-    """Return the coordinates nearest to a guess that satisfy the closures of an arm.
-
-    "Nearest" refers to the kinetic energy of the steps, so light parts move most. A mechanism can often be assembled in
-    several ways, and far from all of them it may end in a position where it cannot be closed. A guess decides.
-
-    Parameters
-    ----------
-    arm : Arm, Model, str or path
-    guess : (nq,), optional
-        Coordinates from which to start; default `arm.rest`.
-    rates : (n,), optional
-        Rates, which are also corrected. Then the result is a pair.
-
-    Returns
-    -------
-    q, or (q, qd) : (nq,), (n,)
-
-    Raises
-    ------
-    DescriptionError
-        The closures cannot be satisfied from this guess; the message names the largest gap that is left.
-    """
-    from flexarm.model.core import as_model
-
-    with refused("assemble"):
-        model = as_model(arm)
-        q = _numbers("guess", model.arm.rest if guess is None else guess, model.coordinates)
-        qd = None if rates is None else _numbers("rates", rates, model.velocities)
-    if not model.arm.closures:
-        return q if qd is None else (q, qd)
-    q, why = assembled(model, q)
-    if why:
-        raise DescriptionError(f"assemble: {why}")
-    if qd is None:
-        return q
-    return q, corrected(model, q, qd)[1]
-
-
-def _numbers(name: str, value: Any, signals: tuple[str, ...]) -> Array:
-    x = checked_array(value, name)
-    if x.shape != (len(signals),):
-        raise Fault(name, f"has shape {x.shape}; it must have {counted(len(signals), 'number')}: {', '.join(signals)}")
-    return x
 
 
 def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[int]]:

@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import checked_instance, counted
 from flexarm.description.arm import Arm
-from flexarm.model import linear
+from flexarm.model import closed, linear
 from flexarm.model import outputs as outputs_
 from flexarm.model.outputs import Sensor
 from flexarm.model.tracing import Traced
@@ -167,7 +167,7 @@ class Model(Traced):
         return linear.modes(self._with(p), self._at_rest(q), locked)
 
     def _at_rest(self, q: Array | None) -> Array:
-        return np.array(self.arm.rest) if q is None else q
+        return closed.rest(self) if q is None else q
 
     def linearize(
         self,

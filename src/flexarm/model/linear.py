@@ -92,7 +92,7 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     N = held(drives) if locked else np.eye(model.nv)
     # gravity has no effect on an arm in free fall
     restoring = "stiffness_force" if model.arm.free else "restoring_force"
-    stiffening = 0.0
+    stiffening = np.zeros((model.nv, model.nv))
     if model.arm.closures:
         N, stiffening = _within_closures(model, q, drives if locked else drives[:, :0], model.evaluate(restoring, q))
     if not N.shape[1]:

@@ -175,8 +175,8 @@ def simulate_many(
         own = [model if values is None else model.at(row) for row in ([None] if values is None else values)]
         some = [own[r % len(own)] for r in range(count)]
         given_q = given["q0"] is not None
-        found = [closed.started("simulate_many", *each, given_q) for each in zip(some, q, qd, strict=True)]
-        q, qd = (np.array(rows) for rows in zip(*found, strict=True))
+        starts = [closed.started("simulate_many", *each, given_q) for each in zip(some, q, qd, strict=True)]
+        q, qd = (np.array(rows) for rows in zip(*starts, strict=True))
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)
