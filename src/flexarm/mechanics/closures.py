@@ -49,10 +49,14 @@ Solve = Callable[[Chain, Vector, Vector, Vector, Root], Vector]
 
 
 class Condition(NamedTuple):
-    """One condition of a closure at a state: its gap [m or 1], and the gap's rate, linear in qd."""
+    """One condition of a closure at a state: its gap [m or 1], the gap's rate, linear in qd, and a wrench.
+
+    The wrench (force, moment) is that of a unit reaction on the second frame, at its origin, along the first's axes.
+    """
 
     gap: Scalar
     rate: Scalar
+    wrench: Vector
 
 
 class Conditions(NamedTuple):
@@ -84,12 +88,13 @@ class Between(NamedTuple):
 
     def slide(self, axis: Vector) -> Condition:
         """Return the condition that the origins coincide along an axis of the first frame."""
-        return Condition(dot(axis, self.p), dot(axis, self.v))
+        return Condition(dot(axis, self.p), dot(axis, self.v), [*axis, 0.0, 0.0, 0.0])
 
     def turn(self, axis: Vector, other: Vector) -> Condition:
         """Return the condition that an axis of the first frame and another one of the second are perpendicular."""
         turned = product(self.R, other)
-        return Condition(dot(axis, turned), dot(axis, cross(self.w, turned)))
+        moment = cross(turned, axis)
+        return Condition(dot(axis, turned), dot(self.w, moment), [0.0, 0.0, 0.0, *moment])
 
 
 def located(chain: Chain, link: int, place: float | Pose, q: Vector, qd: Vector) -> Station:
@@ -222,6 +227,19 @@ def response(
     A = ca.densify(ca.jacobian(qdd, reactions))
     (a,) = ca.substitute([qdd], [reactions], [ca.SX.zeros(len(J))])
     return Response(entries(ca.densify(a)), [entries(row.T) for row in ca.vertsplit(A)])
+
+
+def wrenches(chain: Chain, q: Vector, qd: Vector, reactions: Vector) -> Vector:
+    """Return the wrench (6,) of each closure on its second frame, from the reactions of all conditions."""
+    found, left = [], list(reactions)
+    for closure in chain.closures:
+        every = of_closure(closure, between(chain, closure, chain.number, q, qd))
+        own, left = left[: len(every)], left[len(every) :]
+        total: Vector = [0.0] * 6
+        for condition, value in zip(every, own, strict=True):
+            total = added(total, scaled(value, condition.wrench))
+        found += total
+    return found
 
 
 class Motion(NamedTuple):

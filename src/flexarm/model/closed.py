@@ -72,11 +72,7 @@ def jacobian(model: Traced, q: Array) -> Array:
 
 
 def reactions(model: Traced, q: Array, qd: Array, u: Array) -> Array:
-    """Return the reactions of all conditions (k,) at a state, on the first link along the axes of its frame.
-
-    Forces [N] for gaps between origins, and moments [N m] for gaps between axes. It is zero for a condition that
-    follows from others. w is zero, and states of drives are zero.
-    """
+    """Return the wrench of each closure on its second frame, (closures, 6); see `Model.closure_reactions`."""
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -89,17 +85,15 @@ def reactions(model: Traced, q: Array, qd: Array, u: Array) -> Array:
         sizes = {"q": model.nq, "qd": model.nv, "u": len(model.inputs)}
         symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
         chain, local = model.posed(entries(symbols["q"]))
-        rates, inputs, s, w = (
-            entries(symbols["qd"]),
-            entries(symbols["u"]),
-            [0.0] * len(model.states),
-            [0.0] * len(model.exogenous),
-        )
+        rates, inputs = entries(symbols["qd"]), entries(symbols["u"])
+        s, w = [0.0] * len(model.states), [0.0] * len(model.exogenous)
         force = acted(chain, local, rates, s, inputs, w).force
         found = closures.motion(chain, local, rates, force, root(chain, w)).reactions
-        return model.over_parameters("reactions", symbols, {"reactions": ca.cse(ca.densify(ca.SX(ca.vertcat(*found))))})
+        values = ca.cse(ca.densify(ca.SX(ca.vertcat(*closures.wrenches(chain, local, rates, found)))))
+        return model.over_parameters("reactions", symbols, {"reactions": values})
 
-    return np.array(model.with_numbers(model.traced("closures reactions", trace))(q, qd, u)).ravel()
+    found = model.with_numbers(model.traced("closures reactions", trace))(q, qd, u)
+    return np.array(found).reshape(-1, 6)
 
 
 def stiffening(model: Traced, q: Array, reactions: Array) -> Array:
