@@ -321,6 +321,104 @@ def squeezer():
     return arm, [beta, 0.0, gamma, delta, phi, epsilon, -phi], np.array(published)
 
 
+# -- larger mechanisms -------------------------------------------------------------------------------------------------
+
+
+def four_bars(count):
+    """So many four-bars of the IFToMM benchmark: rods of 1 m and 1 kg, upright, which pass a flat position."""
+
+    def rod(name, parent, placement):
+        body = fa.Rigid(length=1.0, mass=1.0, com=(0.5, 0, 0), inertia=(1e-6, 1 / 12, 1 / 12))
+        return fa.Link(name=name, parent=parent, joint=fa.Revolute(), body=body, placement=placement)
+
+    up, level = (0, 0, np.pi / 2), fa.Pose(rpy=(0, 0, -np.pi / 2))
+    links, closures = [rod("c0", "base", fa.Pose(rpy=up))], []
+    for i in range(1, count + 1):
+        links.append(rod(f"c{i}", "base", fa.Pose(xyz=(float(i), 0, 0), rpy=up)))
+        links.append(rod(f"k{i}", f"c{i - 1}", level))
+        closures.append(fa.Closure(name=f"p{i}", link=f"k{i}", to=f"c{i}"))
+    return fa.Arm(name="four-bars", links=links, closures=closures, gravity=(0, -9.81, 0), tip="c0")
+
+
+def test_a_chain_of_four_bars_passes_flat_positions_as_one_pendulum_does():
+    """Its rods stay parallel, so it has one freedom: a pendulum with the energy of all rods."""
+    count = 3
+    arm = four_bars(count)
+    model = fa.Model(arm)
+    qd = np.array([-1.0 if name.startswith("c") else 1.0 for name in arm.velocities])
+    run = fa.simulate(model, 8.0, qd0=qd, q0=0 * qd, rtol=1e-10, progress=False)
+    assert gap_of(model, run)[0] < 1e-12 and run.attrs["energy_drift"] < 1e-9
+    q = run.q.values
+    cranks, couplers = (q[:, [name.startswith(k) for name in arm.velocities]] for k in "ck")
+    assert np.abs(cranks - cranks[:, :1]).max() < 1e-9 and np.abs(couplers + cranks[:, :1]).max() < 1e-9
+    assert np.ptp(q[:, 0]) > 4 * np.pi  # through the flat positions, several times
+    inertia, pull = (count + 1) / 3 + count, 9.81 * ((count + 1) / 2 + count)  # of cranks, and of couplers as points
+    expected = 0.5 * inertia + pull * (1 - np.cos(q[:, 0]))
+    assert 0.5 * inertia * run.qd.values[:, 0] ** 2 == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_run_that_stops_at_a_flat_position_names_it():
+    arm = four_bars(3)
+    rates = np.array([-1.0 if name.startswith("c") else 1.0 for name in arm.velocities])
+    with pytest.raises(fa.SimulationError, match=r"stopped at t = .*closures lose rank \(from 6 to 5; ratio of sing"):
+        fa.simulate(arm, 8.0, qd0=rates, q0=0 * rates, rtol=1e-11, progress=False)
+
+
+def test_operations_grow_in_proportion_to_the_loops():
+    counts = [fa.Model(four_bars(n)).function("state_rate").n_instructions() for n in (2, 4, 6)]
+    assert counts[2] - counts[1] == pytest.approx(counts[1] - counts[0], rel=0.02)
+
+
+def test_bricards_mechanism_moves_although_it_has_no_freedom_by_count():
+    """Five rods and six axes: the five conditions of the last joint have rank four where the loop is closed."""
+    steps = [(1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0), (0, 1, 0)]
+    axes = [(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0)]
+    links = []
+    for i, (step, axis) in enumerate(zip(steps, axes, strict=False)):
+        inertia = (np.eye(3) - np.diag(np.abs(step))) / 12 + 1e-9 * np.eye(3)
+        body = fa.Rigid(length=1.0, mass=1.0, com=[x / 2 for x in step], inertia=inertia.tolist())
+        at = {"at": fa.Pose(xyz=steps[i - 1])} if i else {}
+        parent = f"r{i - 1}" if i else "base"
+        links.append(fa.Link(name=f"r{i}", parent=parent, joint=fa.Revolute(axis=axis), body=body, **at))
+    place = [float(x) for x in np.sum(steps, axis=0)]
+    last = fa.Closure(name="last", link="r4", at=steps[4], place=place, axis=axes[5])
+    arm = fa.Arm(name="bricard", links=links, gravity=(0, -9.81, 0), closures=[last])
+    model = fa.Model(arm)
+    assert np.linalg.matrix_rank(closed.jacobian(model, np.zeros(5)), 1e-9) == 4
+    runs = [fa.simulate(model, 10.0, q0=np.zeros(5), rtol=rtol, progress=False) for rtol in (1e-9, 1e-11)]
+    assert gap_of(model, runs[0])[0] < 1e-12 and np.abs(runs[0].q.values).max() > 1.0
+    assert runs[0].attrs["energy_drift"] < 1e-8
+    assert np.abs(runs[0].q.values - runs[1].q.values).max() < 1e-7
+
+
+def test_two_arms_on_a_satellite_hold_one_load():
+    """Canadarms with six flexible links on a free base: momentum is kept, and one arm pulls on the other."""
+    one, links = fa.load("canadarm"), []
+    for side, y in (("left", 1.5), ("right", -1.5)):
+        for i, link in enumerate(one.links):
+            parent = f"{side}-{one.links[i - 1].name}" if i else "base"
+            more = {} if i else {"placement": fa.Pose(xyz=(0, y, 0))}
+            links.append(link.replace(name=f"{side}-{link.name}", parent=parent, **more))
+    across = fa.Pose(rpy=(0, 0, -np.pi / 2))
+    body = fa.Rigid(length=3.0, mass=500.0)
+    links.append(fa.Link(name="load", parent="left-hand", joint=fa.Fixed(), body=body, placement=across))
+    base = fa.FreeBase(mass=9e4, inertia=(1e6, 1e6, 1e6))
+    grapple = fa.Closure(name="grapple", link="load", to="right-hand")
+    arm = one.replace(name="dual", links=links, tip="load", base=base, closures=[grapple])
+    guess = np.array(arm.rest)
+    for name, angle in (("upper", 0.5), ("fore", -1.0), ("hand", 0.5)):
+        for side in ("left", "right"):
+            guess[arm.coordinates.index(f"{side}-{name}.joint")] = angle
+    q, u = fa.assemble(arm, guess), [20.0, 5.0, 0.0, -20.0, 0.0, 0.0]
+    model = fa.Model(arm)
+    run = fa.simulate(model, 5.0, u=u, q0=q, rtol=1e-7, progress=False)
+    assert gap_of(model, run)[0] < 1e-12
+    for name in ("energy_drift", "momentum_drift", "angular_momentum_drift"):
+        assert abs(run.attrs[name]) < 1e-6
+    force = model.closure_reactions(run.q.values[-1], run.qd.values[-1], u)[0]
+    assert np.linalg.norm(force[:2]) > 1.0 and not force[2:].any()
+
+
 # -- starts, and what is refused ---------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,9 @@ SHARES = tuple(0.5**k for k in range(12))
 """Shares of Newton's step that are tried in turn, until the gaps become smaller."""
 NEARBY = (0.1,) * 3 + (0.4,) * 6 + (1.0,) * 12
 """Largest changes of the joints' angles [rad] in guesses that are tried if an assembly fails."""
+FLAT = 0.02
+"""Size of a singular value of the conditions, relative to that at the start of a run, below which a failure names it.
+"""
 INDEPENDENT = 1e-9
 """Size of a singular value of the conditions, relative to the largest, below which one condition depends on others."""
 
@@ -195,6 +198,21 @@ def rest(model: Traced) -> Array:
     """Return the position of rest of an arm, (nq,); with closures, the one to which they lead from there."""
     found = np.array(model.arm.rest)
     return assembled(model, found)[0] if model.arm.closures else found
+
+
+def singular(model: Traced, start: Array, q: Array) -> str:
+    """Return a remark if the conditions nearly lose rank at q, compared with the start of a run, or ""."""
+    if not model.arm.closures:
+        return ""
+    before, there = (np.linalg.svd(jacobian(model, x), compute_uv=False) for x in (start, q))
+    rank = int((before > INDEPENDENT * before.max()).sum())
+    if not (rank and there[rank - 1] < FLAT * before[rank - 1]):
+        return ""
+    least = there[rank - 1] / there[0]
+    return (
+        f"; near there the closures lose rank (from {rank} to {rank - 1}; ratio of singular values {least:.1e}), "
+        "where a mechanism can change its way of moving: a larger rtol steps over such a position"
+    )
 
 
 def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tuple[Array, Array]:

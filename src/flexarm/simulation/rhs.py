@@ -383,6 +383,8 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[RunRecord], unused: in
     x = s.buffer[1:]
     for i in range(s.states):
         x[i] = y[i]
+    if s.closed != 0:  # near a flat position, rates off the closures change too fast for any step
+        call(s.closed, x, s.closing)
     call(s.stage, s.buffer, x[s.states :], s.data)
     if s.exogenous != 0:
         call(s.exogenous, s.buffer, s.buffer[s.place :], s.given)

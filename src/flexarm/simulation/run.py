@@ -253,6 +253,8 @@ def simulate(
         result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
+    if run.failure and run.reached:
+        run.failure = result.attrs["status"] = run.failure + closed.singular(model, q, x[-1, layout.q])
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:

@@ -121,6 +121,8 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     shared.buffer[0] = min(t, shared.last)
     x = shared.buffer[1:]
     copied(y, x, states)
+    if shared.closed != 0:
+        call(shared.closed, x, shared.closing)
     u = x[states:]
     call(shared.stage, shared.buffer, u, shared.data)
     if shared.exogenous != 0:
