@@ -230,6 +230,18 @@ def test_reactions_are_those_of_a_free_body():
     assert not np.any(others)
 
 
+def test_reactions_of_a_clamp_carry_the_weight():
+    """A slide that falls and a rod hinged on it, clamped at the rod's tip, at rest: force and moment by statics."""
+    m, n, length, g = 1.3, 2.1, 0.8, 9.81
+    slide = fa.Link(name="slide", joint=fa.Prismatic(axis=(0, 1, 0)), body=fa.Rigid(length=0.1, mass=m))
+    rod = fa.Link(name="rod", joint=fa.Revolute(), body=fa.Rigid(length=length, mass=n))
+    clamp = fa.Closure(name="clamp", link="rod", joint="fixed", place=(0.1 + length, 0, 0))
+    arm = fa.Arm(name="clamped", links=[slide, rod], closures=[clamp], gravity=(0, -g, 0))
+    ((*force, mx, my, mz),) = fa.Model(arm).closure_reactions(*np.zeros((3, 2)))
+    assert force == pytest.approx([0, -(m + n) * g, 0], abs=1e-9) and mx == my == 0
+    assert mz == pytest.approx(n * g * length / 2 + m * g * length, rel=1e-9)
+
+
 # -- linear models -----------------------------------------------------------------------------------------------------
 
 
