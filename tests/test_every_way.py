@@ -45,12 +45,12 @@ def case(number):
 
 
 def simulated(model, start, u, folder, method="auto"):
-    found = fa.simulate(model, UNTIL, u, **start, method=method, rtol=1e-8, samples=2, progress=False)
+    found = fa.simulate(model, UNTIL, u, **start, method=method, rtol=1e-9, samples=2, progress=False)
     return np.concatenate([found.q.values[-1], found.qd.values[-1]])
 
 
 def batch(model, start, u, folder, method="dop853"):
-    found = fa.simulate_many(model, UNTIL, u, **start, runs=3, method=method, rtol=1e-8, samples=2, progress=False)
+    found = fa.simulate_many(model, UNTIL, u, **start, runs=3, method=method, rtol=1e-9, samples=2, progress=False)
     return np.concatenate([found.q.values[1, -1], found.qd.values[1, -1]])
 
 

@@ -49,14 +49,14 @@ def show(
 
 def _facts(model: Any) -> dict[str, Any]:
     """Return the properties of an arm in numbers."""
-    import numpy as np
 
     from flexarm.description.free import FreeBase
     from flexarm.description.tree import carriers
+    from flexarm.model.closed import rest
     from flexarm.model.faults import check_inertia
 
     arm = model.arm
-    q = np.array(arm.rest)
+    q = rest(model)
     check_inertia(model, q)
     masses = [link.body.total_mass + link.hub_mass for link in arm.links]
     carried = [0.0 if each is None else each.mass for each in arm.payloads]
@@ -333,12 +333,12 @@ def modes(
 
 def _configuration(model: Any, settings: list[str]) -> Any:
     """Return the configuration at rest with the changes of `--at`."""
-    import numpy as np
 
     from flexarm.checks import unknown_name
     from flexarm.model.attitudes import unit_pose
+    from flexarm.model.closed import rest
 
-    q = np.array(model.arm.rest)
+    q = rest(model)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if name not in model.coordinates:

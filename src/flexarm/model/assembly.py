@@ -12,8 +12,9 @@ from flexarm.model.core import ModelLike, as_model
 def assemble(arm: ModelLike, guess: Any = None, rates: Any = None) -> Any:
     """Return the coordinates nearest to a guess that satisfy the closures of an arm.
 
-    "Nearest" refers to the kinetic energy of the steps, so light parts move most. A mechanism can often be assembled in
-    several ways, and far from all of them it may end in a position where it cannot be closed. A guess decides.
+    Joints move first, by the least sum of squares. Links bend only where the joints alone cannot close the loops. A
+    mechanism can often be assembled in several ways, and the guess decides. If it leads nowhere, guesses near it are
+    tried, the same ones in every call.
 
     Parameters
     ----------

@@ -148,12 +148,17 @@ def assembled(model: Traced, guess: Array) -> tuple[Array, str]:
 def _led(model: Traced, guess: Array) -> tuple[Array, str, float]:
     """Return the result of an assembly from one guess, why it is none, and the size of the gaps that are left.
 
-    Newton's method in the metric of the inertia matrix changes little. Where it fails, least squares may still lead to
-    a position from which it succeeds.
+    Joints move first. Links bend only where the joints alone cannot close the loops.
     """
-    q, size = _newton(model, np.array(guess, dtype=float))
-    if not size < FITS:
-        q, size = _newton(model, _least_squares(model, q))
+    q, size = np.array(guess, dtype=float), np.inf
+    every = np.arange(6 * model.arm.free, model.nv)
+    joints = np.array([i for i in every if model.arm.layout[i].role != "flexible"], dtype=int)
+    for some in (joints, every):
+        for search in (_newton, _least_squares):
+            if some.size and not size < FITS:
+                found = search(model, q, some)
+                if (left := _size(model, found)) < size:
+                    q, size = found, left
     away, _, facing = gaps(model, q, np.zeros(model.nv))
     if not size < FITS:
         return q, f"a gap of {widest(model, away)} is left; start from another guess", size
@@ -162,32 +167,37 @@ def _led(model: Traced, guess: Array) -> tuple[Array, str, float]:
     return q, "", size
 
 
-def _newton(model: Traced, q: Array) -> tuple[Array, float]:
-    """Return where Newton's steps lead, shortened until the gaps become smaller, and the size of the gaps."""
-    still, size = np.zeros(model.nv), _size(model, q)
+def _newton(model: Traced, q: Array, some: Array) -> Array:
+    """Return where Newton's steps of some coordinates lead, shortened until the gaps become smaller."""
+    places, size = some + model.nq - model.nv, _size(model, q)
     for _ in range(MOST_STEPS):
         if size < CLOSED:
             break
-        ahead, _, _ = corrected(model, q, still)
-        trials = ((q + share * (ahead - q)) for share in SHARES)
-        better = next(((x, s) for x in trials if (s := _size(model, x)) < size), None)
+        away, step = gaps(model, q, np.zeros(model.nv))[0], np.zeros(model.nq)
+        step[places] = -np.linalg.lstsq(jacobian(model, q)[:, some], away, rcond=INDEPENDENT)[0]
+        better = next(((x, s) for k in SHARES if (s := _size(model, x := q + k * step)) < size), None)
         if better is None:
             break
         q, size = better
-    return q, size
+    return q
 
 
-def _least_squares(model: Traced, q: Array) -> Array:
-    """Return the coordinates with the least gaps near q; a free base stays where it is."""
+def _least_squares(model: Traced, q: Array, some: Array) -> Array:
+    """Return where some coordinates have the least gaps near q, from where Newton's steps reach it."""
     from scipy.optimize import least_squares  # here, since it takes long to import
 
-    base, inner, still = q[: 7 * model.arm.free], q[7 * model.arm.free :], np.zeros(model.nv)
-    found = least_squares(
-        lambda x: gaps(model, np.append(base, x), still)[0],
-        inner,
-        jac=lambda x: jacobian(model, np.append(base, x))[:, 6 * model.arm.free :],
-    )
-    return np.append(base, found.x)
+    places, still = some + model.nq - model.nv, np.zeros(model.nv)
+
+    def at(x: Array) -> Array:
+        moved = q.copy()
+        moved[places] = x
+        return moved
+
+    def slope(x: Array) -> Array:
+        return jacobian(model, at(x))[:, some]
+
+    found = least_squares(lambda x: gaps(model, at(x), still)[0], q[places], jac=slope)
+    return _newton(model, at(found.x), some)
 
 
 def _size(model: Traced, q: Array) -> float:
