@@ -120,6 +120,19 @@ def test_a_closure_has_the_conditions_of_its_joint_and_no_more(seed, joint):
     assert np.linalg.matrix_rank(np.vstack([J, other]), 1e-9) == most  # the same motions
 
 
+@pytest.mark.parametrize(("seed", "joint"), [*enumerate(JOINTS)])
+def test_rates_of_gaps_are_their_slopes_in_time(seed, joint):
+    """Also where the loop is open, as in an assembly."""
+    tree = random_tree(seed + 80, links=4, elastic=False)
+    q, qd, _ = random_state(tree, seed)
+    arm = closing(tree, q, joint, seed, count=2)
+    model, q, h = fa.Model(arm), q + 0.02 * qd, 1e-6
+    _, rates = model.closure_gaps(q, qd)
+    before, after = (model.closure_gaps(q + side * h * qd)[0] for side in (-1, 1))
+    assert np.abs(rates).max() > 0.1
+    assert rates == pytest.approx((after - before) / (2 * h), abs=1e-7 * np.abs(rates).max())
+
+
 # -- a four-bar linkage ------------------------------------------------------------------------------------------------
 
 A, B, C, D = 0.3, 0.7, 0.6, 0.8
