@@ -2,14 +2,13 @@
 
 import inspect
 import shutil
-import subprocess
-import sys
 import warnings
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
+from forked import together
 
 import flexarm as fa
 from flexarm.control import Tracking
@@ -412,9 +411,7 @@ def test_ctrl_c_in_a_run_on_the_way_ends_the_search(own_cache, scenario, monkeyp
 def test_processes_that_ask_at_once(own_cache, file, unasked):
     """Each has the motion, and the file is whole."""
     path = file(HEAD + REFERENCE.replace("1e-4", "1e-3"))
-    program = f"import flexarm as fa; s = fa.load_scenario({str(path)!r}); s.motion(fa.Model(s.loaded_arm()))"
-    both = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
-    assert [each.wait() for each in both] == [0, 0]
+    assert together(lambda: motion(fa.load_scenario(path)), 2) == [0, 0]
     unasked()
     assert motion(fa.load_scenario(path)).duration > 4
 

@@ -35,6 +35,20 @@ def exit_of(child, seconds=30, fork=os.fork, stuck=lambda pid: None):
     return None
 
 
+def together(child, count):
+    """Run a function in so many forked processes at the same time; return their exit statuses."""
+    pids = []
+    for _ in range(count):
+        pids.append(os.fork())
+        if pids[-1] == 0:
+            try:
+                child()
+                os._exit(0)
+            finally:
+                os._exit(1)
+    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+
+
 def _processor(pid):
     """Processor time that a process has used [s], or 0 where the system does not report it."""
     try:

@@ -87,13 +87,13 @@ class Response:
     def _eliminated(self, s: Array, B: Array) -> Array:
         """Solve by Gaussian elimination at each frequency, with one refinement."""
         pencil = s[:, None, None] * np.eye(len(self.A)) - self._matrix
-        B = np.moveaxis(B, 1, 0)
+        B = B.transpose(1, 0, 2)
         try:
             x = np.linalg.solve(pencil, B)
             x = x + np.linalg.solve(pencil, B - pencil @ x)
         except np.linalg.LinAlgError:  # one of the frequencies is a pole
-            return self._substituted(s, np.moveaxis(B, 0, 1))
-        return np.moveaxis(x, 0, 1)
+            return self._substituted(s, B.transpose(1, 0, 2))
+        return x.transpose(1, 0, 2)
 
     def _substituted(self, s: Array, B: Array) -> Array:
         """Solve by the Schur form; the result is infinite at a pole."""

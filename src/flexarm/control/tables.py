@@ -114,11 +114,9 @@ def on_pieces(t: Any, pieces: Pieces) -> Column:
     import casadi as ca
 
     times, values, coefficients = pieces
-    found = ca.SX(values[0])
-    for begin, end, (c1, c2, c3) in zip(times[:-1].tolist(), times[1:].tolist(), coefficients, strict=True):
-        s = share(t, begin, end)
-        found = found + s * (ca.DM(c1) + s * (ca.DM(c2) + s * ca.DM(c3)))
-    return found
+    s = ca.repmat(share(t, ca.DM(times[:-1]), ca.DM(times[1:])), 1, values.shape[1])
+    c1, c2, c3 = (ca.DM(coefficient) for coefficient in np.moveaxis(coefficients.reshape(-1, 3, values.shape[1]), 1, 0))
+    return ca.sum1(ca.vertcat(ca.DM(values[0]).T, s * (c1 + s * (c2 + s * c3)))).T
 
 
 def on_steps(t: Any, times: Array, steps: Array) -> Column:

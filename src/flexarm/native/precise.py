@@ -74,24 +74,24 @@ def with_rounding(
     values, bounds : (n_out,) of mpmath numbers
         NaN where a number has no real value.
     """
-    given = [mp.mpf(float(v)) for x in arguments for v in x]
+    given, zero = [mp.mpf(float(v)) for x in arguments for v in x], mp.mpf(0)
     values: list[Any] = []
     errors: list[Any] = []
     results: dict[int, tuple[Any, Any]] = {}
     for each in code:
         args = [mp.mpf(a) if isinstance(a, float) else values[a] for a in each.args]
-        off = [mp.mpf(0) if isinstance(a, float) else errors[a] for a in each.args]
-        value, error = None, None
+        off = [zero if isinstance(a, float) else errors[a] for a in each.args]
+        value, error = None, zero
         if each.op == INPUT:
-            value, error = given[each.index], mp.mpf(0)
+            value = given[each.index]
         elif each.op == OUTPUT:
             results[each.index] = args[0], off[0]
         elif each.op == PART:
-            value, error = args[0][each.index], off[0][each.index]
+            value, error = args[0][each.index], off[0][each.index] if rounding else zero
         else:
             operation = OPERATIONS[each.op]
             value = _value(operation, args)
-            error = _error(operation, args, off, value, rounding)
+            error = _error(operation, args, off, value, rounding) if rounding else zero
         values.append(value)
         errors.append(error)
     found = [results[i] for i in range(len(results))]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -132,11 +131,12 @@ def reference_motion(reference: Reference, t: float) -> tuple[Array, Array, Arra
     return tuple(np.array(x).ravel() for x in function(time))  # type: ignore[return-value]
 
 
-def share(t: Any, begin: float, end: float) -> Any:
+def share(t: Any, begin: Any, end: Any) -> Any:
     """Share of the interval (begin, end) that has passed at the symbolic time t: 0 before, 1 after.
 
-    At `begin` the slope is that inside the interval, and at `end` that outside. With minimum and maximum the slope at
-    both would be arbitrary, and two adjacent intervals would count it twice or not at all.
+    `begin` and `end` are numbers, or columns of numbers for the shares of many intervals. At `begin` the slope is that
+    inside the interval, and at `end` that outside. With minimum and maximum the slope at both would be arbitrary, and
+    two adjacent intervals would count it twice or not at all.
     """
     import casadi as ca
 
@@ -147,15 +147,16 @@ def after_pieces(t: Any, start: Sequence[Any], times: Sequence[float], pieces: A
     """Joint coordinates at the symbolic time t, as the sum of the displacements in all intervals between `times`.
 
     A displacement is a polynomial of fifth degree without constant term, the highest power first, in the share of its
-    interval. A program without branches computes every piece anyway. A tree of `if_else` would therefore save nothing,
-    and would select six coefficients for each joint instead of one variable for all.
+    interval: `pieces` has the shape (intervals, 6, joints). A program without branches computes every piece anyway. A
+    tree of `if_else` would therefore save nothing, and would select six coefficients for each joint instead of one
+    variable for all.
     """
-    q = list(start)
-    for (begin, end), piece in zip(pairwise(times), pieces, strict=True):
-        s = share(t, begin, end)
-        for i, c in enumerate(piece.T.tolist()):
-            q[i] = q[i] + s * (c[4] + s * (c[3] + s * (c[2] + s * (c[1] + s * c[0]))))
-    return q
+    import casadi as ca
+
+    c = [ca.DM(coefficient) for coefficient in np.moveaxis(np.asarray(pieces, dtype=float), 1, 0)]
+    s = ca.repmat(share(t, ca.DM(times[:-1]), ca.DM(times[1:])), 1, len(start))
+    moved = s * (c[4] + s * (c[3] + s * (c[2] + s * (c[1] + s * c[0]))))
+    return ca.horzsplit(ca.sum1(ca.vertcat(ca.horzcat(*start), moved)))
 
 
 def check_pairs(name: str, one: tuple[float, ...], other: tuple[float, ...], words: tuple[str, str]) -> None:

@@ -56,9 +56,10 @@ def rigid_joints(rotor: Rotor, linear: bool) -> tuple[Any, Any, Any]:
         kinetic += J / 2 * ca.jtimes(rotor_angle, q, qd) ** 2
         turned = turned + q[i]
         x, w = quadrature(basis)
-        for at, weight, phi in zip(x, w, basis.values(x), strict=True):
-            v = ca.jtimes(o + T @ ca.vertcat(L * at, ca.dot(ca.DM(phi), own)), q, qd)
-            kinetic += M * weight * ca.dot(v, v) / 2
+        b = np.column_stack([np.ones_like(x), L * x, basis.values(x)])  # a point of the link is C b(x)
+        C = ca.horzcat(o, T[:, 0], T[:, 1] @ own.T)
+        v = ca.reshape(ca.jtimes(ca.vec(C), q, qd), C.shape)
+        kinetic += M / 2 * ca.dot(v @ ca.DM(b.T @ (w[:, None] * b)), v)
         curvature = basis.values(x, 2)
         strain += EI / L**3 * ca.bilin(ca.DM(curvature.T @ (w[:, None] * curvature)), own, own) / 2
         slope = ca.dot(ca.DM(basis.values(1.0, 1)[0]), own) / L
