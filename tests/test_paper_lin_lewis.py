@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from figures import first_is_written, style_faults
+from figures import style_faults
 
 from flexarm import Model, load
 from flexarm.mechanics import dynamics, quantities
@@ -22,8 +22,7 @@ RIGID = np.eye(1, 3)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lin-lewis")
-    with first_is_written(figures):
-        return folder, papers("lin-lewis")[0].reproduce(folder)
+    return folder, papers("lin-lewis")[0].reproduce(folder)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

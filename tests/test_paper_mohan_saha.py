@@ -9,7 +9,7 @@ import casadi as ca
 import mpmath as mp
 import numpy as np
 import pytest
-from figures import first_is_written, style_faults
+from figures import style_faults
 
 import flexarm as fa
 from flexarm.mechanics import dynamics, second, strain
@@ -40,8 +40,15 @@ def slew():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """The parts, the folder of the figures, and the figures as matplotlib has them, by file name."""
-    folder = tmp_path_factory.mktemp("mohan-saha")
-    with first_is_written(panels) as drawn:
+    folder, drawn = tmp_path_factory.mktemp("mohan-saha"), {}
+    written = panels.save_figure
+
+    def kept(figure, path):
+        drawn[path.name] = figure
+        return written(figure, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panels, "save_figure", kept)
         parts = mohan_saha.reproduce(folder)
     return parts, folder, drawn
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from figures import first_is_written, style_faults
+from figures import style_faults
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -28,10 +28,16 @@ BETA = {0.3: (1.29367839, 4.04874205), 1.0: (1.57363066, 4.22500170)}
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """One reproduction: its folder, parts and runs, and the figures as they were drawn."""
-    folder, runs = tmp_path_factory.mktemp("papers"), paper.Runs()
-    with first_is_written(panels) as saved:
+    folder, runs, drawn = tmp_path_factory.mktemp("papers"), paper.Runs(), {}
+    save = panels.save_figure
+
+    def kept(figure, path):
+        drawn[Path(path).stem.removeprefix("theodore-ghosal-")] = figure
+        return save(figure, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panels, "save_figure", kept)
         parts = paper.reproduce(folder, runs)
-    drawn = {Path(name).stem.removeprefix("theodore-ghosal-"): figure for name, figure in saved.items()}
     return SimpleNamespace(folder=folder, runs=runs, parts=parts, drawn=drawn)
 
 

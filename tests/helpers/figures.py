@@ -1,10 +1,6 @@
 """What is drawn in a figure, as numbers and texts: axes, labels, limits, the data of every line."""
 
-from contextlib import contextmanager
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 
 def drawn(figure):
@@ -24,29 +20,6 @@ def keep_what_is_saved():
 
     Figure.savefig = saved
     return kept
-
-
-@contextmanager
-def first_is_written(module):
-    """While the context lasts, the figures that a module saves are kept in the dictionary that is returned, by name.
-
-    The first figure is written as a file. The others are only laid out, which parses every text and finds a place for
-    every part: writing takes as long again, and is the same code for all figures. Their files are empty.
-    """
-    save, kept = module.save_figure, {}
-
-    def laid_out(figure, path):
-        written = bool(kept)
-        kept[Path(path).name] = figure
-        if not written:
-            return save(figure, path)
-        figure.get_layout_engine().execute(figure)
-        Path(path).touch()
-        return Path(path)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "save_figure", laid_out)
-        yield kept
 
 
 def lines(axes):
