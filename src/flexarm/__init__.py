@@ -30,6 +30,7 @@ from flexarm.description.arm import (
     Telescope,
     Tube,
 )
+from flexarm.description.cables import Cable, CablePoint
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
 from flexarm.description.free import FreeBase, Orbit, Thruster
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
         Accelerometer,
+        CableTension,
         ContactForce,
         Encoder,
         Gyroscope,
@@ -135,6 +137,9 @@ __all__ = [
     "Box",
     "Brake",
     "ButcherTableau",
+    "Cable",
+    "CablePoint",
+    "CableTension",
     "Contact",
     "ContactForce",
     "Coupling",
@@ -281,8 +286,8 @@ LATE = {
     "pictures.recording": "export_rerun",
     "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
-    "sensors": "Accelerometer ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque StarTracker "
-    "StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
+    "sensors": "Accelerometer CableTension ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque "
+    "StarTracker StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",

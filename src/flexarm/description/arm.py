@@ -34,6 +34,7 @@ from flexarm.checks import (
 )
 from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
 from flexarm.description.bodies import MOST_MODES, Frame, Rigid
+from flexarm.description.cables import Cable
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
 from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_UNITS, FreeBase, Orbit, Thruster
@@ -144,6 +145,8 @@ class Arm(Described):
         Springs between points of links and of the base.
     tip : str, optional
         Link whose tip is the tip of the arm. Default: the last link of the list.
+    cables : list of Cable
+        Cables that only pull, through points of links and of the base.
     """
 
     name: Annotated[str, checks.title]
@@ -157,6 +160,7 @@ class Arm(Described):
     couplings: Annotated[tuple[Coupling, ...], checks.list_of("couplings")] = ()
     struts: Annotated[tuple[Strut, ...], checks.list_of("struts")] = ()
     tip: Annotated[str | None, checks.optional_text] = None
+    cables: Annotated[tuple[Cable, ...], checks.list_of("cables")] = ()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -261,6 +265,28 @@ class Arm(Described):
                     raise Fault(f"struts[{i}].{station}", f"is {at}; on a telescope it must be 1 (the tip)")
             if strut.to and any(strut.point):
                 raise Fault(f"struts[{i}].point", f"is {strut.point}, but `to` is given; give either point or to")
+        return self
+
+    @model_validator(mode="after")
+    def _cables_fit(self) -> Self:
+        known = {link.name: link for link in self.links}
+        names = [*known, *[BASE] * self.free]
+        taken = {*known, BASE, "payload", "gravity", *(x.name for x in self.forces), *(x.name for x in self.contacts)}
+        for cable in self.cables:
+            where = f"cable {cable.name!r}"
+            if cable.name in taken:
+                message = "is already in use, or reserved; give each link, force, contact and cable a different name"
+                raise Fault("name", message, where=where)
+            taken.add(cable.name)
+            for i, (name, at) in enumerate((each.link, each.at) for each in cable.points):
+                if name and name not in names:
+                    raise Fault(f"points[{i}].link", unknown_name("is", name, names, "the links are"), where=where)
+                if name == BASE and at != 1.0:
+                    message = f"is {at}; the base has no length, so leave out at"
+                    raise Fault(f"points[{i}].at", message, where=where)
+                if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
+                    message = f"is {at}; on a telescope it must be 1 (the tip)"
+                    raise Fault(f"points[{i}].at", message, where=where)
         return self
 
     @model_validator(mode="after")
@@ -423,7 +449,7 @@ class Arm(Described):
     def states(self) -> tuple[str, ...]:
         """Names of the states other than coordinates and rates.
 
-        The states of drives come first ("upper.friction.bristle"), followed by those of contacts and of an orbit.
+        The states of drives come first ("upper.friction.bristle"), followed by those of contacts, winches and an orbit.
         """
         return tuple(name for name, _ in self._states)
 
@@ -441,18 +467,19 @@ class Arm(Described):
     @cached_property
     def plain(self) -> bool:
         """True if all supplied power is that of the inputs times the rates of their coordinates."""
-        return all(link.joint.plain for link in self.links) and not (self.forces or {"base", "orbit"} & {*self.outside})
+        driven = self.forces or any(cable.exogenous for cable in self.cables) or {"base", "orbit"} & {*self.outside}
+        return all(link.joint.plain for link in self.links) and not driven
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
-        """Kinds of external load that the arm has: "forces", "contacts", "struts", "base", "orbit"."""
+        """Kinds of external load that the arm has: "forces", "contacts", "struts", "cables", "base", "orbit"."""
         moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
-        return (*(field for field in ("forces", "contacts", "struts") if getattr(self, field)), *moved)
+        return (*(field for field in ("forces", "contacts", "struts", "cables") if getattr(self, field)), *moved)
 
     @cached_property
     def touches(self) -> bool:
-        """True if a part can make and break contact: backlash, an end stop or a wall."""
-        return bool(self.contacts) or any(link.joint.touches for link in self.links)
+        """True if a part can make and break contact: backlash, an end stop, a wall or a cable that becomes slack."""
+        return bool(self.contacts or self.cables) or any(link.joint.touches for link in self.links)
 
     @cached_property
     def sharp(self) -> bool:
@@ -461,8 +488,8 @@ class Arm(Described):
 
     @cached_property
     def exogenous(self) -> tuple[str, ...]:
-        """Names of the inputs other than the actuators': those of drives, forces and a moving base. Each is zero by
-        default."""
+        """Names of the inputs other than the actuators': those of drives, forces, cables and a moving base. Each is zero
+        by default."""
         return tuple(name for name, _ in self._exogenous)
 
     @cached_property
@@ -480,6 +507,7 @@ class Arm(Described):
         owners = [
             *((link.name, link.joint.states) for link in self.links),
             *((x.name, x.states) for x in self.contacts),
+            *((x.name, x.states) for x in self.cables),
             *([(BASE, self.orbit.states)] if self.orbit else []),
         ]
         return tuple((f"{owner}.{name}", unit) for owner, states in owners for name, unit in states)
@@ -491,6 +519,7 @@ class Arm(Described):
         for force in self.forces:
             effort = (("drive", efforts[force.link]),) if force.kind == "drive" else ()
             owners.append((force.name, effort or force.exogenous))
+        owners += [(cable.name, cable.exogenous) for cable in self.cables]
         owners += [("base", self.base.exogenous)] if self.base is not None else []
         return tuple((f"{owner}.{name}", unit) for owner, given in owners for name, unit in given)
 
