@@ -488,8 +488,10 @@ class Arm(Described):
 
     @cached_property
     def exogenous(self) -> tuple[str, ...]:
-        """Names of the inputs other than the actuators': those of drives, forces, cables and a moving base. Each is zero
-        by default."""
+        """Names of the inputs other than the actuators': those of drives, forces, cables and a moving base.
+
+        Each is zero by default.
+        """
         return tuple(name for name, _ in self._exogenous)
 
     @cached_property

@@ -181,16 +181,16 @@ def cable(chain: Chain, description: Cable, number: Callable[[str], int]) -> Ele
     power dV/dl l', less the damper's force times l'.
     """
     if description.input == "tension":
-        return _pulled(chain, description, number)
+        return pulled_by_input(chain, description, number)
     begun, soft = description.length or 0.0, description.smoothing
-    winch = description.input == "rate"
+    winch, spent = description.input == "rate", TOGETHER * begun
 
     def far(q: Vector) -> Scalar:
         return span(chain, description, number, q, [0.0] * len(q))[0]
 
     def stretched(L: Scalar, paid_out: Scalar) -> Stretched:
-        l = begun + paid_out
-        k = description.stiffness if description.EA is None else description.EA / l
+        l = ca.fmax(begun + paid_out, spent) if winch else begun
+        k = (description.stiffness or 0.0) if description.EA is None else description.EA / l
         p, slope = beyond(L - l, soft)
         wound = -k * p * slope - (0.0 if description.EA is None else 0.5 * k * p**2 / l)
         return Stretched(0.5 * k * p**2, k * p * slope, wound, k * p, slope)
@@ -211,7 +211,7 @@ def cable(chain: Chain, description: Cable, number: Callable[[str], int]) -> Ele
         (paid_out,), (rate,) = seen.s, seen.w
         now = stretched(L, paid_out)
         drag, lost = damped(now, v - rate)
-        left = ca.if_else(begun + paid_out > 0.0, 0.0, float("nan"))  # all solvers stop where no cable is left
+        left = ca.if_else(begun + paid_out > spent, 0.0, float("nan"))  # all solvers stop where no cable is left
         supplied = (now.wound - drag) * rate
         return Push([first.tension - now.tension - drag], [rate + left], lost, supplied)
 
@@ -251,7 +251,7 @@ class Stretched(NamedTuple):
     slope: Scalar
 
 
-def _pulled(chain: Chain, description: Cable, number: Callable[[str], int]) -> Element:
+def pulled_by_input(chain: Chain, description: Cable, number: Callable[[str], int]) -> Element:
     """Return the element of a cable whose tension is w."""
 
     def tension(seen: Seen) -> Scalar:

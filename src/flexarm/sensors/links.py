@@ -170,7 +170,9 @@ class CableTension(Sampling):
 
         given = arm.cables[self._place(arm)]
         if given.input != "none":
-            must = 'its tension depends on its input: use the variable tension of a result, or model.evaluate("tension")'
+            must = (
+                'its tension depends on its input: use the variable tension of a result, or model.evaluate("tension")'
+            )
             raise DescriptionError(f"CableTension: cable {self.cable!r} has input = {given.input!r}; {must}")
         element = cable(chain, given, arm.number)
         assert element.tension is not None
