@@ -86,7 +86,7 @@ def diagnosis(
 
 
 def wound_up(model: Model, s: Array) -> str:
-    """Return a message about a cable of which a winch has wound up the whole length, else ""."""
+    """Return a message about a cable whose whole length a winch has wound up, else ""."""
     for cable in model.arm.cables:
         for name, _ in cable.states:
             length = cable.length or 0.0
