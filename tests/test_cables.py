@@ -277,6 +277,24 @@ def test_a_linear_model_is_the_slope_of_the_rates(winch):
     assert measured.A[1, 0] == pytest.approx(-2e3 / 2.5 * (turn + (L - 0.9) / L * (1 - turn)))
 
 
+def test_statics_include_a_given_tension_and_the_first_length():
+    """The drive holds the mass: its weight less the pull of the cable."""
+    L = np.hypot(0.4, 0.8)
+    tendon, stay = fa.Model(hanging(input="tension")), fa.Model(hanging(EA=900.0, length=0.8))
+    _, u = equilibrium(tendon, [-0.5], w={"rope.tension": 20.0})
+    assert u == pytest.approx([2.5 * G - 20.0 * 0.8 / L])
+    _, u = equilibrium(stay, [-0.5])
+    assert u == pytest.approx([2.5 * G - 900.0 * (L / 0.8 - 1) * 0.8 / L])
+    assert stay.inverse_dynamics([-0.5], [0.0], [0.0]) == pytest.approx(u)
+    winch = fa.Model(hanging(EA=900.0, length=0.8, input="rate"))
+    assert winch.inverse_dynamics([-0.5], [0.0], [0.0]) == pytest.approx(u)
+    wound = fa.simulate(winch, 0.1, q0=[-0.5], s0=[-0.1], progress=False)
+    assert wound.tension.values[0, 0] == pytest.approx(900.0 * (L / 0.7 - 1))
+    given = run(tendon, 0.5, q0=[-0.5], w={"rope.tension": fa.Table([0.0, 0.5], [30.0, -9.0], "linear")}, samples=6)
+    assert given.tension.values[:, 0] == pytest.approx([30.0, 22.2, 14.4, 6.6, 0.0, 0.0], abs=1e-9)
+    assert given.energy_drift < 1e-9
+
+
 def test_the_same_in_a_file(tmp_path):
     path = tmp_path / "hanging.toml"
     path.write_text("""
