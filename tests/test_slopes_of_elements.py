@@ -52,6 +52,12 @@ def wall(exponent, **more):
     return spatial(contacts=[fa.Contact(exponent=exponent, **given)])
 
 
+def cable(*points, **more):
+    """A cable from the ground over a link to the tip."""
+    points = points or ({"point": (0.2, 0.3, 0.4)}, {"link": "a", "at": 0.5}, {"link": "b"})
+    return spatial(cables=[fa.Cable(name="rope", points=points, **more)])
+
+
 def yielding(exponent):
     """A spring that yields."""
     hysteresis = fa.Hysteresis(stiffness=50.0, force=2.0, exponent=exponent, shape=0.7)
@@ -82,6 +88,15 @@ CASES = {
         "of no length": spatial(struts=[fa.Strut(link="b", point=(1.2, 0, 0), stiffness=90.0)]),
         "between links": spatial(struts=[fa.Strut(link="b", to="a", to_at=0.5, stiffness=90.0, length=0.2)]),
     },
+    "cable": {
+        "spring": cable(stiffness=90.0, length=1.1),
+        "damped": cable(EA=90.0, length=1.1, damping=0.7),
+        "points together": cable({"point": (1.2, 0, 0)}, {"link": "b"}, stiffness=90.0, length=0.3, transition=0.1),
+        "at its edge at rest": cable({"point": (0.5, 0, 0)}, {"link": "b"}, EA=90.0, length=0.7, damping=0.7),
+        "winch": cable(stiffness=90.0, length=1.1, damping=0.7, input="rate"),
+        "winch of a rope": cable(EA=90.0, length=1.1, damping=0.7, transition=0.0, input="rate"),
+    },
+    "pulled_by_input": {"tension": cable(input="tension")},
     "force": {
         kind: spatial(forces=[fa.Force(name="push", link="b", kind=kind, axes=axes)])
         for kind, axes in (("force", "base"), ("moment", "link"), ("wrench", "link"))
@@ -171,7 +186,9 @@ def test_every_choice_of_every_element_is_tried():
     seen, choices = {}, {}
     for arm in (arm for cases in CASES.values() for arm in cases.values()):
         for part in parts(arm):
-            if not type(part).__module__.endswith((".friction", ".springs", ".motors", ".outside", ".struts")):
+            if not type(part).__module__.endswith(
+                (".friction", ".springs", ".motors", ".outside", ".struts", ".cables")
+            ):
                 continue
             for name, field in type(part).model_fields.items():
                 kinds = [field.annotation, *get_args(field.annotation)]

@@ -30,6 +30,7 @@ from flexarm.description.arm import (
     Telescope,
     Tube,
 )
+from flexarm.description.cables import Cable, CablePoint
 from flexarm.description.closures import Closure
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
     from flexarm.sensors import (
         Accelerometer,
+        CableTension,
         ContactForce,
         Encoder,
         Gyroscope,
@@ -137,6 +139,9 @@ __all__ = [
     "Box",
     "Brake",
     "ButcherTableau",
+    "Cable",
+    "CablePoint",
+    "CableTension",
     "Closure",
     "Contact",
     "ContactForce",
@@ -285,8 +290,8 @@ LATE = {
     "pictures.recording": "export_rerun",
     "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
-    "sensors": "Accelerometer ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque StarTracker "
-    "StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
+    "sensors": "Accelerometer CableTension ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque "
+    "StarTracker StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",

@@ -47,9 +47,10 @@ class Lagrangian:
 
     Covers trees, a base that is fixed, moved or free, revolute, prismatic, telescoping, fixed and elastic joints, both
     conventions of the rotor, rigid links, beams of any family of shapes, uniform or tapered, foreshortening, slope and
-    chord, hubs, payloads, struts, couplings and thrusters; anything else raises NotImplementedError. `points` is the
-    number of Gauss points on a smooth beam; 20 integrate products of the first four modes to rounding. Shapes made of
-    more than four pieces have 5 on each: there are cubic polynomials and short pieces.
+    chord, hubs, payloads, struts, cables (without transition), couplings and thrusters; anything else raises
+    NotImplementedError. `points` is the number of Gauss points on a smooth beam; 20 integrate products of the first
+    four modes to rounding. Shapes made of more than four pieces have 5 on each: there are cubic polynomials and short
+    pieces.
 
     Forces from outside do virtual work on the place (and turning) of their station. A base that moves is given by
     `base`: acceleration of its origin, and first and second derivatives of its roll, pitch and yaw at a moment when
@@ -86,6 +87,10 @@ class Lagrangian:
         for strut in arm.struts:
             parts.strain += parts.wound(strut)
         gaps = ca.vertcat(ca.SX(0, 1), *(parts.gap(closure) for closure in arm.closures))
+        spans = [parts.span(cable) for cable in arm.cables]
+        for cable, L in zip(arm.cables, spans, strict=True):
+            if cable.input == "none":
+                parts.tighten(cable, L)
 
         # Energies, and Lagrange's equations.
         local, qd, rate = parts.q, parts.qd, parts.rate
@@ -135,6 +140,8 @@ class Lagrangian:
         self._gravity = later(lambda: function([q], ca.gradient(V, local)))
         self._stiffness = later(lambda: function([q], ca.gradient(ca.SX(parts.strain), local)))
         self._energy = later(lambda: function([q, qd], T, V + parts.strain))
+        lengths = ca.vertcat(*spans)
+        self._lengths = later(lambda: function([q, qd], lengths, rate(lengths)))
         G = ca.SX.sym("G", 3, 3)
         self._pulled = later(lambda: function([q, G], V := pulled(G), ca.gradient(V, local)))
         frames = [*(parts.stood[link.name][1:3] for link in arm.links), parts.tips[tip_of(arm)]]
@@ -192,6 +199,14 @@ class Lagrangian:
         """(n,): generalized force that gives qdd."""
         force = self.bias(q, qd) + self.damping_force(q, qd) + self.stiffness_force(q) + self.gravity_force(q)
         return self.mass_matrix(q) @ np.asarray(qdd, float) + force
+
+    def lengths(self, q):
+        """(cables,): distance along the points of each cable."""
+        return vector(self._lengths(q, np.zeros(len(self.velocities)))[0])
+
+    def lengthened(self, q):
+        """(n, cables): rate of each of these distances for unit rates of the arm."""
+        return np.array([vector(self._lengths(q, e)[1]) for e in np.eye(len(self.velocities))])
 
     def pulled(self, q, G):
         """Energy in a field that grows as G x with the place x in the world, and its slope (n,)."""
@@ -349,6 +364,20 @@ class Parts:
             "planar": lambda: ca.vertcat(a.T @ away, level),
             "universal": lambda: ca.vertcat(away, a.T @ b),
         }[closure.joint]()
+
+    def span(self, cable):
+        """Distance along the points of a cable."""
+        places = [self.station(x.link, x.at)[1] if x.link else ca.DM(x.point) for x in cable.points]
+        return sum(ca.norm_2(b - a) for a, b in pairwise(places))
+
+    def tighten(self, cable, L):
+        """Energy and loss of a cable: a spring and a damper where it is taut, no tension where they would push."""
+        k = cable.stiffness or cable.EA / cable.length
+        beyond, rate = L - cable.length, self.rate(L)
+        self.strain += ca.if_else(beyond > 0, k * beyond**2 / 2, 0)
+        pulls = k * beyond + cable.damping * rate > 0
+        lost = ca.if_else(pulls, cable.damping * rate**2 / 2, -k * beyond * rate)
+        self.lost += ca.if_else(beyond > 0, lost, 0)
 
     def work(self, thruster):
         """Rate of the work of a thruster's unit force or torque."""
@@ -783,7 +812,7 @@ FIELDS = set(
     " gear_ratio damping stiffness spring_damping length mass mass_per_length EI GJ EA polar_inertia modes material"
     " section com inertia rotor section_tip next_joint foreshortening shapes total_length free_length"
     " convection file unit origin part sections tau loss_factor rayleigh lumps shear shear_coefficient"
-    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures".split()
+    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables".split()
 )
 
 

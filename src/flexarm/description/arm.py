@@ -34,6 +34,7 @@ from flexarm.checks import (
 )
 from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
 from flexarm.description.bodies import MOST_MODES, Frame, Rigid
+from flexarm.description.cables import Cable
 from flexarm.description.closures import Closure
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
@@ -147,6 +148,8 @@ class Arm(Described):
         Joints that close loops: they connect links to other links, or to the base.
     tip : str, optional
         Link whose tip is the tip of the arm. Default: the last link of the list.
+    cables : list of Cable
+        Cables that only pull, through points of links and of the base.
     """
 
     name: Annotated[str, checks.title]
@@ -161,6 +164,7 @@ class Arm(Described):
     struts: Annotated[tuple[Strut, ...], checks.list_of("struts")] = ()
     closures: Annotated[tuple[Closure, ...], checks.list_of("closures")] = ()
     tip: Annotated[str | None, checks.optional_text] = None
+    cables: Annotated[tuple[Cable, ...], checks.list_of("cables")] = ()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -271,6 +275,7 @@ class Arm(Described):
     def _closures_fit(self) -> Self:
         known = {link.name: link for link in self.links}
         taken = {*known, BASE, "payload", "gravity", *(x.name for x in self.forces), *(x.name for x in self.contacts)}
+        taken |= {x.name for x in self.cables}
         for i, closure in enumerate(self.closures):
             where = f"closures[{i}]"
             if closure.name in taken:
@@ -284,6 +289,28 @@ class Arm(Described):
                     raise Fault(f"{where}.{field}", unknown_name("is", owner, names, "the links are"))
                 if owner in known and isinstance(known[owner].joint, Telescope) and at != 1.0:
                     raise Fault(f"{where}.{station}", f"is {shown(at)}; on a telescope it must be 1 (the tip)")
+        return self
+
+    @model_validator(mode="after")
+    def _cables_fit(self) -> Self:
+        known = {link.name: link for link in self.links}
+        names = [*known, *[BASE] * self.free]
+        taken = {*known, BASE, "payload", "gravity", *(x.name for x in self.forces), *(x.name for x in self.contacts)}
+        for cable in self.cables:
+            where = f"cable {cable.name!r}"
+            if cable.name in taken:
+                message = "is already in use, or reserved; give each link, force, contact and cable a different name"
+                raise Fault("name", message, where=where)
+            taken.add(cable.name)
+            for i, (name, at) in enumerate((each.link, each.at) for each in cable.points):
+                if name and name not in names:
+                    raise Fault(f"points[{i}].link", unknown_name("is", name, names, "the links are"), where=where)
+                if name == BASE and at != 1.0:
+                    message = f"is {at}; the base has no length, so leave out at"
+                    raise Fault(f"points[{i}].at", message, where=where)
+                if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
+                    message = f"is {at}; on a telescope it must be 1 (the tip)"
+                    raise Fault(f"points[{i}].at", message, where=where)
         return self
 
     @model_validator(mode="after")
@@ -446,7 +473,7 @@ class Arm(Described):
     def states(self) -> tuple[str, ...]:
         """Names of the states other than coordinates and rates.
 
-        The states of drives come first ("upper.friction.bristle"), followed by those of contacts and of an orbit.
+        The states of drives come first ("upper.friction.bristle"), followed by those of contacts, winches and an orbit.
         """
         return tuple(name for name, _ in self._states)
 
@@ -464,18 +491,19 @@ class Arm(Described):
     @cached_property
     def plain(self) -> bool:
         """True if all supplied power is that of the inputs times the rates of their coordinates."""
-        return all(link.joint.plain for link in self.links) and not (self.forces or {"base", "orbit"} & {*self.outside})
+        driven = self.forces or any(cable.exogenous for cable in self.cables) or {"base", "orbit"} & {*self.outside}
+        return all(link.joint.plain for link in self.links) and not driven
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
-        """Kinds of external load that the arm has: "forces", "contacts", "struts", "base", "orbit"."""
+        """Kinds of external load that the arm has: "forces", "contacts", "struts", "cables", "base", "orbit"."""
         moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
-        return (*(field for field in ("forces", "contacts", "struts") if getattr(self, field)), *moved)
+        return (*(field for field in ("forces", "contacts", "struts", "cables") if getattr(self, field)), *moved)
 
     @cached_property
     def touches(self) -> bool:
-        """True if a part can make and break contact: backlash, an end stop or a wall."""
-        return bool(self.contacts) or any(link.joint.touches for link in self.links)
+        """True if a part can make and break contact: backlash, an end stop, a wall or a cable that becomes slack."""
+        return bool(self.contacts or self.cables) or any(link.joint.touches for link in self.links)
 
     @cached_property
     def sharp(self) -> bool:
@@ -484,8 +512,10 @@ class Arm(Described):
 
     @cached_property
     def exogenous(self) -> tuple[str, ...]:
-        """Names of the inputs other than the actuators': those of drives, forces and a moving base. Each is zero by
-        default."""
+        """Names of the inputs other than the actuators': those of drives, forces, cables and a moving base.
+
+        Each is zero by default.
+        """
         return tuple(name for name, _ in self._exogenous)
 
     @cached_property
@@ -503,6 +533,7 @@ class Arm(Described):
         owners = [
             *((link.name, link.joint.states) for link in self.links),
             *((x.name, x.states) for x in self.contacts),
+            *((x.name, x.states) for x in self.cables),
             *([(BASE, self.orbit.states)] if self.orbit else []),
         ]
         return tuple((f"{owner}.{name}", unit) for owner, states in owners for name, unit in states)
@@ -514,6 +545,7 @@ class Arm(Described):
         for force in self.forces:
             effort = (("drive", efforts[force.link]),) if force.kind == "drive" else ()
             owners.append((force.name, effort or force.exogenous))
+        owners += [(cable.name, cable.exogenous) for cable in self.cables]
         owners += [("base", self.base.exogenous)] if self.base is not None else []
         return tuple((f"{owner}.{name}", unit) for owner, given in owners for name, unit in given)
 

@@ -100,6 +100,8 @@ class Element:
         Functions that change sign where the solver must stop.
     reads : Seen -> (torque, current), optional
         Sensor signals of a motor, before its gear.
+    tension : Seen -> scalar, optional
+        Tension of a cable [N].
     """
 
     along: Along = nowhere
@@ -114,6 +116,7 @@ class Element:
     takes_over: bool = False
     crossings: Along = no_crossings
     reads: Callable[[Seen], tuple[Scalar, Scalar]] | None = None
+    tension: Callable[[Seen], Scalar] | None = None
 
 
 def along(*rows: Vector) -> Along:
@@ -182,6 +185,15 @@ def read(chain: _Acted, q: Vector, qd: Vector, s: Vector, w: Vector, u: Vector) 
             v = element.along(q, qd)
             found[element.input] = [*element.reads(Seen(q, v, mine, outside, u[element.input]))]
     return found
+
+
+def tensions(chain: _Acted, q: Vector, qd: Vector, s: Vector, w: Vector) -> Vector:
+    """Return the tension of each cable [N]."""
+    return [
+        element.tension(Seen(q, element.along(q, qd), mine, outside, None))
+        for element, (mine, outside) in zip(chain.elements, _shares(chain.elements, s, w), strict=True)
+        if element.tension is not None
+    ]
 
 
 def _shares(elements: Iterable[Element], s: Vector, w: Vector) -> list[tuple[Vector, Vector]]:

@@ -1,4 +1,4 @@
-"""External loads on an arm: forces at stations, contacts with planes, and the motion of its base.
+"""External loads on an arm: forces at stations, contacts with planes, cables, and the motion of its base.
 
 The outward pass of the recursions also moves stations: from the base frame of a link by the section's position and
 angles, which are elementary motions like those of a tip.
@@ -6,11 +6,13 @@ angles, which are elementary motions like those of a tip.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import casadi as ca
 
 from flexarm.description.arm import Arm
+from flexarm.description.cables import Cable
 from flexarm.description.outside import Contact, Force, MovingBase
 from flexarm.description.struts import Strut
 from flexarm.mechanics.chain import TIP, Chain, Frame, taken
@@ -31,6 +33,7 @@ from flexarm.mechanics.links import located
 from flexarm.mechanics.moving import at
 from flexarm.mechanics.orbit import gravity_gradient
 from flexarm.mechanics.spatial import Scalar, Vector, added, cross, dot, entries, product, scaled
+from flexarm.mechanics.springs import beyond
 
 
 class Station(NamedTuple):
@@ -102,6 +105,7 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
         acting = [(drive if each.kind == "drive" else force)(chain, each, arm.number(each.link)) for each in arm.forces]
         acting += [contact(chain, each, arm.number(each.link)) for each in arm.contacts]
         acting += [strut(chain, each, arm.number) for each in arm.struts]
+        acting += [cable(chain, each, arm.number) for each in arm.cables]
         acting += [gravity_gradient(chain, arm.orbit)] if arm.orbit else []
         return tuple(acting)
 
@@ -141,7 +145,8 @@ def drive(chain: Chain, description: Force, link: int) -> Element:
 # -- springs between points --------------------------------------------------------------------------------------------
 
 TOGETHER = 1e-9
-"""Share of a strut's free length. If its ends are nearer than this, they coincide and the force has no direction."""
+"""Share of the free length of a strut or a cable. Points that are nearer than this coincide, and the force between them
+has no direction."""
 
 
 def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Element:
@@ -160,6 +165,128 @@ def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Ele
         return 0.5 * description.stiffness * (apart - description.length) ** 2
 
     return Element(potential=energy)
+
+
+# -- cables ------------------------------------------------------------------------------------------------------------
+
+
+def cable(chain: Chain, description: Cable, number: Callable[[str], int]) -> Element:
+    """Return the element of a cable of the length L with the unstretched length l, which acts along the rate of L.
+
+    Its energy is V(L, l) = k p^2 / 2, where p is the part of L - l beyond zero and k is constant or EA / l. The tension
+    is dV/dL plus that of the damper, which acts along p and is limited so that the sum is not negative.
+
+    A cable of constant length has the potential V(L, l). A winch changes l. Only its start is a potential, and the
+    difference V(L, l) - V(L, l_0) depends on the state. Its drum moves material at the rate l', which supplies the
+    power dV/dl l', less the damper's force times l'.
+    """
+    if description.input == "tension":
+        return pulled_by_input(chain, description, number)
+    begun, soft = description.length or 0.0, description.smoothing
+    winch, spent = description.input == "rate", TOGETHER * begun
+
+    def far(q: Vector) -> Scalar:
+        return span(chain, description, number, q, [0.0] * len(q))[0]
+
+    def stretched(L: Scalar, paid_out: Scalar) -> Stretched:
+        l = ca.fmax(begun + paid_out, spent) if winch else begun
+        k = (description.stiffness or 0.0) if description.EA is None else description.EA / l
+        p, slope = beyond(L - l, soft)
+        wound = -k * p * slope - (0.0 if description.EA is None else 0.5 * k * p**2 / l)
+        return Stretched(0.5 * k * p**2, k * p * slope, wound, k * p, slope)
+
+    def damped(now: Stretched, rate: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the damper's force along L, and the power that it dissipates, at a rate of L - l."""
+        if description.damping == 0.0:
+            return 0.0, 0.0
+        drag = ca.fmax(description.damping * now.slope * rate, -now.pull)
+        return now.slope * drag, drag * now.slope * rate
+
+    def push(seen: Seen) -> Push:
+        (v,), L = seen.v, far(seen.q)
+        first = stretched(L, 0.0)
+        if not winch:
+            drag, lost = damped(first, v)
+            return Push([-drag], lost=lost)
+        (paid_out,), (rate,) = seen.s, seen.w
+        now = stretched(L, paid_out)
+        drag, lost = damped(now, v - rate)
+        left = ca.if_else(begun + paid_out > spent, 0.0, float("nan"))  # all solvers stop where no cable is left
+        supplied = (now.wound - drag) * rate
+        return Push([first.tension - now.tension - drag], [rate + left], lost, supplied)
+
+    def tension(seen: Seen) -> Scalar:
+        now = stretched(far(seen.q), seen.s[0] if winch else 0.0)
+        return now.tension + damped(now, seen.v[0] - (seen.w[0] if winch else 0.0))[0]
+
+    def more(q: Vector, s: Vector) -> Scalar:
+        return stretched(far(q), s[0]).energy - stretched(far(q), 0.0).energy
+
+    return Element(
+        lambda q, qd: [span(chain, description, number, q, qd)[1]],
+        push,
+        lambda q: stretched(far(q), 0.0).energy,
+        field=more if winch else None,
+        states=len(description.states),
+        exogenous=len(description.exogenous),
+        tension=tension,
+    )
+
+
+class Stretched(NamedTuple):
+    """A cable at a length L and an unstretched length l.
+
+    Attributes
+    ----------
+    energy : V(L, l) [J]
+    tension, wound : slopes of the energy with respect to L and to l [N]
+    pull : force of the spring along its own deflection p [N]
+    slope : dp/dL
+    """
+
+    energy: Scalar
+    tension: Scalar
+    wound: Scalar
+    pull: Scalar
+    slope: Scalar
+
+
+def pulled_by_input(chain: Chain, description: Cable, number: Callable[[str], int]) -> Element:
+    """Return the element of a cable whose tension is w."""
+
+    def tension(seen: Seen) -> Scalar:
+        return ca.fmax(seen.w[0], 0.0)
+
+    def push(seen: Seen) -> Push:
+        return Push([-tension(seen)], supplied=-tension(seen) * seen.v[0])
+
+    def rate(q: Vector, qd: Vector) -> Vector:
+        return [span(chain, description, number, q, qd)[1]]
+
+    return Element(rate, push, exogenous=len(description.exogenous), tension=tension)
+
+
+def span(
+    chain: Chain, description: Cable, number: Callable[[str], int], q: Vector, qd: Vector
+) -> tuple[Scalar, Scalar]:
+    """Return the distance along the points of a cable, and its rate: a sum over the straight lines between them."""
+    short = TOGETHER * (description.length or 1.0)
+    places, rates = [], []
+    for each in description.points:
+        if not each.link:
+            places.append(list(each.point))
+            rates.append([0.0] * 3)
+            continue
+        here = station(chain, number(each.link), each.at, q, qd)
+        places.append(here.frame.p)
+        rates.append(product(here.frame.R, here.twist[:3]))
+    length: Scalar = 0.0
+    rate: Scalar = 0.0
+    for (a, b), (v, w) in zip(pairwise(places), pairwise(rates), strict=True):
+        across = added(b, scaled(-1.0, a))
+        apart = ca.sqrt(dot(across, across) + short**2)
+        length, rate = length + apart, rate + dot(across, added(w, scaled(-1.0, v))) / apart
+    return length, rate
 
 
 # -- contacts ----------------------------------------------------------------------------------------------------------

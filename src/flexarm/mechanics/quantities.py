@@ -14,7 +14,7 @@ from flexarm.mechanics import closures as loops
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import links as whole
 from flexarm.mechanics.chain import Chain, coordinate_rates, positions, taken
-from flexarm.mechanics.elements import Pushed, potential_force, pushed, read, steady, stored
+from flexarm.mechanics.elements import Pushed, potential_force, pushed, read, steady, stored, tensions
 from flexarm.mechanics.elements import potential as elements_potential
 from flexarm.mechanics.lean import lean
 from flexarm.mechanics.outside import root
@@ -107,6 +107,11 @@ def power(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) 
 def motors(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Matrix:
     """Return torque on the joint's side, before gear losses, and current of the motor of each input."""
     return read(chain, q, qd, s, w, u)
+
+
+def tension(chain: Chain, q: Vector, qd: Vector, s: Vector, w: Vector) -> Vector:
+    """Return the tension of each cable [N]."""
+    return tensions(chain, q, qd, s, w)
 
 
 def frames(chain: Chain, q: Vector) -> Matrix:

@@ -12,7 +12,7 @@ def unplayable(arm: Arm) -> str:
     bare = arm.without_drives()
     if more := (*bare.states, *bare.exogenous):
         base = "a base without orbit" if arm.free else "base=None"
-        how = f"smooth friction of contacts, forces=() and {base}"
+        how = f"smooth friction of contacts, forces=(), cables without input and {base}"
         return f" has {more[0]}, which the live page does not support; use {how}"
     if more := (*arm.states, *arm.exogenous):
         how = "use arm.without_drives(), or smooth friction"

@@ -12,7 +12,7 @@ from typing import Any
 
 from flexarm.renamed import renamed
 from flexarm.sensors.joints import Encoder, JointTorque, MotorCurrent, MotorTorque, Tachometer
-from flexarm.sensors.links import ContactForce, StrainGauge, TipDeflection
+from flexarm.sensors.links import CableTension, ContactForce, StrainGauge, TipDeflection
 from flexarm.sensors.model_outputs import Outputs, outputs
 from flexarm.sensors.places import coordinate_unit
 from flexarm.sensors.readings import sensor_readings
@@ -21,6 +21,7 @@ from flexarm.sensors.sections import Accelerometer, Gyroscope, StarTracker, TipP
 
 __all__ = [
     "Accelerometer",
+    "CableTension",
     "ContactForce",
     "Encoder",
     "Gyroscope",

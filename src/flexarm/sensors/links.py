@@ -136,3 +136,53 @@ class ContactForce(Sampling):
             problem = "ContactForce: unknown contact"
             raise DescriptionError(unknown_name(problem, self.contact, known, "the contacts of the arm are"))
         return known.index(self.contact)
+
+
+@final
+class CableTension(Sampling):
+    """The tension of a cable of constant length [N]; zero if the cable is slack.
+
+    The tension of a cable with an input depends on this input and its state. The variable `tension` of a result and
+    `model.evaluate("tension", q, qd, s=s, w=w)` have it.
+
+    Parameters
+    ----------
+    cable : str
+        Name of the cable.
+    """
+
+    type: Literal["cable-tension"] = "cable-tension"
+    cable: Annotated[str, checks.text]
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """Return one signal: `stay_tension`."""
+        self._place(arm)
+        return (self.name or signal(f"{self.cable}_tension"),)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """Return [N]."""
+        return ("N",)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """Return the tension. Raise `DescriptionError` for a cable with an input."""
+        from flexarm.mechanics.elements import Seen
+        from flexarm.mechanics.outside import cable
+
+        given = arm.cables[self._place(arm)]
+        if given.input != "none":
+            must = (
+                'its tension depends on its input: use the variable tension of a result, or model.evaluate("tension")'
+            )
+            raise DescriptionError(f"CableTension: cable {self.cable!r} has input = {given.input!r}; {must}")
+        element = cable(chain, given, arm.number)
+        assert element.tension is not None
+        return [element.tension(Seen(q, element.along(q, qd), [], [], None))]
+
+    def _place(self, arm: Arm) -> int:
+        with refused("CableTension"):
+            checked_instance(arm, Arm, "arm")
+        known = [each.name for each in arm.cables]
+        if self.cable not in known:
+            problem = "CableTension: unknown cable"
+            raise DescriptionError(unknown_name(problem, self.cable, known, "the cables of the arm are"))
+        return known.index(self.cable)

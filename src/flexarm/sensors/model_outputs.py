@@ -13,7 +13,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor
 from flexarm.model.evaluation import Evaluation
 from flexarm.sensors.joints import Encoder, JointTorque, OfMotor, Tachometer
-from flexarm.sensors.links import ContactForce, StrainGauge, TipDeflection
+from flexarm.sensors.links import CableTension, ContactForce, StrainGauge, TipDeflection
 from flexarm.sensors.sections import Gyroscope, StarTracker, TipPosition, TipVelocity
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 OF_THE_STATE = (
-    *(ContactForce, Encoder, Gyroscope, JointTorque, StarTracker, StrainGauge, Tachometer),
+    *(CableTension, ContactForce, Encoder, Gyroscope, JointTorque, StarTracker, StrainGauge, Tachometer),
     *(TipDeflection, TipPosition, TipVelocity),
 )
 """Kinds of sensors that do not depend on qdd."""

@@ -34,7 +34,7 @@ PIECE = 4_000_000
 UNITS = {"q": "rad or m", "qd": "rad/s or m/s", "u": "N m or N", "tip": "m", "deflection": "m", "tip_angle": "rad"}
 UNITS |= dict.fromkeys(("kinetic", "potential", "work", "dissipated", "energy_error"), "J")
 UNITS |= {"power": "W", "q_ref": "rad or m", "drive_state": "as state_unit", "w": "as exogenous_unit"}
-UNITS |= {"momentum": "kg m/s", "angular_momentum": "N m s", "base_turn": "rad"}
+UNITS |= {"tension": "N", "momentum": "kg m/s", "angular_momentum": "N m s", "base_turn": "rad"}
 
 
 def checked_keep(keep: Any) -> tuple[str, ...] | None:
@@ -51,15 +51,20 @@ def checked_keep(keep: Any) -> tuple[str, ...] | None:
 
 
 def kept_of(
-    keep: tuple[str, ...] | None, reference: Reference | None, states: int = 0, exogenous: int = 0, free: bool = False
+    keep: tuple[str, ...] | None,
+    reference: Reference | None,
+    states: int = 0,
+    exogenous: int = 0,
+    free: bool = False,
+    cables: int = 0,
 ) -> tuple[str, ...]:
     """Return the variables of a run's result: the requested ones, or all. Raises `Fault`."""
-    there = {"q_ref": reference is not None, "drive_state": states > 0, "w": exogenous > 0}
+    there = {"q_ref": reference is not None, "drive_state": states > 0, "w": exogenous > 0, "tension": cables > 0}
     there |= dict.fromkeys((*MOMENTA, *TURN), free)
     if keep is None:
         return (*VARIABLES, *(name for name in there if there[name]))
     lacking = {"q_ref": "a run without a reference", "drive_state": "an arm whose drives have no states"}
-    lacking |= {"w": "an arm without exogenous inputs"}
+    lacking |= {"w": "an arm without exogenous inputs", "tension": "an arm without cables"}
     lacking |= dict.fromkeys((*MOMENTA, *TURN), "an arm whose base is not free")
     for name in lacking:
         if name in keep and not there[name]:
@@ -87,6 +92,7 @@ def numbers(model: Model, layout: Layout, kept: tuple[str, ...], recorded: int =
     links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.joints)
     takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m}
     takes |= {"q_ref": joints, "drive_state": layout.own, "w": layout.exogenous, **dict.fromkeys((*MOMENTA, *TURN), 3)}
+    takes |= {"tension": len(model.arm.cables)}
     energies = 5 if {*AUDIT} & {*kept} else 0  # the energy balance, its error, and one intermediate value
     return 1 + layout.size + energies + 2 * recorded + sum(takes.get(name, 0) for name in kept)
 
@@ -195,6 +201,16 @@ def supplied(model: Model, drive: Block, layout: Layout, x: Array, u: Array, w: 
     return forces + _supplied(model, layout, x, np.zeros_like(u), w)
 
 
+def tensions(model: Model, layout: Layout, x: Array, w: Array) -> Array:
+    """Return the tension of each cable (times, cables) [N] at states x (times, layout.size) and exogenous inputs w."""
+    parts = layout.parts(x, w)
+    columns = [parts[name] for name in model.arguments("tension")]
+    kernel, width = model.kernel("tension"), sum(each.shape[1] for each in columns)
+    return by_pieces(
+        lambda i: kernel.many(np.hstack([each[i] for each in columns])), len(x), len(model.arm.cables), width
+    )
+
+
 def _supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Array:
     parts = layout.parts(x, w) | {"u": u}
     columns = [parts[name] for name in model.arguments("power")]
@@ -222,6 +238,8 @@ def variables(
     audit: dict[str, Any] = {}
     motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
     found |= {"drive_state": x[:, layout.s], "w": w}
+    if "tension" in kept:
+        found["tension"] = tensions(model, layout, x, w)
     if {"u", "power", *MOMENTA} & {*kept}:
         m = len(model.inputs)
         found["u"] = by_pieces(
@@ -286,6 +304,8 @@ def coordinates(model: Model, t: Array, kept: tuple[str, ...]) -> dict[str, Any]
         found |= {"state": list(model.states), "state_unit": ("state", list(arm.state_units))}
     if "w" in kept:
         found |= {"exogenous": list(model.exogenous), "exogenous_unit": ("exogenous", list(arm.exogenous_units))}
+    if "tension" in kept:
+        found["cable"] = [cable.name for cable in arm.cables]
     if "q_ref" in kept:
         found["joint"] = [model.velocities[i] for i in arm.joints]
     return found
@@ -335,7 +355,7 @@ def dataset(
 ) -> "Dataset":
     """Return the result of a run with states x (times, layout.size) at times t."""
     arm, common = model.arm, model.of_arm(Common)
-    kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free)
+    kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free, len(arm.cables))
     found, audit = variables(model, drive, reference, layout, t, x, kept, exogenous)
     data: Data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     if drive.records:

@@ -65,6 +65,8 @@ def diagnosis(
         if min(length - low, total - length) < 1e-4 * total:
             allowed = f"its range from {low:g} to {total:g} m"
             return f"stopped at t = {end:.6g} s: {model.velocities[i]}, a free length, leaves {allowed}"
+    if fault := wound_up(model, x[layout.s]):
+        return f"stopped at t = {end:.6g} s: {fault}"
     if fault := undefined(drive, plan, model, layout, t, x):
         return f"stopped at t = {end:.6g} s: {fault}"
     parts = {"q": q, "qd": qd, "s": x[layout.s], "u": plan.u[: len(model.inputs)], "w": plan.w}
@@ -81,6 +83,16 @@ def diagnosis(
     if stretch.spent:
         return f"the solver used up its evaluations {there}{reason}; use a larger rtol, or method 'radau5'"
     return f"the solver could not meet the tolerance {there}{reason}"
+
+
+def wound_up(model: Model, s: Array) -> str:
+    """Return a message about a cable whose whole length a winch has wound up, else ""."""
+    for cable in model.arm.cables:
+        for name, _ in cable.states:
+            length = cable.length or 0.0
+            if length + s[model.states.index(f"{cable.name}.{name}")] < 1e-3 * length:
+                return f"its winch has wound up the whole length of cable {cable.name!r}, {length:g} m"
+    return ""
 
 
 def undefined(drive: Block, plan: Plan, model: Model, layout: Layout, t: float, x: Array) -> str:

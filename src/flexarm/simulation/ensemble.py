@@ -163,7 +163,8 @@ def simulate_many(
         warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate_many"):
         wanted = next((each for each in references if each is not None), None)
-        kept = kept_of(save.keep, wanted, len(model.states), len(model.exogenous), model.arm.free)
+        sizes = len(model.states), len(model.exogenous)
+        kept = kept_of(save.keep, wanted, *sizes, model.arm.free, len(model.arm.cables))
     layout = Layout.of(model, max(len(drive.memory) for drive in drives))
     size = 8.0 * save.samples * numbers(model, layout, kept, sum(len(each.signals) for each in drives[0].records))
     if folder is None:

@@ -10,7 +10,7 @@ from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.simulation import balance
 from flexarm.simulation.common import Common
-from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied
+from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied, tensions
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
 from flexarm.simulation.momenta import acting, base_turn, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
@@ -115,8 +115,12 @@ def _variables(
     rows = x.reshape(count * len(t), layout.size)
     motion = np.hstack([rows[:, layout.motion], rows[:, layout.s]]) if layout.own else rows[:, layout.motion]
     found["drive_state"] = x[:, :, layout.s]
-    if layout.exogenous and {"w", "power", *MOMENTA} & {*kept}:
+    if layout.exogenous and {"w", "power", "tension", *MOMENTA} & {*kept}:
         found["w"] = np.array([_acting(runs, group, i, t) for i in range(count)])
+    if "tension" in kept:
+        acting = found.get("w", np.empty((*x.shape[:2], 0)))
+        pulled = (tensions(runs.at(r), layout, x[i], acting[i]) for i, r in enumerate(group.indices))
+        found["tension"] = np.array([*pulled]).reshape(count, len(t), -1)
     seen = observed(runs.model, motion, kept, _evaluate(runs, group, motion, len(t)))
     shape = (count, len(t))
     with np.errstate(all="ignore"):

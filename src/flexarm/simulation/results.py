@@ -37,13 +37,16 @@ REMEMBERED: Dimensions = {"drive_state": ("time", "state")}
 OUTSIDE: Dimensions = {"w": ("time", "exogenous")}
 """Further variables of an arm with exogenous inputs."""
 
+CABLED: Dimensions = {"tension": ("time", "cable")}
+"""Further variables of an arm with cables."""
+
 MOMENTA: Dimensions = {"momentum": ("time", "axis"), "angular_momentum": ("time", "axis")}
 """Further variables of an arm on a free base."""
 
 TURN: Dimensions = {"base_turn": ("time", "axis")}
 """Rotation of a free base since the start. Results of older versions do not have it."""
 
-EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | MOMENTA | TURN
+EVERY = VARIABLES | FOLLOWED | REMEMBERED | OUTSIDE | CABLED | MOMENTA | TURN
 
 AUDIT = ("kinetic", "potential", "energy_error")
 """If one of these variables is kept, all energies are computed, and the result has the energy drift."""
@@ -60,6 +63,7 @@ FURTHER: tuple[tuple[str, Dimensions, Dimensions], ...] = (
     ("drive_state", REMEMBERED, {"state": ("state",)}),
     ("base_turn", TURN, {}),
     ("w", OUTSIDE, {"exogenous": ("exogenous",)}),
+    ("tension", CABLED, {"cable": ("cable",)}),
 )
 """Variables that a result may have, with their dimensions and the coordinates that belong to them."""
 

@@ -148,9 +148,10 @@ def simulate(
         potential, work, dissipated [J], power [W] (time). energy_error = kinetic + potential - work + dissipated, minus
         its value at the start, is the integrator's error. Its largest relative size is the attribute `energy_drift`.
         The arm, the method and the statistics are further attributes. If the arm has states of drives or exogenous
-        inputs, the result has drive_state (time, state) or w (time, exogenous). On a free base it also has base_turn
-        [rad] (time, axis), the rotation vector of the base since the start, and momentum [kg m/s] and angular_momentum
-        [N m s] (time, axis), along the world's axes and about its origin. Without external loads, the attributes
+        inputs, the result has drive_state (time, state) or w (time, exogenous). With cables it has tension (time,
+        cable) [N]. On a free base it also has base_turn [rad] (time, axis), the rotation vector of the base since the
+        start, and momentum [kg m/s] and angular_momentum [N m s] (time, axis), along the world's axes and about its
+        origin. Without external loads, the attributes
         `momentum_drift` and `angular_momentum_drift` are the drifts relative to the sum of all rates' contributions
         regardless of sign (`momentum_scale`, `angular_momentum_scale`). Otherwise `momentum_changed_by` names the
         loads. `quaternion_drift` is the largest deviation of the quaternion's length from 1.
@@ -192,7 +193,7 @@ def simulate(
     if strange := implausible(model, given, [reference], float(until)):
         warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate"):
-        kept = kept_of(save.keep, reference, layout.own, layout.exogenous, model.arm.free)
+        kept = kept_of(save.keep, reference, layout.own, layout.exogenous, model.arm.free, len(model.arm.cables))
     _check_size(save.samples, numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
     times = np.linspace(0.0, float(until), save.samples)
     drive = drive.begun(model, times)

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.checks import Fault, checked_vector, counted, shown, tensor, unknown_name
+from flexarm.checks import Fault, Vector, checked_vector, counted, shown, tensor, unknown_name
 from flexarm.description.arm import Arm, Link
 from flexarm.description.beams import Beam
+from flexarm.description.bodies import Frame
+from flexarm.description.cables import Cable, CablePoint
 from flexarm.description.free import POSE, TWIST, FreeBase, Thruster
-from flexarm.description.joints import Prismatic, Revolute
+from flexarm.description.joints import Fixed, Prismatic, Revolute
 from flexarm.description.robots.inertia import NOTHING, ROUNDED, Lump, excess, least, lump_of, raised, seen, together
 from flexarm.description.robots.place import HERE, Posed, turned
 from flexarm.description.robots.resistance import SAYS_MASS, Resistance
-from flexarm.description.robots.robot import Inertial, Joint, Limits, Robot
+from flexarm.description.robots.robot import Inertial, Joint, Limits, Place, Robot
 from flexarm.description.robots.settings import Settings
 from flexarm.description.robots.xml import lines_of
 from flexarm.description.tree import BASE
@@ -90,6 +92,8 @@ class _Assembly:
         self.mounts: dict[str, Mount] = {}
         self.base_parts: list[Lump] = []
         self.on_base: dict[str, Posed] = {}
+        self.placed: dict[str, tuple[str, Posed]] = {}
+        """Carrier of each link's body, \"\" for the base, and the link's frame in the carrier's."""
         self.names: dict[str, str] = {}
 
     def arm(self) -> Assembled:
@@ -104,11 +108,13 @@ class _Assembly:
         names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in moving}
         limits = {names[mount.joint.name]: mount.joint.limits for mount in moving}
         thrusters = self._thrusters(limits)
+        cables, ends = self._cables()
         title = "".join(c if c.isprintable() else " " for c in self.robot.name)[:200]
         arm = Arm(
             name=title,
-            links=links,
+            links=[*links, *ends],
             base=self._base(thrusters),
+            cables=cables,
             gravity=self.robot.gravity if self.settings.gravity is None else self.settings.gravity,
             tip=self.names[self.tip],
         )
@@ -341,6 +347,7 @@ class _Assembly:
                 parts.append(seen(own, place.R, place.p))
                 if not carrier:
                     self.on_base[link] = place
+            self.placed[link] = carrier, place
             for each in reversed(self.robot.below(link)):
                 waiting.append((each.child, carrier, place.then(self._stood(each))))
 
@@ -591,6 +598,48 @@ class _Assembly:
         inertia = _rows(whole)
         return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=inertia, thrusters=tuple(thrusters))
 
+    def _cables(self) -> tuple[list[Cable], list[Link]]:
+        """Return the cables, and links without mass at those of their points that are at no station of another link."""
+        cables: list[Cable] = []
+        links: dict[tuple[str, Vector], Link] = {}
+        taken = {*self.names.values(), BASE, "payload", "gravity"}
+        for rope in self.robot.ropes:
+            if lost := [link for link, _ in rope.points if link not in self.placed and link != self.robot.root]:
+                said = f"a cable through {lost[0]!r}, which is not part of the arm; it is ignored"
+                self.strange.append(f"{rope.at}: {said}")
+                continue
+            name = _free(_label(rope.name), taken)
+            points = [self._point(link, place, name, links, taken) for link, place in rope.points]
+            points = [x for i, x in enumerate(points) if i == 0 or x != points[i - 1]]
+            if len(points) < 2 or not any(x.link for x in points):
+                self.strange.append(f"{rope.at}: a cable that moves nothing; it is ignored")
+                continue
+            cables.append(Cable(name=name, points=tuple(points), **rope.numbers))
+            if name != rope.name:
+                self.notes.append(f"tendon {rope.name!r} is the cable {name!r}")
+        return cables, list(links.values())
+
+    def _point(
+        self, link: str, place: Vector, name: str, links: dict[tuple[str, Vector], Link], taken: set[str]
+    ) -> CablePoint:
+        """Return a point of a cable. If there is no station of a link, add a link without mass."""
+        carrier, frame = self.placed.get(link, ("", HERE))
+        p = frame.p + frame.R @ np.array(place) + 0.0
+        if not carrier and (not self.free or link not in self.placed):
+            return CablePoint(point=tuple(p.tolist()))
+        if not carrier and not p.any():
+            return CablePoint(link=BASE)
+        joint = Joint("", "fixed", link, "", Place(), (1.0, 0.0, 0.0), Limits(), 0.0, 0.0, None, "")
+        where = self._where(Mount("", joint, carrier, Posed(np.eye(3), p), False, []))
+        if carrier and isinstance(where["at"], float) and not any(where["placement"].xyz):
+            return CablePoint(link=self.names[carrier], at=where["at"])
+        if carrier and not isinstance(where["at"], float) and not p.any():
+            return CablePoint(link=self.names[carrier])
+        key = (carrier, tuple(p.tolist()))
+        if key not in links:
+            links[key] = Link(name=_free(f"{name}_point", taken), joint=Fixed(), body=Frame(length=0.0), **where)
+        return CablePoint(link=links[key].name)
+
     def _thrusters(self, limits: dict[str, Limits]) -> list[Thruster]:
         """Return the actuators that push and turn the base. Their limits are added to those of the joints."""
         found: dict[str, Thruster] = {}
@@ -612,6 +661,14 @@ class _Assembly:
             if thrust.effort is not None:
                 limits[f"{BASE}.{name}"] = Limits(effort=thrust.effort)
         return list(found.values())
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, and add it to those that are."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 def _label(name: str) -> str:

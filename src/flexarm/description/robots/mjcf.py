@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Collection
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from flexarm.checks import Fault, Vector, counted
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
-from flexarm.description.robots.robot import LARGEST, Beside, Inertial, Joint, Limits, Mimic, Place, Robot, Thrust
+from flexarm.description.robots.robot import LARGEST, Beside, Inertial, Joint, Limits, Mimic, Place, Robot, Rope, Thrust
 from flexarm.description.robots.xml import Element, lines_of
 
 PATIENCE = child_process.PATIENCE
@@ -90,6 +91,9 @@ class _Reading:
         self.notes: list[str] = []
         self.told: dict[str, list[str]] = {}
         self.thrusts: list[Thrust] = []
+        self.ropes: list[Rope] = []
+        self.pulling: set[int] = set()
+        """Indices among `elsewhere` of actuators that pull on a cable."""
         self.scaled: list[str] = []
         self.links: dict[str, Inertial | Fault | None] = {}
         self.joints: dict[str, Joint] = {}
@@ -117,8 +121,9 @@ class _Reading:
             if site["name"] in points and site["name"] not in self.links:
                 self._point(site)
         self._equalities()
-        self._actuators()
         self._tendons()
+        self._actuators()
+        self._loose_parts()
         self._medium()
         if "refused" in self.said:
             self.strange.append(
@@ -131,7 +136,7 @@ class _Reading:
         return Robot(
             "MJCF", self.said["name"].strip() or "robot", self.links, self.joints, "world",
             strange=[*self.strange, *lines_of(self.told), *unread], aside=aside, notes=self.notes, world=True,
-            gravity=gravity, thrusts=self.thrusts,
+            gravity=gravity, thrusts=self.thrusts, ropes=self.ropes,
         )  # fmt: skip
 
     def _tell(self, what: str, tag: str, part: dict[str, Any]) -> None:
@@ -226,8 +231,9 @@ class _Reading:
     def _actuators(self) -> None:
         driven: dict[str, list[float]] = {}
         acted: set[str] = set()
-        for each in self.said["elsewhere"]:
-            self._tell(f"<actuator> on a {each['on']}", "actuator", each)
+        for k, each in enumerate(self.said["elsewhere"]):
+            if k not in self.pulling:
+                self._tell(f"<actuator> on a {each['on']}", "actuator", each)
         for each in self.said["actuators"]:
             for what in each["more"]:
                 self._tell(f"{what} of <actuator>", "actuator", each)
@@ -312,9 +318,59 @@ class _Reading:
             joint.mimic = Mimic(second, slope, offset)
 
     def _tendons(self) -> None:
-        for each in self.said["tendons"]:
-            if each["acts"]:
-                self._tell(f"tendon with {', '.join(each['acts'])}; it is ignored", "tendon", each)
+        """Add a cable for each straight tendon with a spring, and one for each actuator that pulls on such a tendon."""
+        for each, rope in zip_longest(self.said["tendons"], self.said["ropes"]):
+            acts = list(each["acts"])
+            if rope is not None and rope["sites"] is not None and rope["stiffness"] > 0.0 and rope["spring"][1] > 0.0:
+                self._spring(each, rope)
+                if acts := [x for x in acts if x not in ("stiffness", "damping")]:
+                    self._tell(f"{', '.join(acts)} of a tendon; its cable has none", "tendon", each)
+                continue
+            if acts:
+                self._tell(f"tendon with {', '.join(acts)}; it is ignored", "tendon", each)
+        ropes = {rope["id"]: rope for rope in self.said["ropes"]}
+        pulls = {(pull["name"], pull["line"]): pull for pull in self.said["pulls"]}
+        for k, each in enumerate(self.said["elsewhere"]):
+            pull = pulls.get((each["name"], each["line"]))
+            if pull is not None and ropes[pull["at"]]["sites"] is not None and self._pull(pull, ropes[pull["at"]]):
+                self.pulling.add(k)
+
+    def _spring(self, said: dict[str, Any], rope: dict[str, Any]) -> None:
+        """Add a cable for a tendon with a spring."""
+        if "spring" in self.off:
+            return
+        shortest, length = rope["spring"]
+        damping = 0.0 if "damper" in self.off else rope["damping"]
+        for what in rope["more"]:
+            self._tell(f"{what} of a tendon", "tendon", said)
+        if shortest > 0.0:
+            self._tell("tendon that pushes when shorter than its springlength; its cable only pulls", "tendon", said)
+        if damping:
+            self._tell("damping of a slack tendon; that of its cable acts only while it is taut", "tendon", said)
+        numbers = {"stiffness": rope["stiffness"], "length": length, "damping": damping}
+        self._rope(said["name"] or "tendon", rope, numbers, self._at("tendon", said))
+
+    def _pull(self, said: dict[str, Any], rope: dict[str, Any]) -> bool:
+        """Add a cable for an actuator that only pulls on a tendon, and return True if there is one."""
+        factor = -said["gear"][0] * said["gains"][0]
+        ends = [-said["gear"][0] * x for x in said["force"]] if said["force"] is not None else []
+        ends += [factor * x for x in said["ctrl"]] if said["ctrl"] is not None else []
+        if _no_motor(said) or said["more"] or said["armature"] or said["damping"] or not ends or min(ends) < 0.0:
+            return False
+        name = said["name"] or "pull"
+        self._rope(name, rope, {"input": "tension"}, self._at("actuator", said))
+        if factor != 1.0:
+            self.scaled.append(f"{factor:g} for the tension of {name!r}")
+        return True
+
+    def _rope(self, name: str, rope: dict[str, Any], numbers: dict[str, Any], at: str) -> None:
+        points = []
+        for site in (self.said["sites"][i] for i in rope["sites"]):
+            place = self.shifted[site["body"]].then(_posed(site["pos"], site["quat"]))
+            points.append((self.names[site["body"]], _vector(place.p.tolist())))
+        self.ropes.append(Rope(name, tuple(points), numbers, at))
+
+    def _loose_parts(self) -> None:
         if self.said["flexes"]:
             self.strange.append(
                 f"{self.said['flexes']} <flex>: deformable bodies become separate points without elasticity"

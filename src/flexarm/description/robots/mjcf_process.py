@@ -78,6 +78,9 @@ def said(path: str) -> dict[str, Any]:
         strip(mj, spec)
         model = spec.compile()
         found["refused"] = str(error)
+        return found | compiled(mj, spec, model) | {"ropes": [], "pulls": []}
+    found["ropes"] = [rope(mj, model, each.id) for each in spec.tendons]
+    found["pulls"] = [actuator(mj, model, each) for each in spec.actuators if each.trntype == mj.mjtTrn.mjTRN_TENDON]
     return found | compiled(mj, spec, model)
 
 
@@ -204,6 +207,21 @@ def tendon(each: Any) -> dict[str, Any]:
     return {"name": each.name, "line": line(each), "acts": acts}
 
 
+def rope(mj: Any, m: Any, i: int) -> dict[str, Any]:
+    """Return the path and the spring of a compiled tendon. `sites` are its sites, or None if it has other parts."""
+    parts = range(m.tendon_adr[i], m.tendon_adr[i] + m.tendon_num[i])
+    straight = all(m.wrap_type[k] == mj.mjtWrap.mjWRAP_SITE for k in parts)
+    return {
+        "id": int(i), "sites": [int(m.wrap_objid[k]) for k in parts] if straight and len(parts) > 1 else None,
+        "stiffness": float(m.tendon_stiffness[i]), "damping": float(m.tendon_damping[i]),
+        "spring": m.tendon_lengthspring[i].tolist(),
+        "more": [
+            f"{name} of higher order"
+            for name in ("stiffness", "damping") if any(np_list(getattr(m, f"tendon_{name}poly")[i]))
+        ],
+    }  # fmt: skip
+
+
 def np_list(value: Any) -> list[Any]:
     """Return a number, or an array of numbers, as a list."""
     flat = getattr(value, "tolist", lambda: value)()
@@ -242,27 +260,8 @@ def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
         })  # fmt: skip
     actuators = []
     for each in sorted(spec.actuators, key=lambda actuator: actuator.id):
-        i = each.id
-        if not is_read(mj, spec, each):
-            continue
-        actuators.append({
-            "name": each.name, "line": line(each), "on": kind(mj.mjtTrn(int(m.actuator_trntype[i]))),
-            "at": int(m.actuator_trnid[i, 0]), "seen_from": int(m.actuator_trnid[i, 1]),
-            "gear": m.actuator_gear[i].tolist(), "dynamics": kind(mj.mjtDyn(int(m.actuator_dyntype[i]))),
-            "gain": kind(mj.mjtGain(int(m.actuator_gaintype[i]))), "gains": m.actuator_gainprm[i].tolist(),
-            "bias": kind(mj.mjtBias(int(m.actuator_biastype[i]))), "biases": m.actuator_biasprm[i].tolist(),
-            "force": m.actuator_forcerange[i].tolist() if m.actuator_forcelimited[i] else None,
-            "ctrl": m.actuator_ctrlrange[int(m.actuator_ctrladr[i])].tolist()
-            if m.actuator_ctrlnum[i] == 1 and m.actuator_ctrllimited[int(m.actuator_ctrladr[i])] else None,
-            "armature": float(m.actuator_armature[i]), "damping": float(m.actuator_damping[i]),
-            "more": [
-                name
-                for name, value in {
-                    "damping of higher order": m.actuator_dampingpoly[i], "delay": m.actuator_delay[i],
-                }.items()
-                if any(np_list(value))
-            ],
-        })  # fmt: skip
+        if is_read(mj, spec, each):
+            actuators.append(actuator(mj, m, each))
     sites = [
         {"name": mj.mj_id2name(m, mj.mjtObj.mjOBJ_SITE, i) or "", "body": int(m.site_bodyid[i])}
         | {"pos": m.site_pos[i].tolist(), "quat": m.site_quat[i].tolist()}
@@ -274,6 +273,29 @@ def compiled(mj: Any, spec: Any, m: Any) -> dict[str, Any]:
     option |= {key: getattr(m.opt, key).tolist() for key in ("gravity", "wind")}
     return {
         "bodies": bodies, "joints": joints, "actuators": actuators, "sites": sites, "option": option, "off": off,
+    }  # fmt: skip
+
+
+def actuator(mj: Any, m: Any, each: Any) -> dict[str, Any]:
+    """Return an actuator of a compiled model."""
+    i = each.id
+    return {
+        "name": each.name, "line": line(each), "on": kind(mj.mjtTrn(int(m.actuator_trntype[i]))),
+        "at": int(m.actuator_trnid[i, 0]), "seen_from": int(m.actuator_trnid[i, 1]),
+        "gear": m.actuator_gear[i].tolist(), "dynamics": kind(mj.mjtDyn(int(m.actuator_dyntype[i]))),
+        "gain": kind(mj.mjtGain(int(m.actuator_gaintype[i]))), "gains": m.actuator_gainprm[i].tolist(),
+        "bias": kind(mj.mjtBias(int(m.actuator_biastype[i]))), "biases": m.actuator_biasprm[i].tolist(),
+        "force": m.actuator_forcerange[i].tolist() if m.actuator_forcelimited[i] else None,
+        "ctrl": m.actuator_ctrlrange[int(m.actuator_ctrladr[i])].tolist()
+        if m.actuator_ctrlnum[i] == 1 and m.actuator_ctrllimited[int(m.actuator_ctrladr[i])] else None,
+        "armature": float(m.actuator_armature[i]), "damping": float(m.actuator_damping[i]),
+        "more": [
+            name
+            for name, value in {
+                "damping of higher order": m.actuator_dampingpoly[i], "delay": m.actuator_delay[i],
+            }.items()
+            if any(np_list(value))
+        ],
     }  # fmt: skip
 
 

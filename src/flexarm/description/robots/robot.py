@@ -1,6 +1,7 @@
 """Contents of a robot file in any format: links, the joints between them, drives and notes."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +107,24 @@ class Thrust:
     at: str
 
 
+@dataclass(frozen=True)
+class Rope:
+    """A cable through points of links.
+
+    Attributes
+    ----------
+    name : the name in the file
+    points : the link and the place in its frame [m] of each point
+    numbers : fields of the `Cable`
+    at : the position in the file
+    """
+
+    name: str
+    points: tuple[tuple[str, Vector], ...]
+    numbers: dict[str, Any]
+    at: str
+
+
 @dataclass
 class Robot:
     """A robot: its links by name, its joints, and the parts of the file that were not understood.
@@ -120,6 +139,7 @@ class Robot:
     world : True if the root is the world, which may carry objects that are not part of a robot
     gravity : acceleration of gravity in the root frame [m/s^2]
     thrusts : actuators that act on links instead of joints
+    ropes : cables through points of links
     strange : lines on elements that are not understood
     aside : lines on elements without effect on the motion
     notes : lines on decisions of the reader
@@ -136,6 +156,7 @@ class Robot:
     world: bool = False
     gravity: Vector = (0.0, 0.0, -9.81)
     thrusts: list[Thrust] = field(default_factory=list)
+    ropes: list[Rope] = field(default_factory=list)
 
     def below(self, link: str) -> list[Joint]:
         """Return the joints on a link, in the order of the file."""
