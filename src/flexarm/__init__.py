@@ -37,7 +37,15 @@ from flexarm.description.friction import Brake, Friction
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
-from flexarm.description.robots import RobotReport, UrdfReport, from_mjcf, from_sdf, from_urdf, robot_report, urdf_report
+from flexarm.description.robots import (
+    RobotReport,
+    UrdfReport,
+    from_mjcf,
+    from_sdf,
+    from_urdf,
+    robot_report,
+    urdf_report,
+)
 from flexarm.description.sections import MATERIALS
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut

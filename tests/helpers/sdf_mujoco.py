@@ -96,12 +96,16 @@ class Flat:
 
         for element in holder:
             name, pose = f"{scope}::{element.get('name')}", element.find("pose")
-            relative = "" if pose is None else pose.get("relative_to", "")
+            relative = "" if pose is None else pose.get("relative_to", pose.get("frame", "") if minor <= 6 else "")
             if element.tag == "model":
                 self.model(element, scope, absolute, minor, folder)
             elif element.tag == "include":
-                path = folder / element.findtext("uri").strip().replace("model://", "").replace("file://", "")
-                path = path / "model.sdf" if path.is_dir() else path
+                uri = element.findtext("uri").strip().replace("model://", "").replace("file://", "")
+                places = [folder / uri, folder.parent / uri]
+                places = [path / "model.sdf" if path.is_dir() else path for path in places]
+                path = next((path for path in places if path.is_file()), None)
+                if path is None and holder.tag == "world":
+                    continue
                 root = ET.parse(path).getroot()
                 inner = int(root.get("version").split(".")[1])
                 self.model(root.find("model"), scope, absolute, inner, path.parent, element)
@@ -121,9 +125,16 @@ class Flat:
                 axis = element.find("axis")
                 xyz = None if axis is None else axis.find("xyz")
                 expressed = "" if xyz is None else xyz.get("expressed_in", "")
-                of_model = minor <= 4 or (minor <= 6 and axis is not None and axis.findtext("use_parent_model_frame") == "true")
+                of_model = minor <= 4 or (
+                    minor <= 6 and axis is not None and axis.findtext("use_parent_model_frame") == "true"
+                )
                 ends = absolute(element.findtext("parent").strip()), child
-                self.joints[name] = (element, key, ends, frame if of_model else absolute(expressed) if expressed else key)
+                self.joints[name] = (
+                    element,
+                    key,
+                    ends,
+                    frame if of_model else absolute(expressed) if expressed else key,
+                )
 
     def link_of(self, name):
         while self.on[name] != name:
@@ -186,7 +197,9 @@ def to_mjcf(path, base=None):
         loss = axis.find("dynamics")
         numbers = f'damping="{number(loss, "damping")}" stiffness="{number(loss, "spring_stiffness")}"'
         numbers += f' springref="{number(loss, "spring_reference")}" armature="{number(element, "armature")}"'
-        return f'<joint name="{called(name, flat)}" type="{kind}" axis="{text_of(along)}" pos="{text_of(at)}" {numbers}/>'
+        return (
+            f'<joint name="{called(name, flat)}" type="{kind}" axis="{text_of(along)}" pos="{text_of(at)}" {numbers}/>'
+        )
 
     def inertial(element, link):
         if element is None:
@@ -243,14 +256,18 @@ def pose(rng, relative="", size=0.4):
     if kind == "quat":
         return f'<pose{to} rotation_format="quat_xyzw">{text_of(p)} {text_of(turn.as_quat())}</pose>'
     angles = turn.as_euler("xyz", degrees=kind == "deg")
-    return f"<pose{to}{' degrees=' + chr(34) + 'true' + chr(34) if kind == 'deg' else ''}>{text_of([*p, *angles])}</pose>"
+    return (
+        f"<pose{to}{' degrees=' + chr(34) + 'true' + chr(34) if kind == 'deg' else ''}>{text_of([*p, *angles])}</pose>"
+    )
 
 
 def inertial(rng, relative=""):
     R = Rotation.random(random_state=int(rng.integers(2**31))).as_matrix()
     a, b, c = rng.uniform(0.05, 0.3, 3)
     I = R @ np.diag([b + c, a + c, a + b]) @ R.T
-    entries = "".join(f"<i{r}{c}>{float(I[i, j])!r}</i{r}{c}>" for i, r in enumerate("xyz") for j, c in enumerate("xyz") if i <= j)
+    entries = "".join(
+        f"<i{r}{c}>{float(I[i, j])!r}</i{r}{c}>" for i, r in enumerate("xyz") for j, c in enumerate("xyz") if i <= j
+    )
     return f"<inertial>{pose(rng, relative)}<mass>{rng.uniform(0.5, 4)!r}</mass><inertia>{entries}</inertia></inertial>"
 
 
@@ -279,7 +296,9 @@ def random_sdf(seed):
             link = f"n{i}::{link}"
             known.append(f"n{i}::end")
         else:
-            parts.append(f'<link name="{link}">{pose(rng, to)}{inertial(rng, frame if rng.random() < 0.3 else "")}</link>')
+            parts.append(
+                f'<link name="{link}">{pose(rng, to)}{inertial(rng, frame if rng.random() < 0.3 else "")}</link>'
+            )
         known.append(link)
         carrier = str(rng.choice(links))
         links.append(link)
@@ -291,7 +310,9 @@ def random_sdf(seed):
         loss = f"<dynamics><damping>{rng.uniform(0, 2)!r}</damping>{spring if rng.random() < 0.5 else ''}</dynamics>"
         axis = f"<axis><xyz{said}>{text_of(rng.normal(size=3))}</xyz>{loss}</axis>" if kind != "fixed" else ""
         where = pose(rng, str(rng.choice(["", *known])))
-        parts.append(f'<joint name="{joint}" type="{kind}">{where}<parent>{ends[0]}</parent><child>{ends[1]}</child>{axis}</joint>')
+        parts.append(
+            f'<joint name="{joint}" type="{kind}">{where}<parent>{ends[0]}</parent><child>{ends[1]}</child>{axis}</joint>'
+        )
     order = rng.permutation(len(parts)) if seed % 3 else range(len(parts))
     text = "\n".join(parts[i] for i in order)
     return f'<sdf version="1.9"><model name="random">{pose(rng)}\n{text}\n<frame name="tool" attached_to="{links[-1]}"/></model></sdf>\n'
