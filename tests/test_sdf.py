@@ -450,7 +450,7 @@ def test_commands_take_sdf_files(tmp_path, monkeypatch, capsys):
     call = caller(monkeypatch, capsys)
     ended = call("show", "robot.sdf")
     assert ended.status == 0 and "boom.y2" in ended.out
-    with pytest.raises(fa.DescriptionError, match="did you mean 'robot.sdf'"):
+    with pytest.raises(fa.DescriptionError, match=r"did you mean 'robot\.sdf'"):
         fa.load("robot")
     ended = call("export", "robot.sdf", "--mjcf", "arm.xml", "--segments", "2")
     assert ended.status == 0

@@ -4,9 +4,11 @@
 
 says for each file how far forward dynamics are from MuJoCo's.
 
-The conversion shares no code with the package and no way of computing: all names are made absolute, "model::hand::palm",
-and poses are products of 4 x 4 matrices along the references between them.
+The conversion shares no code with the package, and no way of computing. All names are made absolute, such as
+"world::robot::hand::palm". Poses are products of 4 x 4 matrices along the references between them.
 """
+
+# ruff: noqa: E501  (elements of one line)
 
 import re
 import sys
@@ -23,6 +25,12 @@ from scipy.spatial.transform import Rotation
 import flexarm as fa
 
 ROOT = "world"
+
+
+def parsed(path):
+    """The root element, also where tools that write SDF leave out what XML asks for."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace").replace("drake:", "").replace("gz:", "")
+    return ET.fromstring(text[max(text.find("<sdf"), 0) :])
 
 
 def number(holder, tag, default=0.0):
@@ -50,7 +58,7 @@ class Flat:
         self.base = {ROOT: (None, np.eye(4), "")}  # the frame it is relative to, the pose, the frame of a model there
         self.on = {ROOT: ROOT}
         self.links, self.joints, self.frames, self.gravity = {}, {}, [], (0.0, 0.0, -9.81)
-        root = ET.parse(path).getroot()
+        root = parsed(path)
         self.minor, self.folder = int(root.get("version").split(".")[1]), Path(path).parent
         world, model = root.find("world"), root.find("model")
         if model is not None:
@@ -59,6 +67,9 @@ class Flat:
             inner = world.findtext("gravity") or world.findtext("physics/gravity") or "0 0 -9.8"
             self.gravity = [float(x) for x in inner.split()]
             self.contents(world, ROOT, ROOT, self.minor, self.folder, False)
+        for table in (self.base, self.on):  # a joint gives its name to its frame if no other element does
+            for name in [*table]:
+                table.setdefault(name.removesuffix(" (joint)"), table[name])
         self.resolved = {name: self.pose(name) for name in self.base}
 
     def pose(self, name, stop=None):
@@ -106,7 +117,7 @@ class Flat:
                 path = next((path for path in places if path.is_file()), None)
                 if path is None and holder.tag == "world":
                     continue
-                root = ET.parse(path).getroot()
+                root = parsed(path)
                 inner = int(root.get("version").split(".")[1])
                 self.model(root.find("model"), scope, absolute, inner, path.parent, element)
             elif element.tag == "link":
@@ -119,14 +130,14 @@ class Flat:
                 self.frames.append(name)
             elif element.tag == "joint":
                 child = absolute(element.findtext("child").strip())
-                key = name if name not in self.base else f"{name} (joint)"
+                key = f"{name} (joint)"
                 self.base[key] = (absolute(relative) if relative else child, matrix(pose), "")
                 self.on[key] = child
                 axis = element.find("axis")
                 xyz = None if axis is None else axis.find("xyz")
                 expressed = "" if xyz is None else xyz.get("expressed_in", "")
                 of_model = minor <= 4 or (
-                    minor <= 6 and axis is not None and axis.findtext("use_parent_model_frame") == "true"
+                    minor <= 6 and axis is not None and axis.findtext("use_parent_model_frame") in ("1", "true")
                 )
                 ends = absolute(element.findtext("parent").strip()), child
                 self.joints[name] = (
@@ -146,7 +157,7 @@ def called(name, flat):
     """A name as the report has it: without the world, and without the model if there is only one that moves."""
     parts = name.split("::")
     models = {link.split("::")[1] for link, (_, _, static) in flat.links.items() if not static}
-    return "::".join(parts[2:] if models <= {parts[1]} or parts[1] in models and len(models) == 1 else parts[1:])
+    return "::".join(parts[2:] if models <= {parts[1]} else parts[1:])
 
 
 def to_mjcf(path, base=None):
@@ -154,7 +165,7 @@ def to_mjcf(path, base=None):
     flat = Flat(path)
     X = flat.resolved
     on = {}
-    for name, (element, key, ends, axis) in flat.joints.items():
+    for name, (_, _, ends, _) in flat.joints.items():
         parent, child = map(flat.link_of, ends)
         on.setdefault(parent, []).append((name, child, 1.0))
         on.setdefault(child, []).append((name, parent, -1.0))
@@ -196,7 +207,8 @@ def to_mjcf(path, base=None):
         at = (inward @ X[key])[:3, 3]
         loss = axis.find("dynamics")
         numbers = f'damping="{number(loss, "damping")}" stiffness="{number(loss, "spring_stiffness")}"'
-        numbers += f' springref="{number(loss, "spring_reference")}" armature="{number(element, "armature")}"'
+        rotor = number(element, "rotor_inertia") * number(element, "gear_ratio", 1.0) ** 2
+        numbers += f' springref="{number(loss, "spring_reference")}" armature="{rotor}"'
         return (
             f'<joint name="{called(name, flat)}" type="{kind}" axis="{text_of(along)}" pos="{text_of(at)}" {numbers}/>'
         )
