@@ -143,7 +143,7 @@ FILES = {
         f"<model name='hand'><pose relative_to='l2'>0 0 0.2 1 0 0</pose><link name='palm'>{OLD[3]}</link></model>"
         + joint("elbow", "revolute", "l1", "l2") + joint("wrist", "revolute", "l2", "hand::palm", "<xyz expressed_in='hand'>1 1 0</xyz>") + "</model>",
         joint("hip", "revolute", "base", "arm::grip", "<xyz expressed_in='arm::hand::palm'>0 1 1</xyz>"),
-        tool="arm::hand",
+        tool="arm",
     ),
     "a world: gravity, a static model, joints in the world": world(
         "1.10",
@@ -164,9 +164,10 @@ FILES = {
     ),
     "joints that point to the base": model(
         "1.6",
+        "<pose>1 2 3 0.1 0.2 0.3</pose>",
         f"<link name='last'><pose>0.4 0.5 0.1 0.7 -0.6 0.2</pose>{OLD[1]}</link>",
         f"<link name='base'><pose>0.1 0.2 0 0 0 0.4</pose>{OLD[0]}</link>",
-        joint("stand", "revolute", "base", "world", "<xyz>1 1 0</xyz>"),
+        joint("stand", "revolute", "base", "world", "<xyz>1 1 0</xyz>", "<pose>0.4 -0.3 0.2 0 1 0</pose>"),
         joint("hip", "revolute", "last", "base", "<xyz>0 1 1</xyz>", "<pose>0.1 0.3 0.2 0 1 0</pose>"),
     ),
     "a free base with branches": model(
@@ -283,6 +284,31 @@ def test_the_newest_file_of_a_model_folder_counts(tmp_path):
     assert "line 1: <include> of 'model://sun': there is no such file near the file; it is left out" in report.left_out
     report = fa.robot_report(written(tmp_path, text.replace("sun", "moon"), "worlds/shop.world"))
     assert "line 1: <include> of 'model://moon': there is no such file" in report.not_understood[0]
+
+
+def test_an_included_model_that_is_static_is_ground(tmp_path):
+    """The arm stands on a frame of a static model; what is hinged in that model does not move."""
+    written(tmp_path, HAND, "hand.sdf")
+    stand = "<include><uri>hand.sdf</uri><static>true</static><pose>1 0 0 0 0.3 0</pose></include>"
+    robot = f"<model name='robot'><link name='base'><pose>0 1 0 1 0 0</pose>{I1}</link><frame name='tool' attached_to='base'/></model>"
+    path = written(
+        tmp_path,
+        world(
+            "1.9",
+            stand,
+            robot,
+            joint(
+                "swing",
+                "revolute",
+                "hand::finger",
+                "robot::base",
+                "<xyz>1 1 0</xyz>",
+                "<pose relative_to='hand::palm'/>",
+            ),
+        ),
+    )
+    report = compared(path)
+    assert list(report.joints) == ["swing"] and not report.arm.free and not report.not_understood
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
