@@ -371,6 +371,29 @@ def test_what_changes_the_motion_is_listed(name, tmp_path):
         fa.load(tmp_path / "robot.sdf")
 
 
+def test_comments_with_options_of_commands_are_read(tmp_path):
+    comment = "<!-- gz sim -v 4\n --record robot.sdf --->\n<!-- a --- b -->"
+    text = FILES["a free base with branches"]
+    plain = fa.from_sdf(written(tmp_path, text))
+    assert (
+        fa.from_sdf(written(tmp_path, f"{comment}<?xml version='1.0'?>{text.replace('<link', f'{comment}<link')}"))
+        == plain
+    )
+    wrong = written(tmp_path, text.replace("<link", f"{comment}<link", 1).replace("<pose>0.9", "<pose>x"))
+    with pytest.raises(fa.DescriptionError, match="line 3: <pose> is 'x'"):
+        fa.from_sdf(wrong)
+
+
+def test_a_joint_may_have_the_name_of_the_world_up_to_1_6(tmp_path):
+    parts = (
+        f"<link name='base'>{OLD[0]}</link>",
+        f"<link name='last'>{OLD[1]}</link>",
+        joint("hip", "revolute", "base", "last"),
+    )
+    path = written(tmp_path, model("1.6", *parts, STAND.replace("'stand'", "'world'")))
+    assert not fa.from_sdf(path).free and list(fa.robot_report(path).joints) == ["hip"]
+
+
 def test_limits_and_the_defaults_of_the_specification(tmp_path):
     limit = "<limit><lower>-1e16</lower><upper>2</upper><effort>-1</effort><velocity>inf</velocity></limit></axis>"
     report = listed(tmp_path, old="</axis>", new=limit)

@@ -33,6 +33,13 @@ def parsed(path):
     return ET.fromstring(text[max(text.find("<sdf"), 0) :])
 
 
+def main_file(folder):
+    """The file of a model's folder that its model.config names last."""
+    config = folder / "model.config"
+    named = ET.parse(config).getroot().findall("sdf") if config.is_file() else []
+    return named[-1].text.strip() if named else "model.sdf"
+
+
 def number(holder, tag, default=0.0):
     text = holder.findtext(tag) if holder is not None else None
     return default if text is None else float(text)
@@ -113,7 +120,7 @@ class Flat:
             elif element.tag == "include":
                 uri = element.findtext("uri").strip().replace("model://", "").replace("file://", "")
                 places = [folder / uri, folder.parent / uri]
-                places = [path / "model.sdf" if path.is_dir() else path for path in places]
+                places = [path / main_file(path) if path.is_dir() else path for path in places]
                 path = next((path for path in places if path.is_file()), None)
                 if path is None and holder.tag == "world":
                     continue

@@ -369,7 +369,7 @@ class _Reading:
 
     def _end(self, part: Part, scope: Scope, path: str) -> str:
         """Return the link with which the parent or the child frame of a joint moves."""
-        if path == WORLD and scope.find(path) is None:
+        if path == WORLD and ((found := scope.find(path)) is None or found[0].kind != "link"):
             return WORLD
         link = scope.link(path, part)
         return WORLD if link is None else self.names[id(link)]
