@@ -174,6 +174,8 @@ def to_mjcf(path, base=None):
     on = {}
     for name, (_, _, ends, _) in flat.joints.items():
         parent, child = map(flat.link_of, ends)
+        if all(link == ROOT or flat.links[link][2] for link in (parent, child)):
+            continue  # in a static model
         on.setdefault(parent, []).append((name, child, 1.0))
         on.setdefault(child, []).append((name, parent, -1.0))
     done, used = set(), set()

@@ -70,7 +70,7 @@ def export(
         str,
         typer.Argument(
             metavar="ARM_OR_SCENARIO",
-            help="A bundled arm, or path of a .toml, .urdf, .xml or .sdf file; a scenario with --law, --law-fmu or --ssp.",
+            help="A bundled arm, or a .toml, .urdf, .xml or .sdf file; a scenario with --law, --law-fmu or --ssp.",
             autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf", "xml", "sdf")),
         ),
     ],
