@@ -340,6 +340,10 @@ LISTED = {
     "a wrong mimic": (("", "</axis>", "<mimic><multiplier>2</multiplier></mimic></axis>"), "line 1: joint 'hip': <mimic> must name a joint and its axis; the joint moves independently"),
     "a wrong limit": (("", "</axis>", "<limit><lower>low</lower></limit></axis>"), "line 1: joint 'hip': <lower> is 'low'; it must be a finite number; it is left out"),
     "crossed limits": (("", "</axis>", "<limit><lower>1</lower><upper>-1</upper></limit></axis>"), "line 1: joint 'hip': <limit> lower is 1.0, above upper, -1.0; the range is left out"),
+    "a range without width": (
+        ("", "</axis>", "<limit><lower>0</lower><upper>0</upper></limit></axis>"),
+        "line 1: joint 'hip': <limit> allows only 0.0, which fixes it in Gazebo; here it moves, unless you lock it (locked)",
+    ),
     "an old element": (("", "</axis>", "<use_parent_model_frame>1</use_parent_model_frame></axis>"), "line 1: <use_parent_model_frame> of a later version than 1.6; it has no effect"),
     "an old attribute": (("", "<pose>1 0 0 0 0 0</pose>", "<pose frame='hip'>1 0 0 0 0 0</pose>"), "line 1: frame of <pose> of a later version than 1.6; it has no effect"),
     "an unknown attribute": (("", "<xyz>", "<xyz colour='red'>"), "line 1: colour of <xyz> in <axis>"),

@@ -543,6 +543,9 @@ class _Reading:
             said = f"<limit> lower is {lower}, above upper, {upper}; the range is left out"
             self.strange.append(f"{joint.at}: joint {joint.name!r}: {said}")
             found |= {"lower": None, "upper": None}
+        elif lower is not None and lower == upper:
+            said = f"<limit> allows only {lower}, which fixes it in Gazebo; here it moves, unless you lock it (locked)"
+            self.strange.append(f"{joint.at}: joint {joint.name!r}: {said}")
         return Limits(**found)
 
     def _mimic(self, joint: Joint, file: File, element: Element, prefix: str) -> Mimic | None:
