@@ -30,6 +30,7 @@ from flexarm.description.arm import (
     Telescope,
     Tube,
 )
+from flexarm.description.closures import Closure
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
 from flexarm.description.free import FreeBase, Orbit, Thruster
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from flexarm.identification.output_error import identify
     from flexarm.identification.result import Identification
     from flexarm.identification.rigs import measured
+    from flexarm.model.assembly import assemble
     from flexarm.optimal import OptimalMotion, optimal_motion
     from flexarm.pictures.animate import animate
     from flexarm.pictures.play import play
@@ -143,6 +145,7 @@ __all__ = [
     "Box",
     "Brake",
     "ButcherTableau",
+    "Closure",
     "Contact",
     "ContactForce",
     "Coupling",
@@ -220,6 +223,7 @@ __all__ = [
     "add_method",
     "analysis",
     "animate",
+    "assemble",
     "bang_bang",
     "bundled",
     "bundled_scenarios",
@@ -296,6 +300,7 @@ LATE = {
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",
     "simulation.options": "SaveAt Solver",
+    "model.assembly": "assemble",
     "simulation.solvers": "add_method",
     "simulation.exogenous": "BaseMotion",
     "simulation.performance": "Performance performance",

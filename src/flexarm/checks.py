@@ -413,6 +413,7 @@ def _unit_vector(value: object) -> tuple[float, ...]:
 
 
 unit_vector = BeforeValidator(_unit_vector)
+optional_unit_vector = BeforeValidator(lambda value: None if value is None else _unit_vector(value))
 
 
 def checked_integer(value: object, most: int, part: str = "", least: int = 0) -> int:

@@ -85,6 +85,7 @@ class Lagrangian:
             parts.grow(arm, i, R, p, points)
         for strut in arm.struts:
             parts.strain += parts.wound(strut)
+        gaps = ca.vertcat(ca.SX(0, 1), *(parts.gap(closure) for closure in arm.closures))
 
         # Energies, and Lagrange's equations.
         local, qd, rate = parts.q, parts.qd, parts.rate
@@ -121,6 +122,8 @@ class Lagrangian:
                 V += inertia * axis.T @ G @ axis / 2
             return ca.substitute(V, labels, values) if parts.labels else V
 
+        opening = [gaps, ca.jacobian(gaps, local), ca.jtimes(rate(gaps), local, qd)]
+        self._closures = later(lambda: function([q, qd], *opening))
         self._lost = later(lambda: function([q, qd], ca.gradient(ca.SX(parts.lost), qd)))
         moving = [link.name for link in arm.links if link.joint.type != "fixed"]
         columns = through(arm.couplings, {name: parts.sides[name][1] for name in moving})
@@ -207,6 +210,21 @@ class Lagrangian:
         acting = self.B @ np.asarray(u, float) + self.pushed(q, forces)
         force = acting - self.inverse_dynamics(q, qd, np.zeros(len(self.velocities)))
         return np.linalg.solve(self.mass_matrix(q), force)
+
+    def closures(self, q, qd):
+        """Gaps (k,) of the closures, their slopes (k, n), and their second rates (k,) without qdd.
+
+        More gaps than need be, of which some follow from others: points in the world, cross products of axes.
+        """
+        return [
+            np.array(each).squeeze(axis=1) if i != 1 else np.array(each) for i, each in enumerate(self._closures(q, qd))
+        ]
+
+    def closed_dynamics(self, q, qd, u):
+        """Accelerations with the reactions of closures: the nearest to free ones, in M, that keep the gaps."""
+        M, (_, J, gamma) = self.mass_matrix(q), self.closures(q, qd)
+        free, back = self.forward_dynamics(q, qd, u), np.linalg.solve(M, J.T)
+        return free - back @ np.linalg.lstsq(J @ back, J @ free + gamma, rcond=1e-12)[0]
 
     def energy(self, q, qd):
         """Kinetic energy; potential energy of gravity, links and elastic joints."""
@@ -310,6 +328,27 @@ class Parts:
         there = self.station(strut.to, strut.to_at)[1] if strut.to else ca.DM(strut.point)
         across = ca.norm_2(self.station(strut.link, strut.at)[1] - there)
         return strut.stiffness * (across - strut.length) ** 2 / 2
+
+    def gap(self, closure):
+        """What is zero where the two frames of a closure meet as its joint allows."""
+        R, p = self.carried(closure.link, closure.at)
+        if closure.to == "base":
+            B, o = self.tips[None]
+            S, r = B @ rpy(closure.end.rpy), o + B @ np.array(closure.end.xyz)
+        else:
+            S, r = self.carried(closure.to, closure.end)
+        a, b = R @ ca.DM(closure.axis), S @ ca.DM(closure.axis_to or closure.axis)
+        away, turned = r - p, R.T @ S
+        level = ca.cross(a, b)
+        same = ca.inv_skew(turned - turned.T)
+        return {
+            "revolute": lambda: ca.vertcat(away, level),
+            "ball": lambda: away,
+            "fixed": lambda: ca.vertcat(away, same),
+            "prismatic": lambda: ca.vertcat(ca.cross(a, away), same),
+            "planar": lambda: ca.vertcat(a.T @ away, level),
+            "universal": lambda: ca.vertcat(away, a.T @ b),
+        }[closure.joint]()
 
     def work(self, thruster):
         """Rate of the work of a thruster's unit force or torque."""
@@ -744,7 +783,7 @@ FIELDS = set(
     " gear_ratio damping stiffness spring_damping length mass mass_per_length EI GJ EA polar_inertia modes material"
     " section com inertia rotor section_tip next_joint foreshortening shapes total_length free_length"
     " convection file unit origin part sections tau loss_factor rayleigh lumps shear shear_coefficient"
-    " rotary_inertia forces base segments parent at tip thrusters struts couplings".split()
+    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures".split()
 )
 
 

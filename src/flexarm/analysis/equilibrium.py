@@ -10,6 +10,7 @@ from flexarm import attitude
 from flexarm.arrays import Array
 from flexarm.checks import checked_array, checked_instance, counted, refused, shown
 from flexarm.description.arm import Arm
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
@@ -50,6 +51,7 @@ def equilibrium(
     FlexarmError
         If no equilibrium is found, or if nothing holds a free base against its load.
     """
+    refuse_closures(model.arm.closures, "equilibrium")
     if not isinstance(held, str) or held not in ("drives", "joints"):
         raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
     x, u = configuration(model, q), np.zeros(len(model.inputs))

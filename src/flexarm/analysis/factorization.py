@@ -29,6 +29,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import checked_flag, checked_instance, refused
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.mechanics import factors
 from flexarm.mechanics.chain import Chain, positions
@@ -71,6 +72,7 @@ def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
     DescriptionError
         If q is not one configuration.
     """
+    refuse_closures(model.arm.closures, "udu")
     with refused("factors"):
         checked_flag(blocks, "blocks")
     both = _evaluated(model, factors.udu, q)

@@ -25,6 +25,7 @@ from flexarm.closed_forms.regressor import Regressor, base, chosen
 from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
 from flexarm.closed_forms.traced import PLACE, Traced, rate_of, trace
 from flexarm.description.arm import Arm, Beam
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.parameters import LengthFunction, Parameter, fitting
 from flexarm.shapes import ClosedForm, closed_form, family
@@ -82,6 +83,7 @@ def equations(
         named = f"link {driven[0]!r} has a drive (friction, a brake, ...)"
         message = f"{named}, which has no closed form; use arm.without_drives() for the other equations"
         raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
+    refuse_closures(arm.closures, "equations")
     if arm.outside:
         instead = {"base": "base=None", "orbit": "base=arm.base.replace(orbit=None)"}
         without = ", ".join(instead.get(field, f"{field}=()") for field in arm.outside)

@@ -15,6 +15,7 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, counted, refu
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.control.riccati import from_sample_to_sample
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.butcher import RK4
@@ -95,6 +96,7 @@ class Observed:
         sensors = tuple(self.sensors)
         sigma = self._noise(model, sensors, period)
         inner = inner_law("Observed", self.controller, model, period)
+        refuse_closures(model.arm.closures, "Observed")
         n = len(model.coordinates)
         W = gain("Observed: process", self.process, m)
         start = np.concatenate(initial(model, inner.reference))

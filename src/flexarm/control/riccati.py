@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
 from flexarm.control.gains import gain
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError, SlowSampling
 from flexarm.model import Model
 from flexarm.simulation.closed_loop import continuous, held
@@ -30,6 +31,7 @@ The first is the change in a doubling that ends the iteration. The second is the
 
 def linear(model: Model, q: Array, u: Array) -> tuple[Array, Array]:
     """A (2n, 2n) and B (2n, m) of the arm near rest at q under u, for (q, qd): exact derivatives, local coordinates."""
+    refuse_closures(model.arm.closures, "a linear controller")
     n, m = model.nv, len(u)
     q_, qd_, u_ = (np.array(model.slope("forward_dynamics", to)(q, np.zeros(n), u)) for to in ("q", "qd", "u"))
     return np.block([[np.zeros((n, n)), np.eye(n)], [q_, qd_]]), np.vstack([np.zeros((n, m)), u_])

@@ -34,6 +34,7 @@ from flexarm.checks import (
 )
 from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
 from flexarm.description.bodies import MOST_MODES, Frame, Rigid
+from flexarm.description.closures import Closure
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
 from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_UNITS, FreeBase, Orbit, Thruster
@@ -142,6 +143,8 @@ class Arm(Described):
         Joints that several actuators move together.
     struts : list of Strut
         Springs between points of links and of the base.
+    closures : list of Closure
+        Joints that close loops: they connect links to other links, or to the base.
     tip : str, optional
         Link whose tip is the tip of the arm. Default: the last link of the list.
     """
@@ -156,6 +159,7 @@ class Arm(Described):
     description: Annotated[str, checks.text] = ""
     couplings: Annotated[tuple[Coupling, ...], checks.list_of("couplings")] = ()
     struts: Annotated[tuple[Strut, ...], checks.list_of("struts")] = ()
+    closures: Annotated[tuple[Closure, ...], checks.list_of("closures")] = ()
     tip: Annotated[str | None, checks.optional_text] = None
 
     @model_validator(mode="after")
@@ -261,6 +265,25 @@ class Arm(Described):
                     raise Fault(f"struts[{i}].{station}", f"is {at}; on a telescope it must be 1 (the tip)")
             if strut.to and any(strut.point):
                 raise Fault(f"struts[{i}].point", f"is {strut.point}, but `to` is given; give either point or to")
+        return self
+
+    @model_validator(mode="after")
+    def _closures_fit(self) -> Self:
+        known = {link.name: link for link in self.links}
+        taken = {*known, BASE, "payload", "gravity", *(x.name for x in self.forces), *(x.name for x in self.contacts)}
+        for i, closure in enumerate(self.closures):
+            where = f"closures[{i}]"
+            if closure.name in taken:
+                message = f"is {closure.name!r}, which is already in use; give each closure a different name"
+                raise Fault(f"{where}.name", message)
+            taken.add(closure.name)
+            ends = [("link", closure.link, [*known], "at", closure.at)]
+            ends += [("to", closure.to, [*known, BASE], "place", closure.end)]
+            for field, owner, names, station, at in ends:
+                if owner not in names:
+                    raise Fault(f"{where}.{field}", unknown_name("is", owner, names, "the links are"))
+                if owner in known and isinstance(known[owner].joint, Telescope) and at != 1.0:
+                    raise Fault(f"{where}.{station}", f"is {shown(at)}; on a telescope it must be 1 (the tip)")
         return self
 
     @model_validator(mode="after")

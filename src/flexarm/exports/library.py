@@ -14,6 +14,7 @@ from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused, shown
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import comparison_program, listed
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.exports.programs import Exported, checked_sensors, library, sizes, state
 from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
@@ -128,6 +129,7 @@ def export_c(
     FlexarmError
         If an operation cannot be written in C, or a number is too large for float.
     """
+    refuse_closures(model.arm.closures, "export_c")
     return write_project("export_c", Path(checked_path(path)), c_library(model, real, sensors))
 
 

@@ -21,6 +21,7 @@ from flexarm.checks import LONGEST, checked_instance, checked_integer, counted, 
 from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Body, Frame, Rigid
+from flexarm.description.closures import refuse_closures
 from flexarm.description.drives import Drive
 from flexarm.description.joints import Fixed, Prismatic, Revolute
 from flexarm.description.robots.inertia import Lump, seen, together
@@ -269,6 +270,7 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
         If the arm has a telescope, finite element bodies, couplings, or another part that cannot be lumped. The message
         states what is supported.
     """
+    refuse_closures(arm.closures, "lumped")
     with refused("lumped"):
         checked_instance(arm, Arm, "arm")
         segments = checked_integer(segments, MOST_SEGMENTS, "segments", least=1)

@@ -20,6 +20,7 @@ from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.closed_forms.formats.program import Program
 from flexarm.closed_forms.formats.statements import assignments, free, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
+from flexarm.description.closures import refuse_closures
 from flexarm.exports.fmu.arm import start, system, usual_sensors
 from flexarm.exports.fmu.system import Signal
 from flexarm.exports.fmu.units import DISPLAYED, powers
@@ -145,6 +146,7 @@ def export_modelica(
     FlexarmError
         If an operation cannot be written in Modelica.
     """
+    refuse_closures(model.arm.closures, "export_modelica")
     with refused("export_modelica"):
         checked_instance(model, Model, "model")
     file = checked_file(path)

@@ -11,6 +11,7 @@ from flexarm import escape
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.matlab import MATLAB, matlab
+from flexarm.description.closures import refuse_closures
 from flexarm.exports.programs import checked_sensors, measured, quantity, sizes
 from flexarm.exports.source import c_sources
 from flexarm.files import checked_path, write_whole
@@ -141,6 +142,7 @@ def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[S
     FlexarmError
         If an operation cannot be written in C or MATLAB.
     """
+    refuse_closures(model.arm.closures, "export_simulink")
     folder = Path(checked_path(path))
     return [write_whole(folder / file, text.encode()) for file, text in simulink(model, sensors).items()]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from flexarm.cached import cached_property
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.identification.sensitivities import Motion
 from flexarm.model import Model
@@ -42,6 +43,7 @@ class Plant:
 
     def __post_init__(self) -> None:
         arm = self.model.arm
+        refuse_closures(arm.closures, "identify")
         if arm.free:
             raise DescriptionError(
                 f"identify: the base of arm {arm.name!r} is free, which identification does not support"

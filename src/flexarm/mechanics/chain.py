@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.description.arm import Arm, Beam, FiniteElement, Link, Pose
+from flexarm.description.closures import Closure
 from flexarm.description.free import FreeBase, Thruster
 from flexarm.description.numbers import alignment
 from flexarm.description.tree import BASE
@@ -105,6 +106,8 @@ class Chain:
     stood : the seven coordinates of that pose
     thrusters : (force, moment) on a free base per unit of each of the last inputs
     outside : (chain) -> its elements that depend on the pose of the base
+    closures : the joints that close loops; see `mechanics.closures`
+    number : index of a link by its name, -1 for the base
     """
 
     bodies: tuple[Body, ...]
@@ -127,6 +130,8 @@ class Chain:
     stood: Vector = field(default_factory=list)
     thrusters: tuple[Vector, ...] = ()
     outside: "Callable[[Chain], tuple[Element, ...]] | None" = None
+    closures: tuple[Closure, ...] = ()
+    number: Callable[[str], int] = lambda name: -1
     known: dict[Hashable, Any] | None = field(default=None, init=False, repr=False, compare=False)
     """Results of functions that are `remembered`; None unless the chain is `remembering`."""
 
@@ -385,7 +390,7 @@ def _assembled(
         if i < 0:
             return ground, []
         if isinstance(at, Pose):
-            return links[i][0], [Step(motion, axis, value) for motion, axis, value in _to_pose(at)]
+            return links[i][0], [Step(motion, axis, value) for motion, axis, value in to_pose(at)]
         member, x = member_of(len(links[i]), at)
         return links[i][member], _outlet_steps(chained[links[i][member]], x, places[links[i][member]])
 
@@ -437,6 +442,8 @@ def _assembled(
         coupled=coupled,
         base=tuple(range(6)) if base is not None else (),
         thrusters=tuple(map(_thrust, arm.thrusters)),
+        closures=arm.closures,
+        number=arm.number,
     )
 
 
@@ -527,7 +534,7 @@ def _carried(some: list[Body], link: Link, hung: list[Hanging]) -> Matrix:
         beyond = [[float(own[r][c]) + outer[r][c] for c in range(6)] for r in range(6)]
         for at, I in hung:
             if isinstance(at, Pose):
-                on, steps = 0, _to_pose(at)
+                on, steps = 0, to_pose(at)
             else:
                 on, x = member_of(len(some), at)
                 steps = _turned(body.section(x, rest))
@@ -563,7 +570,7 @@ def _placement(link: Link, name: Name) -> Motions:
     return _motions(where, roll, pitch, yaw)
 
 
-def _to_pose(pose: Pose) -> Motions:
+def to_pose(pose: Pose) -> Motions:
     return _motions([*pose.xyz], *pose.rpy)
 
 

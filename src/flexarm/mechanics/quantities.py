@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import casadi as ca
 
+from flexarm.description.closures import refuse_closures
+from flexarm.mechanics import closures as loops
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import links as whole
 from flexarm.mechanics.chain import Chain, coordinate_rates, positions, taken
@@ -54,12 +56,13 @@ def input_matrix(chain: Chain, q: Vector) -> Matrix:
 
 def forward_dynamics(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return the acceleration by recursion."""
-    return dy.forward_dynamics(lean(chain), q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))
+    return loops.motion(chain, q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w)).qdd
 
 
 def forward_dynamics_dense(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return the acceleration from the full inertia matrix."""
-    return dy.forward_dynamics_dense(lean(chain), q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))
+    force = acted(chain, q, qd, s, u, w).force
+    return loops.motion(chain, q, qd, force, root(chain, w), dy.forward_dynamics_dense).qdd
 
 
 def inverse_dynamics(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
@@ -126,7 +129,7 @@ def deflections(chain: Chain, q: Vector) -> Matrix:
 def state_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return rates that a simulation integrates: of coordinates, qd and drives' states, and input and lost power."""
     done = acted(chain, q, qd, s, u, w)
-    qdd = dy.forward_dynamics(lean(chain), q, qd, done.force, root(chain, w))
+    qdd = loops.motion(chain, q, qd, done.force, root(chain, w)).qdd
     return _guarded(chain, q, [*coordinate_rates(chain, qd), *qdd, *done.s_dot, done.supplied, done.lost])
 
 
@@ -137,12 +140,16 @@ def state_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w:
     """
     done, less = acted(chain, q, qd, s, u, w), lean(chain)
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
-    left = added(done.force, scaled(-1, inertial))
+    force = done.force
+    if chain.closures:
+        force = added(force, loops.motion(chain, q, qd, force, root(chain, w)).force)
+    left = added(force, scaled(-1, inertial))
     return _guarded(chain, q, [*left, *done.s_dot, *_pose_rates(chain, qd), done.supplied, done.lost])
 
 
 def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector, qdd: Vector) -> Vector:
     """Return the residual with given accelerations u of the driven coordinates in place of the inputs."""
+    refuse_closures(chain.closures, "a prescribed motion")
     done, less = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u), lean(chain)
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
     force = added(inertial, scaled(-1, done.force))
@@ -159,6 +166,7 @@ def prescribed_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w
     Each drive must move one coordinate, not a sum of several. The other coordinates follow from their part of the
     equations, M_ff qdd_f = -(everything else)_f, and the inputs' power follows from the driven part.
     """
+    refuse_closures(chain.closures, "a prescribed motion")
     done = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u)
     qdd, force = _prescribed(chain, q, qd, u, done.force, root(chain, w))
     driven = _driven(chain)
@@ -168,6 +176,7 @@ def prescribed_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w
 
 def prescribed_force(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return the inputs that give the driven coordinates the accelerations u, while the others move freely."""
+    refuse_closures(chain.closures, "a prescribed motion")
     acting = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u).force
     _, force = _prescribed(chain, q, qd, u, acting, root(chain, w))
     driven = _driven(chain)

@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import checked_instance, counted
 from flexarm.description.arm import Arm
-from flexarm.model import linear
+from flexarm.model import closed, linear
 from flexarm.model import outputs as outputs_
 from flexarm.model.outputs import Sensor
 from flexarm.model.tracing import Traced
@@ -151,6 +151,28 @@ class Model(Traced):
         """Return each link's tip displacement along x, y, z [m], slopes in y and z, and torsion [rad], (links, 6)."""
         return self.evaluate("deflections", q, p=p)
 
+    # -- closed loops
+
+    def closure_gaps(self, q: Array, qd: Array | None = None) -> tuple[Array, Array]:
+        """Return the gaps of the closures' conditions, [m] between origins and [1] between axes, and their rates.
+
+        Both have the length k, the number of all conditions: 5 of a revolute joint, 3 of a ball, 6 of a fixed joint, 5
+        of a prismatic, 3 of a planar and 4 of a universal one.
+        """
+        state = [self.single("closure_gaps", "q", q)]
+        state.append(np.zeros(self.nv) if qd is None else self.single("closure_gaps", "qd", qd))
+        return closed.gaps(self, *state)[:2] if self.arm.closures else (np.empty(0), np.empty(0))
+
+    def closure_reactions(self, q: Array, qd: Array, u: Array) -> Array:
+        """Return the wrench of each closure on its second frame, at its origin, (closures, 6) [N, N m].
+
+        Force and moment are along the axes of the first frame. The opposite wrench acts on the first link. Where some
+        conditions follow from others, as in a planar loop in space, they share a reaction that is not unique. States of
+        drives and exogenous inputs are zero.
+        """
+        arguments = [self.single("closure_reactions", name, x) for name, x in (("q", q), ("qd", qd), ("u", u))]
+        return closed.reactions(self, *arguments) if self.arm.closures else np.empty((0, 6))
+
     # -- analysis
 
     def frequencies(self, q: Array | None = None, locked: bool = True, p: Any = None) -> Array:
@@ -167,7 +189,7 @@ class Model(Traced):
         return linear.modes(self._with(p), self._at_rest(q), locked)
 
     def _at_rest(self, q: Array | None) -> Array:
-        return np.array(self.arm.rest) if q is None else q
+        return closed.rest(self) if q is None else q
 
     def linearize(
         self,

@@ -11,6 +11,7 @@ from flexarm.arrays import Array
 from flexarm.attitude import crossed, local_names
 from flexarm.checks import checked_flag, refused
 from flexarm.errors import DescriptionError, UncertainResult
+from flexarm.model import closed
 from flexarm.model import outputs as outputs_
 from flexarm.model.faults import without_inertia
 from flexarm.model.outputs import Sensor
@@ -89,11 +90,14 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
         checked_flag(locked, "locked")
     drives = model.evaluate("input_matrix", q)[:, : len(model.arm.joints)]
     N = held(drives) if locked else np.eye(model.nv)
-    if not N.shape[1]:
-        return np.empty(0), N
     # gravity has no effect on an arm in free fall
     restoring = "stiffness_force" if model.arm.free else "restoring_force"
-    M, K = model.evaluate("mass_matrix", q), np.array(model.slope(restoring, 0)(q))
+    stiffening = np.zeros((model.nv, model.nv))
+    if model.arm.closures:
+        N, stiffening = _within_closures(model, q, drives if locked else drives[:, :0], model.evaluate(restoring, q))
+    if not N.shape[1]:
+        return np.empty(0), N
+    M, K = model.evaluate("mass_matrix", q), np.array(model.slope(restoring, 0)(q)) - stiffening
     if not (np.isfinite(M).all() and np.isfinite(K).all()):
         raise DescriptionError(f"arm {model.arm.name!r}: inertia or stiffness is not finite at this q")
     M, K = N.T @ M @ N, N.T @ K @ N
@@ -109,6 +113,17 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     omega = np.append(np.zeros(whole.shape[1]), np.sign(omega2) * np.sqrt(np.abs(omega2)))
     order = np.argsort(omega, kind="stable")
     return omega[order], np.hstack([whole, N @ V])[:, order]
+
+
+def _within_closures(model: Traced, q: Array, held: Array, force: Array) -> tuple[Array, Array]:
+    """Return the motions (n, k) that closures and held drives allow, and the reactions' part of the stiffness.
+
+    The reactions are those that balance the restoring force at rest, as far as drives and closures can.
+    """
+    closed.check_closed("modes", model, q)
+    J = closed.jacobian(model, q)
+    balance = np.linalg.lstsq(np.vstack([J, held.T]).T, force, rcond=closed.INDEPENDENT)[0]
+    return closed.free_directions(np.vstack([J, held.T]))[0], closed.stiffening(model, q, balance[: len(J)])
 
 
 def _pendulum(model: Traced) -> float:
@@ -211,6 +226,24 @@ def slopes(
     return A, np.vstack([np.zeros((n, B.shape[1])), B])
 
 
+def _of_independent(model: Traced, q: Array, qd: Array) -> tuple[Array, list[int]]:
+    """Return (q, qd, s) as a linear function of the independent ones of these, and the indices of these.
+
+    J(q) qd = 0 determines the other coordinates and rates. Coordinates that drives move are chosen first.
+    """
+    closed.check_closed("linearize", model, q, qd)
+    n, k = model.nv, len(model.states)
+    J, driven = closed.jacobian(model, q), np.abs(model.evaluate("input_matrix", q)).sum(axis=1)
+    N, free = closed.free_directions(J, driven)
+    others = [i for i in range(n) if i not in free]
+    P = np.zeros_like(N)
+    P[others] = -np.linalg.lstsq(J[:, others], closed.rate_slopes(model, q, qd) @ N, rcond=closed.INDEPENDENT)[0]
+    f = len(free)
+    T = np.zeros((2 * n + k, 2 * f + k))
+    T[:n, :f], T[n : 2 * n, :f], T[n : 2 * n, f : 2 * f], T[2 * n :, 2 * f :] = N, P, N, np.eye(k)
+    return T, [*free, *(n + i for i in free), *range(2 * n, 2 * n + k)]
+
+
 def linearize(
     model: Traced,
     q: Array,
@@ -242,4 +275,7 @@ def linearize(
         y_q, y_qd, y_qdd = outputs_.slopes(model, outputs, arguments[0], arguments[1], qdd)
         C = np.hstack([y_q, y_qd, np.zeros((len(names), k))]) + y_qdd @ A[n : 2 * n]
         D = y_qdd @ B[n : 2 * n]
+    if model.arm.closures:
+        T, chosen = _of_independent(model, at["q"], at["qd"])
+        A, B, C, states = (A @ T)[chosen], B[chosen], C @ T, [states[i] for i in chosen]
     return control.StateSpace(A, B, C, D, inputs=inputs, outputs=list(names), states=states)

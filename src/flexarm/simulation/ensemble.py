@@ -14,7 +14,7 @@ from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput, errors_in
 from flexarm.floating import usual_errors
-from flexarm.model import Model, ModelLike, as_model
+from flexarm.model import Model, ModelLike, as_model, closed
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.progress import LOG
@@ -171,6 +171,12 @@ def simulate_many(
     which = np.zeros(count, dtype=np.int64) if which is None else which
     q, qd = _starts(given, drives, which, model)
     q = unit_pose("q0", q, model.arm)
+    if model.arm.closures:
+        own = [model if values is None else model.at(row) for row in ([None] if values is None else values)]
+        some = [own[r % len(own)] for r in range(count)]
+        given_q = given["q0"] is not None
+        starts = [closed.started("simulate_many", *each, given_q) for each in zip(some, q, qd, strict=True)]
+        q, qd = (np.array(rows) for rows in zip(*starts, strict=True))
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)

@@ -218,7 +218,7 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
         sampled = first.period is not None
         # with states or exogenous inputs, runs form SIMD batches only if no sampled law is called in between
         bare = not (model.states or model.exogenous)
-        able = method in METHODS and not crossings.stops(model, first, method)
+        able = method in METHODS and not crossings.stops(model, first, method) and not model.arm.closures
         lanes = kind[0] and kind[-2] and (bare or not sampled) and able
         layout = Layout.of(model, len(first.memory))
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
@@ -241,7 +241,7 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     The choice of "auto" depends on the run and the model alone, not on the other runs of the ensemble.
     """
     drive, model = runs.drive(r), runs.model
-    abreast = drive.batched and runs.exogenous(r).constant
+    abreast = drive.batched and runs.exogenous(r).constant and not model.arm.closures
     if asked.method in METHODS and abreast:
         return asked.method, float(asked.step or 0.0), "as asked"
     abreast = abreast and not crossings.stops(model, drive, "dop853")

@@ -13,6 +13,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import counted
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.native import cuda
@@ -55,6 +56,7 @@ def check(
         if drive.period is not None or not drive.batched:
             must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
+    refuse_closures(model.arm.closures, "device 'gpu'")
     if not all(each.constant for each in exogenous_inputs):
         raise DescriptionError("device is 'gpu', which supports only constant w and disturbance")
     cuda.device()

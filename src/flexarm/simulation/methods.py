@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, closed
 from flexarm.model.faults import check_inertia
 from flexarm.model.tracing import RESIDUALS
 from flexarm.native.code import Code
@@ -135,7 +135,14 @@ def planned(model: Model, drive: Block, layout: Layout, method: str) -> tuple[Pl
     rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
     place, inputs = rate.addresses["evaluate"], layout.inputs + layout.memory
     plan = Plan(place, layout.states, inputs, len(RIDING), rate, tried, kernel.constants, layout.exogenous)
+    closing(model, plan)
     return plan, rate
+
+
+def closing(model: Model, plan: Plan) -> None:
+    """Have a plan move each state onto the closures of the model's arm."""
+    if model.arm.closures:
+        plan.close(closed.kernel(model), model.nq + model.nv)
 
 
 def solver(

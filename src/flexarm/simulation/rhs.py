@@ -28,6 +28,12 @@ DIVERGED = 1e12
 ENDLESS = 2**62
 """Number of evaluations that stands for no limit."""
 
+MET = 1e-9
+"""Gap of a closure [m or 1, and their rates] after which one more correction leaves rounding alone."""
+
+CORRECTIONS = 5
+"""Largest number of corrections of a state."""
+
 RHS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -54,6 +60,8 @@ class RunRecord:
         A function that checks every state, `void watch(buffer, dx, watched)`, and its data; 0 if there is none.
     most, bounded, passed : (bounded,), int, int
         Bounds of the first states, above which there is no rate, and the number of violations.
+    closed, closing : addresses
+        A function that moves a state onto the arm's closures, `void closed(x, closing)`, and its data; 0 without any.
     look, judge : int, address
         Number of evaluations at which `void judge(buffer, dx, 0)` is called, which sets the next number.
     buffer : (1 + states + inputs + exogenous + constants + tried,)
@@ -78,6 +86,8 @@ class RunRecord:
     most: Floats = None  # type: ignore[assignment]
     bounded: int = 0
     passed: int = 0
+    closed: int = 0
+    closing: int = 0
     look: int = ENDLESS
     judge: int = 0
 
@@ -125,6 +135,7 @@ class Plan:
         self._watched: Placed | None = None
         self._watching: Any = None
         self._beside: Any = None
+        self._closing: Any = None
         self.span = 0.0
         """The run's end [s]; 0 if the values that it saw of Python functions are not stored."""
         self.seen: dict[int, tuple[Any, Any, Seen]] = {}
@@ -180,6 +191,13 @@ class Plan:
         self._watching = kernel  # must stay alive as long as its code may be called
         self.shared.watched = self._watched.address
         return sides
+
+    def close(self, kernel: Kernel, known: int) -> None:
+        """Move each state that a solver reaches onto the arm's closures, by a kernel of a state's first numbers."""
+        given, found = np.concatenate([np.zeros(known), kernel.constants]), np.zeros(known + 1)
+        data = Placed(Closing(kernel.code.addresses["evaluate"], known, given, found, MET**2))
+        self._closing = kernel, data  # must stay alive as long as code may be called
+        self.shared.closed, self.shared.closing = loops().addresses["close"], data.address
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -280,8 +298,8 @@ def stage_of(kernel: Kernel) -> Stage:
     return loops().addresses["evaluated"], data.address, (code, data)
 
 
-loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, growth, watch))
-"""Machine code of `rhs`, `growth`, `watch` and the stages, compiled once per process."""
+loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, growth, watch, close))
+"""Machine code of `rhs`, `growth`, `watch`, `close` and the stages, compiled once per process."""
 
 
 @dataclass
@@ -307,6 +325,20 @@ class Watched:
     values: Floats
     sides: Floats
     time: float
+
+
+@dataclass
+class Closing:
+    """Data of `close`: a kernel's address, its number of arguments from the state, and all its arguments.
+
+    Further data are the corrected numbers with the sum of squares of the gaps before, and the sum that is small enough.
+    """
+
+    kernel: int
+    known: int
+    given: Floats
+    found: Floats
+    small: float
 
 
 @dataclass
@@ -351,6 +383,8 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[RunRecord], unused: in
     x = s.buffer[1:]
     for i in range(s.states):
         x[i] = y[i]
+    if s.closed != 0:  # near a flat position, rates off the closures change too fast for any step
+        call(s.closed, x, s.closing)
     call(s.stage, s.buffer, x[s.states :], s.data)
     if s.exogenous != 0:
         call(s.exogenous, s.buffer, s.buffer[s.place :], s.given)
@@ -422,6 +456,19 @@ def watch(buffer: Floats, dx: Floats, data: Watched) -> None:
         if data.values[i] * data.sides[i] < 0.0:
             data.time = buffer[0]
             dx[0] = NAN
+
+
+def close(x: Floats, data: Closing) -> None:
+    """Correct a state until the gaps of the arm's closures and their rates are small."""
+    given, found, known = data.given, data.found, data.known
+    for _ in range(CORRECTIONS):
+        for i in lanes(known):
+            given[i] = x[i]
+        call(data.kernel, given, found)
+        for i in lanes(known):
+            x[i] = found[i]
+        if found[known] < data.small:
+            return
 
 
 def interval(breaks: Floats, low: int, high: int, t: float) -> int:

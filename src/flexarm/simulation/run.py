@@ -27,7 +27,7 @@ from flexarm.errors import (
 )
 from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
-from flexarm.model import Model, ModelLike, as_model
+from flexarm.model import Model, ModelLike, as_model, closed
 from flexarm.model.attitudes import unit_pose
 from flexarm.progress import LOG
 from flexarm.simulation import balance, crossings, divergence, memory, methods, restarts
@@ -183,6 +183,7 @@ def simulate(
     rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
+    q, qd = closed.started("simulate", model, q, qd, q0 is not None)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
     reference = drive.wanted if reference is None else reference
     if reference is not None:
@@ -201,7 +202,11 @@ def simulate(
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
     acting = exogenous.output(model, times[:1], q[None], qd[None])[0] if exogenous.of_time else None
-    if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
+    if (
+        acting is not None
+        and not model.arm.closures
+        and (said := unstable_start(model, drive, q, s, float(until), acting))
+    ):
         warnings.warn(said, UnstableStart, stacklevel=2)
     solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
 
@@ -248,6 +253,8 @@ def simulate(
         result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
+    if run.failure and run.reached:
+        run.failure = result.attrs["status"] = run.failure + closed.singular(model, q, x[-1, layout.q])
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:

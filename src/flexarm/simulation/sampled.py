@@ -151,8 +151,7 @@ class Sampled:
 
 def _warn_of_aliasing(model: Model, period: float) -> None:
     """Warn if the sampling period is too long for the arm's fastest mode, which then appears at another frequency."""
-    rest = np.array(model.arm.rest)
-    omega = model.derived("the fastest mode", lambda: model.frequencies(rest, locked=False).max(initial=0.0))
+    omega = model.derived("the fastest mode", lambda: model.frequencies(locked=False).max(initial=0.0))
     if omega * period > np.pi:
         half = f"half that of the fastest mode, {np.pi / omega:.2g} s ({omega:.4g} rad/s)"
         warnings.warn(

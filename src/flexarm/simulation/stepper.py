@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, FlexarmError, SimulationError
-from flexarm.model import Model, ModelLike, as_model
+from flexarm.model import Model, ModelLike, as_model, closed
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.code import Code
 from flexarm.native.language import Placed
@@ -143,6 +143,7 @@ class Stepper:
             sizes = dict.fromkeys((model.nq, model.nv, *(() if p is None else rows.shape[-1:])))
             one, many = (" and ".join(each.format(k) for k in sizes) for each in ("({},)", "(N, {})"))
             raise DescriptionError(f"Stepper: {shapes}; they must be {one}, or {many} for N plants")
+        self._start = _closed(model, self._start, q0 is not None, p)
         self._options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "step": step}
         self._options["disturbance"] = disturbance
         self._acting = disturbed_plants(model, disturbance, np.atleast_2d(self._start).shape[0])
@@ -172,7 +173,7 @@ class Stepper:
         else:
             self._own = self._explicit(plan)
             found = [self._own.advance] * count
-        lanes = not self._implicit and count > 1
+        lanes = not self._implicit and count > 1 and not model.arm.closures
         abreast = self._abreast(count, m, len(w)) if lanes else None
         self._plants = Placed(
             Plants(
@@ -276,6 +277,10 @@ class Stepper:
                 x[:, part] = self._rows(name, value, self._model.argument(name, value), len(x))
         if q is not None:
             x[:, self._layout.q] = unit_pose("q", x[:, self._layout.q], self._model.arm)
+        if self._model.arm.closures and (q is not None or qd is not None or p is not None):
+            x[:, : x.shape[1] - len(self._model.states)] = _closed(
+                self._model, x[:, : x.shape[1] - len(self._model.states)], True, p
+            )
         if p is not None:
             self._vary(chosen, self._rows("p", p, parameter_rows(self._given, p), len(x)))
         self._plants.x[chosen], self._origin[chosen] = x, x
@@ -566,6 +571,7 @@ class Stepper:
         plan = Plan(
             rate.addresses["evaluate"], self._layout.states, m, len(RIDING), rate, tried, kernel.constants, exogenous
         )
+        methods.closing(model, plan)
         return plan, rate
 
     @property
@@ -584,6 +590,18 @@ class Stepper:
             raise DescriptionError("Stepper: with these p the equations are not finite; check p")
         if len(rows):
             self._p[chosen], self._plants.constants[chosen] = rows, w
+
+
+def _closed(model: Model, start: Array, given: bool, p: Any) -> Array:
+    """Return the initial states of an arm's plants on its closures."""
+    if not model.arm.closures:
+        return start
+    if p is not None:
+        raise DescriptionError("Stepper: an arm with closures cannot have different p in its plants yet; leave out p")
+    rows, nq, end = np.atleast_2d(start).copy(), model.nq, model.nq + model.nv
+    for row in rows:
+        row[:nq], row[nq:end] = closed.started("Stepper", model, row[:nq], row[nq:end], given)
+    return rows.reshape(start.shape)
 
 
 def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) -> Array:

@@ -121,6 +121,8 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     shared.buffer[0] = min(t, shared.last)
     x = shared.buffer[1:]
     copied(y, x, states)
+    if shared.closed != 0:
+        call(shared.closed, x, shared.closing)
     u = x[states:]
     call(shared.stage, shared.buffer, u, shared.data)
     if shared.exogenous != 0:
@@ -515,7 +517,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
     `stale` is 1 if the slopes must be computed again, `fresh` is 1 if they are those of this state, and `wait` counts
     down the steps in which h does not grow, after an error that was too large.
     """
-    stages = s.stages
+    shared, stages = s.shared[0], s.stages
     end = times[count - 1]
     done, stale, fresh, wait = 0, 0, 0, 0
     if s.going == 0:
@@ -573,8 +575,12 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 between(s, x, h, out[done * s.size :])
             else:
                 reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * s.size :])
+            if shared.closed != 0:
+                call(shared.closed, out[done * s.size :], shared.closing)
             done += 1
         reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, s.trial)
+        if shared.closed != 0:
+            call(shared.closed, s.trial, shared.closing)
         copied(s.trial, s.y, s.size)
         if s.kept > 0:
             proper(s, s.k)

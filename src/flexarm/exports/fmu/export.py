@@ -22,6 +22,7 @@ from flexarm.checks import (
     refused,
     shown,
 )
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import FlexarmError
 from flexarm.exports.fmu import arm, build, law
 from flexarm.exports.fmu.description import Version, build_description, model_description
@@ -147,6 +148,7 @@ def export_fmu(
     `Model.function("state_rate")` and its derivatives, and no equation of the arm is written by hand. FMI:
     fmi-standard.org, versions 2.0.4 and 3.0.
     """
+    refuse_closures(model.arm.closures, "export_fmu")
     with refused("export_fmu"):
         checked_instance(model, Model, "model")
         version, binary = _checked(version, binary)

@@ -1,0 +1,111 @@
+"""Closed loops: joints that connect a link to another link, or to the base, in addition to the tree."""
+
+from typing import Annotated, Any, Literal, Self, final
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexarm import checks
+from flexarm.checks import Described, Fault, Vector, checked_number, optional_unit_vector, shown, unit_vector
+from flexarm.description.links import Pose
+from flexarm.description.tree import BASE
+from flexarm.errors import DescriptionError
+
+
+def _on_link(x: float) -> bool:
+    return 0.0 <= x <= 1.0
+
+
+def _place(value: object) -> Any:
+    """Return a station from 0 to 1, or a pose, which may be given by its position alone."""
+    if value is None or isinstance(value, Pose):
+        return value
+    if isinstance(value, dict):
+        return checks.faulted(Pose, value)
+    if isinstance(value, list | tuple | np.ndarray):
+        return checks.faulted(Pose, {"xyz": value})
+    return checked_number(value, "", ("from 0 to 1, or a position (3,), or a pose", _on_link))
+
+
+@final
+class Closure(Described):
+    """A joint that closes a loop: it connects a link to another link, or to the base.
+
+    The joint has no coordinate. Its two frames are that of the section `at` of the link, and that of `place`. The
+    motion of the tree is restricted so that both frames meet as the joint allows, see `joint`. Joints of the tree that
+    no motor drives are passive: leave their inputs at zero.
+
+    Parameters
+    ----------
+    name : str
+        Name of the closure.
+    link : str
+        Name of the link that carries the first frame.
+    at : float, (3,) or Pose
+        First frame: the section at this station of the link, from 0 to 1 of its length (default: the tip), or a
+        position or a pose in the base frame of the link. On a telescope only 1 is allowed.
+    to : str
+        Link that carries the second frame, or "base" (the default).
+    place : float, (3,) or Pose, optional
+        Second frame, on the link `to` as `at`, by default its tip; or a position or a pose in the frame of the base, by
+        default its origin.
+    joint : str
+        Possible relative motion of the two frames:
+
+        - "revolute": turns about `axis`. The origins coincide.
+        - "ball": all rotations. The origins coincide.
+        - "fixed": none. The frames coincide.
+        - "prismatic": a slide along `axis`. The orientations are the same.
+        - "planar": slides across `axis`, and turns about it.
+        - "universal": turns about `axis` and about `axis_to`, which stay perpendicular. The origins coincide.
+    axis : (3,)
+        Axis of the joint in the first frame. It is ignored for "ball" and "fixed".
+    axis_to : (3,), optional
+        The same axis in the second frame, by default with the same components. For "universal" it is the second axis,
+        in the second frame, and must be given.
+    """
+
+    name: Annotated[str, checks.title]
+    link: Annotated[str, checks.text]
+    at: Annotated[float | Pose, BeforeValidator(_place)] = 1.0
+    to: Annotated[str, checks.text] = BASE
+    place: Annotated[float | Pose | None, BeforeValidator(_place)] = None
+    joint: Literal["revolute", "ball", "fixed", "prismatic", "planar", "universal"] = "revolute"
+    axis: Annotated[Vector, unit_vector] = (0.0, 0.0, 1.0)
+    axis_to: Annotated[Vector | None, optional_unit_vector] = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.joint == "universal" and self.axis_to is None:
+            raise Fault("axis_to", "is missing; a universal joint has two axes: give the second one in the other frame")
+        if self.axis_to is not None and self.joint not in ("revolute", "planar", "universal"):
+            raise Fault(
+                "axis_to", f"is given for joint = {self.joint!r}, which has no axis in the other frame: leave it out"
+            )
+        if self.to == self.link:
+            raise Fault("to", f"is {self.to!r}, the link itself; a closure connects two different links")
+        if self.to == BASE and isinstance(self.place, float):
+            raise Fault("place", f"is {shown(self.place)}; the base has no length: give a position (3,) or a pose")
+        return self
+
+    @property
+    def conditions(self) -> int:
+        """Number of conditions that the closure imposes on the relative pose of its frames."""
+        return {"revolute": 5, "ball": 3, "fixed": 6, "prismatic": 5, "planar": 3, "universal": 4}[self.joint]
+
+    @property
+    def facing(self) -> int:
+        """Number of axes that must not be opposite."""
+        return {"revolute": 1, "fixed": 3, "prismatic": 3, "planar": 1}.get(self.joint, 0)
+
+    @property
+    def end(self) -> float | Pose:
+        """Second frame: a station of the link `to`, or a pose."""
+        return (Pose() if self.to == BASE else 1.0) if self.place is None else self.place
+
+
+def refuse_closures(closures: tuple[Closure, ...], what: str) -> None:
+    """Raise `DescriptionError` if there are closures, in a function that would ignore them."""
+    if closures:
+        names = ", ".join(repr(closure.name) for closure in closures)
+        raise DescriptionError(f"{what} does not support closures yet: the arm has {names}; use closures=()")

@@ -1,0 +1,328 @@
+"""Closed loops: the conditions of closures, and the motion under their reactions.
+
+A closure restricts the relative pose of two frames: gap(q) = 0, with rates J qd = 0. Its reactions J' lambda do no
+work. They follow from the tree's accelerations, which are affine in lambda:
+
+    qdd = a + A lambda,    J a + gamma + J A lambda = 0,    gamma = (dJ/dt) qd
+
+A = M^-1 J' is the derivative in lambda of the recursion for forward dynamics. The derivative repeats only operations on
+forces, not those on inertias, so each condition costs one more pass through the articulated inertias (Featherstone,
+Rigid Body Dynamics Algorithms, 2008, chapter 8).
+
+Some conditions follow from others, as those out of the plane of a planar loop. Conditions that hold for every motion
+are left out when the equations are traced. Others share the reactions that the motion determines only together.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from flexarm.description.closures import Closure
+from flexarm.description.links import Pose
+from flexarm.mechanics.chain import Chain, Frame, moved_pose, to_pose
+from flexarm.mechanics.dynamics import (
+    STILL,
+    Root,
+    base_frame,
+    eliminate,
+    forward_dynamics,
+    outward,
+    placed,
+    substitute,
+    twist_of_base,
+    twists,
+)
+from flexarm.mechanics.lean import lean
+from flexarm.mechanics.moving import at
+from flexarm.mechanics.outside import Station, station
+from flexarm.mechanics.remembered import remembered
+from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cross, dot, entries, product, scaled, transposed
+
+SMALL, LEAST, PASSES = 1e-10, 1e-20, 3
+"""Diagonal that is added to J A, relative to its entries and to their sum, and the number of passes; see `resolved`."""
+UNIT = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+
+Solve = Callable[[Chain, Vector, Vector, Vector, Root], Vector]
+"""(chain, q, qd, force, root) -> accelerations of the tree."""
+
+
+class Condition(NamedTuple):
+    """One condition of a closure at a state: its gap [m or 1], the gap's rate, linear in qd, and a wrench.
+
+    The wrench (force, moment) is that of a unit reaction on the second frame, at its origin, along the first's axes.
+    """
+
+    gap: Scalar
+    rate: Scalar
+    wrench: Vector
+
+
+class Conditions(NamedTuple):
+    """The conditions that restrict the motion, at a state.
+
+    Attributes
+    ----------
+    some : list of int
+        Their indices among all conditions.
+    gaps : (k,)
+    J : (k, n)
+    gamma : (k,)
+        Accelerations of the gaps without qdd.
+    """
+
+    some: list[int]
+    gaps: Vector
+    J: Matrix
+    gamma: Vector
+
+
+class Between(NamedTuple):
+    """The second frame of a closure in the first one: position p, rotation R, rates of both along the first's axes."""
+
+    p: Vector
+    R: Matrix
+    v: Vector
+    w: Vector
+
+    def slide(self, axis: Vector) -> Condition:
+        """Return the condition that the origins coincide along an axis of the first frame."""
+        return Condition(dot(axis, self.p), dot(axis, self.v), [*axis, 0.0, 0.0, 0.0])
+
+    def turn(self, axis: Vector, other: Vector) -> Condition:
+        """Return the condition that an axis of the first frame and another one of the second are perpendicular."""
+        turned = product(self.R, other)
+        moment = cross(turned, axis)
+        return Condition(dot(axis, turned), dot(self.w, moment), [0.0, 0.0, 0.0, *moment])
+
+
+def located(chain: Chain, link: int, place: float | Pose, q: Vector, qd: Vector) -> Station:
+    """Return a section of a link, or a frame at a pose in the link's base frame. The link -1 means the base."""
+    if not isinstance(place, Pose):
+        return station(chain, link, place, q, qd)
+    if link < 0:
+        frame, twist = base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3)
+    else:
+        few = chain.up_to(chain.links[link][0])
+        bodies, ways = outward(few, q, qd)
+        frame, twist = placed(ways, base_frame(few, q))[-1], twists(few, qd, bodies, ways)[-1]
+    p, R = frame.p, frame.R
+    for motion, axis, value in to_pose(place):
+        step = motion(axis, value)
+        twist, p = step.acceleration(twist), added(p, product(R, step.shift))
+        R = [step.acceleration([0.0, 0.0, 0.0, *row])[3:] for row in R]
+    return Station(Frame(p, R), twist)
+
+
+def between(chain: Chain, closure: Closure, number: Callable[[str], int], q: Vector, qd: Vector) -> Between:
+    """Return the second frame of a closure as it moves in the first one."""
+    a = located(chain, number(closure.link), closure.at, q, qd)
+    b = located(chain, number(closure.to), closure.end, q, qd)
+    inward = transposed(a.frame.R)
+    p = product(inward, added(b.frame.p, scaled(-1.0, a.frame.p)))
+    R = transposed([product(inward, column) for column in transposed(b.frame.R)])
+    v = added(product(R, b.twist[:3]), scaled(-1.0, added(a.twist[:3], cross(a.twist[3:], p))))
+    return Between(p, R, v, added(product(R, b.twist[3:]), scaled(-1.0, a.twist[3:])))
+
+
+def across(axis: Vector) -> tuple[Vector, Vector]:
+    """Return two unit vectors that are perpendicular to an axis and to each other."""
+    n = np.array(axis)
+    first = np.cross(np.eye(3)[(int(np.argmax(np.abs(n))) + 1) % 3], n)
+    first /= np.linalg.norm(first)
+    return first.tolist(), np.cross(n, first).tolist()
+
+
+def of_closure(closure: Closure, here: Between) -> list[Condition]:
+    """Return the conditions of a closure."""
+    axis, other = list(closure.axis), list(closure.axis_to or closure.axis)
+    first, second = across(axis)
+    point = [here.slide(each) for each in UNIT]
+    level = [here.turn(first, other), here.turn(second, other)]
+    same = [here.turn(UNIT[(k + 1) % 3], UNIT[k]) for k in range(3)]
+    return {
+        "revolute": [*point, *level],
+        "ball": point,
+        "fixed": [*point, *same],
+        "prismatic": [here.slide(first), here.slide(second), *same],
+        "planar": [here.slide(axis), *level],
+        "universal": [*point, here.turn(axis, other)],
+    }[closure.joint]
+
+
+def facing(chain: Chain, q: Vector) -> Vector:
+    """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
+    found = []
+    for closure in chain.closures:
+        R = between(chain, closure, chain.number, q, [0.0] * chain.size).R
+        if closure.joint in ("fixed", "prismatic"):
+            found += [R[k][k] for k in range(3)]
+        elif closure.joint in ("revolute", "planar"):
+            found.append(dot(closure.axis, product(R, list(closure.axis_to or closure.axis))))
+    return found
+
+
+def _all(chain: Chain, q: Vector, qd: Vector) -> list[Condition]:
+    return [x for c in chain.closures for x in of_closure(c, between(chain, c, chain.number, q, qd))]
+
+
+def gaps(chain: Chain, q: Vector) -> Vector:
+    """Return the gaps of all conditions, (k,), also of those that hold for every motion."""
+    return [each.gap for each in _all(chain, q, [0.0] * chain.size)]
+
+
+def rates(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return the rates of all gaps, (k,)."""
+    return [each.rate for each in _all(chain, q, qd)]
+
+
+@remembered
+def conditions(chain: Chain, q: Vector, qd: Vector) -> Conditions:
+    """Return the conditions that restrict the motion."""
+    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
+    every = ca.SX(ca.vertcat(*rates(chain, entries(z), entries(zd))))
+    slope = ca.jacobian(every, zd)
+    some = [i for i in range(every.numel()) if slope[i, :].nnz()]
+    few, slope = every[some], ca.densify(slope[some, :])
+    J, gamma = at([z, zd], (q, qd), [slope, ca.densify(ca.jtimes(few, z, zd))])
+    found = gaps(chain, q)
+    return Conditions(some, [found[i] for i in some], [entries(row.T) for row in ca.vertsplit(J)], entries(gamma))
+
+
+def resolved(G: Matrix, b: Vector) -> Vector:
+    """Solve G x = b, symmetric and not negative, where some rows may follow from others.
+
+    Each pass solves (G + D) (x_new - x) = b - G x, with a small diagonal D. Where G determines x, a pass reduces the
+    error by about `SMALL`. Otherwise x stays small, and G x is right if b is consistent. This is a proximal iteration
+    (Carpentier, Budhiraja & Mansard, Robotics: Science and Systems 2021).
+    """
+    count = range(len(b))
+    least = LEAST * sum((G[n][n] for n in count), 0.0)
+    damped = [[G[r][c] + (SMALL * G[r][r] + least) * (r == c) for c in count] for r in count]
+    x = _solution(damped, b)
+    for _ in range(PASSES - 1):
+        x = added(x, _solution(damped, added(b, scaled(-1.0, product(G, x)))))
+    return x
+
+
+def _solution(G: Matrix, b: Vector) -> Vector:
+    return substitute(eliminate(G, b, 0)[2], [])
+
+
+class Response(NamedTuple):
+    """Accelerations of the tree without reactions, a (n,), and per unit of each reaction, A (n, k)."""
+
+    a: Vector
+    A: Matrix
+
+
+def response(
+    chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root, J: Matrix, solve: Solve = forward_dynamics
+) -> Response:
+    """Return the accelerations of the tree as a function of the reactions."""
+    reactions = ca.SX.sym("reactions", len(J))
+    acting = added(force, product(transposed(J), entries(reactions)))
+    qdd = ca.SX(ca.vertcat(*solve(lean(chain), q, qd, acting, root)))
+    A = ca.densify(ca.jacobian(qdd, reactions))
+    (a,) = ca.substitute([qdd], [reactions], [ca.SX.zeros(len(J))])
+    return Response(entries(ca.densify(a)), [entries(row.T) for row in ca.vertsplit(A)])
+
+
+def wrenches(chain: Chain, q: Vector, qd: Vector, reactions: Vector) -> Vector:
+    """Return the wrench (6,) of each closure on its second frame, from the reactions of all conditions."""
+    found, left = [], list(reactions)
+    for closure in chain.closures:
+        every = of_closure(closure, between(chain, closure, chain.number, q, qd))
+        own, left = left[: len(every)], left[len(every) :]
+        total: Vector = [0.0] * 6
+        for condition, value in zip(every, own, strict=True):
+            total = added(total, scaled(value, condition.wrench))
+        found += total
+    return found
+
+
+class Motion(NamedTuple):
+    """Accelerations (n,), the generalized force of the reactions (n,), and the reactions of all conditions."""
+
+    qdd: Vector
+    force: Vector
+    reactions: Vector
+
+
+def motion(
+    chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root = STILL, solve: Solve = forward_dynamics
+) -> Motion:
+    """Return accelerations and reactions under a generalized force."""
+    if not chain.closures:
+        return Motion(solve(lean(chain), q, qd, force, root), [0.0] * chain.size, [])
+    some, _, J, gamma = conditions(chain, q, qd)
+    a, A = response(chain, q, qd, force, root, J, solve)
+    few = resolved(_inverse_inertia(J, A), scaled(-1.0, added(product(J, a), gamma)))
+    every: Vector = [0.0] * len(gaps(chain, q))
+    for i, value in zip(some, few, strict=True):
+        every[i] = value
+    return Motion(added(a, product(A, few)), product(transposed(J), few), every)
+
+
+def _inverse_inertia(J: Matrix, A: Matrix) -> Matrix:
+    """Return J A, symmetric, (k, k)."""
+    columns = transposed(A)
+    G = [[dot(row, column) for column in columns[: r + 1]] for r, row in enumerate(J)]
+    return [[G[max(r, c)][min(r, c)] for c in range(len(J))] for r in range(len(J))]
+
+
+def projected(chain: Chain, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
+    """Return one correction of coordinates and rates towards the closures, the nearest in the metric of M: (dq, dqd).
+
+    dq is over the rates, so it is a small shift and turn of a free base.
+    """
+    still: Vector = [0.0] * chain.size
+    found = conditions(chain, q, qd)
+    A = response(chain, q, still, still, STILL, found.J).A
+    G = _inverse_inertia(found.J, A)
+    back = scaled(-1.0, product(A, resolved(G, found.gaps)))
+    return back, scaled(-1.0, product(A, resolved(G, product(found.J, qd))))
+
+
+# -- functions of a model, see `model.closed` --------------------------------------------------------------------------
+
+
+def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return coordinates and rates after one correction towards the closures, and the sum of squares of the gaps.
+
+    The sum is that before the correction, of gaps [m or 1] and of their rates.
+    """
+    dq, dqd = projected(chain, q, qd)
+    found = [*gaps(chain, q), *rates(chain, q, qd)]
+    shift = dq if not chain.base else [*moved_pose(chain.stood, dq[:6]), *dq[6:]]
+    return [*added([*chain.stood, *q[len(chain.base) :]], shift), *added(qd, dqd), dot(found, found)]
+
+
+def checked(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return all gaps, their rates, and the cosines of `facing`."""
+    return [*gaps(chain, q), *rates(chain, q, qd), *facing(chain, q)]
+
+
+def stiffening(chain: Chain, q: Vector, reactions: Vector) -> Vector:
+    """Return d(J' lambda)/dq of constant reactions of all conditions, row by row: their part of the stiffness."""
+    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
+    power = ca.SX(dot(reactions, rates(chain, entries(z), entries(zd))))
+    slope = ca.densify(ca.jacobian(ca.gradient(power, zd), z))
+    (found,) = at([z, zd], (q, [0.0] * chain.size), [slope])
+    return [x for row in ca.vertsplit(found) for x in entries(row.T)]
+
+
+def rate_slopes(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return d(J qd)/dq of all conditions, row by row, q in local coordinates."""
+    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
+    every = ca.SX(ca.vertcat(*rates(chain, entries(z), entries(zd))))
+    (found,) = at([z, zd], (q, qd), [ca.densify(ca.jacobian(every, z))])
+    return [x for row in ca.vertsplit(found) for x in entries(row.T)]
+
+
+def slopes(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return J of all conditions, row by row."""
+    z = ca.SX.sym("qd", chain.size)
+    J = ca.densify(ca.jacobian(ca.SX(ca.vertcat(*rates(chain, q, entries(z)))), z))
+    return [x for row in ca.vertsplit(J) for x in entries(row.T)]

@@ -1,0 +1,277 @@
+"""Closed loops of a model: assembly, reactions, and the coordinates that can be chosen freely."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexarm.arrays import Array
+from flexarm.description.arm import Arm
+from flexarm.errors import DescriptionError
+from flexarm.model.tracing import Traced
+from flexarm.native.kernel import Kernel
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+FITS = 1e-6
+"""Largest gap of a start [m or 1, and per second]; a smaller one is closed before the run."""
+CLOSED = 1e-12
+"""Gap at which an assembly ends [m or 1]."""
+MOST_STEPS = 200
+"""Largest number of steps of an assembly from one guess."""
+SHARES = tuple(0.5**k for k in range(12))
+"""Shares of Newton's step that are tried in turn, until the gaps become smaller."""
+NEARBY = (0.1,) * 3 + (0.4,) * 6 + (1.0,) * 12
+"""Largest changes of the joints' angles [rad] in guesses that are tried if an assembly fails."""
+FLAT = 0.02
+"""Size of a singular value of the conditions, relative to that at the start of a run, below which a failure names it.
+"""
+INDEPENDENT = 1e-9
+"""Size of a singular value of the conditions, relative to the largest, below which one condition depends on others."""
+
+
+def _function(model: Traced, name: str) -> "ca.Function":
+    """Return a function of the module `mechanics.closures` of (q, qd) and, if the model varies, p.
+
+    In the place of qd, `stiffening` has the reactions of all conditions.
+    """
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        from flexarm.mechanics import closures
+        from flexarm.mechanics.spatial import entries
+
+        count = len(owners(model.arm)) if name == "stiffening" else model.nv
+        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", count)
+        chain, local = model.posed(entries(q))
+        values = ca.cse(ca.densify(ca.SX(ca.vertcat(*getattr(closures, name)(chain, local, entries(qd))))))
+        return model.over_parameters(name, {"q": q, "qd": qd}, {name: values})
+
+    return model.traced(f"closures {name}", trace)
+
+
+def kernel(model: Traced) -> Kernel:
+    """Return the compiled correction of a state, from the concatenated q and qd."""
+    return model.compiled("closures correction", lambda model: _function(model, "correction"))
+
+
+def _evaluated(model: Traced, name: str, q: Array, qd: Array | None = None) -> Array:
+    """Return the values of a function by CasADi, since compiling would take longer than the few calls."""
+    found = model.with_numbers(_function(model, name))(q, np.zeros(model.nv) if qd is None else qd)
+    return np.array(found).ravel()
+
+
+def gaps(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    """Return the gaps of all conditions (k,), their rates (k,), and the cosines that must be positive."""
+    count = sum(closure.conditions for closure in model.arm.closures)
+    found = _evaluated(model, "checked", q, qd)
+    return found[:count], found[count : 2 * count], found[2 * count :]
+
+
+def jacobian(model: Traced, q: Array) -> Array:
+    """Return J of all conditions, (k, n): the rates of the gaps are J qd."""
+    return _evaluated(model, "slopes", q).reshape(-1, model.nv)
+
+
+def reactions(model: Traced, q: Array, qd: Array, u: Array) -> Array:
+    """Return the wrench of each closure on its second frame, (closures, 6); see `Model.closure_reactions`."""
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        from flexarm.mechanics import closures
+        from flexarm.mechanics.outside import root
+        from flexarm.mechanics.quantities import acted
+        from flexarm.mechanics.spatial import entries
+
+        sizes = {"q": model.nq, "qd": model.nv, "u": len(model.inputs)}
+        symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
+        chain, local = model.posed(entries(symbols["q"]))
+        rates, inputs = entries(symbols["qd"]), entries(symbols["u"])
+        s, w = [0.0] * len(model.states), [0.0] * len(model.exogenous)
+        force = acted(chain, local, rates, s, inputs, w).force
+        found = closures.motion(chain, local, rates, force, root(chain, w)).reactions
+        values = ca.cse(ca.densify(ca.SX(ca.vertcat(*closures.wrenches(chain, local, rates, found)))))
+        return model.over_parameters("reactions", symbols, {"reactions": values})
+
+    found = model.with_numbers(model.traced("closures reactions", trace))(q, qd, u)
+    return np.array(found).reshape(-1, 6)
+
+
+def stiffening(model: Traced, q: Array, reactions: Array) -> Array:
+    """Return d(J' lambda)/dq, (n, n), of constant reactions of all conditions, which adds to the stiffness with -1."""
+    return _evaluated(model, "stiffening", q, reactions).reshape(model.nv, model.nv)
+
+
+def rate_slopes(model: Traced, q: Array, qd: Array) -> Array:
+    """Return d(J qd)/dq of all conditions, (k, n), q in local coordinates."""
+    return _evaluated(model, "rate_slopes", q, qd).reshape(-1, model.nv)
+
+
+def owners(arm: Arm) -> list[str]:
+    """Return the name of the closure to which each condition belongs."""
+    return [closure.name for closure in arm.closures for _ in range(closure.conditions)]
+
+
+def corrected(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, float]:
+    """Return coordinates and rates after one correction, and the size of the gaps before."""
+    found = _evaluated(model, "correction", q, qd)
+    return found[: model.nq], found[model.nq : -1], float(np.sqrt(max(found[-1], 0.0)))
+
+
+def widest(model: Traced, sizes: Array) -> str:
+    """Return the largest of the conditions' numbers with the name of its closure."""
+    i = int(np.argmax(np.abs(sizes)))
+    return f"{abs(sizes[i]):.3g} at closure {owners(model.arm)[i]!r}"
+
+
+def assembled(model: Traced, guess: Array) -> tuple[Array, str]:
+    """Return the coordinates nearest to a guess that satisfy the closures, and "" or why there are none.
+
+    If the guess itself leads nowhere, as a mechanism whose links are all in one line, guesses near it are tried. They
+    are the same in every call.
+    """
+    q, why, size = _led(model, guess)
+    rng, turns = np.random.default_rng(0), [i for i in model.arm.joints if model.arm.layout[i].unit == "rad"]
+    for reach in NEARBY if why else ():
+        other = np.array(guess, dtype=float)
+        other[np.array(turns, dtype=int) + model.nq - model.nv] += rng.uniform(-reach, reach, len(turns))
+        found, left, gap = _led(model, other)
+        if not left:
+            return found, ""
+        if gap < size:
+            q, why, size = found, left, gap
+    return q, why
+
+
+def _led(model: Traced, guess: Array) -> tuple[Array, str, float]:
+    """Return the result of an assembly from one guess, why it is none, and the size of the gaps that are left.
+
+    Newton's method in the metric of the inertia matrix changes little. Where it fails, least squares may still lead to
+    a position from which it succeeds.
+    """
+    q, size = _newton(model, np.array(guess, dtype=float))
+    if not size < FITS:
+        q, size = _newton(model, _least_squares(model, q))
+    away, _, facing = gaps(model, q, np.zeros(model.nv))
+    if not size < FITS:
+        return q, f"a gap of {widest(model, away)} is left; start from another guess", size
+    if (facing <= 0.0).any():
+        return q, "axes of a closure are opposite there; start from another guess, or reverse axis_to", np.inf
+    return q, "", size
+
+
+def _newton(model: Traced, q: Array) -> tuple[Array, float]:
+    """Return where Newton's steps lead, shortened until the gaps become smaller, and the size of the gaps."""
+    still, size = np.zeros(model.nv), _size(model, q)
+    for _ in range(MOST_STEPS):
+        if size < CLOSED:
+            break
+        ahead, _, _ = corrected(model, q, still)
+        trials = ((q + share * (ahead - q)) for share in SHARES)
+        better = next(((x, s) for x in trials if (s := _size(model, x)) < size), None)
+        if better is None:
+            break
+        q, size = better
+    return q, size
+
+
+def _least_squares(model: Traced, q: Array) -> Array:
+    """Return the coordinates with the least gaps near q; a free base stays where it is."""
+    from scipy.optimize import least_squares  # here, since it takes long to import
+
+    base, inner, still = q[: 7 * model.arm.free], q[7 * model.arm.free :], np.zeros(model.nv)
+    found = least_squares(
+        lambda x: gaps(model, np.append(base, x), still)[0],
+        inner,
+        jac=lambda x: jacobian(model, np.append(base, x))[:, 6 * model.arm.free :],
+    )
+    return np.append(base, found.x)
+
+
+def _size(model: Traced, q: Array) -> float:
+    return float(np.linalg.norm(gaps(model, q, np.zeros(model.nv))[0]))
+
+
+def rest(model: Traced) -> Array:
+    """Return the position of rest of an arm, (nq,); with closures, the one to which they lead from there."""
+    found = np.array(model.arm.rest)
+    return assembled(model, found)[0] if model.arm.closures else found
+
+
+def singular(model: Traced, start: Array, q: Array) -> str:
+    """Return a remark if the conditions nearly lose rank at q, compared with the start of a run, or ""."""
+    if not model.arm.closures:
+        return ""
+    before, there = (np.linalg.svd(jacobian(model, x), compute_uv=False) for x in (start, q))
+    rank = int((before > INDEPENDENT * before.max()).sum())
+    if not (rank and there[rank - 1] < FLAT * before[rank - 1]):
+        return ""
+    least = there[rank - 1] / there[0]
+    return (
+        f"; near there the closures lose rank (from {rank} to {rank - 1}; ratio of singular values {least:.1e}), "
+        "where a mechanism can change its way of moving: a larger rtol steps over such a position"
+    )
+
+
+def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tuple[Array, Array]:
+    """Return a start that satisfies the closures.
+
+    Coordinates that are not `given` are assembled from those at rest. Raises `DescriptionError` for a start that does
+    not fit.
+    """
+    if not model.arm.closures:
+        return q, qd
+    if not given:
+        q, why = assembled(model, q)
+        if why:
+            raise DescriptionError(f"{where}: without q0 the closures are assembled from the rest position, but {why}")
+    check_closed(where, model, q, qd, ("q0", "qd0"))
+    for _ in range(2):
+        q, qd, _ = corrected(model, q, qd)
+    return q, qd
+
+
+def check_closed(
+    where: str, model: Traced, q: Array, qd: Array | None = None, names: tuple[str, str] = ("q", "qd")
+) -> None:
+    """Raise `DescriptionError` for a state that does not satisfy the closures."""
+    qd = np.zeros(model.nv) if qd is None else qd
+    away, rates, facing = gaps(model, q, qd)
+    if not (np.abs(away) <= FITS).all():
+        said = f"{names[0]} does not satisfy the closures; the gap is {widest(model, away)}"
+        raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {names[0]})")
+    if (facing <= 0.0).any():
+        raise DescriptionError(
+            f"{where}: at {names[0]} the axes of a closure are opposite; start from another position"
+        )
+    if not (np.abs(rates) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
+        said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, rates)} per second"
+        raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
+
+
+def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[int]]:
+    """Return N (n, n - rank) with J N = 0, and the independent coordinates, whose rows of N are the unit matrix.
+
+    Coordinates with a larger number in `first` (n,) are chosen before others, if they can be.
+    """
+    n = J.shape[1]
+    singular = np.linalg.svd(J, compute_uv=False)
+    rank = int((singular > INDEPENDENT * singular.max(initial=0.0)).sum())
+    preferred = np.zeros(n) if first is None else first
+    order = np.lexsort((-np.arange(n), preferred))  # candidates for dependent coordinates, the last ones first
+    left, dependent = J[:, order].copy(), []
+    for _ in range(rank):  # elimination with the largest pivot among the coordinates of the lowest preference
+        sizes = np.linalg.norm(left, axis=0)
+        able = np.flatnonzero(sizes > 1e-3 * sizes.max())
+        c = int(next(i for i in able if i not in dependent))
+        dependent.append(c)
+        unit = left[:, c] / sizes[c]
+        left -= np.outer(unit, unit @ left)
+    taken = [int(order[c]) for c in dependent]
+    free = [i for i in range(n) if i not in taken]
+    N = np.zeros((n, len(free)))
+    N[free] = np.eye(len(free))
+    N[taken] = -np.linalg.lstsq(J[:, taken], J[:, free], rcond=None)[0]
+    return N, free

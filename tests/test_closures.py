@@ -1,0 +1,516 @@
+"""Closed loops: conditions, reactions and motions, beside Lagrange's equations with multipliers and published ones."""
+
+import numpy as np
+import pytest
+from oracle import Lagrangian
+from random_arms import random_state, unit
+from random_trees import random_tree
+
+import flexarm as fa
+from flexarm.analysis import factorization
+from flexarm.model import closed
+
+JOINTS = ("revolute", "ball", "fixed", "prismatic", "planar", "universal")
+KINDS = {
+    "rigid": {"rigid": True, "elastic": False},
+    "flexible": {"elastic": False},
+    "elastic": {"elastic": True, "rigid": True},
+    "foreshortening": {"foreshortening": True},
+    "telescope": {"telescope": True},
+}
+
+
+def pose_in(frame, other):
+    """Pose of a frame (R, p) in another one, as the description takes it."""
+    (R, p), (S, r) = frame, other
+    T, away = S.T @ R, S.T @ (p - r)
+    angles = np.arctan2(T[2, 1], T[2, 2]), -np.arcsin(T[2, 0]), np.arctan2(T[1, 0], T[0, 0])
+    return fa.Pose(xyz=away.tolist(), rpy=[float(x) for x in angles])
+
+
+def turned(axis, angle):
+    """Rotation about a unit axis."""
+    x, y, z = axis
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def allowed(joint, axis, rng):
+    """Rotation and position that a joint allows its second frame in its first one, and the axis in the second one."""
+    turn, other = turned(axis, rng.uniform(0.3, 1.2)), turned(unit(rng), rng.uniform(0.3, 1.5))
+    slide, still = rng.uniform(0.1, 0.4), np.zeros(3)
+    across = np.cross(axis, unit(rng))
+    if joint in ("revolute", "planar"):  # the axes are parallel, whatever their components in the second frame
+        R = turn @ other
+        return R, still if joint == "revolute" else slide * across, R.T @ axis
+    if joint == "universal":
+        return other, still, other.T @ (across / np.linalg.norm(across))
+    return {"ball": (other, still), "fixed": (np.eye(3), still), "prismatic": (np.eye(3), slide * axis)}[joint] + (
+        None,
+    )
+
+
+def closing(arm, q, joint, seed, count=1):
+    """The arm with closures between links, or a link and the base, which fit at q."""
+    rng, oracle = np.random.default_rng([seed, 77]), Lagrangian(arm)
+    frames = {link.name: (T[:3, :3], T[:3, 3]) for link, T in zip(arm.links, oracle.frames(q), strict=False)}
+    tips = {link.name: (T[:3, :3], T[:3, 3]) for link, T in zip(arm.links, oracle.tips(q), strict=True)}
+    stand = np.eye(3), np.zeros(3)
+    if arm.free:
+        w, x, y, z = q[3:7]
+        stand = (
+            turned(
+                np.array([x, y, z]) / max(np.linalg.norm([x, y, z]), 1e-30),
+                2 * np.arctan2(np.linalg.norm([x, y, z]), w),
+            ),
+            q[:3],
+        )
+    found = []
+    for i in range(count):
+        ends = [link for link in arm.links if link.joint.type != "telescope"]
+        first, second = (ends[k] for k in rng.choice(len(ends), 2, replace=False))
+        axis = unit(rng)
+        R, away, other = allowed(joint, axis, rng)
+        S, p = tips[first.name]
+        frame = S @ R, p + S @ away
+        to, origin = ("base", stand) if i % 2 else (second.name, frames[second.name])
+        axes = {"axis": axis.tolist()} | ({} if other is None else {"axis_to": other.tolist()})
+        place = pose_in(frame, origin)
+        found.append(fa.Closure(name=f"loop{i}", link=first.name, to=to, place=place, joint=joint, **axes))
+    return arm.replace(closures=found)
+
+
+def moving(arm, q, qd, oracle):
+    """Rates near these that keep the gaps."""
+    _, J, _ = oracle.closures(q, np.zeros(len(arm.velocities)))
+    return qd - np.linalg.pinv(J, rcond=1e-10) @ (J @ qd)
+
+
+CASES = [(seed, joint, kind) for seed, (joint, kind) in enumerate((j, k) for j in JOINTS for k in KINDS)]
+
+
+@pytest.mark.parametrize(("seed", "joint", "kind"), CASES)
+def test_random_loops_move_as_lagranges_equations_with_multipliers(seed, joint, kind):
+    """Every second arm is on a free base, and every third has two loops, of which the second ends on the base."""
+    tree = random_tree(seed, links=4, free=seed % 2 == 1, **KINDS[kind])
+    q, qd, u = random_state(tree, seed)
+    arm = closing(tree, q, joint, seed, count=1 + (seed % 3 == 2))
+    oracle, model = Lagrangian(arm), fa.Model(arm)
+    qd = moving(arm, q, qd, oracle)
+    away, rates, facing = closed.gaps(model, q, qd)
+    assert np.abs(away).max() < 1e-12 and np.abs(rates).max() < 1e-11 and (facing > 0).all()
+    expected, size = oracle.closed_dynamics(q, qd, u), np.abs(oracle.forward_dynamics(q, qd, u)).max()
+    for name in (
+        "forward_dynamics",
+        "forward_dynamics_dense",
+    ):  # evaluated by CasADi; compiled code is checked against it
+        found = np.array(model.fixed(name)(q, qd, u)).ravel()
+        assert np.abs(found - expected).max() < 1e-9 * size
+
+
+@pytest.mark.parametrize(("seed", "joint"), [*enumerate(JOINTS)])
+def test_a_closure_has_the_conditions_of_its_joint_and_no_more(seed, joint):
+    tree = random_tree(seed + 40, links=6, rigid=True, elastic=False, free=True)
+    q, qd, _ = random_state(tree, seed)
+    arm = closing(tree, q, joint, seed)
+    J, other = closed.jacobian(fa.Model(arm), q), Lagrangian(arm).closures(q, qd)[1]
+    count = {"revolute": 5, "ball": 3, "fixed": 6, "prismatic": 5, "planar": 3, "universal": 4}[joint]
+    most = min(count, np.linalg.matrix_rank(other, 1e-9))
+    assert len(J) == count and np.linalg.matrix_rank(J, 1e-9) == most
+    assert np.linalg.matrix_rank(np.vstack([J, other]), 1e-9) == most  # the same motions
+
+
+# -- a four-bar linkage ------------------------------------------------------------------------------------------------
+
+A, B, C, D = 0.3, 0.7, 0.6, 0.8
+
+
+def bar(name, length, mass, parent, **more):
+    body = fa.Rigid(length=length, mass=mass, com=(length / 2, 0, 0), inertia=(0.001, 0.01, mass * length**2 / 12))
+    return fa.Link(name=name, joint=fa.Revolute(), body=body, parent=parent, **more)
+
+
+def four_bar(tilt=(0.0, 0.0, 0.0), flexible=False, **more):
+    """A crank, a coupler and a rocker in a plane, which `tilt` turns."""
+    coupler = bar("coupler", B, 2.3, "crank")
+    if flexible:
+        beam = fa.Beam(length=B, mass_per_length=3.3, EI=40.0, modes={"y": 2}, damping=0.01)
+        coupler = coupler.replace(body=beam)
+    turn, links = fa.Pose(rpy=tilt), [bar("crank", A, 1.1, "base"), coupler]
+    ground = (turn.rotation @ [D, 0, 0]).tolist()
+    links[0] = links[0].replace(placement=turn)
+    links.append(bar("rocker", C, 1.7, "base", placement=fa.Pose(xyz=ground, rpy=tilt)))
+    pin = fa.Closure(name="pin", link="coupler", to="rocker")
+    gravity = (turn.rotation @ [0, -9.81, 0]).tolist()
+    return fa.Arm(name="four-bar", links=links, tip="coupler", closures=[pin], gravity=gravity, **more)
+
+
+def assembled(arm, rate=1.3):
+    guess = np.zeros(len(arm.coordinates))
+    guess[[0, 1, 2]] = 0.9, 0.0, 1.5
+    rates = np.zeros(len(arm.coordinates))
+    rates[0] = rate
+    return fa.assemble(arm, guess, rates)
+
+
+def gap_of(model, run):
+    found = [closed.gaps(model, q, qd)[:2] for q, qd in zip(run.q.values, run.qd.values, strict=True)]
+    return [max(np.abs(each[i]).max() for each in found) for i in range(2)]
+
+
+METHODS = [("rk45", None), ("dop853", None), ("rk4", 1e-3), ("radau9", None), ("gauss8", None), ("auto", None)]
+
+
+@pytest.mark.parametrize(("method", "step"), METHODS)
+def test_every_method_keeps_the_loop_closed_and_the_energy(method, step):
+    arm = four_bar()
+    q, qd = assembled(arm)
+    solver = fa.Solver(method=method, rtol=1e-9, atol=1e-9, step=step)
+    run = fa.simulate(arm, 5.0, q0=q, qd0=qd, solver=solver, progress=False)
+    gap, rate = gap_of(fa.Model(arm), run)
+    assert gap < 1e-12 and rate < 1e-7
+    assert run.attrs["energy_drift"] < 1e-7
+
+
+def test_planar_loops_in_space_have_dependent_conditions():
+    """Turned out of the coordinate planes, no entry of the conditions is zero by itself, but two are independent."""
+    flat, tilted = four_bar(), four_bar(tilt=(0.3, -0.7, 1.1))
+    q, qd = assembled(flat)
+    assert np.linalg.matrix_rank(closed.jacobian(fa.Model(tilted), q), 1e-9) == 2
+    u = [0.7, -0.2, 0.4]
+    expected = fa.Model(flat).forward_dynamics(q, qd, u)
+    found = fa.Model(tilted).forward_dynamics(q, qd, u)
+    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+    runs = [fa.simulate(arm, 2.0, u=u, q0=q, qd0=qd, rtol=1e-10, progress=False) for arm in (flat, tilted)]
+    assert np.abs(runs[0].q.values[-1] - runs[1].q.values[-1]).max() < 1e-7
+
+
+def test_a_flexible_coupler():
+    arm = four_bar(flexible=True)
+    q, qd = assembled(arm)
+    run = fa.simulate(arm, 2.0, q0=q, qd0=qd, rtol=1e-9, progress=False)
+    assert gap_of(fa.Model(arm), run)[0] < 1e-11
+    assert run.attrs["energy_drift"] < 1e-6
+    assert np.abs(run.q.values[:, 3]).max() > 1e-4  # it bends
+
+
+def test_batches_steppers_and_sampled_controllers_keep_it_closed():
+    arm = four_bar()
+    q, qd = assembled(arm)
+    model, options = fa.Model(arm), {"rtol": 1e-10, "progress": False}
+    alone = fa.simulate(model, 1.0, q0=q, qd0=qd, **options)
+    both = fa.simulate_many(model, 1.0, q0=[q, q], qd0=[qd, 0 * qd], **options)
+    assert np.array_equal(both.q.values[0], alone.q.values)
+    for count in (1, 2):
+        start = (q, qd) if count == 1 else ([q, q], [qd, qd])
+        stepper = fa.Stepper(model, 0.01, q0=start[0], qd0=start[1], rtol=1e-10)
+        for _ in range(100):
+            x = stepper.step(np.zeros((count, 3)[2 - count :]))
+        last = np.atleast_2d(x)[-1]
+        assert np.abs(last[:3] - alone.q.values[-1]).max() < 1e-7
+        assert np.abs(closed.gaps(model, last[:3], last[3:6])[0]).max() < 1e-12
+    held = fa.control.Sampled(fa.control.JointPD([q[0], 0, 0], Kp=[50, 0, 0], Kd=[9, 0, 0]), 0.01)
+    run = fa.simulate(model, 3.0, u=held, q0=q, qd0=qd, progress=False)
+    assert gap_of(model, run)[0] < 1e-12
+
+
+def test_reactions_are_those_of_a_free_body():
+    """The pin's force moves the rocker as it says: alone, under gravity and this force at its tip."""
+    arm = four_bar()
+    q, qd = assembled(arm)
+    model = fa.Model(arm)
+    qdd = model.forward_dynamics(q, qd, np.zeros(3))
+    ((x, y, *others),) = model.closure_reactions(q, qd, np.zeros(3))
+    angle, rocker = q[0] + q[1], q[2]  # of the coupler, in whose frame the reactions are, and of the rocker
+    force = np.array([x * np.cos(angle) - y * np.sin(angle), x * np.sin(angle) + y * np.cos(angle)])
+    arm_of_force = C * np.array([np.cos(rocker), np.sin(rocker)])
+    moment = arm_of_force[0] * force[1] - arm_of_force[1] * force[0] - 1.7 * 9.81 * C / 2 * np.cos(rocker)
+    inertia = 1.7 * C**2 / 12 + 1.7 * (C / 2) ** 2
+    assert moment == pytest.approx(inertia * qdd[2], rel=1e-10)
+    assert not np.any(others)
+
+
+def test_reactions_of_a_clamp_carry_the_weight():
+    """A slide that falls and a rod hinged on it, clamped at the rod's tip, at rest: force and moment by statics."""
+    m, n, length, g = 1.3, 2.1, 0.8, 9.81
+    slide = fa.Link(name="slide", joint=fa.Prismatic(axis=(0, 1, 0)), body=fa.Rigid(length=0.1, mass=m))
+    rod = fa.Link(name="rod", joint=fa.Revolute(), body=fa.Rigid(length=length, mass=n))
+    clamp = fa.Closure(name="clamp", link="rod", joint="fixed", place=(0.1 + length, 0, 0))
+    arm = fa.Arm(name="clamped", links=[slide, rod], closures=[clamp], gravity=(0, -g, 0))
+    ((*force, mx, my, mz),) = fa.Model(arm).closure_reactions(*np.zeros((3, 2)))
+    assert force == pytest.approx([0, -(m + n) * g, 0], abs=1e-9) and mx == my == 0
+    assert mz == pytest.approx(n * g * length / 2 + m * g * length, rel=1e-9)
+
+
+# -- linear models -----------------------------------------------------------------------------------------------------
+
+
+def test_linear_model_and_modes_are_those_of_small_motions():
+    arm = four_bar()
+    damped = arm.replace(links=[link.replace(joint=fa.Revolute(damping=0.5)) for link in arm.links])
+    q, _ = assembled(arm)
+    rest = fa.simulate(damped, 60.0, q0=q, progress=False).q.values[-1]
+    rest = fa.assemble(arm, rest)
+    model = fa.Model(arm)
+    system = model.linearize(rest)
+    assert system.nstates == 2 and system.state_labels == ["crank_joint", "crank_joint_rate"]
+    (omega,) = model.frequencies(rest, locked=False)
+    poles = np.linalg.eigvals(system.A)
+    assert np.abs(poles).max() == pytest.approx(omega, rel=1e-9) and np.abs(poles.real).max() < 1e-7 * omega
+    start = fa.assemble(arm, rest + [1e-4, 0, 0])
+    run = fa.simulate(model, 2 * np.pi / omega, q0=start, rtol=1e-11, progress=False)
+    assert np.abs(run.q.values[-1] - start).max() < 1e-6 * np.abs(start - rest).max() + 1e-8
+
+
+def test_slopes_along_a_motion_keep_the_loop():
+    """A state near one that moves, as the linear model sees it, against two runs."""
+    arm = four_bar()
+    q, qd = assembled(arm)
+    model = fa.Model(arm)
+    u = np.array([0.4, 0, 0])
+    system = model.linearize(q, qd, u)
+    h, slopes = 1e-5, []
+    for x in np.eye(2):
+        found = []
+        for side in (-1, 1):
+            other, rates = fa.assemble(arm, q, qd)
+            for _ in range(8):  # the independent coordinate and rate are set, the others follow
+                J = closed.jacobian(model, other)
+                other[1:] -= np.linalg.lstsq(J[:, 1:], closed.gaps(model, other, 0 * qd)[0], rcond=1e-9)[0]
+                other[0] = q[0] + side * h * x[0]
+                rates[0] = qd[0] + side * h * x[1]
+                rates[1:] = -np.linalg.lstsq(J[:, 1:], J[:, 0] * rates[0], rcond=1e-9)[0]
+            found.append(model.forward_dynamics(other, rates, u)[0])
+        slopes.append((found[1] - found[0]) / (2 * h))
+    assert system.A[1] == pytest.approx(slopes, rel=1e-5)
+
+
+# -- published ---------------------------------------------------------------------------------------------------------
+
+
+def test_andrews_squeezer():
+    """The seven bodies of Andrews' mechanism at 0.03 s (Mazzia & Magherini, Test set for IVP solvers)."""
+    arm, q0, published = squeezer()
+    solver = fa.Solver(method="vern8", rtol=1e-12, atol=1e-12)
+    run = fa.simulate(arm, 0.03, u=[0.033, 0, 0, 0, 0, 0, 0], q0=q0, solver=solver, progress=False)
+    q = run.q.values[-1]
+    found = np.array([q[0], q[1], q[2], q[4], q[3], q[6], q[5]])
+    assert np.abs(found - published).max() < 2e-9  # 1.4e-9 of an angle of 15.8
+    assert np.abs(found / published - 1).max() < 2e-9
+    assert gap_of(fa.Model(arm), run)[0] < 1e-12
+
+
+def squeezer():
+    def body(name, parent, mass, com, inertia, at=None, place=(0, 0, 0)):
+        rigid = fa.Rigid(length=0.01, mass=mass, com=com, inertia=(1e-7, 1e-7, inertia))
+        more = {} if at is None else {"at": fa.Pose(xyz=at)}
+        placement = fa.Pose(xyz=place)
+        return fa.Link(name=name, parent=parent, joint=fa.Revolute(), body=rigid, placement=placement, **more)
+
+    a, b = (-0.06934, -0.00227, 0), (-0.03635, 0.03273, 0)
+    links = [
+        body("K1", "base", 0.04325, (92e-5, 0, 0), 2.194e-6),
+        body("K2", "K1", 0.00365, (-115e-4, 0, 0), 4.410e-7, at=(7e-3, 0, 0)),
+        body("K3", "base", 0.02373, (1043e-5, -1874e-5, 0), 5.255e-6, place=b),
+        body("K5", "base", 0.07050, (2308e-5, 916e-5, 0), 1.169e-5, place=a),
+        body("K4", "K5", 0.00706, (0, -(2e-2 - 1421e-5), 0), 5.667e-7, at=(4e-2, 0, 0)),
+        body("K7", "base", 0.05498, (-449e-5, -1228e-5, 0), 1.912e-5, place=a),
+        body("K6", "K7", 0.00706, (2e-2 - 1421e-5, 0, 0), 5.667e-7, at=(0, -4e-2, 0)),
+        fa.Link(name="D", parent="K3", at=fa.Pose(xyz=(2e-2, -18e-3, 0)), joint=fa.Fixed(), body=fa.Frame()),
+    ]
+    ends = {"K3": (0, -35e-3, 0), "K4": (0, -2e-2, 0), "K6": (2e-2, 0, 0)}
+    closures = [fa.Closure(name=f"E{k}", link="K2", at=(-28e-3, 0, 0), to=k, place=end) for k, end in ends.items()]
+    strut = fa.Strut(link="D", point=(0.014, 0.072, 0), stiffness=4530.0, length=0.07785)
+    arm = fa.Arm(name="squeezer", links=links, tip="K2", struts=[strut], closures=closures)
+    beta, gamma, phi = (
+        -0.0617138900142764496358948458001,
+        0.455279819163070380255912382449,
+        0.222668390165885884674473185609,
+    )
+    delta, epsilon = 0.487364979543842550225598953530, 1.23054744454982119249735015568
+    published = [0.1581077119629904e2, -0.1575637105984298e2, 0.4082224013073101e-1, -0.5347301163226948]
+    published += [0.5244099658805304, 0.5347301163226948, 0.1048080741042263e1]
+    return arm, [beta, 0.0, gamma, delta, phi, epsilon, -phi], np.array(published)
+
+
+# -- larger mechanisms -------------------------------------------------------------------------------------------------
+
+
+def four_bars(count):
+    """So many four-bars of the IFToMM benchmark: rods of 1 m and 1 kg, upright, which pass a flat position."""
+
+    def rod(name, parent, placement):
+        body = fa.Rigid(length=1.0, mass=1.0, com=(0.5, 0, 0), inertia=(1e-6, 1 / 12, 1 / 12))
+        return fa.Link(name=name, parent=parent, joint=fa.Revolute(), body=body, placement=placement)
+
+    up, level = (0, 0, np.pi / 2), fa.Pose(rpy=(0, 0, -np.pi / 2))
+    links, closures = [rod("c0", "base", fa.Pose(rpy=up))], []
+    for i in range(1, count + 1):
+        links.append(rod(f"c{i}", "base", fa.Pose(xyz=(float(i), 0, 0), rpy=up)))
+        links.append(rod(f"k{i}", f"c{i - 1}", level))
+        closures.append(fa.Closure(name=f"p{i}", link=f"k{i}", to=f"c{i}"))
+    return fa.Arm(name="four-bars", links=links, closures=closures, gravity=(0, -9.81, 0), tip="c0")
+
+
+def test_a_chain_of_four_bars_passes_flat_positions_as_one_pendulum_does():
+    """Its rods stay parallel, so it has one freedom: a pendulum with the energy of all rods."""
+    count = 3
+    arm = four_bars(count)
+    model = fa.Model(arm)
+    qd = np.array([-1.0 if name.startswith("c") else 1.0 for name in arm.velocities])
+    run = fa.simulate(model, 8.0, qd0=qd, q0=0 * qd, rtol=1e-10, progress=False)
+    assert gap_of(model, run)[0] < 1e-12 and run.attrs["energy_drift"] < 1e-9
+    q = run.q.values
+    cranks, couplers = (q[:, [name.startswith(k) for name in arm.velocities]] for k in "ck")
+    assert np.abs(cranks - cranks[:, :1]).max() < 1e-9 and np.abs(couplers + cranks[:, :1]).max() < 1e-9
+    assert np.ptp(q[:, 0]) > 4 * np.pi  # through the flat positions, several times
+    inertia, pull = (count + 1) / 3 + count, 9.81 * ((count + 1) / 2 + count)  # of cranks, and of couplers as points
+    expected = 0.5 * inertia + pull * (1 - np.cos(q[:, 0]))
+    assert 0.5 * inertia * run.qd.values[:, 0] ** 2 == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_run_that_stops_at_a_flat_position_names_it():
+    arm = four_bars(3)
+    rates = np.array([-1.0 if name.startswith("c") else 1.0 for name in arm.velocities])
+    with pytest.raises(fa.SimulationError, match=r"stopped at t = .*closures lose rank \(from 6 to 5; ratio of sing"):
+        fa.simulate(arm, 8.0, qd0=rates, q0=0 * rates, rtol=1e-11, progress=False)
+
+
+def test_operations_grow_in_proportion_to_the_loops():
+    counts = [fa.Model(four_bars(n)).function("state_rate").n_instructions() for n in (2, 4, 6)]
+    assert counts[2] - counts[1] == pytest.approx(counts[1] - counts[0], rel=0.02)
+
+
+def test_bricards_mechanism_moves_although_it_has_no_freedom_by_count():
+    """Five rods and six axes: the five conditions of the last joint have rank four where the loop is closed."""
+    steps = [(1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0), (0, 1, 0)]
+    axes = [(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0)]
+    links = []
+    for i, (step, axis) in enumerate(zip(steps, axes, strict=False)):
+        inertia = (np.eye(3) - np.diag(np.abs(step))) / 12 + 1e-9 * np.eye(3)
+        body = fa.Rigid(length=1.0, mass=1.0, com=[x / 2 for x in step], inertia=inertia.tolist())
+        at = {"at": fa.Pose(xyz=steps[i - 1])} if i else {}
+        parent = f"r{i - 1}" if i else "base"
+        links.append(fa.Link(name=f"r{i}", parent=parent, joint=fa.Revolute(axis=axis), body=body, **at))
+    place = [float(x) for x in np.sum(steps, axis=0)]
+    last = fa.Closure(name="last", link="r4", at=steps[4], place=place, axis=axes[5])
+    arm = fa.Arm(name="bricard", links=links, gravity=(0, -9.81, 0), closures=[last])
+    model = fa.Model(arm)
+    assert np.linalg.matrix_rank(closed.jacobian(model, np.zeros(5)), 1e-9) == 4
+    runs = [fa.simulate(model, 10.0, q0=np.zeros(5), rtol=rtol, progress=False) for rtol in (1e-9, 1e-11)]
+    assert gap_of(model, runs[0])[0] < 1e-12 and np.abs(runs[0].q.values).max() > 1.0
+    assert runs[0].attrs["energy_drift"] < 1e-8
+    assert np.abs(runs[0].q.values - runs[1].q.values).max() < 1e-7
+
+
+def test_two_arms_on_a_satellite_hold_one_load():
+    """Canadarms with six flexible links on a free base: momentum is kept, and one arm pulls on the other."""
+    one, links = fa.load("canadarm"), []
+    for side, y in (("left", 1.5), ("right", -1.5)):
+        for i, link in enumerate(one.links):
+            parent = f"{side}-{one.links[i - 1].name}" if i else "base"
+            more = {} if i else {"placement": fa.Pose(xyz=(0, y, 0))}
+            links.append(link.replace(name=f"{side}-{link.name}", parent=parent, **more))
+    across = fa.Pose(rpy=(0, 0, -np.pi / 2))
+    body = fa.Rigid(length=3.0, mass=500.0)
+    links.append(fa.Link(name="load", parent="left-hand", joint=fa.Fixed(), body=body, placement=across))
+    base = fa.FreeBase(mass=9e4, inertia=(1e6, 1e6, 1e6))
+    grapple = fa.Closure(name="grapple", link="load", to="right-hand")
+    arm = one.replace(name="dual", links=links, tip="load", base=base, closures=[grapple])
+    guess = np.array(arm.rest)
+    for name, angle in (("upper", 0.5), ("fore", -1.0), ("hand", 0.5)):
+        for side in ("left", "right"):
+            guess[arm.coordinates.index(f"{side}-{name}.joint")] = angle
+    q, u = fa.assemble(arm, guess), [20.0, 5.0, 0.0, -20.0, 0.0, 0.0]
+    model = fa.Model(arm)
+    run = fa.simulate(model, 5.0, u=u, q0=q, rtol=1e-7, progress=False)
+    assert gap_of(model, run)[0] < 1e-12
+    for name in ("energy_drift", "momentum_drift", "angular_momentum_drift"):
+        assert abs(run.attrs[name]) < 1e-6
+    force = model.closure_reactions(run.q.values[-1], run.qd.values[-1], u)[0]
+    assert np.linalg.norm(force[:2]) > 1.0 and not force[2:].any()
+
+
+# -- starts, and what is refused ---------------------------------------------------------------------------------------
+
+
+def test_starts_that_do_not_fit_are_refused_with_the_gap():
+    arm = four_bar()
+    q, qd = assembled(arm)
+    for run in (lambda **s: fa.simulate(arm, 1.0, **s), lambda **s: fa.Stepper(arm, 0.01, **s)):
+        with pytest.raises(fa.DescriptionError, match=r"q0 does not .*gap is 0\.288 at closure 'pin'.*fa\.assemble"):
+            run(q0=[0.9, 0.0, 1.5])
+        with pytest.raises(fa.DescriptionError, match=r"qd0 does not .*opens with .* at closure 'pin'"):
+            run(q0=q, qd0=[1.0, 0.0, 0.0])
+    with pytest.raises(fa.DescriptionError, match="q0 does not satisfy"):
+        fa.simulate_many(arm, 1.0, q0=[q, q + 0.1], progress=False)
+    run = fa.simulate(arm, 0.1, progress=False)  # a start is found, although all bars are in line at rest
+    assert np.abs(closed.gaps(fa.Model(arm), run.q.values[0], np.zeros(3))[0]).max() < 1e-12
+
+
+def test_a_loop_that_cannot_be_closed():
+    short = four_bar()
+    short = short.replace(links=[*short.links[:2], short.links[2].replace(placement=fa.Pose(xyz=(5.0, 0, 0)))])
+    with pytest.raises(fa.DescriptionError, match=r"assemble: a gap of 3\.4 at closure 'pin' is left"):
+        fa.assemble(short)
+    assert fa.assemble(short.replace(closures=[]), [1.0, 2.0, 3.0]).tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"link": "cranc"}, r"closures\[0\]\.link is 'cranc'; did you mean 'crank'"),
+        ({"to": "rocket"}, r"closures\[0\]\.to is 'rocket'"),
+        ({"name": "crank"}, r"closures\[0\]\.name is 'crank', which is already in use"),
+        ({"to": "coupler"}, r"to is 'coupler', the link itself"),
+        ({"to": "base", "place": 0.5}, r"place is 0\.5; the base has no length"),
+        ({"joint": "universal"}, r"axis_to is missing"),
+        ({"joint": "ball", "axis_to": (0, 0, 1)}, r"axis_to is given for joint = 'ball', which has no axis"),
+        ({"joint": "hinge"}, r"joint is 'hinge'"),
+        ({"at": 1.5}, r"at is 1\.5; it must be from 0 to 1, or a position"),
+        ({"axis": (1, 1, 0)}, r"axis is .*unit vector"),
+    ],
+)
+def test_wrong_descriptions_are_refused_in_one_line(fields, message):
+    given = {"name": "pin", "link": "coupler", "to": "rocker"} | fields
+    with pytest.raises(fa.DescriptionError, match=message) as error:
+        four_bar().replace(closures=[given])
+    assert "\n" not in str(error.value)
+
+
+def test_what_does_not_support_closures_says_so(tmp_path):
+    arm = four_bar()
+    model, (q, _) = fa.Model(arm), assembled(arm)
+    refused = {
+        "equations": lambda: fa.equations(arm),
+        "equilibrium": lambda: fa.analysis.equilibrium(model, q),
+        "export_c": lambda: fa.export_c(model, tmp_path / "c"),
+        "export_fmu": lambda: fa.export_fmu(model, tmp_path / "a.fmu"),
+        "export_modelica": lambda: fa.export_modelica(model, tmp_path / "a.mo"),
+        "export_simulink": lambda: fa.export_simulink(model, tmp_path / "s"),
+        "lumped": lambda: fa.export_mjcf(model, tmp_path / "a.xml"),
+        "optimal_motion": lambda: fa.optimal_motion(model, q, q + 0.1),
+        "(equilibrium|a linear controller)": lambda: fa.control.LQR(q, np.zeros(3)).law(model),
+        "a prescribed motion": lambda: model.evaluate("prescribed_force", q, q, q),
+        "closed_loop": lambda: fa.analysis.loop(model, fa.control.JointPD([0, 0, 0], Kp=1.0, Kd=1.0), q),
+        "udu": lambda: factorization.udu(model, q),
+    }
+    for what, call in refused.items():
+        with pytest.raises(fa.DescriptionError, match=rf"{what} does not support closures yet: the arm has 'pin'"):
+            call()
+    with pytest.raises(fa.DescriptionError, match="has closures"):
+        fa.play(arm, tmp_path / "page.html", show=False)
+
+
+def test_toml_says_the_same(tmp_path):
+    arm = four_bar()
+    assert fa.load(arm.save(tmp_path / "four-bar.toml")) == arm
+    text = (tmp_path / "four-bar.toml").read_text()
+    assert 'to = "rocker"' in text
+
+
+def test_an_arm_without_closures_costs_no_operation_more():
+    tree = four_bar().replace(closures=[])
+    for name in ("forward_dynamics", "state_rate", "state_residual"):
+        function = fa.Model(tree).function(name)
+        assert function.n_instructions() < fa.Model(four_bar()).function(name).n_instructions()
