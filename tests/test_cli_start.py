@@ -384,7 +384,7 @@ def test_bash_itself_completes(call, tmp_path):
         (["show", "robot"], "did you mean 'robot.urdf'?"),
         (
             ["show", "xyzzy"],
-            "'xyzzy'; give the path of a .toml, .urdf, .xml or .mjcf file, or the name of a bundled arm: ",
+            "'xyzzy'; give the path of a .toml, .urdf, .xml, .mjcf or .sdf file, or the name of a bundled arm: ",
         ),
         (["simulate", "xyzzy"], "'xyzzy'; give the path of a .toml file, or the name of a bundled scenario: "),
         (

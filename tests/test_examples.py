@@ -129,7 +129,7 @@ SHOWN = [(page, c) for page in PAGES if page.parent != PAPERS for c in commands(
 """The commands of the papers' pages write the figures there: the papers' own tests give them, and more. Those for a
 scheduler need other machines, which `test_study_cluster.py` stands in for."""
 
-FILE = re.compile(r"\.(toml|urdf|xml)\b")
+FILE = re.compile(r"\.(toml|urdf|xml|sdf)\b")
 COMMANDS = [*{(page if FILE.search(c) else None, c): (page, c) for page, c in SHOWN}.values()]
 """A command that needs no file of its page is run once, wherever else it is shown."""
 

@@ -113,32 +113,32 @@ def test_functions_refuse_the_same(tmp_path):
 
 # -- files that are known by what is in them ---------------------------------------------------------------------------
 
-SDF = '<?xml version="1.0"?><sdf version="1.9"><model name="m"><link name="a"/></model></sdf>'
+OLD_SDF = '<?xml version="1.0"?><gazebo version="1.0"><model name="m"><link name="a"/></model></gazebo>'
 SRDF = (
     '<robot name="r"><group name="g"><chain base_link="a" tip_link="b"/></group><disable_collisions link1="a"/></robot>'
 )
 USD = '#usda 1.0\n(\n    defaultPrim = "arm"\n)\ndef Xform "arm" {}\n'
-ONLY = "only URDF and MJCF files can be read"
+ONLY = "only URDF, MJCF and SDF files can be read"
 FOREIGN = {
     "arm.sdf": (
-        SDF,
-        "line 1: the first element is <sdf>; a URDF file begins with <robot> and an MJCF file begins with",
+        OLD_SDF,
+        "line 1: the first element is <gazebo>; a URDF file begins with <robot>, an MJCF file begins with <mujoco>, an",
     ),
-    "shop.world": ("\n" + SDF, f"line 2: the first element is <sdf>; .*; this is an SDF file .Gazebo.; {ONLY}"),
+    "shop.world": ("\n" + OLD_SDF, f"line 2: the first element is <gazebo>; .*; this is an old SDF file .*; {ONLY}"),
     "arm.usda": (USD, f"this is a USD file; {ONLY}"),
     "arm.usdc": ("PXR-USDC\0\0", f"this is a USD file; {ONLY}"),
     "arm.srdf": (SRDF, "has no <link>; this is an SRDF file, which adds to the URDF file of a robot"),
     "arm.urdf": (SRDF, "has no <link>; this is an SRDF file"),
     "arm.xml": (USD, f"this is a USD file; {ONLY}"),
-    "arm.toml": (SDF, "line 1: the first element is <sdf>"),
-    "arm": ("\ufeff  " + SDF, "line 1: the first element is <sdf>"),
+    "arm.toml": (OLD_SDF, "line 1: the first element is <gazebo>"),
+    "arm": ("\ufeff  " + OLD_SDF, "line 1: the first element is <gazebo>"),
     "arm.dae": (
         '<?xml version="1.0"?><COLLADA/>',
         f"line 1: .*; this is a COLLADA file, which contains only shapes; {ONLY}",
     ),
     "part.xml": ("<mujocoinclude/>", f"line 1: .*; this is a part that another MJCF file includes; {ONLY}"),
     "page.html": ("<!-- a --><html></html>", "line 1: the first element is <html>"),
-    "torn.sdf": (SDF[:50], "not an XML file: "),
+    "torn.sdf": (OLD_SDF[:50], "not an XML file: "),
 }
 
 

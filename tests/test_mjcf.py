@@ -246,10 +246,12 @@ def test_a_urdf_file_may_end_in_xml(tmp_path):
         fa.from_mjcf(path)
     with pytest.raises(fa.DescriptionError, match=r"a URDF file begins with <robot>; use `from_mjcf` for this file"):
         fa.from_urdf(FOLDER / "panda.xml")
-    sdf = written(tmp_path, "<sdf/>", "a.xml")
-    both = r"<sdf>; a URDF file begins with <robot> and an MJCF file begins with <mujoco>"
+    other = written(tmp_path, "<gazebo/>", "a.xml")
+    both = (
+        r"<gazebo>; a URDF file begins with <robot>, an MJCF file begins with <mujoco>, an SDF file begins with <sdf>"
+    )
     with pytest.raises(fa.DescriptionError, match=both):
-        fa.load(sdf)
+        fa.load(other)
 
 
 def test_scenarios_and_commands_take_mjcf_files(loader, capsys, monkeypatch):

@@ -666,7 +666,7 @@ def test_files_are_arms_or_scenarios(tmp_path):
     [
         (
             "nobody",
-            r"^play: unknown arm or scenario 'nobody'; give a \.toml, \.urdf, \.xml or \.mjcf file, or the name",
+            r"^play: unknown arm or scenario 'nobody'; give a \.toml, \.urdf, \.xml, \.mjcf or \.sdf file, or the name",
         ),
         ("no.toml", r"no\.toml: cannot be read"),
         (3, "^play: the object to play is 3; it must be an Arm, a Model, a Scenario or a name$"),

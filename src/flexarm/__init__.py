@@ -39,7 +39,15 @@ from flexarm.description.friction import Brake, Friction
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
-from flexarm.description.robots import RobotReport, UrdfReport, from_mjcf, from_urdf, robot_report, urdf_report
+from flexarm.description.robots import (
+    RobotReport,
+    UrdfReport,
+    from_mjcf,
+    from_sdf,
+    from_urdf,
+    robot_report,
+    urdf_report,
+)
 from flexarm.description.sections import MATERIALS
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
@@ -240,6 +248,7 @@ __all__ = [
     "export_ssp",
     "frequency_response",
     "from_mjcf",
+    "from_sdf",
     "from_urdf",
     "identify",
     "inputs",

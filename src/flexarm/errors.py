@@ -126,7 +126,7 @@ class UnstableStart(FlexarmWarning):
 
 
 class NotUnderstood(FlexarmWarning):
-    """A robot's file (URDF, MJCF) contains something that may affect the motion and that is not in the arm."""
+    """A robot's file (URDF, MJCF, SDF) contains something that may affect the motion and that is not in the arm."""
 
 
 class NotReached(FlexarmWarning):

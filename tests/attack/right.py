@@ -157,6 +157,19 @@ def mjcf(c):
     return path
 
 
+def sdf(c):
+    """The same for Gazebo."""
+    path = c.folder / "robot.sdf"
+    body = "<inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>"
+    links = f'<link name="upper">{body}</link><link name="fore"><pose>0.5 0 0 0 0 0</pose>{body}</link>'
+    joints = "".join(
+        f'<joint name="{name}" type="continuous"><parent>{parent}</parent><child>{child}</child><axis/></joint>'
+        for name, parent, child in (("shoulder", "world", "upper"), ("elbow", "upper", "fore"))
+    )
+    path.write_text(f'<sdf version="1.7"><model name="arm">{links}{joints}</model></sdf>')
+    return path
+
+
 def flexible(c):
     """Tables beside it."""
     return {"links": {"upper": {"EI": 10.0, "modes": {"y": 1}}}, "joints": {"elbow": {"rotor_inertia": 0.1}}}
@@ -361,6 +374,7 @@ PARTICULAR = {
         for each, made in OF_URDF.items()
     },
     **{f"from_mjcf.{each}": made for each, made in (OF_URDF | {"path": mjcf}).items()},
+    **{f"from_sdf.{each}": made for each, made in (OF_URDF | {"path": sdf}).items()},
     "Rigid.com": lambda c: [0.5, 0.0, 0.0],
     "Revolute.axis": lambda c: [0, 0, 1],
     "Prismatic.axis": lambda c: [0, 1, 0],

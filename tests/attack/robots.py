@@ -1,5 +1,5 @@
-"""Robots in URDF and MJCF files, with and without a `flex.toml` beside them: numbers, names, attributes and elements
-changed, gone, twice or moved, and damaged bytes; what is accepted is built, evaluated and moved."""
+"""Robots in URDF, MJCF and SDF files, with and without a `flex.toml` beside them: numbers, names, attributes and
+elements changed, gone, twice or moved, and damaged bytes; what is accepted is built, evaluated and moved."""
 
 import re
 import warnings
@@ -23,6 +23,23 @@ MJCF = """<mujoco model="arm"><option gravity="0 0 -9.81"/><worldbody>
 <joint name="elbow" axis="0 1 0" stiffness="2" frictionloss="0.1"/><site name="tip" pos="0.4 0 0"/></body></body>
 </worldbody><actuator><motor name="m" joint="shoulder" gear="2"/></actuator></mujoco>
 """
+SDF = """<sdf version="1.9"><world name="shop"><gravity>0 0 -9.8</gravity><model name="floor"><static>true</static>
+<link name="plate"/></model><include><uri>part.sdf</uri><pose relative_to="floor">0 0 0.2 0 0 0.1</pose></include>
+</world></sdf>
+"""
+BODY = """<inertial><pose>0.2 0 0 0 0 0</pose><mass>1</mass>
+<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>"""
+PART = f"""<sdf version="1.9"><model name="arm" canonical_link="upper" placement_frame="foot">
+<frame name="foot" attached_to="upper"><pose relative_to="shoulder">0 0 -0.1 0 0 0</pose></frame>
+<link name="upper"><pose degrees="true">0 0 0.1 0 10 0</pose>{BODY}</link>
+<joint name="shoulder" type="revolute"><pose>0 0 0.1 0 0 0</pose><parent>world</parent><child>upper</child>
+<axis><xyz expressed_in="foot">0 0 1</xyz><limit><lower>-1</lower><upper>1</upper><effort>9</effort></limit>
+<dynamics><damping>0.1</damping><friction>0.2</friction></dynamics></axis></joint>
+<model name="inner"><pose relative_to="upper" rotation_format="quat_xyzw">0.5 0 0 0 0 0.6 0.8</pose>
+<link name="fore">{BODY}</link><frame name="tip"><pose>0.4 0 0 0 0 0</pose></frame></model>
+<joint name="elbow" type="continuous"><parent>upper</parent><child>inner::fore</child><axis><xyz>0 1 0</xyz><dynamics>
+<spring_stiffness>2</spring_stiffness><spring_reference>0.3</spring_reference></dynamics></axis></joint></model></sdf>
+"""
 FLEX = {
     "tip": "fore",
     "base": "fixed",
@@ -33,8 +50,8 @@ FLEX = {
 
 
 def case(rng, folder, note):
-    kind = rng.choice(("urdf", "urdf", "mjcf"))
-    text, done = {"urdf": URDF, "mjcf": MJCF}[kind], []
+    kind = rng.choice(("urdf", "urdf", "mjcf", "sdf", "included", "including"))
+    text, done = {"urdf": URDF, "mjcf": MJCF, "including": SDF}.get(kind, PART), []
     for _ in range(rng.choice((0, 1, 1, 2, 3))):
         change = rng.choice(CHANGES)
         text, what = change(rng, text)
@@ -43,8 +60,13 @@ def case(rng, folder, note):
     if rng.random() < 0.15:
         raw, what = damaged(rng, raw)
         done.append(what)
-    path = folder / {"urdf": "robot.urdf", "mjcf": "robot.xml"}[kind]
+    path = folder / {"urdf": "robot.urdf", "mjcf": "robot.xml", "included": "part.sdf"}.get(kind, "robot.sdf")
     path.write_bytes(raw)
+    if kind == "included":
+        path = folder / "robot.sdf"
+        path.write_text(SDF)
+    elif kind == "including":
+        (folder / "part.sdf").write_text(PART)
     if rng.random() < 0.4:
         table, more = tables.mutated(rng, FLEX, [FLEX])
         (folder / "robot.flex.toml").write_bytes(tables.content(rng, table, more))
@@ -61,10 +83,10 @@ def case(rng, folder, note):
     return "moved"
 
 
-NUMBER = re.compile(r"(?<=[\" ])-?\d+\.?\d*(?=[\" ])")
+NUMBER = re.compile(r"(?<=[\" >])-?\d+\.?\d*(?=[\" <])")
 ATTRIBUTE = re.compile(r"\s[\w]+=\"[^\"]*\"")
-ELEMENT = re.compile(r"<(\w+)\b[^<>]*/>")
-WORD = re.compile(r"(?<=[<\s\"/])[a-z_]{3,}(?=[\s\"=>/])")
+ELEMENT = re.compile(r"<(\w+)\b[^<>]*/>|<(\w+)\b[^<>]*>[^<>]*</\2>")
+WORD = re.compile(r"(?<=[<>\s\"/:])[a-z_]{3,}(?=[<\s\"=>/:])")
 ODD = (
     "1e308",
     "-1e308",
@@ -142,7 +164,7 @@ CHANGES = (_number, _number, _number, _attribute, _element, _word, _entity)
 
 def warm():
     """Load each once."""
-    for text, name in ((URDF, "warm.urdf"), (MJCF, "warm.xml")):
+    for text, name in ((URDF, "warm.urdf"), (MJCF, "warm.xml"), (PART, "warm.sdf")):
         Path(name).write_text(text)
         fa.load(name)
         Path(name).unlink()

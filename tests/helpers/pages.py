@@ -61,9 +61,9 @@ def shell_lines(page):
 
 
 def write_files(page, folder):
-    """The files that a reader would have made of the TOML blocks, and of URDF's and MJCF's."""
+    """The files that a reader would have made of the TOML blocks, and of URDF's, MJCF's and SDF's."""
     for xml in blocks("xml", page):
-        (folder / re.match(r"<!-- (\S+\.(?:urdf|xml)) -->", xml)[1]).write_text(xml)
+        (folder / re.match(r"<!-- (\S+\.(?:urdf|xml|sdf)) -->", xml)[1]).write_text(xml)
     for toml in blocks("toml", page):
         named = re.match(r"# (\S+\.toml)", toml)
         if named:

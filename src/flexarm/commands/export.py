@@ -70,8 +70,8 @@ def export(
         str,
         typer.Argument(
             metavar="ARM_OR_SCENARIO",
-            help="A bundled arm, or path of a .toml, .urdf or .xml file; a scenario with --law, --law-fmu or --ssp.",
-            autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf", "xml")),
+            help="A bundled arm, or a .toml, .urdf, .xml or .sdf file; a scenario with --law, --law-fmu or --ssp.",
+            autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf", "xml", "sdf")),
         ),
     ],
     c: Annotated[Path | None, typer.Option(help="Folder for a C library: header, source, test, CMake file.")] = None,

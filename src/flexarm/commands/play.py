@@ -15,7 +15,7 @@ def play(
         str,
         typer.Argument(
             metavar="ARM_OR_SCENARIO",
-            help="Name of a bundled arm or scenario, or path of a .toml, .urdf or .xml (MJCF) file.",
+            help="Name of a bundled arm or scenario, or path of a .toml, .urdf, .xml (MJCF) or .sdf file.",
             autocompletion=bundled_or_file("arm", "scenario"),
         ),
     ],

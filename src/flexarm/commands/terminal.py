@@ -25,8 +25,8 @@ ArmName = Annotated[
     str,
     typer.Argument(
         metavar="ARM",
-        help="Name of a bundled arm, or path of an arm's .toml, .urdf or .xml (MJCF) file.",
-        autocompletion=bundled_or_file("arm", files=("toml", "urdf", "xml")),
+        help="Name of a bundled arm, or path of an arm's .toml, .urdf, .xml (MJCF) or .sdf file.",
+        autocompletion=bundled_or_file("arm", files=("toml", "urdf", "xml", "sdf")),
     ),
 ]
 

@@ -1,7 +1,7 @@
 """Description of an arm, written by the user and validated once.
 
 - `arm` has arms, `links` their links, and `load` reads arms from files. `tables` and `toml_text` read and write TOML,
-  and `robots` reads URDF and MJCF.
+  and `robots` reads URDF, MJCF and SDF.
 - `bodies` has the base class of bodies. `beams` with `sections` and `stations`, and `finite` with `finite_file` and
   `mat_process`, are the flexible ones. `lumps` are fixed to bodies.
 - `joints` has the joints and `drives` their drives, with the `parts` of `friction`, `springs` and `motors`. `presets`

@@ -92,11 +92,11 @@ def _one(kind: str) -> str:
 
 
 def load(name_or_path: str | PathLike[str]) -> Arm:
-    """Return a bundled arm by its name, or an arm from the path of a .toml, URDF or MJCF file.
+    """Return a bundled arm by its name, or an arm from the path of a .toml, URDF, MJCF or SDF file.
 
-    A file that begins like XML is a robot file, whatever its ending. Its first element distinguishes URDF from MJCF. A
-    file `robot.flex.toml` next to `robot.urdf` or `robot.xml` lists the flexible links and the elastic joints, see
-    `from_urdf` and `from_mjcf`.
+    A file that begins like XML is a robot file, whatever its ending. Its first element distinguishes URDF, MJCF and
+    SDF. A file `robot.flex.toml` next to `robot.urdf`, `robot.xml` or `robot.sdf` lists the flexible links and the
+    elastic joints, see `from_urdf`, `from_mjcf` and `from_sdf`.
 
     Raises `DescriptionError` with a line that begins with the file's name, also for a scenario or a study.
     """

@@ -34,7 +34,7 @@ class Model(Traced):
     Parameters
     ----------
     arm : Arm, str or path
-        The arm, the name of a bundled arm, or the path of a .toml, URDF or MJCF file, as `fa.load` takes it.
+        The arm, the name of a bundled arm, or the path of a .toml, URDF, MJCF or SDF file, as `fa.load` takes it.
     vary : list of str, optional
         Numbers of the arm that become inputs of the equations, p, instead of constants: names ("payload.mass"), symbols
         ("EI_1") or patterns ("fore.*": those that are not zero), as in `fa.equations`. The methods take their values:

@@ -1,16 +1,18 @@
-"""Arms from robot files: URDF, the format of ROS, and MJCF, the format of MuJoCo.
+"""Arms from robot files: URDF, the format of ROS, MJCF, the format of MuJoCo, and SDF, the format of Gazebo.
 
-`xml` parses elements with their line numbers. `urdf` and `mjcf` turn them into a `robot`, and `assembly` turns a robot
-into an arm. MuJoCo runs in a separate process (`mjcf_process`).
+`xml` parses elements with their line numbers, and `values` checks numbers. `urdf`, `mjcf` and `sdf` turn them into a
+`robot`, and `assembly` turns a robot into an arm. MuJoCo runs in a separate process (`mjcf_process`). `sdf_files` finds
+included files, and `sdf_frames` resolves the poses of frames.
 """
 
 from flexarm.description.robots.reading import (
     RobotReport,
     UrdfReport,
     from_mjcf,
+    from_sdf,
     from_urdf,
     robot_report,
     urdf_report,
 )
 
-__all__ = ["RobotReport", "UrdfReport", "from_mjcf", "from_urdf", "robot_report", "urdf_report"]
+__all__ = ["RobotReport", "UrdfReport", "from_mjcf", "from_sdf", "from_urdf", "robot_report", "urdf_report"]

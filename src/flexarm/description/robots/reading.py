@@ -1,4 +1,4 @@
-"""Arms from robot files and the user's settings: `from_urdf`, `from_mjcf`, `robot_report`."""
+"""Arms from robot files and the user's settings: `from_urdf`, `from_mjcf`, `from_sdf`, `robot_report`."""
 
 import codecs
 import warnings
@@ -11,7 +11,7 @@ from typing import Any, Literal, final
 from flexarm.brief import brief
 from flexarm.checks import Fault, counted, shown
 from flexarm.description.arm import Arm
-from flexarm.description.robots import mjcf, urdf
+from flexarm.description.robots import mjcf, sdf, urdf
 from flexarm.description.robots.assembly import Setting, assembled
 from flexarm.description.robots.named_files import named
 from flexarm.description.robots.robot import Limits, Robot
@@ -23,11 +23,11 @@ from flexarm.errors import DescriptionError, NotUnderstood, errors_in
 START = 4096
 """Number of first bytes that are read to recognize a file."""
 
-SUFFIXES = (".urdf", ".xml", ".mjcf")
+SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of the names of robot files."""
 
 BESIDE = ".flex.toml"
-"""Ending of the settings file next to `robot.urdf` or `robot.xml`, which lists the flexible links:
+"""Ending of the settings file next to `robot.urdf`, `robot.xml` or `robot.sdf`, which lists the flexible links:
 `robot.flex.toml`."""
 
 
@@ -164,6 +164,44 @@ def from_mjcf(
     return warned(report, path).arm
 
 
+def from_sdf(
+    path: str | PathLike[str],
+    *,
+    tip: str | None = None,
+    flexible: Mapping[str, Any] | str | PathLike[str] | None = None,
+    base: Literal["fixed", "free"] | None = None,
+    gravity: Sequence[float] | None = None,
+    locked: Mapping[str, float] | None = None,
+) -> Arm:
+    """Return the arm of an SDF file, the format of Gazebo, in the versions 1.4 to 1.12. `from_urdf` describes the
+    result.
+
+    The file has a model, or a world with models. Links and joints of nested models have names such as "hand::palm". A
+    link whose joint turns about another point than the link's origin has its frame at this point. Models in other
+    files are included if these files are near the file.
+
+    Parameters
+    ----------
+    path : str or path
+        SDF file.
+    tip : str, optional
+        Link or frame of the file whose frame is the tip of the arm. Default: the link behind the most joints.
+    flexible, locked
+        As in `from_urdf`.
+    base : "fixed" or "free", optional
+        Kind of base. Default: free if no joint connects a moving model to the world, as in Gazebo.
+    gravity : (3,), optional
+        Gravity in the world frame [m/s^2]. Default: the value of the world in the file, or (0, 0, -9.81) for a model.
+
+    Raises
+    ------
+    DescriptionError
+        If the file or an argument cannot be understood. The message is a line that begins with the file's name.
+    """
+    report = _report("from_sdf", path, "sdf", flexible, tip=tip, base=base, gravity=gravity, locked=locked)
+    return warned(report, path).arm
+
+
 def warned(report: RobotReport, path: str | PathLike[str]) -> RobotReport:
     """Return the report, after one warning on all contents that were not understood."""
     if report.not_understood:
@@ -181,9 +219,9 @@ def robot_report(
     gravity: Sequence[float] | None = None,
     locked: Mapping[str, float] | None = None,
 ) -> RobotReport:
-    """Return the report of a URDF or MJCF file: the arm, names, limits, and contents that are not in the arm.
+    """Return the report of a URDF, MJCF or SDF file: the arm, names, limits, and contents that are not in the arm.
 
-    The arguments are those of `from_urdf` and `from_mjcf`.
+    The arguments are those of `from_urdf`, `from_mjcf` and `from_sdf`.
     """
     return _report("robot_report", path, None, flexible, tip=tip, base=base, gravity=gravity, locked=locked)
 
@@ -202,7 +240,7 @@ def urdf_report(
 
 
 def _report(caller: str, path: object, wanted: str | None, flexible: object, **more: object) -> RobotReport:
-    """Return the report of a file. `wanted` is the name of its first element, or None for both formats."""
+    """Return the report of a file. `wanted` is the name of its first element, or None for all formats."""
     given = _path(caller, path)
     name = printable(given)
     beside, table = _settings(caller, flexible)
@@ -229,7 +267,7 @@ def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
     root = read_xml(path)
     if root.name not in READERS:
         formats = (wanted and [wanted]) or list(READERS)
-        which = " and ".join(f"{FILES[each]} file begins with <{each}>" for each in formats)
+        which = ", ".join(f"{FILES[each]} file begins with <{each}>" for each in formats)
         other = f"; this is {OTHERS[root.name]}; {ONLY}" if root.name in OTHERS else ""
         raise Fault("", f"line {root.line}: the first element is <{root.name}>; {which}{other}", sentence=True)
     if wanted not in (None, root.name):
@@ -238,14 +276,14 @@ def _robot(path: Path, wanted: str | None, settings: Settings) -> Robot:
     if root.name == "robot":
         return urdf.robot(root)
     ends = [table.get("to") for table in settings.links.values()]
-    return mjcf.robot(path, root, {x for x in (settings.tip, *ends) if isinstance(x, str)})
+    points = {x for x in (settings.tip, *ends) if isinstance(x, str)}
+    return (mjcf if root.name == "mujoco" else sdf).robot(path, root, points)
 
 
-FILES = {"robot": "a URDF", "mujoco": "an MJCF"}
-READERS = {"robot": "from_urdf", "mujoco": "from_mjcf"}
-ONLY = "only URDF and MJCF files can be read"
+FILES = {"robot": "a URDF", "mujoco": "an MJCF", "sdf": "an SDF"}
+READERS = {"robot": "from_urdf", "mujoco": "from_mjcf", "sdf": "from_sdf"}
+ONLY = "only URDF, MJCF and SDF files can be read"
 OTHERS = {
-    "sdf": "an SDF file (Gazebo)",
     "gazebo": "an old SDF file (Gazebo)",
     "mujocoinclude": "a part that another MJCF file includes",
     "COLLADA": "a COLLADA file, which contains only shapes",
@@ -308,7 +346,7 @@ def beside(path: str | PathLike[str]) -> Path | None:
 
 
 def _path(caller: str, path: object) -> str:
-    what = {"from_urdf": "a URDF", "from_mjcf": "an MJCF"}.get(caller, "a robot's")
+    what = {"from_urdf": "a URDF", "from_mjcf": "an MJCF", "from_sdf": "an SDF"}.get(caller, "a robot's")
     given = fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(given, str) or not given:
         raise DescriptionError(f"{caller}: path is {shown(path)}; it must be the path of {what} file")

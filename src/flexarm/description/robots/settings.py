@@ -40,11 +40,13 @@ class Settings(Described):
     Parameters
     ----------
     tip : str, optional
-        Link of the robot file whose frame is the tip of the arm. In MJCF it may also be a site.
+        Link of the robot file whose frame is the tip of the arm. In MJCF it may also be a site, in SDF a frame.
     base : "fixed" or "free", optional
-        Kind of base. Default: free if a floating joint alone carries the root link, else fixed.
+        Kind of base. Default: free if a floating joint alone carries the root link, else fixed. In SDF, a robot that no
+        joint connects to the world is free.
     gravity : (3,), optional
-        Gravity in the frame of the root link [m/s^2]. Default: the value in an MJCF file, or (0, 0, -9.81) for URDF.
+        Gravity in the frame of the root link [m/s^2]. Default: the value in the file, or (0, 0, -9.81) if
+        it has none, as in URDF.
     locked : dict of float
         Joints that do not move, with their fixed coordinates [rad or m].
     links : dict of tables

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable
 from functools import partial
-from math import hypot, isfinite
+from math import hypot
 from typing import Any, TypeVar
 
 import numpy as np
 
 from flexarm.checks import Fault, Vector, choices, counted, shown, unknown_name
-from flexarm.description.robots.robot import LARGEST, Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.robot import Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.values import Findings, Vocabulary, checked, unread
 from flexarm.description.robots.xml import Element, lines_of
 
 Result = TypeVar("Result")
@@ -67,7 +68,6 @@ ASIDE: dict[str, tuple[str, ...]] = {
 """Elements without effect on an arm's motion: appearance, measurements and limits of commands."""
 ASIDE[DRAKE] = ASIDE["joint"]
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 ABOVE = re.compile(r"\+?inf(inity)?", re.ASCII | re.IGNORECASE)
 UNLIMITED = {"lower": re.compile(r"-inf(inity)?", re.ASCII | re.IGNORECASE)} | dict.fromkeys(
     ("upper", "velocity", "effort"), ABOVE
@@ -109,7 +109,7 @@ class _Reading:
         for element in root.named("transmission"):
             where = f"transmission {element.attributes.get('name', '')!r}"
             self._try(partial(_transmission, where, element, self.joints), "it is left out")
-        more, aside = _unread(root)
+        more, aside = map(_lines, unread(root, Vocabulary(KNOWN, SEVERAL, ASIDE, _role)))
         title = root.attributes.get("name", "").strip() or "robot"
         base = _root(root, self.links, self.joints)
         return Robot("URDF", title, self.links, self.joints, base, [*self.strange, *more], aside)
@@ -250,11 +250,7 @@ def _number(where: str, element: Element, key: str, default: float | None = None
         if default is not None:
             return default
         raise _wrong(where, element, f"{what} is missing")
-    if not NUMBER.fullmatch(given.strip()) or not isfinite(float(given)):
-        raise _wrong(where, element, f"{what} is {shown(given)}; it must be a finite number")
-    if abs(float(given)) > LARGEST:
-        raise _wrong(where, element, f"{what} is {shown(given)}; it must be at most {LARGEST:g} in size")
-    return float(given)
+    return checked(given, f"line {element.line}: {where}: {what}")
 
 
 def _vector(where: str, element: Element | None, key: str, default: Vector) -> Vector:
@@ -406,31 +402,5 @@ def _role(holder: str, element: Element) -> str:
     return f"{holder} {element.name}" if (holder, element.name) == ("transmission", "joint") else element.name
 
 
-def _unread(root: Element) -> tuple[list[str], list[str]]:
-    """Return lines on elements that are not understood, and on elements without effect, combined by kind."""
-    strange: dict[str, list[int]] = {}
-    aside: dict[str, list[int]] = {}
-    waiting = [(root, "robot")]
-    while waiting:
-        element, role = waiting.pop()
-        read: set[str] = set()
-        for child in element.children:
-            if child.name not in KNOWN.get(role, {}):
-                which = aside if child.name in ASIDE.get(role, ()) else strange
-                which.setdefault(f"<{child.name}> in <{element.name}>", []).append(child.line)
-                continue
-            if child.name in read and (role, child.name) not in SEVERAL:
-                said = f"another <{child.name}> in <{element.name}>; only the first is used"
-                strange.setdefault(said, []).append(child.line)
-                continue
-            read.add(child.name)
-            for key in child.attributes:
-                if key not in KNOWN[role][child.name].split() and not key.startswith("xmlns"):
-                    strange.setdefault(f"{key} of <{child.name}> in <{element.name}>", []).append(child.line)
-            waiting.append((child, _role(role, child)))
-    return _sorted(strange), _sorted(aside)
-
-
-def _sorted(found: dict[str, list[int]]) -> list[str]:
-    told = sorted(found.items(), key=lambda item: min(item[1]))
-    return lines_of({what: [f"line {line}" for line in sorted(at)] for what, at in told})
+def _lines(found: Findings) -> list[str]:
+    return lines_of({what: [f"line {line}" for line in at] for what, at in found.items()})

@@ -19,6 +19,7 @@ from flexarm.checks import Fault, shown
 MOST_BYTES = 32 * 1024**2
 """Largest size of a file in bytes. A humanoid with hands takes 0.3 MB."""
 MOST_ELEMENTS, MOST_DEPTH = 200_000, 100
+COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 
 
 @dataclass
@@ -71,9 +72,9 @@ def parsed(content: bytes) -> Element:
     """Return the root element of a text. Raises `Fault`.
 
     Space, comments and other text before an XML declaration are not valid XML, but programs write them, and other
-    parsers of URDF files skip them.
+    parsers of URDF files skip them. Other parsers also accept "--" in comments, such as options of a command.
     """
-    content, before = _declaration_first(content)
+    content, before = _declaration_first(COMMENT.sub(_plain_comment, content))
     parser = expat.ParserCreate()
     open_: list[Element] = []
     roots: list[Element] = []
@@ -117,6 +118,12 @@ def parsed(content: bytes) -> Element:
         raise Fault("", f"not an XML file: {shown(str(error))}", sentence=True) from None
     roots[0].before = before
     return roots[0]
+
+
+def _plain_comment(found: re.Match[bytes]) -> bytes:
+    """Return a comment, or its lines without text if XML does not allow the text."""
+    valid = b"--" not in found[1] and not found[1].endswith(b"-")
+    return found[0] if valid else b"<!--" + b"\n" * found[1].count(b"\n") + b"-->"
 
 
 def _declaration_first(content: bytes) -> tuple[bytes, str]:
