@@ -210,7 +210,7 @@ def test_a_run_goes_on_after_a_limit(name: str, step: float | None, monkeypatch:
             assert len(left) < 5000
         return solvers.checked(plan, times, np.concatenate(rows), steps, "")
 
-    monkeypatch.setattr(solvers, "implicit", in_parts)
+    monkeypatch.setattr(solvers, "integrate_implicit", in_parts)
     parts = fa.simulate(model, 0.3, **given)
     assert len(left) > 4 and (step or np.diff(left).max() < 0.2)
     bound = 1e-5 if name == "generalized-alpha" else 1e-6

@@ -51,7 +51,7 @@ def equilibrium(
     FlexarmError
         If no equilibrium is found, or if nothing holds a free base against its load.
     """
-    refuse_closures(model.arm.closures, "equilibrium")
+    refuse_closures(model, "equilibrium")
     if not isinstance(held, str) or held not in ("drives", "joints"):
         raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
     x, u = configuration(model, q), np.zeros(len(model.inputs))

@@ -72,7 +72,7 @@ def udu(model: Model, q: Array, blocks: bool = False) -> tuple[Array, Array]:
     DescriptionError
         If q is not one configuration.
     """
-    refuse_closures(model.arm.closures, "udu")
+    refuse_closures(model, "udu")
     with refused("factors"):
         checked_flag(blocks, "blocks")
     both = _evaluated(model, factors.udu, q)

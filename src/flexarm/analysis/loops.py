@@ -274,7 +274,7 @@ def linear_loop(
 
 def looped(where: str, model: Model, controller: Any, w: Any = None, p: Any = None) -> ClosedLoop:
     """Return an arm with parameters p under a controller that is designed for the model."""
-    refuse_closures(model.arm.closures, "closed_loop")
+    refuse_closures(model, "closed_loop")
     with refused(where):
         checked_instance(model, Model, "model")
     law, period = designed(where, controller, model)

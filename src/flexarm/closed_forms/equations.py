@@ -84,7 +84,7 @@ def equations(
         named = f"link {driven[0]!r} has a drive (friction, a brake, ...)"
         message = f"{named}, which has no closed form; use arm.without_drives() for the other equations"
         raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
-    refuse_closures(arm.closures, "equations")
+    refuse_closures(arm, "equations")
     if arm.outside:
         instead = {"base": "base=None", "orbit": "base=arm.base.replace(orbit=None)"}
         without = ", ".join(instead.get(field, f"{field}=()") for field in arm.outside)

@@ -96,7 +96,7 @@ class Observed:
         sensors = tuple(self.sensors)
         sigma = self._noise(model, sensors, period)
         inner = inner_law("Observed", self.controller, model, period)
-        refuse_closures(model.arm.closures, "Observed")
+        refuse_closures(model, "Observed")
         n = len(model.coordinates)
         W = gain("Observed: process", self.process, m)
         start = np.concatenate(initial(model, inner.reference))

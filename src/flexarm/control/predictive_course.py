@@ -166,7 +166,7 @@ def models(model: Model, q: Array, qd: Array, u: Array, period: float) -> tuple[
 
     The discretisation is exact for constant u, and the derivatives of the equations of motion are exact.
     """
-    refuse_closures(model.arm.closures, "Predictive")
+    refuse_closures(model, "Predictive")
     from scipy.linalg import expm
 
     n = model.nv

@@ -31,7 +31,7 @@ The first is the change in a doubling that ends the iteration. The second is the
 
 def linear(model: Model, q: Array, u: Array) -> tuple[Array, Array]:
     """A (2n, 2n) and B (2n, m) of the arm near rest at q under u, for (q, qd): exact derivatives, local coordinates."""
-    refuse_closures(model.arm.closures, "a linear controller")
+    refuse_closures(model, "a linear controller")
     n, m = model.nv, len(u)
     q_, qd_, u_ = (np.array(model.slope("forward_dynamics", to)(q, np.zeros(n), u)) for to in ("q", "qd", "u"))
     return np.block([[np.zeros((n, n)), np.eye(n)], [q_, qd_]]), np.vstack([np.zeros((n, m)), u_])

@@ -104,8 +104,11 @@ class Closure(Described):
         return (Pose() if self.to == BASE else 1.0) if self.place is None else self.place
 
 
-def refuse_closures(closures: tuple[Closure, ...], what: str) -> None:
-    """Raise `DescriptionError` if there are closures, in a function that would ignore them."""
-    if closures:
+def refuse_closures(what: Any, where: str) -> None:
+    """Raise `DescriptionError` if an arm, or the arm of a model or a chain, has closures that a function would ignore.
+
+    What is none of these is left to later checks.
+    """
+    if closures := getattr(getattr(what, "arm", what), "closures", ()):
         names = ", ".join(repr(closure.name) for closure in closures)
-        raise DescriptionError(f"{what} does not support closures yet: the arm has {names}; use closures=()")
+        raise DescriptionError(f"{where} does not support closures yet: the arm has {names}; use closures=()")

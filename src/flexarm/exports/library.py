@@ -129,7 +129,7 @@ def export_c(
     FlexarmError
         If an operation cannot be written in C, or a number is too large for float.
     """
-    refuse_closures(model.arm.closures, "export_c")
+    refuse_closures(model, "export_c")
     return write_project("export_c", Path(checked_path(path)), c_library(model, real, sensors))
 
 

@@ -270,7 +270,7 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
         If the arm has a telescope, finite element bodies, couplings, or another part that cannot be lumped. The message
         states what is supported.
     """
-    refuse_closures(arm.closures, "lumped")
+    refuse_closures(arm, "lumped")
     with refused("lumped"):
         checked_instance(arm, Arm, "arm")
         segments = checked_integer(segments, MOST_SEGMENTS, "segments", least=1)

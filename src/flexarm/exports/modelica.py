@@ -146,7 +146,7 @@ def export_modelica(
     FlexarmError
         If an operation cannot be written in Modelica.
     """
-    refuse_closures(model.arm.closures, "export_modelica")
+    refuse_closures(model, "export_modelica")
     with refused("export_modelica"):
         checked_instance(model, Model, "model")
     file = checked_file(path)

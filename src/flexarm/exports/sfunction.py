@@ -142,7 +142,7 @@ def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[S
     FlexarmError
         If an operation cannot be written in C or MATLAB.
     """
-    refuse_closures(model.arm.closures, "export_simulink")
+    refuse_closures(model, "export_simulink")
     folder = Path(checked_path(path))
     return [write_whole(folder / file, text.encode()) for file, text in simulink(model, sensors).items()]
 

@@ -66,7 +66,7 @@ def export_ssp(
     FlexarmError
         As in `export_fmu`.
     """
-    refuse_closures(model.arm.closures, "export_ssp")
+    refuse_closures(model, "export_ssp")
     with refused("export_ssp"):
         checked_instance(model, Model, "model")
         check_writable(path)

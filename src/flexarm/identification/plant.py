@@ -43,7 +43,7 @@ class Plant:
 
     def __post_init__(self) -> None:
         arm = self.model.arm
-        refuse_closures(arm.closures, "identify")
+        refuse_closures(arm, "identify")
         if arm.free:
             raise DescriptionError(
                 f"identify: the base of arm {arm.name!r} is free, which identification does not support"

@@ -140,7 +140,7 @@ def optimal_motion(
     InterruptedRun
         If Ctrl-C interrupts the search and there is a motion to return. Without one, KeyboardInterrupt is raised.
     """
-    refuse_closures(model.arm.closures, "optimal_motion")
+    refuse_closures(model, "optimal_motion")
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
     with refused("optimal_motion"):
         counts = {

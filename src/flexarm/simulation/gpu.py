@@ -56,7 +56,7 @@ def check(
         if drive.period is not None or not drive.batched:
             must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
-    refuse_closures(model.arm.closures, "device 'gpu'")
+    refuse_closures(model, "device 'gpu'")
     if not all(each.constant for each in exogenous_inputs):
         raise DescriptionError("device is 'gpu', which supports only constant w and disturbance")
     cuda.device()

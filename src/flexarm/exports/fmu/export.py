@@ -148,7 +148,7 @@ def export_fmu(
     `Model.function("state_rate")` and its derivatives, and no equation of the arm is written by hand. FMI:
     fmi-standard.org, versions 2.0.4 and 3.0.
     """
-    refuse_closures(model.arm.closures, "export_fmu")
+    refuse_closures(model, "export_fmu")
     with refused("export_fmu"):
         checked_instance(model, Model, "model")
         version, binary = _checked(version, binary)
