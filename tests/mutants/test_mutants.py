@@ -153,14 +153,15 @@ def test_a_fault_is_caught_survives_or_never_ends(tmp_path):
 def test_machine_code_counts_for_its_functions_and_those_they_call():
     from flexarm.simulation import advance
 
-    names = record.translated(lambda: advance.translated(advance.implicit))
+    names = record.translated(lambda: advance.translated(advance.implicit_interval))
     assert not names  # a lambda that names no function of its own module
     once = advance.Once(lambda: None)
     assert record.translated(once._build) == frozenset()
-    build = type(lambda: None)((lambda: translated(implicit)).__code__, vars(advance))  # noqa: F821
-    assert {"flexarm/simulation/advance.py:implicit", "flexarm/simulation/steps.py:integrate"} <= record.translated(
-        build
-    )
+    build = type(lambda: None)((lambda: translated(implicit_interval)).__code__, vars(advance))  # noqa: F821
+    assert {
+        "flexarm/simulation/advance.py:implicit_interval",
+        "flexarm/simulation/steps.py:integrate",
+    } <= record.translated(build)
 
 
 @pytest.mark.parametrize(("executed", "apart"), [([1], {2, 3}), ([1, 2], set())])
