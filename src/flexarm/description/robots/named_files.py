@@ -1,6 +1,7 @@
 """The files that a robot's file names: parts of it, meshes, height fields, textures."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,7 +107,7 @@ def model_file(path: Path) -> Path | None:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:3] if part.isdecimal() and len(part) < 9)
+    return tuple(int(part) for part in re.findall(r"\d{1,8}", text)[:3])
 
 
 def is_there(path: Path) -> bool:
