@@ -79,7 +79,7 @@ def test_cables_pull_along_the_slopes_of_their_lengths(seed, options):
 
 
 def balanced(model, q, qd, s, rates):
-    """What energy gains is what is supplied less what is lost."""
+    """The rate of the energy is the supplied power minus the lost power."""
     x = [ca.SX.sym("x", len(each)) for each in (q, qd, s)]
     total = ca.sum1(model.function("energy")(*x))
     gained = ca.Function("E", x, [ca.jtimes(total, ca.vertcat(*x), ca.DM(rates[:-2]))])(q, qd, s)

@@ -91,14 +91,14 @@ CASES = [(seed, joint, kind) for seed, (joint, kind) in enumerate((j, k) for j i
 
 @pytest.mark.parametrize(("seed", "joint", "kind"), CASES)
 def test_random_loops_move_as_lagranges_equations_with_multipliers(seed, joint, kind):
-    """Every second arm is on a free base, and every third has two loops, of which the second ends on the base."""
+    """Every second arm is on a free base. Every third arm has two loops, and its second loop ends on the base."""
     tree = random_tree(seed, links=4, free=seed % 2 == 1, **KINDS[kind])
     q, qd, u = random_state(tree, seed)
     arm = closing(tree, q, joint, seed, count=1 + (seed % 3 == 2))
     oracle, model = Lagrangian(arm), fa.Model(arm)
     qd = moving(arm, q, qd, oracle)
-    away, rates, facing = closed.gaps(model, q, qd)
-    assert np.abs(away).max() < 1e-12 and np.abs(rates).max() < 1e-11 and (facing > 0).all()
+    away, rates = model.closure_gaps(q, qd)
+    assert np.abs(away).max() < 1e-12 and np.abs(rates).max() < 1e-11 and (closed.facing(model, q) > 0).all()
     expected, size = oracle.closed_dynamics(q, qd, u), np.abs(oracle.forward_dynamics(q, qd, u)).max()
     for name in (
         "forward_dynamics",
@@ -167,7 +167,7 @@ def assembled(arm, rate=1.3):
 
 
 def gap_of(model, run):
-    found = [closed.gaps(model, q, qd)[:2] for q, qd in zip(run.q.values, run.qd.values, strict=True)]
+    found = [model.closure_gaps(q, qd) for q, qd in zip(run.q.values, run.qd.values, strict=True)]
     return [max(np.abs(each[i]).max() for each in found) for i in range(2)]
 
 
@@ -221,7 +221,7 @@ def test_batches_steppers_and_sampled_controllers_keep_it_closed():
             x = stepper.step(np.zeros((count, 3)[2 - count :]))
         last = np.atleast_2d(x)[-1]
         assert np.abs(last[:3] - alone.q.values[-1]).max() < 1e-7
-        assert np.abs(closed.gaps(model, last[:3], last[3:6])[0]).max() < 1e-12
+        assert np.abs(model.closure_gaps(last[:3], last[3:6])[0]).max() < 1e-12
     held = fa.control.Sampled(fa.control.JointPD([q[0], 0, 0], Kp=[50, 0, 0], Kd=[9, 0, 0]), 0.01)
     run = fa.simulate(model, 3.0, u=held, q0=q, qd0=qd, progress=False)
     assert gap_of(model, run)[0] < 1e-12
@@ -241,6 +241,8 @@ def test_reactions_are_those_of_a_free_body():
     inertia = 1.7 * C**2 / 12 + 1.7 * (C / 2) ** 2
     assert moment == pytest.approx(inertia * qdd[2], rel=1e-10)
     assert not np.any(others)
+    many = model.closure_reactions([[q, q]], [[qd, 0 * qd]], np.zeros(3))
+    assert many.shape == (1, 2, 1, 6) and many[0, 0, 0, :2] == pytest.approx([x, y], rel=1e-12)
 
 
 def test_reactions_of_a_clamp_carry_the_weight():
@@ -289,7 +291,7 @@ def test_slopes_along_a_motion_keep_the_loop():
             other, rates = fa.assemble(arm, q, qd)
             for _ in range(8):  # the independent coordinate and rate are set, the others follow
                 J = closed.jacobian(model, other)
-                other[1:] -= np.linalg.lstsq(J[:, 1:], closed.gaps(model, other, 0 * qd)[0], rcond=1e-9)[0]
+                other[1:] -= np.linalg.lstsq(J[:, 1:], closed.gaps(model, other), rcond=1e-9)[0]
                 other[0] = q[0] + side * h * x[0]
                 rates[0] = qd[0] + side * h * x[1]
                 rates[1:] = -np.linalg.lstsq(J[:, 1:], J[:, 0] * rates[0], rcond=1e-9)[0]
@@ -458,7 +460,7 @@ def test_starts_that_do_not_fit_are_refused_with_the_gap():
     with pytest.raises(fa.DescriptionError, match="q0 does not satisfy"):
         fa.simulate_many(arm, 1.0, q0=[q, q + 0.1], progress=False)
     run = fa.simulate(arm, 0.1, progress=False)  # a start is found, although all bars are in line at rest
-    assert np.abs(closed.gaps(fa.Model(arm), run.q.values[0], np.zeros(3))[0]).max() < 1e-12
+    assert np.abs(closed.gaps(fa.Model(arm), run.q.values[0])).max() < 1e-12
 
 
 def test_a_loop_that_cannot_be_closed():

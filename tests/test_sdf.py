@@ -1,4 +1,4 @@
-"""Arms from SDF files: beside MuJoCo after a conversion of the tests' own, beside closed forms, and what is said."""
+"""Arms from SDF files: compared with MuJoCo after an independent conversion, with closed forms, and their messages."""
 
 # ruff: noqa: E501  (files of one line)
 
@@ -311,7 +311,7 @@ def test_an_included_model_that_is_static_is_ground(tmp_path):
     assert list(report.joints) == ["swing"] and not report.arm.free and not report.not_understood
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- messages ----------------------------------------------------------------------------------------------------------
 
 
 def listed(tmp_path, *parts, version="1.7", old="", new=""):

@@ -198,7 +198,7 @@ def test_files_that_include_many_files_are_not_read(tmp_path, monkeypatch):
 
 
 def test_long_chains_need_no_recursion(tmp_path):
-    """20 000 frames on frames, of which half carry a joint."""
+    """A chain of 20 000 frames, each attached to the one before. Every second frame has a joint."""
     count = 20_000
     frames = "".join(f"<frame name='f{i}' attached_to='f{i + 1}'/>" for i in range(count))
     frames += f"<frame name='f{count}' attached_to='fore'/>"

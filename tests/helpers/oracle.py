@@ -229,7 +229,7 @@ class Lagrangian:
     def closures(self, q, qd):
         """Gaps (k,) of the closures, their slopes (k, n), and their second rates (k,) without qdd.
 
-        More gaps than need be, of which some follow from others: points in the world, cross products of axes.
+        Gaps are differences of points in the world and cross products of axes. Some of them follow from others.
         """
         return [
             np.array(each).squeeze(axis=1) if i != 1 else np.array(each) for i, each in enumerate(self._closures(q, qd))
@@ -345,7 +345,7 @@ class Parts:
         return strut.stiffness * (across - strut.length) ** 2 / 2
 
     def gap(self, closure):
-        """What is zero where the two frames of a closure meet as its joint allows."""
+        """Return numbers that are all zero if the two frames of a closure meet as its joint allows."""
         R, p = self.carried(closure.link, closure.at)
         if closure.to == "base":
             B, o = self.tips[None]

@@ -1,10 +1,10 @@
-"""What MuJoCo makes of SDF files after a conversion written for the tests alone; and models at random.
+"""SDF files in MuJoCo, after a conversion that only the tests use, and random SDF models.
 
     PYTHONPATH=src:tests/helpers python tests/helpers/sdf_mujoco.py FILES...
 
-says for each file how far forward dynamics are from MuJoCo's.
+prints for each file the difference between the accelerations of the arm and those of MuJoCo.
 
-The conversion shares no code with the package, and no way of computing. All names are made absolute, such as
+The conversion shares neither code nor methods with the package. All names are made absolute, such as
 "world::robot::hand::palm". Poses are products of 4 x 4 matrices along the references between them.
 """
 
@@ -353,7 +353,7 @@ def main(paths):
             continue
         try:
             other = theirs(path, report)
-        except Exception as error:  # by whatever kind: it is told
+        except Exception as error:  # of any kind: its message is reported
             print(path, "NOT CONVERTED", repr(error)[:100], flush=True)
             continue
         model, worst = fa.Model(frictionless(report.arm)), 0.0

@@ -9,6 +9,7 @@ import json
 import pickle  # noqa: TID251  (written for a digest, never read)
 import tomllib
 import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -219,13 +220,7 @@ class Arm(Described):
                 raise Fault("name", message, where=where)
             taken.add(each.name)
             signals |= mine
-            if each.link not in allowed:
-                raise Fault("link", unknown_name("is", each.link, allowed, "the links are"), where=where)
-            if each.link not in known:
-                if each.at != 1.0:
-                    raise Fault("at", f"is {each.at}; the base has no length, so leave out at", where=where)
-            elif isinstance(known[each.link].joint, Telescope) and each.at != 1.0:
-                raise Fault("at", f"is {each.at}; on a telescope it must be 1 (the tip)", where=where)
+            _check_end(known, allowed, each.link, each.at, ("link", "at"), where=where)
         drives = [link.name for link in self.links if link.joint.moves]
         for force in self.forces:
             if force.kind == "drive" and force.link not in drives:
@@ -261,12 +256,7 @@ class Arm(Described):
         for i, strut in enumerate(self.struts):
             ends = [("link", strut.link, "at", strut.at), ("to", strut.to, "to_at", strut.to_at)]
             for field, name, station, at in ends if strut.to else ends[:1]:
-                if name not in names:
-                    raise Fault(f"struts[{i}].{field}", unknown_name("is", name, names, "the links are"))
-                if name not in known and at != 1.0:
-                    raise Fault(f"struts[{i}].{station}", f"is {at}; the base has no length, so leave out {station}")
-                if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
-                    raise Fault(f"struts[{i}].{station}", f"is {at}; on a telescope it must be 1 (the tip)")
+                _check_end(known, names, name, at, (field, station), f"struts[{i}].")
             if strut.to and any(strut.point):
                 raise Fault(f"struts[{i}].point", f"is {strut.point}, but `to` is given; give either point or to")
         return self
@@ -285,10 +275,7 @@ class Arm(Described):
             ends = [("link", closure.link, [*known], "at", closure.at)]
             ends += [("to", closure.to, [*known, BASE], "place", closure.end)]
             for field, owner, names, station, at in ends:
-                if owner not in names:
-                    raise Fault(f"{where}.{field}", unknown_name("is", owner, names, "the links are"))
-                if owner in known and isinstance(known[owner].joint, Telescope) and at != 1.0:
-                    raise Fault(f"{where}.{station}", f"is {shown(at)}; on a telescope it must be 1 (the tip)")
+                _check_end(known, names, owner, at, (field, station), f"{where}.")
         return self
 
     @model_validator(mode="after")
@@ -303,14 +290,8 @@ class Arm(Described):
                 raise Fault("name", message, where=where)
             taken.add(cable.name)
             for i, (name, at) in enumerate((each.link, each.at) for each in cable.points):
-                if name and name not in names:
-                    raise Fault(f"points[{i}].link", unknown_name("is", name, names, "the links are"), where=where)
-                if name == BASE and at != 1.0:
-                    message = f"is {at}; the base has no length, so leave out at"
-                    raise Fault(f"points[{i}].at", message, where=where)
-                if name in known and isinstance(known[name].joint, Telescope) and at != 1.0:
-                    message = f"is {at}; on a telescope it must be 1 (the tip)"
-                    raise Fault(f"points[{i}].at", message, where=where)
+                if name:
+                    _check_end(known, names, name, at, ("link", "at"), f"points[{i}].", where)
         return self
 
     @model_validator(mode="after")
@@ -618,6 +599,30 @@ class Arm(Described):
         if not isinstance(data, dict):
             raise DescriptionError(f"Arm: the JSON text is {shown(data)}; it must be an object")
         return cls(**data)
+
+
+def _check_end(
+    known: Mapping[str, Link],
+    allowed: Collection[str],
+    link: str,
+    at: float | Pose,
+    fields: tuple[str, str],
+    before: str = "",
+    where: str = "",
+) -> None:
+    """Raise `Fault` for what is on none of the allowed links, or at a station that its link does not have.
+
+    `fields` name the link and the station in the message, after `before`. The allowed name that is none of the known
+    links is the base.
+    """
+    field, station = fields
+    if link not in allowed:
+        raise Fault(f"{before}{field}", unknown_name("is", link, allowed, "the links are"), where=where)
+    if link not in known:
+        if isinstance(at, float) and at != 1.0:
+            raise Fault(f"{before}{station}", f"is {at}; the base has no length, so leave out {station}", where=where)
+    elif isinstance(known[link].joint, Telescope) and at != 1.0:
+        raise Fault(f"{before}{station}", f"is {shown(at)}; on a telescope it must be 1 (the tip)", where=where)
 
 
 def _written(thing: Any) -> dict:

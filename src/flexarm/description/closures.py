@@ -6,25 +6,17 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks
-from flexarm.checks import Described, Fault, Vector, checked_number, optional_unit_vector, shown, unit_vector
-from flexarm.description.links import Pose
+from flexarm.checks import Described, Fault, Vector, optional_unit_vector, shown, unit_vector
+from flexarm.description.links import Pose, placed
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 
 
-def _on_link(x: float) -> bool:
-    return 0.0 <= x <= 1.0
-
-
-def _place(value: object) -> Any:
+def _placed(value: object) -> Any:
     """Return a station from 0 to 1, or a pose, which may be given by its position alone."""
-    if value is None or isinstance(value, Pose):
-        return value
-    if isinstance(value, dict):
-        return checks.faulted(Pose, value)
     if isinstance(value, list | tuple | np.ndarray):
-        return checks.faulted(Pose, {"xyz": value})
-    return checked_number(value, "", ("from 0 to 1, or a position (3,), or a pose", _on_link))
+        value = {"xyz": value}
+    return None if value is None else placed(value, "a position (3,), or a pose")
 
 
 @final
@@ -67,9 +59,9 @@ class Closure(Described):
 
     name: Annotated[str, checks.title]
     link: Annotated[str, checks.text]
-    at: Annotated[float | Pose, BeforeValidator(_place)] = 1.0
+    at: Annotated[float | Pose, BeforeValidator(_placed)] = 1.0
     to: Annotated[str, checks.text] = BASE
-    place: Annotated[float | Pose | None, BeforeValidator(_place)] = None
+    place: Annotated[float | Pose | None, BeforeValidator(_placed)] = None
     joint: Literal["revolute", "ball", "fixed", "prismatic", "planar", "universal"] = "revolute"
     axis: Annotated[Vector, unit_vector] = (0.0, 0.0, 1.0)
     axis_to: Annotated[Vector | None, optional_unit_vector] = None
@@ -92,11 +84,6 @@ class Closure(Described):
     def conditions(self) -> int:
         """Number of conditions that the closure imposes on the relative pose of its frames."""
         return {"revolute": 5, "ball": 3, "fixed": 6, "prismatic": 5, "planar": 3, "universal": 4}[self.joint]
-
-    @property
-    def facing(self) -> int:
-        """Number of axes that must not be opposite."""
-        return {"revolute": 1, "fixed": 3, "prismatic": 3, "planar": 1}.get(self.joint, 0)
 
     @property
     def end(self) -> float | Pose:

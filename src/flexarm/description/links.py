@@ -70,17 +70,21 @@ def _some_joint(value: object) -> object:
     return value
 
 
-def _place(value: object) -> object:
-    """Return a station from 0 to 1, or a pose."""
+def placed(value: object, allowed: str) -> object:
+    """Return a station from 0 to 1, or a pose. A message says what else is `allowed`."""
     if isinstance(value, Pose):
         return value
     if isinstance(value, dict):
         return checks.faulted(Pose, value)
-    return checks.checked_number(value, "", ("from 0 to 1, or a pose in the base frame of the link", _on_link))
+    return checks.checked_number(value, "", (f"from 0 to 1, or {allowed}", _on_link))
 
 
 def _on_link(x: float) -> bool:
     return 0.0 <= x <= 1.0
+
+
+def _placed(value: object) -> object:
+    return placed(value, "a pose in the base frame of the link")
 
 
 @final
@@ -117,7 +121,7 @@ class Link(Described):
     hub_mass: Annotated[float, number("kg", NOT_NEGATIVE)] = 0.0
     hub_inertia: Annotated[Inertia, checks.inertia] = 0.0
     parent: Annotated[str | None, checks.optional_text] = None
-    at: Annotated[float | Pose, BeforeValidator(_place)] = 1.0
+    at: Annotated[float | Pose, BeforeValidator(_placed)] = 1.0
     payload: Payload | None = None
 
     @model_validator(mode="after")

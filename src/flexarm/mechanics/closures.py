@@ -20,23 +20,17 @@ import casadi as ca
 import numpy as np
 
 from flexarm.description.closures import Closure
-from flexarm.description.links import Pose
-from flexarm.mechanics.chain import Chain, Frame, moved_pose, to_pose
+from flexarm.mechanics.chain import Chain, moved_pose
 from flexarm.mechanics.dynamics import (
     STILL,
     Root,
-    base_frame,
     eliminate,
     forward_dynamics,
-    outward,
-    placed,
     substitute,
-    twist_of_base,
-    twists,
 )
 from flexarm.mechanics.lean import lean
-from flexarm.mechanics.moving import at
-from flexarm.mechanics.outside import Station, station
+from flexarm.mechanics.moving import at, rows_of
+from flexarm.mechanics.outside import station
 from flexarm.mechanics.remembered import remembered
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cross, dot, entries, product, scaled, transposed
 
@@ -97,28 +91,10 @@ class Between(NamedTuple):
         return Condition(dot(axis, turned), dot(self.w, moment), [0.0, 0.0, 0.0, *moment])
 
 
-def located(chain: Chain, link: int, place: float | Pose, q: Vector, qd: Vector) -> Station:
-    """Return a section of a link, or a frame at a pose in the link's base frame. The link -1 means the base."""
-    if not isinstance(place, Pose):
-        return station(chain, link, place, q, qd)
-    if link < 0:
-        frame, twist = base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3)
-    else:
-        few = chain.up_to(chain.links[link][0])
-        bodies, ways = outward(few, q, qd)
-        frame, twist = placed(ways, base_frame(few, q))[-1], twists(few, qd, bodies, ways)[-1]
-    p, R = frame.p, frame.R
-    for motion, axis, value in to_pose(place):
-        step = motion(axis, value)
-        twist, p = step.acceleration(twist), added(p, product(R, step.shift))
-        R = [step.acceleration([0.0, 0.0, 0.0, *row])[3:] for row in R]
-    return Station(Frame(p, R), twist)
-
-
-def between(chain: Chain, closure: Closure, number: Callable[[str], int], q: Vector, qd: Vector) -> Between:
+def between(chain: Chain, closure: Closure, q: Vector, qd: Vector) -> Between:
     """Return the second frame of a closure as it moves in the first one."""
-    a = located(chain, number(closure.link), closure.at, q, qd)
-    b = located(chain, number(closure.to), closure.end, q, qd)
+    a = station(chain, chain.number(closure.link), closure.at, q, qd)
+    b = station(chain, chain.number(closure.to), closure.end, q, qd)
     inward = transposed(a.frame.R)
     p = product(inward, added(b.frame.p, scaled(-1.0, a.frame.p)))
     R = transposed([product(inward, column) for column in transposed(b.frame.R)])
@@ -155,7 +131,7 @@ def facing(chain: Chain, q: Vector) -> Vector:
     """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
     found = []
     for closure in chain.closures:
-        R = between(chain, closure, chain.number, q, [0.0] * chain.size).R
+        R = between(chain, closure, q, [0.0] * chain.size).R
         if closure.joint in ("fixed", "prismatic"):
             found += [R[k][k] for k in range(3)]
         elif closure.joint in ("revolute", "planar"):
@@ -164,7 +140,7 @@ def facing(chain: Chain, q: Vector) -> Vector:
 
 
 def _all(chain: Chain, q: Vector, qd: Vector) -> list[Condition]:
-    return [x for c in chain.closures for x in of_closure(c, between(chain, c, chain.number, q, qd))]
+    return [x for c in chain.closures for x in of_closure(c, between(chain, c, q, qd))]
 
 
 def gaps(chain: Chain, q: Vector) -> Vector:
@@ -177,17 +153,30 @@ def rates(chain: Chain, q: Vector, qd: Vector) -> Vector:
     return [each.rate for each in _all(chain, q, qd)]
 
 
+class Symbolic(NamedTuple):
+    """Rates of all gaps, (k,), as an expression over symbols of q, in local coordinates, and of qd."""
+
+    q: ca.SX
+    qd: ca.SX
+    rates: ca.SX
+
+
+def symbolic(chain: Chain) -> Symbolic:
+    """Return the rates of all gaps over symbols, for their derivatives."""
+    q, qd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
+    return Symbolic(q, qd, ca.SX(ca.vertcat(*rates(chain, entries(q), entries(qd)))))
+
+
 @remembered
 def conditions(chain: Chain, q: Vector, qd: Vector) -> Conditions:
     """Return the conditions that restrict the motion."""
-    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
-    every = ca.SX(ca.vertcat(*rates(chain, entries(z), entries(zd))))
+    z, zd, every = symbolic(chain)
     slope = ca.jacobian(every, zd)
     some = [i for i in range(every.numel()) if slope[i, :].nnz()]
     few, slope = every[some], ca.densify(slope[some, :])
     J, gamma = at([z, zd], (q, qd), [slope, ca.densify(ca.jtimes(few, z, zd))])
     found = gaps(chain, q)
-    return Conditions(some, [found[i] for i in some], [entries(row.T) for row in ca.vertsplit(J)], entries(gamma))
+    return Conditions(some, [found[i] for i in some], rows_of(J), entries(gamma))
 
 
 def resolved(G: Matrix, b: Vector) -> Vector:
@@ -226,19 +215,17 @@ def response(
     qdd = ca.SX(ca.vertcat(*solve(lean(chain), q, qd, acting, root)))
     A = ca.densify(ca.jacobian(qdd, reactions))
     (a,) = ca.substitute([qdd], [reactions], [ca.SX.zeros(len(J))])
-    return Response(entries(ca.densify(a)), [entries(row.T) for row in ca.vertsplit(A)])
+    return Response(entries(ca.densify(a)), rows_of(A))
 
 
-def wrenches(chain: Chain, q: Vector, qd: Vector, reactions: Vector) -> Vector:
+def wrenches(chain: Chain, q: Vector, reactions: Vector) -> Matrix:
     """Return the wrench (6,) of each closure on its second frame, from the reactions of all conditions."""
-    found, left = [], list(reactions)
+    found, left = [], iter(reactions)
     for closure in chain.closures:
-        every = of_closure(closure, between(chain, closure, chain.number, q, qd))
-        own, left = left[: len(every)], left[len(every) :]
         total: Vector = [0.0] * 6
-        for condition, value in zip(every, own, strict=True):
-            total = added(total, scaled(value, condition.wrench))
-        found += total
+        for condition in of_closure(closure, between(chain, closure, q, [0.0] * chain.size)):
+            total = added(total, scaled(next(left), condition.wrench))
+        found.append(total)
     return found
 
 
@@ -259,7 +246,7 @@ def motion(
     some, _, J, gamma = conditions(chain, q, qd)
     a, A = response(chain, q, qd, force, root, J, solve)
     few = resolved(_inverse_inertia(J, A), scaled(-1.0, added(product(J, a), gamma)))
-    every: Vector = [0.0] * len(gaps(chain, q))
+    every: Vector = [0.0] * sum(closure.conditions for closure in chain.closures)
     for i, value in zip(some, few, strict=True):
         every[i] = value
     return Motion(added(a, product(A, few)), product(transposed(J), few), every)
@@ -299,30 +286,23 @@ def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
     return [*added([*chain.stood, *q[len(chain.base) :]], shift), *added(qd, dqd), dot(found, found)]
 
 
-def checked(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Return all gaps, their rates, and the cosines of `facing`."""
-    return [*gaps(chain, q), *rates(chain, q, qd), *facing(chain, q)]
+def slopes(chain: Chain, q: Vector) -> Matrix:
+    """Return J of all conditions, (k, n)."""
+    z, zd, every = symbolic(chain)
+    (J,) = at([z], [q], [ca.densify(ca.jacobian(every, zd))])
+    return rows_of(J)
 
 
-def stiffening(chain: Chain, q: Vector, reactions: Vector) -> Vector:
-    """Return d(J' lambda)/dq of constant reactions of all conditions, row by row: their part of the stiffness."""
-    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
-    power = ca.SX(dot(reactions, rates(chain, entries(z), entries(zd))))
-    slope = ca.densify(ca.jacobian(ca.gradient(power, zd), z))
-    (found,) = at([z, zd], (q, [0.0] * chain.size), [slope])
-    return [x for row in ca.vertsplit(found) for x in entries(row.T)]
-
-
-def rate_slopes(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Return d(J qd)/dq of all conditions, row by row, q in local coordinates."""
-    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
-    every = ca.SX(ca.vertcat(*rates(chain, entries(z), entries(zd))))
+def rate_slopes(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+    """Return d(J qd)/dq of all conditions, (k, n), q in local coordinates."""
+    z, zd, every = symbolic(chain)
     (found,) = at([z, zd], (q, qd), [ca.densify(ca.jacobian(every, z))])
-    return [x for row in ca.vertsplit(found) for x in entries(row.T)]
+    return rows_of(found)
 
 
-def slopes(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Return J of all conditions, row by row."""
-    z = ca.SX.sym("qd", chain.size)
-    J = ca.densify(ca.jacobian(ca.SX(ca.vertcat(*rates(chain, q, entries(z)))), z))
-    return [x for row in ca.vertsplit(J) for x in entries(row.T)]
+def stiffening(chain: Chain, q: Vector, reactions: Vector) -> Matrix:
+    """Return d(J' lambda)/dq, (n, n), of constant reactions of all conditions: their part of the stiffness."""
+    z, zd, every = symbolic(chain)
+    force = ca.gradient(dot(reactions, entries(every)), zd)
+    (found,) = at([z], [q], [ca.densify(ca.jacobian(force, z))])
+    return rows_of(found)

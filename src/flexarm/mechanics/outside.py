@@ -4,7 +4,7 @@ The outward pass of the recursions also moves stations: from the base frame of a
 angles, which are elementary motions like those of a tip.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,9 +13,10 @@ import casadi as ca
 
 from flexarm.description.arm import Arm
 from flexarm.description.cables import Cable
+from flexarm.description.links import Pose
 from flexarm.description.outside import Contact, Force, MovingBase
 from flexarm.description.struts import Strut
-from flexarm.mechanics.chain import TIP, Chain, Frame, taken
+from flexarm.mechanics.chain import TIP, Chain, Frame, taken, to_pose
 from flexarm.mechanics.dynamics import (
     STILL,
     Root,
@@ -32,7 +33,7 @@ from flexarm.mechanics.elements import Along, Element, Push, Seen, along
 from flexarm.mechanics.links import located
 from flexarm.mechanics.moving import at
 from flexarm.mechanics.orbit import gravity_gradient
-from flexarm.mechanics.spatial import Scalar, Vector, added, cross, dot, entries, product, scaled
+from flexarm.mechanics.spatial import Motion, Scalar, Vector, added, cross, dot, entries, product, scaled
 from flexarm.mechanics.springs import beyond
 
 
@@ -43,18 +44,36 @@ class Station(NamedTuple):
     twist: Vector
 
 
-def station(chain: Chain, link: int, x: float, q: Vector, qd: Vector) -> Station:
-    """Return the section of a link at x in [0, 1] of its length. The link -1 means the base's frame."""
+def station(chain: Chain, link: int, x: float | Pose, q: Vector, qd: Vector) -> Station:
+    """Return the section of a link at x in [0, 1] of its length, or the frame at a pose in the link's base frame.
+
+    The link -1 means the base's frame, in which x may be a pose.
+    """
+    if isinstance(x, Pose):
+        here = _of_body(chain, chain.links[link][0] if link >= 0 else -1, q, qd)
+        return _moved(here, [motion(axis, value) for motion, axis, value in to_pose(x)])
     if link < 0:
-        return Station(base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3))
+        return _of_body(chain, -1, q, qd)
     member, x = located(chain, link, x)
     last = chain.links[link][member]
-    few = chain.up_to(last)
+    section = zip(TIP, *_section(chain, last, x, q, qd), strict=True)
+    steps = [motion(axis, sign * value, sign * rate) for (motion, axis, sign), value, rate in section]
+    return _moved(_of_body(chain, last, q, qd), steps)
+
+
+def _of_body(chain: Chain, i: int, q: Vector, qd: Vector) -> Station:
+    """Return the base frame of a body, or of the base if i is -1."""
+    if i < 0:
+        return Station(base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3))
+    few = chain.up_to(i)
     bodies, ways = outward(few, q, qd)
-    frame, twist = placed(ways, base_frame(few, q))[-1], twists(few, qd, bodies, ways)[-1]
-    p, R = frame.p, frame.R
-    for (motion, axis, sign), value, rate in zip(TIP, *_section(few, last, x, q, qd), strict=True):
-        step = motion(axis, sign * value, sign * rate)
+    return Station(placed(ways, base_frame(few, q))[-1], twists(few, qd, bodies, ways)[-1])
+
+
+def _moved(here: Station, steps: Iterable[Motion]) -> Station:
+    """Return a frame after elementary motions with their rates."""
+    p, R, twist = here.frame.p, here.frame.R, here.twist
+    for step in steps:
         twist, p = step.acceleration(twist), added(p, product(R, step.shift))
         R = [step.acceleration([0.0, 0.0, 0.0, *row])[3:] for row in R]
         twist[step.direction] = twist[step.direction] + step.rate

@@ -152,9 +152,14 @@ def state_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w:
     return _guarded(chain, q, [*left, *done.s_dot, *_pose_rates(chain, qd), done.supplied, done.lost])
 
 
+def closure_reactions(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Matrix:
+    """Return the wrench of each closure on its second frame, along the axes of the first."""
+    done = loops.motion(chain, q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))
+    return loops.wrenches(chain, q, done.reactions)
+
+
 def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector, qdd: Vector) -> Vector:
     """Return the residual with given accelerations u of the driven coordinates in place of the inputs."""
-    refuse_closures(chain, "a prescribed motion")
     done, less = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u), lean(chain)
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
     force = added(inertial, scaled(-1, done.force))
@@ -171,7 +176,6 @@ def prescribed_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w
     Each drive must move one coordinate, not a sum of several. The other coordinates follow from their part of the
     equations, M_ff qdd_f = -(everything else)_f, and the inputs' power follows from the driven part.
     """
-    refuse_closures(chain, "a prescribed motion")
     done = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u)
     qdd, force = _prescribed(chain, q, qd, u, done.force, root(chain, w))
     driven = _driven(chain)
@@ -181,7 +185,6 @@ def prescribed_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w
 
 def prescribed_force(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Vector:
     """Return the inputs that give the driven coordinates the accelerations u, while the others move freely."""
-    refuse_closures(chain, "a prescribed motion")
     acting = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u).force
     _, force = _prescribed(chain, q, qd, u, acting, root(chain, w))
     driven = _driven(chain)
@@ -190,6 +193,7 @@ def prescribed_force(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, 
 
 def _driven(chain: Chain) -> list[int]:
     """Return the coordinate that each joint's input moves. Each input must move one, not a sum of several."""
+    refuse_closures(chain, "a prescribed motion")
     columns = transposed(dy.input_matrix(chain))
     return [next(row for row in range(chain.size) if B[row]) for B in columns[: len(chain.driven)]]
 

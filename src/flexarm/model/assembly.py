@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, counted, refused
-from flexarm.errors import DescriptionError
+import numpy as np
+
+from flexarm.checks import refused
+from flexarm.errors import DescriptionError, errors_in
 from flexarm.model.closed import assembled, corrected
 from flexarm.model.core import ModelLike, as_model
+from flexarm.model.evaluation import begun_at
 
 
 def assemble(arm: ModelLike, guess: Any = None, rates: Any = None) -> Any:
@@ -35,8 +37,9 @@ def assemble(arm: ModelLike, guess: Any = None, rates: Any = None) -> Any:
     """
     with refused("assemble"):
         model = as_model(arm)
-        q = _numbers("guess", model.arm.rest if guess is None else guess, model.coordinates)
-        qd = None if rates is None else _numbers("rates", rates, model.velocities)
+    with errors_in("assemble"):
+        q = begun_at("guess", guess, np.array(model.arm.rest), model.coordinates)
+        qd = None if rates is None else begun_at("rates", rates, np.zeros(model.nv), model.velocities)
     if not model.arm.closures:
         return q if qd is None else (q, qd)
     q, why = assembled(model, q)
@@ -45,10 +48,3 @@ def assemble(arm: ModelLike, guess: Any = None, rates: Any = None) -> Any:
     if qd is None:
         return q
     return q, corrected(model, q, qd)[1]
-
-
-def _numbers(name: str, value: Any, signals: tuple[str, ...]) -> Array:
-    x = checked_array(value, name)
-    if x.shape != (len(signals),):
-        raise Fault(name, f"has shape {x.shape}; it must have {counted(len(signals), 'number')}: {', '.join(signals)}")
-    return x

@@ -26,15 +26,18 @@ NEARBY = (0.1,) * 3 + (0.4,) * 6 + (1.0,) * 12
 FLAT = 0.02
 """Size of a singular value of the conditions, relative to that at the start of a run, below which a failure names it.
 """
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("gaps", "facing", "slopes"), ("q",)),
+    **dict.fromkeys(("rates", "correction", "rate_slopes"), ("q", "qd")),
+    "stiffening": ("q", "reactions"),
+}
+"""Arguments of the functions of the module `mechanics.closures`."""
 INDEPENDENT = 1e-9
 """Size of a singular value of the conditions, relative to the largest, below which one condition depends on others."""
 
 
 def _function(model: Traced, name: str) -> "ca.Function":
-    """Return a function of the module `mechanics.closures` of (q, qd) and, if the model varies, p.
-
-    In the place of qd, `stiffening` has the reactions of all conditions.
-    """
+    """Return a function of the module `mechanics.closures` of its arguments and, if the model varies, of p."""
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -42,11 +45,12 @@ def _function(model: Traced, name: str) -> "ca.Function":
         from flexarm.mechanics import closures
         from flexarm.mechanics.spatial import entries
 
-        count = len(owners(model.arm)) if name == "stiffening" else model.nv
-        q, qd = ca.SX.sym("q", model.nq), ca.SX.sym("qd", count)
-        chain, local = model.posed(entries(q))
-        values = ca.cse(ca.densify(ca.SX(ca.vertcat(*getattr(closures, name)(chain, local, entries(qd))))))
-        return model.over_parameters(name, {"q": q, "qd": qd}, {name: values})
+        sizes = {"q": model.nq, "qd": model.nv, "reactions": len(owners(model.arm))}
+        given = {argument: ca.SX.sym(argument, sizes[argument]) for argument in ARGUMENTS[name]}
+        chain, local = model.posed(entries(given["q"]))
+        value = getattr(closures, name)(chain, local, *(entries(x) for a, x in given.items() if a != "q"))
+        rows = [ca.horzcat(*row) if isinstance(row, list) else row for row in value]
+        return model.over_parameters(name, given, {name: ca.cse(ca.densify(ca.SX(ca.vertcat(*rows))))})
 
     return model.traced(f"closures {name}", trace)
 
@@ -56,57 +60,39 @@ def kernel(model: Traced) -> Kernel:
     return model.compiled("closures correction", lambda model: _function(model, "correction"))
 
 
-def _evaluated(model: Traced, name: str, q: Array, qd: Array | None = None) -> Array:
-    """Return the values of a function by CasADi, since compiling would take longer than the few calls."""
-    found = model.with_numbers(_function(model, name))(q, np.zeros(model.nv) if qd is None else qd)
-    return np.array(found).ravel()
+def _evaluated(model: Traced, name: str, *given: Array) -> Array:
+    """Return the value of a function by CasADi, since compiling would take longer than the few calls."""
+    return np.array(model.with_numbers(_function(model, name))(*given))
 
 
-def gaps(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-    """Return the gaps of all conditions (k,), their rates (k,), and the cosines that must be positive."""
-    count = sum(closure.conditions for closure in model.arm.closures)
-    found = _evaluated(model, "checked", q, qd)
-    return found[:count], found[count : 2 * count], found[2 * count :]
+def gaps(model: Traced, q: Array) -> Array:
+    """Return the gaps of all conditions, (k,)."""
+    return _evaluated(model, "gaps", q).ravel()
+
+
+def rates(model: Traced, q: Array, qd: Array) -> Array:
+    """Return the rates of all gaps, (k,)."""
+    return _evaluated(model, "rates", q, qd).ravel()
+
+
+def facing(model: Traced, q: Array) -> Array:
+    """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
+    return _evaluated(model, "facing", q).ravel()
 
 
 def jacobian(model: Traced, q: Array) -> Array:
     """Return J of all conditions, (k, n): the rates of the gaps are J qd."""
-    return _evaluated(model, "slopes", q).reshape(-1, model.nv)
-
-
-def reactions(model: Traced, q: Array, qd: Array, u: Array) -> Array:
-    """Return the wrench of each closure on its second frame, (closures, 6); see `Model.closure_reactions`."""
-
-    def trace() -> "ca.Function":
-        import casadi as ca
-
-        from flexarm.mechanics import closures
-        from flexarm.mechanics.outside import root
-        from flexarm.mechanics.quantities import acted
-        from flexarm.mechanics.spatial import entries
-
-        sizes = {"q": model.nq, "qd": model.nv, "u": len(model.inputs)}
-        symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
-        chain, local = model.posed(entries(symbols["q"]))
-        rates, inputs = entries(symbols["qd"]), entries(symbols["u"])
-        s, w = [0.0] * len(model.states), [0.0] * len(model.exogenous)
-        force = acted(chain, local, rates, s, inputs, w).force
-        found = closures.motion(chain, local, rates, force, root(chain, w)).reactions
-        values = ca.cse(ca.densify(ca.SX(ca.vertcat(*closures.wrenches(chain, local, rates, found)))))
-        return model.over_parameters("reactions", symbols, {"reactions": values})
-
-    found = model.with_numbers(model.traced("closures reactions", trace))(q, qd, u)
-    return np.array(found).reshape(-1, 6)
+    return _evaluated(model, "slopes", q)
 
 
 def stiffening(model: Traced, q: Array, reactions: Array) -> Array:
     """Return d(J' lambda)/dq, (n, n), of constant reactions of all conditions, which adds to the stiffness with -1."""
-    return _evaluated(model, "stiffening", q, reactions).reshape(model.nv, model.nv)
+    return _evaluated(model, "stiffening", q, reactions)
 
 
 def rate_slopes(model: Traced, q: Array, qd: Array) -> Array:
     """Return d(J qd)/dq of all conditions, (k, n), q in local coordinates."""
-    return _evaluated(model, "rate_slopes", q, qd).reshape(-1, model.nv)
+    return _evaluated(model, "rate_slopes", q, qd)
 
 
 def owners(arm: Arm) -> list[str]:
@@ -114,10 +100,10 @@ def owners(arm: Arm) -> list[str]:
     return [closure.name for closure in arm.closures for _ in range(closure.conditions)]
 
 
-def corrected(model: Traced, q: Array, qd: Array) -> tuple[Array, Array, float]:
-    """Return coordinates and rates after one correction, and the size of the gaps before."""
-    found = _evaluated(model, "correction", q, qd)
-    return found[: model.nq], found[model.nq : -1], float(np.sqrt(max(found[-1], 0.0)))
+def corrected(model: Traced, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return coordinates and rates after one correction."""
+    found = _evaluated(model, "correction", q, qd).ravel()
+    return found[: model.nq], found[model.nq : -1]
 
 
 def widest(model: Traced, sizes: Array) -> str:
@@ -159,10 +145,9 @@ def _led(model: Traced, guess: Array) -> tuple[Array, str, float]:
                 found = search(model, q, some)
                 if (left := _size(model, found)) < size:
                     q, size = found, left
-    away, _, facing = gaps(model, q, np.zeros(model.nv))
     if not size < FITS:
-        return q, f"a gap of {widest(model, away)} is left; start from another guess", size
-    if (facing <= 0.0).any():
+        return q, f"a gap of {widest(model, gaps(model, q))} is left; start from another guess", size
+    if (facing(model, q) <= 0.0).any():
         return q, "axes of a closure are opposite there; start from another guess, or reverse axis_to", np.inf
     return q, "", size
 
@@ -173,8 +158,8 @@ def _newton(model: Traced, q: Array, some: Array) -> Array:
     for _ in range(MOST_STEPS):
         if size < CLOSED:
             break
-        away, step = gaps(model, q, np.zeros(model.nv))[0], np.zeros(model.nq)
-        step[places] = -np.linalg.lstsq(jacobian(model, q)[:, some], away, rcond=INDEPENDENT)[0]
+        step = np.zeros(model.nq)
+        step[places] = -np.linalg.lstsq(jacobian(model, q)[:, some], gaps(model, q), rcond=INDEPENDENT)[0]
         better = next(((x, s) for k in SHARES if (s := _size(model, x := q + k * step)) < size), None)
         if better is None:
             break
@@ -186,7 +171,7 @@ def _least_squares(model: Traced, q: Array, some: Array) -> Array:
     """Return where some coordinates have the least gaps near q, from where Newton's steps reach it."""
     from scipy.optimize import least_squares  # here, since it takes long to import
 
-    places, still = some + model.nq - model.nv, np.zeros(model.nv)
+    places = some + model.nq - model.nv
 
     def at(x: Array) -> Array:
         moved = q.copy()
@@ -196,18 +181,20 @@ def _least_squares(model: Traced, q: Array, some: Array) -> Array:
     def slope(x: Array) -> Array:
         return jacobian(model, at(x))[:, some]
 
-    found = least_squares(lambda x: gaps(model, at(x), still)[0], q[places], jac=slope)
+    found = least_squares(lambda x: gaps(model, at(x)), q[places], jac=slope)
     return _newton(model, at(found.x), some)
 
 
 def _size(model: Traced, q: Array) -> float:
-    return float(np.linalg.norm(gaps(model, q, np.zeros(model.nv))[0]))
+    return float(np.linalg.norm(gaps(model, q)))
 
 
 def rest(model: Traced) -> Array:
     """Return the position of rest of an arm, (nq,); with closures, the one to which they lead from there."""
     found = np.array(model.arm.rest)
-    return assembled(model, found)[0] if model.arm.closures else found
+    if not model.arm.closures:
+        return found
+    return model.derived("closures at rest", lambda: assembled(model, found)[0]).copy()  # type: ignore[no-any-return]
 
 
 def singular(model: Traced, start: Array, q: Array) -> str:
@@ -239,7 +226,7 @@ def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tupl
             raise DescriptionError(f"{where}: without q0 the closures are assembled from the rest position, but {why}")
     check_closed(where, model, q, qd, ("q0", "qd0"))
     for _ in range(2):
-        q, qd, _ = corrected(model, q, qd)
+        q, qd = corrected(model, q, qd)
     return q, qd
 
 
@@ -248,16 +235,16 @@ def check_closed(
 ) -> None:
     """Raise `DescriptionError` for a state that does not satisfy the closures."""
     qd = np.zeros(model.nv) if qd is None else qd
-    away, rates, facing = gaps(model, q, qd)
+    away, opening = gaps(model, q), rates(model, q, qd)
     if not (np.abs(away) <= FITS).all():
         said = f"{names[0]} does not satisfy the closures; the gap is {widest(model, away)}"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {names[0]})")
-    if (facing <= 0.0).any():
+    if (facing(model, q) <= 0.0).any():
         raise DescriptionError(
             f"{where}: at {names[0]} the axes of a closure are opposite; start from another position"
         )
-    if not (np.abs(rates) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
-        said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, rates)} per second"
+    if not (np.abs(opening) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
+        said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, opening)} per second"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
 
 
@@ -272,7 +259,7 @@ def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[i
     preferred = np.zeros(n) if first is None else first
     order = np.lexsort((-np.arange(n), preferred))  # candidates for dependent coordinates, the last ones first
     left, dependent = J[:, order].copy(), []
-    for _ in range(rank):  # elimination with the largest pivot among the coordinates of the lowest preference
+    for _ in range(rank):  # the first column with a part that is independent of the columns taken before
         sizes = np.linalg.norm(left, axis=0)
         able = np.flatnonzero(sizes > 1e-3 * sizes.max())
         c = int(next(i for i in able if i not in dependent))

@@ -157,21 +157,19 @@ class Model(Traced):
         """Return the gaps of the closures' conditions, [m] between origins and [1] between axes, and their rates.
 
         Both have the length k, the number of all conditions: 5 of a revolute joint, 3 of a ball, 6 of a fixed joint, 5
-        of a prismatic, 3 of a planar and 4 of a universal one.
+        of a prismatic, 3 of a planar and 4 of a universal one. The state must be a single one.
         """
-        state = [self.single("closure_gaps", "q", q)]
-        state.append(np.zeros(self.nv) if qd is None else self.single("closure_gaps", "qd", qd))
-        return closed.gaps(self, *state)[:2] if self.arm.closures else (np.empty(0), np.empty(0))
+        q = self.single("closure_gaps", "q", q)
+        qd = np.zeros(self.nv) if qd is None else self.single("closure_gaps", "qd", qd)
+        return (closed.gaps(self, q), closed.rates(self, q, qd)) if self.arm.closures else (np.empty(0), np.empty(0))
 
-    def closure_reactions(self, q: Array, qd: Array, u: Array) -> Array:
+    def closure_reactions(self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None) -> Array:
         """Return the wrench of each closure on its second frame, at its origin, (closures, 6) [N, N m].
 
         Force and moment are along the axes of the first frame. The opposite wrench acts on the first link. Where some
-        conditions follow from others, as in a planar loop in space, they share a reaction that is not unique. States of
-        drives and exogenous inputs are zero.
+        conditions follow from others, as in a planar loop in space, they share a reaction that is not unique.
         """
-        arguments = [self.single("closure_reactions", name, x) for name, x in (("q", q), ("qd", qd), ("u", u))]
-        return closed.reactions(self, *arguments) if self.arm.closures else np.empty((0, 6))
+        return self.evaluate("closure_reactions", q, qd, u, p=p, s=s, w=w)
 
     # -- analysis
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import counted
+from flexarm.checks import checked_array, counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
 from flexarm.native.calls import OneState
@@ -33,6 +33,20 @@ def argument(name: str, signals: Sequence[str], value: Any) -> Array:
         )
     if not np.isfinite(x).all():
         raise DescriptionError(f"{name} contains NaN or infinity")
+    return x
+
+
+def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:
+    """Return the numbers of an initial state, one per signal. Raises `DescriptionError`."""
+    n = len(otherwise)
+    if value is None:
+        return otherwise
+    with refused():
+        x = checked_array(value, name)
+    if x.shape != (n,):
+        raise DescriptionError(
+            f"{name} has shape {x.shape}; it must have {counted(n, 'number')}: {', '.join(signals) or 'none'}"
+        )
     return x
 
 

@@ -173,10 +173,9 @@ def simulate_many(
     q, qd = _starts(given, drives, which, model)
     q = unit_pose("q0", q, model.arm)
     if model.arm.closures:
-        own = [model if values is None else model.at(row) for row in ([None] if values is None else values)]
-        some = [own[r % len(own)] for r in range(count)]
-        given_q = given["q0"] is not None
-        starts = [closed.started("simulate_many", *each, given_q) for each in zip(some, q, qd, strict=True)]
+        some = [model] * count if values is None else [model.at(row) for row in values]
+        is_given = given["q0"] is not None
+        starts = [closed.started("simulate_many", *each, is_given) for each in zip(some, q, qd, strict=True)]
         q, qd = (np.array(rows) for rows in zip(*starts, strict=True))
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]

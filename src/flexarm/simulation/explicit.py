@@ -19,11 +19,11 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.native.functions import translated
-from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
+from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, Stretch, is_motion, whole
 from flexarm.simulation.butcher import ButcherTableau
-from flexarm.simulation.rhs import ENDLESS, Plan, RunRecord, rhs
+from flexarm.simulation.rhs import ENDLESS, Plan, RunRecord, put_on_closures, rhs
 from flexarm.simulation.stages import (
     NEARLY,
     Stages,
@@ -285,8 +285,7 @@ def stepped(s: ExplicitSteps) -> None:
         moved(method, stage - 1, s.y, z, size)
         rhs(method.k[stage * size :], s.t + method.c[stage] * s.h, z, s.shared, 0)
     moved(method, method.stages - 1, s.y, z, size)
-    if s.shared[0].closed != 0:
-        call(s.shared[0].closed, z, s.shared[0].closing)
+    put_on_closures(s.shared, z)
 
 
 def filled(x: Floats, value: float, count: int) -> None:
@@ -319,14 +318,13 @@ def weighed(s: ExplicitSteps, e: Floats) -> float:
 
 def between(s: ExplicitSteps, ahead: float, last: int, times: Floats, count: int, out: Floats, known: int) -> int:
     """Write the states at the times that a step to `ahead` has passed. Return the number of known states."""
-    shared, size = s.shared[0], s.shared[0].integrated
+    size = s.shared[0].integrated
     if known < count and times[known] < ahead:
         interpolating(s)
         while known < count and times[known] < ahead:
             filled(s.x, (times[known] - s.t) / s.h, size)
             interpolated(s.method, s.x, s.y, s.z, out[known * size :])
-            if shared.closed != 0:
-                call(shared.closed, out[known * size :], shared.closing)
+            put_on_closures(s.shared, out[known * size :])
             known += 1
     while known < count and (times[known] <= ahead or last == 1):
         copied(s.z, out[known * size :], size)

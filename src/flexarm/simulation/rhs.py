@@ -383,8 +383,7 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[RunRecord], unused: in
     x = s.buffer[1:]
     for i in range(s.states):
         x[i] = y[i]
-    if s.closed != 0:  # near a flat position, rates off the closures change too fast for any step
-        call(s.closed, x, s.closing)
+    put_on_closures(shared, x)  # near a flat position, rates off them change too fast for any step
     call(s.stage, s.buffer, x[s.states :], s.data)
     if s.exogenous != 0:
         call(s.exogenous, s.buffer, s.buffer[s.place :], s.given)
@@ -456,6 +455,12 @@ def watch(buffer: Floats, dx: Floats, data: Watched) -> None:
         if data.values[i] * data.sides[i] < 0.0:
             data.time = buffer[0]
             dx[0] = NAN
+
+
+def put_on_closures(shared: Sequence[RunRecord], x: Floats) -> None:
+    """Move a state onto the closures of an arm that has some."""
+    if shared[0].closed != 0:
+        call(shared[0].closed, x, shared[0].closing)
 
 
 def close(x: Floats, data: Closing) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, shown
+from flexarm.checks import Fault, checked_instance, counted, refused, shown
 from flexarm.errors import (
     DescriptionError,
     EnergyDrift,
@@ -29,6 +29,7 @@ from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
 from flexarm.model import Model, ModelLike, as_model, closed
 from flexarm.model.attitudes import unit_pose
+from flexarm.model.evaluation import begun_at
 from flexarm.progress import LOG
 from flexarm.simulation import balance, crossings, divergence, memory, methods, restarts
 from flexarm.simulation.advance import Stretch
@@ -284,20 +285,6 @@ def _log(a: dict[str, Any], until: float) -> None:
     if LOG.isEnabledFor(logging.DEBUG):
         effort = f"{counted(a['steps'], 'step')}, {counted(a['evaluations'], 'evaluation')}, {a['solve_seconds']:.3g} s"
         LOG.debug("%s", escape.line(f"simulate: {a['name']}, {until:g} s, {a['method']}: {effort}, {a['status']}"))
-
-
-def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:
-    """Return the numbers of an initial state, one per signal. Raises `DescriptionError`."""
-    n = len(otherwise)
-    if value is None:
-        return otherwise
-    with refused():
-        x = checked_array(value, name)
-    if x.shape != (n,):
-        raise DescriptionError(
-            f"{name} has shape {x.shape}; it must have {counted(n, 'number')}: {', '.join(signals) or 'none'}"
-        )
-    return x
 
 
 def _check_size(samples: int, columns: int) -> None:

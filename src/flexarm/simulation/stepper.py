@@ -278,9 +278,7 @@ class Stepper:
         if q is not None:
             x[:, self._layout.q] = unit_pose("q", x[:, self._layout.q], self._model.arm)
         if self._model.arm.closures and (q is not None or qd is not None or p is not None):
-            x[:, : x.shape[1] - len(self._model.states)] = _closed(
-                self._model, x[:, : x.shape[1] - len(self._model.states)], True, p
-            )
+            x = _closed(self._model, x, True, p)
         if p is not None:
             self._vary(chosen, self._rows("p", p, parameter_rows(self._given, p), len(x)))
         self._plants.x[chosen], self._origin[chosen] = x, x

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from flexarm.native.dense import inverted, inverted_complex, multiplied, multiplied_complex
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
-from flexarm.simulation.rhs import NAN, RunRecord, looked
+from flexarm.simulation.rhs import NAN, RunRecord, looked, put_on_closures
 
 ITERATIONS, PATIENT = 10, 40
 """Largest numbers of Newton iterations: with step control, where a shorter step is possible, and with fixed steps."""
@@ -121,8 +121,7 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     shared.buffer[0] = min(t, shared.last)
     x = shared.buffer[1:]
     copied(y, x, states)
-    if shared.closed != 0:
-        call(shared.closed, x, shared.closing)
+    put_on_closures(s.shared, x)
     u = x[states:]
     call(shared.stage, shared.buffer, u, shared.data)
     if shared.exogenous != 0:
@@ -517,7 +516,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
     `stale` is 1 if the slopes must be computed again, `fresh` is 1 if they are those of this state, and `wait` counts
     down the steps in which h does not grow, after an error that was too large.
     """
-    shared, stages = s.shared[0], s.stages
+    stages = s.stages
     end = times[count - 1]
     done, stale, fresh, wait = 0, 0, 0, 0
     if s.going == 0:
@@ -575,12 +574,10 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 between(s, x, h, out[done * s.size :])
             else:
                 reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * s.size :])
-            if shared.closed != 0:
-                call(shared.closed, out[done * s.size :], shared.closing)
+            put_on_closures(s.shared, out[done * s.size :])
             done += 1
         reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, s.trial)
-        if shared.closed != 0:
-            call(shared.closed, s.trial, shared.closing)
+        put_on_closures(s.shared, s.trial)
         copied(s.trial, s.y, s.size)
         if s.kept > 0:
             proper(s, s.k)

@@ -14,9 +14,9 @@ from flexarm.exports.fmu.system import Signal, System, depends, named_signals
 from flexarm.exports.programs import measured, parameters
 from flexarm.model import Model, Sensor, linear
 from flexarm.model.attitudes import unit_pose
+from flexarm.model.evaluation import begun_at
 from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
 from flexarm.simulation.crossings import crossings
-from flexarm.simulation.run import begun_at
 
 if TYPE_CHECKING:
     import casadi as ca
