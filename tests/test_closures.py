@@ -245,6 +245,17 @@ def test_reactions_are_those_of_a_free_body():
     assert many.shape == (1, 2, 1, 6) and many[0, 0, 0, :2] == pytest.approx([x, y], rel=1e-12)
 
 
+def test_reactions_at_another_parameter_are_those_of_the_other_arm():
+    arm = four_bar()
+    q, qd = assembled(arm)
+    varied, u = fa.Model(arm, vary=["rocker.mass", "crank.damping"]), [0.7, 0.1, -0.3]
+    names = [each.name for each in varied.parameters]
+    p = {"rocker.mass": 2.9, "crank.damping": 0.4}
+    found = varied.closure_reactions(q, qd, u, p=[p[name] for name in names])
+    assert found == pytest.approx(fa.Model(varied.arm_at(p)).closure_reactions(q, qd, u), rel=1e-10)
+    assert np.abs(found - varied.closure_reactions(q, qd, u)).max() > 0.1
+
+
 def test_reactions_of_a_clamp_carry_the_weight():
     """A slide that falls and a rod hinged on it, clamped at the rod's tip, at rest: force and moment by statics."""
     m, n, length, g = 1.3, 2.1, 0.8, 9.81

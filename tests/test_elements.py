@@ -168,7 +168,10 @@ def state(model):
     ],
 )
 def test_slopes_of_quantities_are_differences(model, state, name):
-    """To every argument, s and w among them. Two left out solve what prescribed_residual states; it has no cable, no loop."""
+    """To every argument, s and w among them. Two left out solve what prescribed_residual states.
+
+    The arm has no cable and no closure.
+    """
     names = model.arguments(name)
     values = [state[a] if a != "u" or not name.startswith("prescribed") else state["u"] for a in names]
     f = model.fixed(name)

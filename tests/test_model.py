@@ -50,6 +50,8 @@ def interpreted(model, name, values):
     found = np.array(model.function(name)(*values))
     if name == "frames":  # poses side by side
         return np.array(np.split(found, len(ARM.links) + 1, axis=1))
+    if name == "closure_reactions":  # of no closure, a column without rows
+        return found.reshape(-1, 6)
     return found if len(QUANTITIES[name][1]) > 1 else found.ravel()
 
 
@@ -78,7 +80,7 @@ def test_a_method_gives_its_quantity(model, name):
 
 def test_every_public_quantity_has_its_method():
     inner = {"restoring_force", "state_rate", "prescribed_rate", "prescribed_force", "observed"}
-    inner |= {"state_residual", "prescribed_residual", "power", "motors", "tension", "closure_reactions"}
+    inner |= {"state_residual", "prescribed_residual", "power", "motors", "tension"}
     assert set(PUBLIC) == set(QUANTITIES) - inner
     for name in PUBLIC:
         more = [a for a in QUANTITIES[name][0] if a in ("s", "w")]
