@@ -8,7 +8,7 @@ from random_trees import random_tree
 
 import flexarm as fa
 from flexarm.analysis import factorization
-from flexarm.model import closed
+from flexarm.model import closures
 
 JOINTS = ("revolute", "ball", "fixed", "prismatic", "planar", "universal")
 KINDS = {
@@ -98,7 +98,7 @@ def test_random_loops_move_as_lagranges_equations_with_multipliers(seed, joint, 
     oracle, model = Lagrangian(arm), fa.Model(arm)
     qd = moving(arm, q, qd, oracle)
     away, rates = model.closure_gaps(q, qd)
-    assert np.abs(away).max() < 1e-12 and np.abs(rates).max() < 1e-11 and (closed.facing(model, q) > 0).all()
+    assert np.abs(away).max() < 1e-12 and np.abs(rates).max() < 1e-11 and (closures.facing(model, q) > 0).all()
     expected, size = oracle.closed_dynamics(q, qd, u), np.abs(oracle.forward_dynamics(q, qd, u)).max()
     for name in (
         "forward_dynamics",
@@ -113,7 +113,7 @@ def test_a_closure_has_the_conditions_of_its_joint_and_no_more(seed, joint):
     tree = random_tree(seed + 40, links=6, rigid=True, elastic=False, free=True)
     q, qd, _ = random_state(tree, seed)
     arm = closing(tree, q, joint, seed)
-    J, other = closed.jacobian(fa.Model(arm), q), Lagrangian(arm).closures(q, qd)[1]
+    J, other = closures.jacobian(fa.Model(arm), q), Lagrangian(arm).closures(q, qd)[1]
     count = {"revolute": 5, "ball": 3, "fixed": 6, "prismatic": 5, "planar": 3, "universal": 4}[joint]
     most = min(count, np.linalg.matrix_rank(other, 1e-9))
     assert len(J) == count and np.linalg.matrix_rank(J, 1e-9) == most
@@ -189,7 +189,7 @@ def test_planar_loops_in_space_have_dependent_conditions():
     """Turned out of the coordinate planes, no entry of the conditions is zero by itself, but two are independent."""
     flat, tilted = four_bar(), four_bar(tilt=(0.3, -0.7, 1.1))
     q, qd = assembled(flat)
-    assert np.linalg.matrix_rank(closed.jacobian(fa.Model(tilted), q), 1e-9) == 2
+    assert np.linalg.matrix_rank(closures.jacobian(fa.Model(tilted), q), 1e-9) == 2
     u = [0.7, -0.2, 0.4]
     expected = fa.Model(flat).forward_dynamics(q, qd, u)
     found = fa.Model(tilted).forward_dynamics(q, qd, u)
@@ -301,8 +301,8 @@ def test_slopes_along_a_motion_keep_the_loop():
         for side in (-1, 1):
             other, rates = fa.assemble(arm, q, qd)
             for _ in range(8):  # the independent coordinate and rate are set, the others follow
-                J = closed.jacobian(model, other)
-                other[1:] -= np.linalg.lstsq(J[:, 1:], closed.gaps(model, other), rcond=1e-9)[0]
+                J = closures.jacobian(model, other)
+                other[1:] -= np.linalg.lstsq(J[:, 1:], closures.gaps(model, other), rcond=1e-9)[0]
                 other[0] = q[0] + side * h * x[0]
                 rates[0] = qd[0] + side * h * x[1]
                 rates[1:] = -np.linalg.lstsq(J[:, 1:], J[:, 0] * rates[0], rcond=1e-9)[0]
@@ -422,7 +422,7 @@ def test_bricards_mechanism_moves_although_it_has_no_freedom_by_count():
     last = fa.Closure(name="last", link="r4", at=steps[4], place=place, axis=axes[5])
     arm = fa.Arm(name="bricard", links=links, gravity=(0, -9.81, 0), closures=[last])
     model = fa.Model(arm)
-    assert np.linalg.matrix_rank(closed.jacobian(model, np.zeros(5)), 1e-9) == 4
+    assert np.linalg.matrix_rank(closures.jacobian(model, np.zeros(5)), 1e-9) == 4
     runs = [fa.simulate(model, 10.0, q0=np.zeros(5), rtol=rtol, progress=False) for rtol in (1e-9, 1e-11)]
     assert gap_of(model, runs[0])[0] < 1e-12 and np.abs(runs[0].q.values).max() > 1.0
     assert runs[0].attrs["energy_drift"] < 1e-8
@@ -471,7 +471,7 @@ def test_starts_that_do_not_fit_are_refused_with_the_gap():
     with pytest.raises(fa.DescriptionError, match="q0 does not satisfy"):
         fa.simulate_many(arm, 1.0, q0=[q, q + 0.1], progress=False)
     run = fa.simulate(arm, 0.1, progress=False)  # a start is found, although all bars are in line at rest
-    assert np.abs(closed.gaps(fa.Model(arm), run.q.values[0])).max() < 1e-12
+    assert np.abs(closures.gaps(fa.Model(arm), run.q.values[0])).max() < 1e-12
 
 
 def test_a_loop_that_cannot_be_closed():

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm import attitude
 from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
-from flexarm.model import Model, Sensor, closed
+from flexarm.model import Model, Sensor, closures
 
 if TYPE_CHECKING:
     import xarray
@@ -59,7 +59,7 @@ def mode_table(
     with refused("mode_table"):
         checked_instance(model, Model, "model")
         tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
-    q = closed.rest(model) if q is None else q
+    q = closures.rest(model) if q is None else q
     omega, phi = model.modes(q, locked=False)
     n = len(omega)
     M, B = model.mass_matrix(q), model.input_matrix(q)

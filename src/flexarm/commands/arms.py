@@ -52,7 +52,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
     from flexarm.description.free import FreeBase
     from flexarm.description.tree import carriers
-    from flexarm.model.closed import rest
+    from flexarm.model.closures import rest
     from flexarm.model.faults import check_inertia
 
     arm = model.arm
@@ -336,7 +336,7 @@ def _configuration(model: Any, settings: list[str]) -> Any:
 
     from flexarm.checks import unknown_name
     from flexarm.model.attitudes import unit_pose
-    from flexarm.model.closed import rest
+    from flexarm.model.closures import rest
 
     q = rest(model)
     for setting in settings:

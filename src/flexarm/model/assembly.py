@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.checks import refused
 from flexarm.errors import DescriptionError, errors_in
-from flexarm.model.closed import assembled, corrected
+from flexarm.model.closures import assembled, corrected
 from flexarm.model.core import ModelLike, as_model
 from flexarm.model.evaluation import begun_at
 

@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import checked_instance, counted
 from flexarm.description.arm import Arm
-from flexarm.model import closed, linear
+from flexarm.model import closures, linear
 from flexarm.model import outputs as outputs_
 from flexarm.model.outputs import Sensor
 from flexarm.model.tracing import Traced
@@ -161,7 +161,9 @@ class Model(Traced):
         """
         q = self.single("closure_gaps", "q", q)
         qd = np.zeros(self.nv) if qd is None else self.single("closure_gaps", "qd", qd)
-        return (closed.gaps(self, q), closed.rates(self, q, qd)) if self.arm.closures else (np.empty(0), np.empty(0))
+        return (
+            (closures.gaps(self, q), closures.rates(self, q, qd)) if self.arm.closures else (np.empty(0), np.empty(0))
+        )
 
     def closure_reactions(self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None) -> Array:
         """Return the wrench of each closure on its second frame, at its origin, (closures, 6) [N, N m].
@@ -187,7 +189,7 @@ class Model(Traced):
         return linear.modes(self._with(p), self._at_rest(q), locked)
 
     def _at_rest(self, q: Array | None) -> Array:
-        return closed.rest(self) if q is None else q
+        return closures.rest(self) if q is None else q
 
     def linearize(
         self,

@@ -11,7 +11,7 @@ from flexarm.arrays import Array
 from flexarm.attitude import crossed, local_names
 from flexarm.checks import checked_flag, refused
 from flexarm.errors import DescriptionError, UncertainResult
-from flexarm.model import closed
+from flexarm.model import closures
 from flexarm.model import outputs as outputs_
 from flexarm.model.faults import without_inertia
 from flexarm.model.outputs import Sensor
@@ -120,10 +120,10 @@ def _within_closures(model: Traced, q: Array, held: Array, force: Array) -> tupl
 
     The reactions are those that balance the restoring force at rest, as far as drives and closures can.
     """
-    closed.check_closed("modes", model, q)
-    J = closed.jacobian(model, q)
-    balance = np.linalg.lstsq(np.vstack([J, held.T]).T, force, rcond=closed.INDEPENDENT)[0]
-    return closed.free_directions(np.vstack([J, held.T]))[0], closed.stiffening(model, q, balance[: len(J)])
+    closures.check_closed("modes", model, q)
+    J = closures.jacobian(model, q)
+    balance = np.linalg.lstsq(np.vstack([J, held.T]).T, force, rcond=closures.INDEPENDENT)[0]
+    return closures.free_directions(np.vstack([J, held.T]))[0], closures.stiffening(model, q, balance[: len(J)])
 
 
 def _pendulum(model: Traced) -> float:
@@ -231,13 +231,13 @@ def _of_independent(model: Traced, q: Array, qd: Array) -> tuple[Array, list[int
 
     J(q) qd = 0 determines the other coordinates and rates. Coordinates that drives move are chosen first.
     """
-    closed.check_closed("linearize", model, q, qd)
+    closures.check_closed("linearize", model, q, qd)
     n, k = model.nv, len(model.states)
-    J, driven = closed.jacobian(model, q), np.abs(model.evaluate("input_matrix", q)).sum(axis=1)
-    N, free = closed.free_directions(J, driven)
+    J, driven = closures.jacobian(model, q), np.abs(model.evaluate("input_matrix", q)).sum(axis=1)
+    N, free = closures.free_directions(J, driven)
     others = [i for i in range(n) if i not in free]
     P = np.zeros_like(N)
-    P[others] = -np.linalg.lstsq(J[:, others], closed.rate_slopes(model, q, qd) @ N, rcond=closed.INDEPENDENT)[0]
+    P[others] = -np.linalg.lstsq(J[:, others], closures.rate_slopes(model, q, qd) @ N, rcond=closures.INDEPENDENT)[0]
     f = len(free)
     T = np.zeros((2 * n + k, 2 * f + k))
     T[:n, :f], T[n : 2 * n, :f], T[n : 2 * n, f : 2 * f], T[2 * n :, 2 * f :] = N, P, N, np.eye(k)

@@ -18,7 +18,7 @@ from flexarm.checks import Fault, checked_flag, checked_names, checked_result, c
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.description.arm import Arm
 from flexarm.files import check_ending, checked_path, write_whole
-from flexarm.model import Model, closed
+from flexarm.model import Model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import LARGEST
 from flexarm.model.faults import check_inertia, no_mode
@@ -346,7 +346,7 @@ def _page(data: dict[str, Any], arms: _Arms) -> Page:
 
 
 def _configuration(model: Model, q: Any) -> Array:
-    found = model.single("view", "q", closed.rest(model) if q is None else q)
+    found = model.single("view", "q", closures.rest(model) if q is None else q)
     if np.abs(found).max(initial=0.0) > LARGEST:
         raise Fault("q", f"has {np.abs(found).max():g}; it must be at most {LARGEST:g} in size to be drawn")
     return unit_pose("view: q", found, model.arm)

@@ -9,7 +9,7 @@ from flexarm.attitude import configuration, local
 from flexarm.axes import checked_axes, finished, single
 from flexarm.checks import checked_array, checked_flag, checked_instance, checked_whole, refused, unknown_name
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, closed
+from flexarm.model import Model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import drawn
 from flexarm.model.faults import no_mode
@@ -54,7 +54,7 @@ def draw_modes(model: Model, q: Any = None, count: int = 6, locked: bool = True,
     array of Axes, one for each mode
     """
     count = _count("draw_modes", model, count, locked)
-    q = closed.rest(model) if q is None else q
+    q = closures.rest(model) if q is None else q
     q = unit_pose("draw_modes: q", model.single("draw_modes", "q", q), model.arm)
     omega, phi = model.modes(q, locked)
     chosen = np.flatnonzero(omega > 0)[:count]
@@ -144,7 +144,7 @@ def draw_frequencies(
     count = _count("draw_frequencies", model, count, locked)
     if not isinstance(coordinate, str) or coordinate not in model.coordinates:
         raise DescriptionError(unknown_name("unknown coordinate", coordinate, model.coordinates, "the coordinates are"))
-    q = model.argument("q", closed.rest(model) if q is None else q).copy()
+    q = model.argument("q", closures.rest(model) if q is None else q).copy()
     with refused():
         x = checked_array(values, "values").ravel()
     with refused("draw_frequencies"):

@@ -14,7 +14,7 @@ from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, Implausible, InterruptedRun, MissedInput, errors_in
 from flexarm.floating import usual_errors
-from flexarm.model import Model, ModelLike, as_model, closed
+from flexarm.model import Model, ModelLike, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.calls import cores
 from flexarm.progress import LOG
@@ -175,7 +175,7 @@ def simulate_many(
     if model.arm.closures:
         some = [model] * count if values is None else [model.at(row) for row in values]
         is_given = given["q0"] is not None
-        starts = [closed.started("simulate_many", *each, is_given) for each in zip(some, q, qd, strict=True)]
+        starts = [closures.started("simulate_many", *each, is_given) for each in zip(some, q, qd, strict=True)]
         q, qd = (np.array(rows) for rows in zip(*starts, strict=True))
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, closed
+from flexarm.model import Model, closures
 from flexarm.model.faults import check_inertia
 from flexarm.model.tracing import RESIDUALS
 from flexarm.native.code import Code
@@ -142,7 +142,7 @@ def planned(model: Model, drive: Block, layout: Layout, method: str) -> tuple[Pl
 def closing(model: Model, plan: Plan) -> None:
     """Have a plan move each state onto the closures of the model's arm."""
     if model.arm.closures:
-        plan.close(closed.kernel(model), model.nq + model.nv)
+        plan.close(closures.kernel(model), model.nq + model.nv)
 
 
 def solver(

@@ -27,7 +27,7 @@ from flexarm.errors import (
 )
 from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
-from flexarm.model import Model, ModelLike, as_model, closed
+from flexarm.model import Model, ModelLike, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.evaluation import begun_at
 from flexarm.progress import LOG
@@ -185,7 +185,7 @@ def simulate(
     rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
-    q, qd = closed.started("simulate", model, q, qd, q0 is not None)
+    q, qd = closures.started("simulate", model, q, qd, q0 is not None)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
     reference = drive.wanted if reference is None else reference
     if reference is not None:
@@ -256,7 +256,7 @@ def simulate(
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
     if run.failure and run.reached:
-        run.failure = result.attrs["status"] = run.failure + closed.singular(model, q, x[-1, layout.q])
+        run.failure = result.attrs["status"] = run.failure + closures.singular(model, q, x[-1, layout.q])
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:

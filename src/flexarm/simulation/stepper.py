@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, EnergyDrift, FlexarmError, SimulationError
-from flexarm.model import Model, ModelLike, as_model, closed
+from flexarm.model import Model, ModelLike, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.code import Code
 from flexarm.native.language import Placed
@@ -598,7 +598,7 @@ def _closed(model: Model, start: Array, given: bool, p: Any) -> Array:
         raise DescriptionError("Stepper: an arm with closures cannot have different p in its plants yet; leave out p")
     rows, nq, end = np.atleast_2d(start).copy(), model.nq, model.nq + model.nv
     for row in rows:
-        row[:nq], row[nq:end] = closed.started("Stepper", model, row[:nq], row[nq:end], given)
+        row[:nq], row[nq:end] = closures.started("Stepper", model, row[:nq], row[nq:end], given)
     return rows.reshape(start.shape)
 
 
