@@ -245,6 +245,21 @@ def test_reactions_are_those_of_a_free_body():
     assert many.shape == (1, 2, 1, 6) and many[0, 0, 0, :2] == pytest.approx([x, y], rel=1e-12)
 
 
+def test_gaps_of_many_states_and_at_other_parameters():
+    arm = four_bar()
+    q, qd = assembled(arm)
+    model = fa.Model(arm, vary=["coupler.length"])
+    many = [q, q + [0.1, 0.0, -0.2], q + [0.0, 0.3, 0.0]]
+    gaps, rates = model.closure_gaps(many, [qd, 2.0 * qd, qd])
+    assert gaps.shape == rates.shape == (3, 5)
+    for each, rate, x, xd in zip(gaps, rates, many, (qd, 2.0 * qd, qd), strict=True):
+        away, opening = model.closure_gaps(x, xd)
+        assert each == pytest.approx(away, abs=1e-14) and rate == pytest.approx(opening, abs=1e-13)
+    longer = fa.Model(model.arm_at({"coupler.length": 0.9}))
+    assert model.closure_gaps(q, p=[0.9])[0] == pytest.approx(longer.closure_gaps(q)[0], abs=1e-14)
+    assert np.abs(model.closure_gaps(q, p=[0.9])[0]).max() > 0.05
+
+
 def test_reactions_at_another_parameter_are_those_of_the_other_arm():
     arm = four_bar()
     q, qd = assembled(arm)

@@ -272,7 +272,7 @@ def projected(chain: Chain, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
     return back, scaled(-1.0, product(A, resolved(G, product(found.J, qd))))
 
 
-# -- functions of a model, see `model.closures` --------------------------------------------------------------------------
+# -- functions of a model, see `model.closures` ------------------------------------------------------------------------
 
 
 def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:

@@ -152,6 +152,11 @@ def state_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w:
     return _guarded(chain, q, [*left, *done.s_dot, *_pose_rates(chain, qd), done.supplied, done.lost])
 
 
+def closure_gaps(chain: Chain, q: Vector, qd: Vector) -> Matrix:
+    """Return the gap of each condition of the closures and its rate."""
+    return [list(both) for both in zip(loops.gaps(chain, q), loops.rates(chain, q, qd), strict=True)]
+
+
 def closure_reactions(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w: Vector) -> Matrix:
     """Return the wrench of each closure on its second frame, along the axes of the first."""
     done = loops.motion(chain, q, qd, acted(chain, q, qd, s, u, w).force, root(chain, w))

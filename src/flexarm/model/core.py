@@ -153,17 +153,14 @@ class Model(Traced):
 
     # -- closed loops
 
-    def closure_gaps(self, q: Array, qd: Array | None = None) -> tuple[Array, Array]:
+    def closure_gaps(self, q: Array, qd: Array | None = None, p: Any = None) -> tuple[Array, Array]:
         """Return the gaps of the closures' conditions, [m] between origins and [1] between axes, and their rates.
 
-        Both have the length k, the number of all conditions: 5 of a revolute joint, 3 of a ball, 6 of a fixed joint, 5
-        of a prismatic, 3 of a planar and 4 of a universal one. The state must be a single one.
+        Both are (k,), with the number k of all conditions: 5 of a revolute joint, 3 of a ball, 6 of a fixed joint, 5 of
+        a prismatic, 3 of a planar and 4 of a universal one. The rates qd are zero by default.
         """
-        q = self.single("closure_gaps", "q", q)
-        qd = np.zeros(self.nv) if qd is None else self.single("closure_gaps", "qd", qd)
-        return (
-            (closures.gaps(self, q), closures.rates(self, q, qd)) if self.arm.closures else (np.empty(0), np.empty(0))
-        )
+        both = self.evaluate("closure_gaps", q, np.zeros(self.nv) if qd is None else qd, p=p)
+        return both[..., 0], both[..., 1]
 
     def closure_reactions(self, q: Array, qd: Array, u: Array, p: Any = None, s: Any = None, w: Any = None) -> Array:
         """Return the wrench of each closure on its second frame, at its origin, (closures, 6) [N, N m].
