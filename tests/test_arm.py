@@ -526,7 +526,7 @@ FOREARM = [
      "joint.total_length is 2.2 m; it must be the length of the body, 2.0 m"),
     ({"joint": {"type": "telescope", "axis": [1, 0, 0]}}, "joint: unknown key 'axis'; allowed keys are total_length, "
      "free_length, convection, wave_numbers, rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, "
-     "drive, preset"),
+     "drive, preset, passive"),
     ({"joint": {"type": "telescope", "convection": "none"}},
      "joint.convection is 'none'; it must be 'material' or 'paper'"),
     ({"joint": {"type": "telescope", "stiffness": 1}},

@@ -461,7 +461,9 @@ def test_what_must_be_given():
         LQR().law(model)
     with refused("LQR: the reference never comes to rest; give joints for the equilibrium too"):
         LQR(reference=fa.Cycloidal([0.1, 0.1], [2.0, 1.0])).law(model)
-    with refused(r"LQR: joints has 1 number; it must have 2: upper\.joint, fore\.joint"):
+    with refused(
+        r"LQR: joints has 1 number; it must have 2: upper\.joint, fore\.joint, or 8 for a whole configuration"
+    ):
         LQR([0.0]).law(model)
     with refused("LQR: the reference moves 1 joint; the arm has 2: upper.joint, fore.joint"):
         LQR(reference=Quintic([0.0], [1.0], 1.0)).law(model)

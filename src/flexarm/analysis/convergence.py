@@ -191,13 +191,13 @@ def _measured(model: Model, q: Array) -> tuple[Array, Array, Array, float]:
     straight = model.tip(q)[:3, 3]
     weighs = any(model.gravity) and not model.arm.free  # an arm in free fall does not sag
     sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if weighs else straight
-    N = held(model.input_matrix(q)[:, : len(model.arm.joints)])
+    N = held(model.input_matrix(q)[:, : len(model.arm.driven)])
     N = N[:, 6 * model.arm.free :]  # a free base is held when the compliance is computed
     K = N.T @ np.array(model.slope("stiffness_force", 0)(q)) @ N
     J = np.array(model.slope("tip", 0)(q))[12:15] @ N  # a pose is stored column by column
     try:
         compliance = float(np.linalg.eigvalsh(J @ np.linalg.solve(K, J.T))[-1])
     except np.linalg.LinAlgError:
-        why = "a motion has no stiffness there, as within backlash: leave out the backlash of its drives"
+        why = "a motion has no stiffness there, as within backlash and at a passive joint; leave these out"
         raise DescriptionError(f"convergence: arm {model.arm.name!r}: {why}") from None
     return model.frequencies(q), model.frequencies(q, locked=False), sagged - straight, compliance

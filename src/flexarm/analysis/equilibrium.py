@@ -56,7 +56,7 @@ def equilibrium(
         raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
     x, u = configuration(model, q), np.zeros(len(model.inputs))
     B, arm = model.input_matrix(x), model.arm
-    N = free_motions(B[:, : len(arm.joints)] if held == "drives" else np.eye(model.nv)[:, list(arm.joints)])
+    N = free_motions(B[:, : len(arm.driven)] if held == "drives" else np.eye(model.nv)[:, list(arm.driven)])
     force, slope = _resisting(model, w)
     loose = arm.free and not np.array(model.slope("stiffness_force", "q")(x))[:, :BASE].any()
     if loose:
@@ -101,7 +101,7 @@ def equilibrium_slope(model: Model, q: ArrayLike) -> Array:
         An equilibrium that `equilibrium` returns.
     """
     x, arm = configuration(model, q), model.arm
-    B, J = model.input_matrix(x), np.eye(model.nv)[:, list(arm.joints)]
+    B, J = model.input_matrix(x), np.eye(model.nv)[:, list(arm.driven)]
     N = free_motions(J)
     if arm.free and not np.array(model.slope("stiffness_force", "q")(x))[:, :BASE].any():
         N = N[:, BASE:]
@@ -166,7 +166,7 @@ def _resisting(model: Model, w: ArrayLike | None) -> tuple[Callable[[Array], Arr
 
 def _inputs(model: Model, efforts: Array) -> Array:
     """Inputs (m,) for forces and torques of the actuators at rest; a thruster's input is its force."""
-    joints = [link.joint for link in model.arm_at().links if link.joint.moves]
+    joints = [link.joint for link in model.arm_at().links if link.joint.actuated]
     given = [joint.input_at_rest(x) for joint, x in zip(joints, efforts.tolist(), strict=False)]
     return np.concatenate([given, efforts[len(given) :]])
 
@@ -180,11 +180,11 @@ def configuration(model: Model, q: ArrayLike) -> Array:
     with refused():
         checked_instance(model, Model, "model")
         given = checked_array(q, "q")
-    n, m = model.nq, len(model.arm.joints)
+    n, m = model.nq, len(model.arm.driven)
     if given.ndim > 1:
         raise DescriptionError("q has more than one axis; give one configuration")
     if given.shape not in ((n,), (m,)):
-        joints = ", ".join(model.velocities[i] for i in model.arm.joints)
+        joints = ", ".join(model.velocities[i] for i in model.arm.driven)
         allowed = f"{counted(n, 'number')}: {', '.join(model.coordinates)}; or the joints alone: {joints}"
         raise DescriptionError(f"q has shape {given.shape}; it must have {allowed}")
     if given.shape == (n,):

@@ -69,7 +69,7 @@ def reaction_null(model: Model, q: ArrayLike, links: Sequence[str] | None = None
     """
     turns = base_rates(model, q)[3:]
     arm = model.arm
-    names = [arm.links[arm.layout[i].link].name for i in arm.joints]
+    names = [arm.links[arm.layout[i].link].name for i in arm.driven]
     with refused("reaction_null"):
         given = names if links is None else links
         chosen = known_names(given, names, "names of links", "links", "links whose joints move are")

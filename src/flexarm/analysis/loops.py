@@ -210,7 +210,7 @@ class LinearLoop:
         if self.from_r:
             to_u = self.from_r[0][:m]
             D = np.hstack([D, np.vstack([through @ to_u, to_u])])
-            joints = signals([model.velocities[i] for i in model.arm.joints])
+            joints = signals([model.velocities[i] for i in model.arm.driven])
             inputs = inputs + [f"r_{joint}{order}" for order in ORDERS for joint in joints]
         names = {"states": self._states(), "inputs": inputs, "outputs": [*arm.output_labels, *input_signals(model)]}
         return control.StateSpace(*chained(systems), C, D, dt=self.span or 0, **names)
@@ -344,7 +344,7 @@ class _Shifted:
             for name, value in given.items():
                 if name == "reference" and value is not None and not getattr(thing, "knows_torques", False):
                     if not found:
-                        found.append(cls(_reference(value, model), len(model.arm.joints)))
+                        found.append(cls(_reference(value, model), len(model.arm.driven)))
                     new[name] = found[0]
                 elif name == "controller":
                     new[name] = changed(value)
@@ -396,4 +396,4 @@ def _reference(value: Any, model: Model) -> Reference:
     """Return a reference, or one that is constant at the given numbers."""
     if hasattr(value, "expression"):
         return value  # type: ignore[no-any-return]
-    return Still(tuple(np.broadcast_to(np.asarray(value, dtype=float), (len(model.arm.joints),)).tolist()))
+    return Still(tuple(np.broadcast_to(np.asarray(value, dtype=float), (len(model.arm.driven),)).tolist()))

@@ -70,7 +70,7 @@ class ReactionlessLine:
         with refused("ReactionlessLine"):
             checked_instance(self.model, Model, "model")
             object.__setattr__(self, "duration", checked_number(self.duration, "s", POSITIVE, "duration"))
-            for name, unit, size in (("joints", "", len(self.model.arm.joints)), ("way", "m", 3)):
+            for name, unit, size in (("joints", "", len(self.model.arm.driven)), ("way", "m", 3)):
                 given = checked_numbers(getattr(self, name), unit, part=name)
                 if len(given) != size:
                     raise Fault(name, f"has {counted(len(given), 'number')}; it must have {size}")
@@ -91,7 +91,7 @@ class ReactionlessLine:
         from scipy.integrate import solve_ivp
 
         model, arm = self.model, self.model.arm
-        T, m, tried = moved_by_joints(model.arm), len(arm.joints), count()
+        T, m, tried = moved_by_joints(model.arm), len(arm.driven), count()
 
         def rates(s: float, x: Array) -> Array:
             """Rates of the local coordinates with respect to the share of the line."""
@@ -107,7 +107,7 @@ class ReactionlessLine:
 
         start = attitude.local(arm, configuration(model, self.joints))
         found = solve_ivp(rates, (0.0, 1.0), start, method="DOP853", rtol=1e-10, atol=1e-12, dense_output=True)
-        places = list(arm.joints)
+        places = list(arm.driven)
         for degree in DEGREES:
             if not found.success:
                 break

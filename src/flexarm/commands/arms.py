@@ -127,7 +127,7 @@ def _drive(link: str, joint: Any) -> dict[str, Any]:
     drive = getattr(joint, "drive", None)
     return {
         "link": link,
-        "input": joint.input_unit,
+        "input": joint.input_unit if joint.actuated else "passive",
         "preset": getattr(joint, "preset", None),
         "linear": linear,
         "parts": [] if drive is None else [{"part": n, "fields": _given(part)} for n, part in drive.parts.items()],

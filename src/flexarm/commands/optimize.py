@@ -110,8 +110,8 @@ def _value(text: str) -> Any:
 
 def _document(scenario: "Scenario", model: "Model", motion: "OptimalMotion", limits: "list[Active]") -> dict[str, Any]:
     report = motion.report
-    joints = [i + model.nq - model.nv for i in model.arm.joints]
-    units = [link.joint.unit for link in model.arm.links if link.joint.moves]
+    joints = [i + model.nq - model.nv for i in model.arm.driven]
+    units = [link.joint.unit for link in model.arm.links if link.joint.actuated]
     rigid = report.get("rigid_duration")
     return {
         "name": scenario.name,
@@ -119,7 +119,7 @@ def _document(scenario: "Scenario", model: "Model", motion: "OptimalMotion", lim
         "status": report["status"],
         "joints": [
             {"name": model.velocities[i], "unit": unit, "start": q[0], "end": q[-1]}
-            for i, unit, q in zip(model.arm.joints, units, motion.q.T[joints], strict=True)
+            for i, unit, q in zip(model.arm.driven, units, motion.q.T[joints], strict=True)
         ],
         "duration": motion.duration,
         "rigid_duration": rigid,

@@ -115,7 +115,7 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
     `AttitudePD`.
     """
     arm, m = model.arm, len(model.inputs)
-    thrusters = model.inputs[len(arm.joints) :]
+    thrusters = model.inputs[len(arm.driven) :]
     with refused("AttitudePD"):
         given = known_names(
             thrusters if names is None else names,
@@ -132,8 +132,8 @@ def allocation(model: Model, names: Sequence[str] | None) -> Array:
             raise Fault("actuators", "is missing, and the arm has no thruster; give the inputs of its wheels")
     torques("AttitudePD", model)
     wrenches = np.zeros((6, m))
-    wrenches[:, len(arm.joints) :] = model.input_matrix(np.array(arm.rest))[:6, len(arm.joints) :]
-    for i, place in enumerate(arm.joints):
+    wrenches[:, len(arm.driven) :] = model.input_matrix(np.array(arm.rest))[:6, len(arm.driven) :]
+    for i, place in enumerate(arm.driven):
         number = arm.layout[place].link
         link = arm.links[number]
         if model.inputs[i] not in given:

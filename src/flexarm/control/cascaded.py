@@ -120,7 +120,7 @@ class Cascaded:
             raise DescriptionError(f"Cascaded: feedforward is {shown(self.feedforward)}; {must}")
         if self.feedforward == "none":
             return lambda t, y: 0.0
-        rigid = rigid_arm(model)
+        rigid = rigid_arm("Cascaded", model)
         if self.feedforward == "gravity":
             carried = rigid.fixed("gravity_force")
             return lambda t, y: 0.0 if model.arm.free else carried(y)

@@ -44,7 +44,7 @@ class ComputedTorque:
         torques("ComputedTorque", model)
         Kp, Kd = gain("ComputedTorque: Kp", self.Kp, m), gain("ComputedTorque: Kd", self.Kd, m)
         reference, B_T = followed("ComputedTorque", self.reference, model), actuated(model)
-        inverse = joint_forces(rigid_arm(model))
+        inverse = joint_forces(rigid_arm("ComputedTorque", model))
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             y, yd = B_T @ q, B_T @ qd

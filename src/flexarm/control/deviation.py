@@ -80,7 +80,7 @@ def _square(*parts: Array) -> Array:
 
 def warn_of_defects(model: Model, motion: Motion, gains: Gains, period: float | None, begun: Array | None) -> None:
     """Warn if the joints deviate far from the motion, each measured by the square root of its inertia."""
-    own = list(model.arm.joints)
+    own = list(model.arm.driven)
     times, x = deviations(model, motion, gains, period, begun)
     root = np.sqrt(np.diag(model.mass_matrix(motion.q[-1])))[own]
     way = np.linalg.norm((motion.q - motion.q[-1])[:, own] * root, axis=1).max()

@@ -24,13 +24,13 @@ def equilibrium(model: Model, joints: ArrayLike) -> tuple[Array, Array]:
     return analysis.equilibrium(model, checked_joints("equilibrium: joints", joints, model), held="joints")
 
 
-def checked_joints(what: str, value: Any, model: Model) -> Array:
-    """Check one number for each joint; raises `DescriptionError`."""
+def checked_joints(what: str, value: Any, model: Model, whole: bool = False) -> Array:
+    """Check one number for each driven joint, or if `whole` for each coordinate; raises `DescriptionError`."""
     with refused():
         joints = checked_numbers(value, part=what)
-    if len(joints) != len(model.arm.joints):
-        names = ", ".join(model.velocities[i] for i in model.arm.joints)
-        raise DescriptionError(
-            f"{what} has {counted(len(joints), 'number')}; it must have {len(model.arm.joints)}: {names}"
-        )
+    m, n = len(model.arm.driven), model.nq
+    if len(joints) != m and not (whole and len(joints) == n):
+        names = ", ".join(model.velocities[i] for i in model.arm.driven)
+        more = f", or {n} for a whole configuration" if whole else ""
+        raise DescriptionError(f"{what} has {counted(len(joints), 'number')}; it must have {m}: {names}{more}")
     return np.array(joints)

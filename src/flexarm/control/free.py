@@ -98,7 +98,7 @@ def _least_turned(M: Array, wheels: Sequence[int]) -> list[int]:
 def loose_joints(what: str, model: Model, links: Sequence[str]) -> list[int]:
     """Indices of the joints of the given links; raises `DescriptionError`."""
     arm = model.arm
-    place = {arm.links[arm.layout[i].link].name: i for i in arm.joints}
+    place = {arm.links[arm.layout[i].link].name: i for i in arm.driven}
     with refused(what):
         given = known_names(links, place, "names of links", "wheels", "links whose joints move are")
         elastic = {arm.links[arm.layout[joint].link].name for joint, _ in arm.springs}

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, checked_array, checked_instance, checked_number, counted, refused, shown
+from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, law_of
@@ -35,7 +36,7 @@ def actuators(what: str, model: Model, period: float | None) -> int:
         checked_instance(model, Model, "model")
         if period is not None:
             checked_number(period, "s", POSITIVE, "period")
-    return len(model.arm.joints)
+    return len(model.arm.driven)
 
 
 def places_of(what: str, nominal: Model, model: Model) -> list[int]:
@@ -79,14 +80,14 @@ def followed(what: str, given: Any, model: Model) -> Reference:
     if model.arm.couplings:
         must = "controllers that follow a reference do not support couplings"
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has coupled joints; {must}")
-    m = len(model.arm.joints)
+    m = len(model.arm.driven)
     if not m:
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
     if isinstance(given, type) or not hasattr(given, "expression"):
         return Still(_places(f"{what}: reference", given, m))
     found = positions(given, ca.SX.sym("t")).numel()
     if found != m:
-        names = ", ".join(model.velocities[i] for i in model.arm.joints)
+        names = ", ".join(model.velocities[i] for i in model.arm.driven)
         raise DescriptionError(f"{what}: the reference moves {counted(found, 'joint')}; the arm has {m}: {names}")
     return given  # type: ignore[no-any-return]
 
@@ -120,7 +121,7 @@ def actuated(model: Model) -> Array:
 
     q are local coordinates, one for each rate. A free base has no part in y.
     """
-    return model.input_matrix(np.array(model.arm.rest)).T[: len(model.arm.joints)]
+    return model.input_matrix(np.array(model.arm.rest)).T[: len(model.arm.driven)]
 
 
 def of_all(model: Model, u: Column) -> Column:
@@ -138,10 +139,11 @@ def torques(what: str, model: Model) -> None:
             raise DescriptionError(f"{what}: arm {model.arm.name!r}: the input {name!r} is a voltage; {must}")
 
 
-def rigid_arm(model: Model) -> Model:
+def rigid_arm(what: str, model: Model) -> Model:
     """Return the model of the same arm without flexibility, which must have a coordinate for each actuator."""
+    refuse_passive(model.arm, what)
     rigid = Model(model.arm_at().rigid())
-    if rigid.nv != len(model.arm.joints) + 6 * model.arm.free:
+    if rigid.nv != len(model.arm.driven) + 6 * model.arm.free:
         raise DescriptionError(f"arm {model.arm.name!r}: the controller needs exactly one actuator per joint")
     return rigid
 

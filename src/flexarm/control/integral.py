@@ -62,7 +62,7 @@ class Integral:
                 following, w = _stopped(w, wd, limit), clipped(w, limit)  # a solver's step may pass the limit slightly
             else:
                 following = wd
-            show("integral", w, [model.velocities[i] for i in model.arm.joints], "as that of u")
+            show("integral", w, [model.velocities[i] for i in model.arm.driven], "as that of u")
             return u + of_all(model, w), lambda applied: ca.vertcat(after(applied), following)
 
         return replace(inner, expression=expression, memory=(*inner.memory, *[0.0] * m))

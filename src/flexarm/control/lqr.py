@@ -7,11 +7,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm import analysis
 from flexarm.arrays import Array
 from flexarm.attitude import local
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, checked_number, refused
-from flexarm.control.equilibrium import checked_joints, equilibrium, rest
+from flexarm.control.equilibrium import checked_joints, rest
 from flexarm.control.free import Kept, kept
 from flexarm.control.gains import actuators, designing, followed, motion, torques
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
@@ -40,9 +41,10 @@ class LQR:
 
     Parameters
     ----------
-    joints : (m,) or Reference, optional
-        Joint coordinates, on the links' side, of the equilibrium [rad] or [m]; default the end of the reference. A
-        reference here, as in `LQR(slew)`, counts as `reference`.
+    joints : (m,), (nq,) or Reference, optional
+        Joint coordinates, on the links' side, of the equilibrium [rad] or [m]; default the end of the reference. With a
+        whole configuration the equilibrium is the one near it that has its driven joints, such as a passive joint
+        upright. A reference here, as in `LQR(slew)`, counts as `reference`.
     reference : Reference, optional
         Reference of all joints.
     Q : float, (2n,) or (2n, 2n), optional
@@ -82,8 +84,9 @@ class LQR:
         actuators("LQR", model, period)
         torques("LQR", model)
         reference = None if self.reference is None else followed("LQR", self.reference, model)
-        at = where("LQR", "joints", self.joints, reference, model)
-        q0, u0 = equilibrium(model, at)
+        at = where("LQR", "joints", self.joints, reference, model, whole=True)
+        q0, u0 = analysis.equilibrium(model, at, held="joints")
+        at = q0[model.nq - model.nv + np.array(model.arm.driven)]
         seen = kept("LQR", model, q0, self.wheels)
         K, poles = regulator("LQR", model, q0, u0, self.Q, self.R, self.bandwidth, period, seen)
         moved, x0, own = moved_by_joints(model.arm), local(model.arm, q0), list(seen.places)
@@ -108,12 +111,12 @@ def torque(K: Any, u: Any, e: Column, ed: Column) -> Column:
     return u - K[:, :n] @ e - K[:, n:] @ ed
 
 
-def where(what: str, field: str, joints: Any, reference: Reference | None, model: Model) -> Array:
-    """Joint coordinates (m,) of a design: as given, or where the reference comes to rest."""
+def where(what: str, field: str, joints: Any, reference: Reference | None, model: Model, whole: bool = False) -> Array:
+    """Driven joints (m,) of a design, or if `whole` a configuration (nq,): as given, or where the reference ends."""
     if not model.inputs:
         raise DescriptionError(f"{what}: arm {model.arm.name!r} has no actuator")
     if joints is not None:
-        return checked_joints(f"{what}: {field}", joints, model)
+        return checked_joints(f"{what}: {field}", joints, model, whole)
     if reference is None:
         raise DescriptionError(f"{what}: give {field}, a reference, or both")
     found = rest(reference)

@@ -50,7 +50,7 @@ class Motors:
                 place = passed + sum(len(part.states) for part in before)
                 currents += [place] if motor and motor.states else []
             passed += len(link.joint.states)
-            if link.joint.moves:
+            if link.joint.actuated:
                 rows.append(_numbers(motor, getattr(link.joint, "gear_ratio", 1.0)))
         kt, ke, R, L, most = np.array(rows, dtype=float).T.reshape(5, len(rows))
         return cls(kt, ke, R, L, most, currents)

@@ -44,7 +44,7 @@ class OnLinks:
         """
         actuators("OnLinks", model, period)
         arm = model.arm
-        moving = [link.name for link in arm.links if link.joint.moves]
+        moving = [link.name for link in arm.links if link.joint.actuated]
         with refused("OnLinks"):
             names = known_names(self.links, moving, "names of links", "links", "links whose joints move are")
             if not names:
@@ -70,7 +70,7 @@ class OnLinks:
         reference = inner.reference
         if reference is not None:
             places = tuple(moving.index(name) for name in moving if name in names)
-            rest = tuple(np.array(arm.rest)[7 * arm.free :][: len(moving)].tolist())
+            rest = tuple(np.array(arm.rest)[arm.free + np.array(arm.driven)].tolist())
             reference = Beside(reference, places, rest)
         return replace(inner, expression=expression, reference=reference)
 
@@ -79,7 +79,8 @@ def _held(arm: Any, names: Sequence[str]) -> Any:
     """Return the arm with the joints of other links fixed at their rest positions."""
     return arm.replace(
         links=[
-            link.replace(joint=Fixed()) if link.joint.moves and link.name not in names else link for link in arm.links
+            link.replace(joint=Fixed()) if link.joint.actuated and link.name not in names else link
+            for link in arm.links
         ],
         forces=[each for each in arm.forces if each.kind != "drive" or each.link in names],
     )

@@ -76,7 +76,7 @@ class JointPD:
             torques("JointPD", model)
         Kp, Kd = gain("JointPD: Kp", self.Kp, m), gain("JointPD: Kd", self.Kd, m)
         reference, B_T = followed("JointPD", self.reference, model), actuated(model)
-        carried = rigid_arm(model).fixed("gravity_force") if weighs else None
+        carried = rigid_arm("JointPD with gravity=True", model).fixed("gravity_force") if weighs else None
         names = [model.velocities[i] for i in model.arm.actuated]
 
         def pushed(t: Any, y: Column, yd: Column) -> Column:

@@ -209,12 +209,12 @@ class Predictive:
         given = self.reference
         if self._has_torques:
             motion = motion_of("Predictive", model, given.times, given.q, given.qd, given.u, held_of(given, self.hold))
-            return motion, motion.q[-1, list(model.arm.joints)]
+            return motion, motion.q[-1, list(model.arm.driven)]
         reference = followed("Predictive", given, model)
         if isinstance(reference, Still):
             return None, np.array(reference.position)
         motion = slow_motion("Predictive", model, reference)
-        return motion, motion.q[-1, list(model.arm.joints)]
+        return motion, motion.q[-1, list(model.arm.driven)]
 
     @property
     def _has_torques(self) -> bool:

@@ -61,8 +61,10 @@ class StrainRate:
         rate = self._rate(model, gauge)
         arm = model.arm
         place = [link.name for link in arm.links].index(self.link)
+        if not arm.links[place].joint.actuated:
+            raise DescriptionError(f"StrainRate: the joint of link {self.link!r} has no actuator")
         K *= self._sense(arm.links[place])
-        actuator = [arm.layout[i].link for i in arm.joints].index(place)
+        actuator = [arm.layout[i].link for i in arm.driven].index(place)
 
         def expression(t: Any, q: Column, qd: Column, z: Column, *noise: Column) -> tuple[Column, Any]:
             u, after = inner(t, q, qd, z, *noise)

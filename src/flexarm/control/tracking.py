@@ -130,7 +130,7 @@ class Tracking:
         fixed_base("Tracking", model, "use LQR with a reference")
         torques("Tracking", model)
         motion = self._motion(model)
-        q0, u0 = equilibrium(model, motion.q[-1, list(model.arm.joints)])
+        q0, u0 = equilibrium(model, motion.q[-1, list(model.arm.driven)])
         gains = self._gains(model, motion, q0, u0, period)
         table = Table(model, motion, gains, q0, u0, period)
         integrals = gains.K.shape[2] - 2 * model.nv
@@ -224,7 +224,7 @@ def _beyond(part: Column, rate: Column, limit: Array) -> Column:
 
 
 def _reference(model: Model, motion: Motion) -> Recorded:
-    own = list(model.arm.joints)
+    own = list(model.arm.driven)
     q, qd = motion.q[:, own], motion.qd[:, own]
     error = [share * np.ptp(x, axis=0) + TINY for share, x in zip(JOINTS, (q, qd), strict=True)]
     return Recorded(of_motion(motion.times, q, qd, (error[0], error[1])))

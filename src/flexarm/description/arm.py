@@ -221,7 +221,7 @@ class Arm(Described):
             taken.add(each.name)
             signals |= mine
             _check_end(known, allowed, each.link, each.at, ("link", "at"), where=where)
-        drives = [link.name for link in self.links if link.joint.moves]
+        drives = [link.name for link in self.links if link.joint.actuated]
         for force in self.forces:
             if force.kind == "drive" and force.link not in drives:
                 fault = f"is {force.link!r}, whose joint has no drive; links with a drive are {', '.join(drives)}"
@@ -352,9 +352,9 @@ class Arm(Described):
     def transmission(self) -> np.ndarray:
         """Transmission matrix T, (m, m): with unloaded springs actuator i turns by sum_j T_ij q_j. Without couplings it
         is the identity."""
-        places = {self.layout[place].link: i for i, place in enumerate(self.joints)}
+        places = {self.layout[place].link: i for i, place in enumerate(self.driven)}
         numbers = {link.name: places.get(i) for i, link in enumerate(self.links)}
-        T = np.eye(len(self.joints))
+        T = np.eye(len(self.driven))
         for coupling in self.couplings:
             mine = [numbers[name] for name in coupling.links]
             T[np.ix_(mine, mine)] = coupling.matrix  # type: ignore[arg-type]
@@ -399,6 +399,11 @@ class Arm(Described):
         return self._of_role("joint")
 
     @cached_property
+    def driven(self) -> tuple[int, ...]:
+        """Indices of the joints that have an actuator, all except passive ones, in the order of their inputs."""
+        return tuple(i for i in self.joints if self.links[self.layout[i].link].joint.actuated)
+
+    @cached_property
     def flexible(self) -> tuple[int, ...]:
         """Indices of the links' flexible coordinates in `layout`."""
         return self._of_role("flexible")
@@ -419,7 +424,7 @@ class Arm(Described):
     def actuated(self) -> tuple[int, ...]:
         """Index of the coordinate on which each joint's input acts: the motor of an elastic joint, else the joint."""
         motor = dict(self.springs)
-        return tuple(motor.get(i, i) for i in self.joints)
+        return tuple(motor.get(i, i) for i in self.driven)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -466,7 +471,7 @@ class Arm(Described):
     @cached_property
     def input_units(self) -> tuple[str, ...]:
         """Unit of each input: N m or N, or V for a voltage-driven motor."""
-        joints = (link.joint.input_unit for link in self.links if link.joint.moves)
+        joints = (link.joint.input_unit for link in self.links if link.joint.actuated)
         return (*joints, *(thruster.unit for thruster in self.thrusters))
 
     @cached_property

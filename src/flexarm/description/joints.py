@@ -19,6 +19,7 @@ from flexarm.checks import (
     Rule,
     Vector,
     checked_number,
+    flag,
     optional_number,
     own_type,
     shown,
@@ -39,7 +40,7 @@ class Joint(Described):
     Attributes
     ----------
     moves : bool
-        True if the joint has a coordinate and an actuator that moves it.
+        True if the joint has a coordinate. It also has an actuator, unless `actuated` is False.
     turns : bool
         True if the coordinate is an angle [rad]. If False, the coordinate is a length [m].
     carries : bool
@@ -67,6 +68,11 @@ class Joint(Described):
     def _parts(self) -> Drive:
         """Parts of the drive. A joint without a `drive` has none."""
         return WITHOUT_PARTS
+
+    @property
+    def actuated(self) -> bool:
+        """True if an actuator moves the coordinate, so that the joint has an input."""
+        return self.moves
 
     @property
     def unit(self) -> str:
@@ -159,6 +165,14 @@ def checked_body(body: object) -> Body:
     return body
 
 
+def refuse_passive(arm: Any, what: str) -> None:
+    """Raise `DescriptionError` if an arm has passive joints, for a function that needs an actuator at each joint."""
+    for link in arm.links:
+        if link.joint.moves and not link.joint.actuated:
+            must = f"{what} needs an actuator at each joint"
+            raise DescriptionError(f"arm {arm.name!r}: the joint of link {link.name!r} is passive; {must}")
+
+
 def units(turns: bool) -> dict[str, tuple[str, Rule]]:
     """Return the unit and the validation rule of each parameter of a drive."""
     per, effort = ("rad", "N m") if turns else ("m", "N")
@@ -172,7 +186,7 @@ def units(turns: bool) -> dict[str, tuple[str, Rule]]:
 
 
 class Driven(Joint):
-    """A joint with an actuator.
+    """A joint with an actuator, or a passive joint.
 
     Parameters
     ----------
@@ -196,6 +210,9 @@ class Driven(Joint):
     preset : str, optional
         Name of a drive from the catalogue (see `fa.presets`), for revolute joints only. Its values are defaults for all
         parameters that are not given.
+    passive : bool
+        True for a joint without an actuator, which has no input. Such a joint can have damping and a rotor inertia, and
+        friction, a brake, end stops and a parallel spring as parts of `drive`.
     """
 
     moves: ClassVar[bool] = True
@@ -207,6 +224,7 @@ class Driven(Joint):
     rotor: Literal["relative", "absolute"] = "relative"
     drive: Drive | None = None
     preset: str | None = None
+    passive: Annotated[bool, flag] = False
 
     @model_validator(mode="before")
     @classmethod
@@ -238,6 +256,16 @@ class Driven(Joint):
         return self
 
     @model_validator(mode="after")
+    def _passive_has_no_motor(self) -> Self:
+        motor = "stiffness" if self.stiffness is not None else ""
+        for part in ("motor", "spring", "backlash"):
+            motor = motor or (f"drive.{part}" if getattr(self._parts, part) is not None else "")
+        if self.passive and motor:
+            must = "a passive joint has no motor and no transmission; for a spring, use drive.parallel"
+            raise Fault(motor, f"is given, but {must}")
+        return self
+
+    @model_validator(mode="after")
     def _load_is_known(self) -> Self:
         """Raise `Fault` if load-dependent friction has no known load torque.
 
@@ -258,6 +286,11 @@ class Driven(Joint):
         return WITHOUT_PARTS if self.drive is None else self.drive
 
     @property
+    def actuated(self) -> bool:
+        """True if an actuator moves the coordinate, so that the joint has an input."""
+        return not self.passive
+
+    @property
     def elastic(self) -> bool:
         """True if the transmission is flexible, so that the motor has its own coordinate."""
         return self.stiffness is not None or self._parts.spring is not None
@@ -265,6 +298,8 @@ class Driven(Joint):
     @property
     def uncoupled(self) -> str:
         """Reason why the actuator cannot move other joints as well, or "" if it can."""
+        if self.passive:
+            return "its joint is passive"
         if self.stiffness is not None:
             return "a coupled joint cannot have stiffness: use drive.spring instead"
         if self.rotor == "absolute":

@@ -161,7 +161,7 @@ def written(equivalent: Lumped) -> str:
     row = {j: len(joints) + i for i, (j, *_) in enumerate(motors)}  # row of its rotor among the coordinates
     carried = [(row.get(j, j), k, share) for j in range(len(joints)) for k, share in equivalent.carried(j).items()]
     number = {joint.name: j for j, joint in enumerate(joints)}
-    links = [link.name for link in equivalent.source.links if link.joint.moves]
+    links = [link.name for link in equivalent.source.links if link.joint.actuated]
     rest = dict(zip(arm.coordinates, arm.rest, strict=True))
     place, tip = equivalent.tip
     if place < 0:

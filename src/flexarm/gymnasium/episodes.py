@@ -239,7 +239,7 @@ def sensors_of(arm: Arm, tip: bool) -> list[Any]:
     """
     found: list[Any] = [Encoder(coordinate=name) for name in POSE[: len(POSE) * arm.free]]
     found += [Tachometer(coordinate=name) for name in TWIST[: len(TWIST) * arm.free]]
-    drives = [f"{link.name}.drive" for link in arm.links if link.joint.moves]
+    drives = [f"{link.name}.drive" for link in arm.links if link.joint.actuated]
     found += [Encoder(coordinate=name) for name in drives]
     found += [Tachometer(coordinate=name) for name in drives]
     for link in arm.links:

@@ -107,7 +107,7 @@ class Ground:
     def way(self) -> Array:
         """Motion of each joint that counts as a radian, (j,): 1 rad, or for a prismatic joint a share of the reach
         [m]."""
-        joints = [link.joint for link in self.model.arm.links if link.joint.moves]
+        joints = [link.joint for link in self.model.arm.links if link.joint.actuated]
         return np.array([1.0 if joint.turns else SLID * self.reach for joint in joints])
 
     def posture(self, joints: Array, rates: Array | None = None) -> tuple[Array, Array]:
@@ -153,7 +153,7 @@ def ground(
     stations, _ = drawn(model, q)
     reach = float(np.linalg.norm(stations[:, -1, :3] - stations[:, 0, :3], axis=-1).sum())
     local = attitude.local(model.arm, q)
-    joints = local[list(model.arm.joints)]
+    joints = local[list(model.arm.driven)]
     slowly = max(period * steps, SWINGS * 2.0 * np.pi / frequency if frequency else 0.0) / MOVES
     found = _strength(model, q, u, moving, reach, slowly)
     with refused(asked):
@@ -299,7 +299,7 @@ def _strength(model: Model, q: Array, u: Array, moving: Array, reach: float, tim
     """
     M, arm = model.mass_matrix(q), model.arm
     quick = 4.0 / time**2
-    links = [link for link in arm.links if link.joint.moves]
+    links = [link for link in arm.links if link.joint.actuated]
     way = np.array([1.0 if link.joint.turns else SLID * reach for link in links])
     efforts = np.einsum("ij,ik,kj->j", moving, M, moving) * way * quick
     found = []
@@ -317,7 +317,7 @@ def _strength(model: Model, q: Array, u: Array, moving: Array, reach: float, tim
 
 def _ranges(arm: Arm) -> Array:
     """Return the range of each joint. Only a telescope has limits here."""
-    links = [link for link in arm.links if link.joint.moves]
+    links = [link for link in arm.links if link.joint.actuated]
     ends = [
         (1.01 * SHORTEST * link.body.length, 0.99 * link.body.length)  # type: ignore[attr-defined]  # a beam
         if isinstance(link.joint, Telescope)

@@ -60,4 +60,4 @@ class Picture:
 
 def _turns(model: Any) -> Array:
     """Return small random joint motions that show the plane in which an arm moves, (5, j)."""
-    return 0.1 * np.random.default_rng(1).normal(size=(5, len(model.arm.joints)))
+    return 0.1 * np.random.default_rng(1).normal(size=(5, len(model.arm.driven)))

@@ -360,12 +360,12 @@ def _signals(model: Model, names: tuple[str, ...], limits: Any) -> list[_Signal]
 
 def _turned(model: Model) -> list[int]:
     """Indices of the coordinates that are joints or motors."""
-    return sorted({*model.arm.joints, *model.arm.motors})
+    return sorted({*model.arm.driven, *model.arm.motors})
 
 
 def _inputs_of(model: Model) -> list[int]:
     """Index of the input of the joint, for each of `_turned`."""
-    joints = list(model.arm.joints)
+    joints = list(model.arm.driven)
     motors = {motor: joints.index(joint) for joint, motor in model.arm.springs}
     return [joints.index(i) if i in joints else motors[i] for i in _turned(model)]
 

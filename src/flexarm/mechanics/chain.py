@@ -409,7 +409,8 @@ def _assembled(
         put_on(parent, end, Segment((*merged(before), Step(Slide, 0)), ()), (None,))
 
     first = [some[0] for some in links]
-    driven = [i for i in first if not all(is_zero(x) for x in chained[i].drive)]
+    jointed = [i for i in first if not all(is_zero(x) for x in chained[i].drive)]
+    driven = [i for i, link in zip(first, arm.links, strict=True) if i in jointed and link.joint.actuated]
     damped = [(flexible, D) for flexible, (_, D) in zip(_flexible(arm), made, strict=True) if D]
 
     def over_all(row: Vector, mine: tuple[int | None, ...]) -> Vector:
@@ -417,16 +418,17 @@ def _assembled(
         put(found, mine, row)
         return found
 
-    moved = {i: over_all(chained[i].moved, owned[i]) for i in driven}
-    through = _transmitted(arm, driven, moved) if arm.couplings else moved
+    moved = {i: over_all(chained[i].moved, owned[i]) for i in jointed}
+    through = moved | _transmitted(arm, driven, moved) if arm.couplings else moved
     coupled: dict[int, Vector] = {}
     acting: list[Element] = []
     for link, i, name in zip(arm.links, first, names, strict=True):
-        if i in driven:
+        if i in jointed:
             turned = over_all(chained[i].drive, owned[i]) if link.joint.elastic else through[i]
             if arm.couplings and not link.joint.elastic:
                 coupled[i] = turned
-            acting += elements(link.joint, Rows(turned, through[i], moved[i]), driven.index(i), name)
+            place = driven.index(i) if i in driven else None
+            acting += elements(link.joint, Rows(turned, through[i], moved[i]), place, name)
     return Chain(
         tuple(chained),
         tuple(segments),

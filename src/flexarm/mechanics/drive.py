@@ -212,16 +212,16 @@ class Rows(NamedTuple):
 
 
 @singledispatch
-def elements(joint: Joint, rows: Rows, place: int, name: Name) -> list[Element]:
+def elements(joint: Joint, rows: Rows, place: int | None, name: Name) -> list[Element]:
     """Return the elements that act along a joint, by the kind of the joint, in the order of their states.
 
-    `place` is the index of the joint's input in u. New force elements are registered here.
+    `place` is the index of the joint's input in u, None for a passive joint. New force elements are registered here.
     """
     return []
 
 
 @elements.register
-def elements_of_drive(joint: Driven, rows: Rows, place: int, name: Name) -> list[Element]:
+def elements_of_drive(joint: Driven, rows: Rows, place: int | None, name: Name) -> list[Element]:
     """Return the elements of a joint's `drive`."""
     if joint.drive is None:
         return []
@@ -233,7 +233,7 @@ def elements_of_drive(joint: Driven, rows: Rows, place: int, name: Name) -> list
         winding.append(springs.transmission(drive.spring, drive.backlash, linear, stretch, name))
     transmitted = _transmitted(joint, driving, stretch, winding, name)
     found = []
-    if drive.motor is not None:
+    if drive.motor is not None and place is not None:
         found.append(motor(drive.motor, along(driving), _gear_ratio(joint, name), place, name))
     if drive.friction is not None:
         found.append(friction(drive.friction, along(driving), name, "drive.friction", "m", transmitted, place))

@@ -88,7 +88,7 @@ def modes(model: Traced, q: Array, locked: bool) -> tuple[Array, Array]:
     q = model.single("modes", "q", q)
     with refused("modes"):
         checked_flag(locked, "locked")
-    drives = model.evaluate("input_matrix", q)[:, : len(model.arm.joints)]
+    drives = model.evaluate("input_matrix", q)[:, : len(model.arm.driven)]
     N = held(drives) if locked else np.eye(model.nv)
     # gravity has no effect on an arm in free fall
     restoring = "stiffness_force" if model.arm.free else "restoring_force"

@@ -41,9 +41,9 @@ def configured(arm: Arm, x: "ca.SX") -> "ca.SX":
 
 def moved_by_joints(arm: Arm) -> np.ndarray:
     """Return the rates of local coordinates per joint rate, (n, m), undeformed: 1 for a joint and its motor."""
-    T = np.zeros((len(arm.layout), len(arm.joints)))
-    T[list(arm.joints), range(len(arm.joints))] = 1.0
-    place, transmission = {joint: i for i, joint in enumerate(arm.joints)}, arm.transmission
+    T = np.zeros((len(arm.layout), len(arm.driven)))
+    T[list(arm.driven), range(len(arm.driven))] = 1.0
+    place, transmission = {joint: i for i, joint in enumerate(arm.driven)}, arm.transmission
     for joint, motor in arm.springs:
         T[motor] = transmission[place[joint]]
     return T

@@ -60,15 +60,15 @@ def _used(model: Model, motion: OptimalMotion, limits: Limits) -> Iterator[tuple
     The array has a row for each time or for each interval.
     """
     arm, u, inputs = model.arm, motion.u, list(model.inputs)
-    joints = [model.velocities[i] for i in arm.joints]
+    joints = [model.velocities[i] for i in arm.driven]
     yield "torque", inputs, np.abs(u) >= (1 - NEAR) * limits.sizes("torque", len(inputs))
     slopes = np.diff(u, axis=0) / np.diff(motion.times)[:, None]
     yield "torque_rate", inputs, np.abs(slopes) >= (1 - NEAR) * limits.sizes("torque_rate", len(inputs))
-    q = motion.q[:, [i + model.nq - model.nv for i in arm.joints]]
+    q = motion.q[:, [i + model.nq - model.nv for i in arm.driven]]
     low, high = limits.ranges(len(joints)).T
     near = ROUGH * np.where(np.isfinite(high - low), high - low, np.ptp(q, axis=0))
     yield "joint_range", joints, (q <= low + near) | (q >= high - near)
-    rates = np.abs(motion.qd[:, list(arm.joints)])
+    rates = np.abs(motion.qd[:, list(arm.driven)])
     yield "joint_rate", joints, rates >= (1 - ROUGH) * limits.sizes("joint_rate", len(joints))
     for each in measures(model, limits):
         y = each.along(motion.q)

@@ -125,7 +125,7 @@ def _within(model: Model, ranges: Array) -> Array:
     """Ranges of the joints (m, 2), no wider than the ranges of the telescopes."""
     from flexarm.mechanics.chain import positions
 
-    found, joints = np.array(ranges, dtype=float), list(model.arm.joints)
+    found, joints = np.array(ranges, dtype=float), list(model.arm.driven)
     for body, own in zip(model.chain.bodies, model.chain.own, strict=True):
         for position, low, high in body.limits:
             i = joints.index(positions(own[1:])[position])
@@ -192,7 +192,7 @@ class Sought:
         The guesses are `near`, and random ones within the ranges. Where a joint has no range, they lie within half a
         turn, or within the arm's length, of `near`.
         """
-        turns = [link.joint.turns for link in self.model.arm.links if link.joint.moves]
+        turns = [link.joint.turns for link in self.model.arm.links if link.joint.actuated]
         around = np.where(turns, np.pi, self.length)
         low = np.where(np.isfinite(self.ranges[:, 0]), self.ranges[:, 0], self.near - around)
         high = np.where(np.isfinite(self.ranges[:, 1]), self.ranges[:, 1], self.near + around)
@@ -229,7 +229,7 @@ class Sought:
 
     def unwound(self, joints: Array) -> Array:
         """Subtract whole turns that take the joints away from `near`, as far as the ranges and the goal allow."""
-        turns = np.array([link.joint.turns for link in self.model.arm.links if link.joint.moves])
+        turns = np.array([link.joint.turns for link in self.model.arm.links if link.joint.actuated])
         less = joints - turns * 2 * np.pi * np.round((joints - self.near) / (2 * np.pi))
         low, high = self.ranges.T
         less = np.where((low <= less) & (less <= high), less, joints)

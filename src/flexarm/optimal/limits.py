@@ -111,7 +111,7 @@ class Limits(Described):
         """Raise `DescriptionError` if a limit does not have as many entries as the arm needs."""
         with refused("Limits"):
             checked_instance(model, Model, "model")
-        m, joints, links = len(model.inputs), len(model.arm.joints), len(model.arm.links)
+        m, joints, links = len(model.inputs), len(model.arm.driven), len(model.arm.links)
         counts = {"torque": m, "torque_rate": m, "joint_range": joints, "joint_rate": joints, "deflection": links}
         for name, count in (counts | {"moment": links, "link_radius": links}).items():
             given = getattr(self, name)

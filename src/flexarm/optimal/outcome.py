@@ -44,7 +44,7 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
     qdd = [
         model.forward_dynamics(q[part], qd[part], given, **own) for (part, given), own in zip(ends, states, strict=True)
     ]
-    joints, moved = task.joints, list(model.arm.joints)
+    joints, moved = task.joints, list(model.arm.driven)
     pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
     endings = [_ending(task, q[-1], qd[-1])]
     for each in task.others:
@@ -102,7 +102,7 @@ def on_grid(task: Task, grid: Grid, program: Program, solved: Solved) -> Pressed
             largest = np.abs(solved.on_rows[own]).reshape(grid.intervals, -1).max(axis=1)
             on_limits[name] = np.maximum(on_limits.get(name, 0.0), largest)
     placed = grid.nodes[grid.intervals // grid.stretches :: grid.intervals // grid.stretches]
-    joints = {"joint_range": task.joints, "joint_rate": [task.model.nq + i for i in task.model.arm.joints]}
+    joints = {"joint_range": task.joints, "joint_rate": [task.model.nq + i for i in task.model.arm.driven]}
     for name, limited in joints.items():
         if getattr(task.limits, name) is None:
             continue

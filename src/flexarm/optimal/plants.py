@@ -103,7 +103,7 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
     ranges, rates = task.limits.ranges(count), task.limits.sizes("joint_rate", count)
     bounded = [
         _rows(joints, ranges[:, 0], ranges[:, 1], n, "joint_range"),
-        _rows([n + i for i in model.arm.joints], -rates, rates, n, "joint_rate"),
+        _rows([n + i for i in model.arm.driven], -rates, rates, n, "joint_rate"),
         *(_measured(each) for each in [*task.measures, *peaks]),
     ]
     within = [each for each in bounded if len(each.lower)]

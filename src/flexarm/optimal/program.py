@@ -141,7 +141,7 @@ def _bounds(task: Task, grid: Grid, known: Known) -> tuple[Array, Array]:
 def _states(task: Task, grid: Grid, lower: Array, upper: Array) -> None:
     """Set the bounds of one arm's states: its joints' limits, its beginning, its way-points."""
     model, nq, n = task.model, task.model.nq, task.model.nv
-    joints = list(model.arm.joints)
+    joints = list(model.arm.driven)
     ranges, rates = task.limits.ranges(len(joints)), task.limits.sizes("joint_rate", len(joints))
     for places in (grid.x, grid.nodes):
         lower[places[..., task.joints]], upper[places[..., task.joints]] = ranges[:, 0], ranges[:, 1]

@@ -125,7 +125,7 @@ def unhurried(task: Task, known: Known) -> Known:
 
 def _beyond(task: Task, known: Known) -> Array:
     """Return how far a motion of the first arm is beyond each kind of limit, as a share of it or in its own unit."""
-    nq, joints = task.model.nq, list(task.model.arm.joints)
+    nq, joints = task.model.nq, list(task.model.arm.driven)
     t = np.interp(known.shares, np.arange(len(known.durations) + 1) / len(known.durations), known.ends)
     h = np.diff(t)
     within = h > 1e-6 * t[-1]  # excludes the jump from the end of a stretch to the beginning of the next

@@ -168,7 +168,7 @@ def asked(
 
 def task_joints(model: Model) -> list[int]:
     """Indices of the joints among the coordinates."""
-    return [i + model.nq - model.nv for i in model.arm.joints]
+    return [i + model.nq - model.nv for i in model.arm.driven]
 
 
 def _listed(given: Any, name: str) -> list[Any]:

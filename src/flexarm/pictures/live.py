@@ -125,7 +125,7 @@ class Live:
     """
 
     def __init__(self, arm: Arm, q: ArrayLike, target: ArrayLike, gains: tuple[Array, Array] | None = None):
-        if not arm.joints:
+        if not arm.driven:
             raise DescriptionError(f"play: arm {arm.name!r} has no actuated joint, which the live page needs")
         if why := unplayable(arm):
             raise DescriptionError(f"play: arm {arm.name!r}{why}")
@@ -138,7 +138,7 @@ class Live:
         self._fewer_modes: dict[str, str] = {}
         while True:
             self.model = Model(self.arm, _varied(self.arm))
-            self.rigid = rigid_arm(self.model)
+            self.rigid = rigid_arm("a live page with computed torques", self.model)
             self.led: Targets = targets(self.model)
             self.q = np.array([start[name] for name in self.arm.coordinates])
             self._forget()
@@ -228,7 +228,7 @@ class Live:
     @cached_property
     def _designs(self) -> tuple[list[Array], str]:
         try:
-            joints, wheels = (self.led.moved @ self.target)[list(self.arm.joints)], self.led.wheels
+            joints, wheels = (self.led.moved @ self.target)[list(self.arm.driven)], self.led.wheels
             designs = [lqr.LQR(joints=joints, bandwidth=x * self.pace, wheels=wheels) for x in BANDWIDTHS]
             facts = [design.law(self.plain).facts for design in designs]
         except FlexarmError as error:
@@ -419,7 +419,7 @@ class Live:
     def path(self) -> tuple[Array, Array]:
         """Acceleration and speed at which targets are approached, (m,) each. The slowest mode swings just visibly."""
         reach = sum(link.body.length for link in self.arm.links)
-        moving = [link for link in self.arm.links if link.joint.moves]
+        moving = [link for link in self.arm.links if link.joint.actuated]
         size = np.array([1.0 if link.joint.unit == "rad" else reach / 4 for link in moving])
         size[[link.name in self.led.wheels for link in moving]] = CALMLY
         a = min(4.0, self.pace**2 / 4)
@@ -486,7 +486,7 @@ class Live:
 
         energy = ca.vec(model.function("energy")(q, qd, *given))
         aimed = led.aimed(q, r)
-        joints = aimed[[*range(led.base), *self.arm.joints]]
+        joints = aimed[[*range(led.base), *self.arm.driven]]
         place = self.rigid.function("tip")(configured(self.rigid.arm, joints))[:3, 3]
         rigid = {"there": configured(self.arm, aimed), "place": place, "J": ca.jacobian(place, r)}
 

@@ -163,6 +163,7 @@ def _table(arm: Arm) -> str:
 def _cells(link: Link) -> tuple[str, ...]:
     joint = escape.html(link.joint.type) + (", elastic" if link.elastic else "")
     if link.joint.moves:
+        joint += "" if link.joint.actuated else ", passive"
         joint += f" {'about' if link.joint.turns else 'along'} {_numbers(link.joint.direction)}"
     modes = ", ".join(f"{count} {escape.html(name)}" for name, count in link.body.counts.items() if count)
     body = link.body

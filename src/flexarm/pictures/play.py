@@ -129,7 +129,7 @@ def _found(name: str) -> Arm | Scenario:
 def _aside(arm: Arm) -> Array:
     """Return a visible target away from rest: turned joints, and telescopes at another length."""
     found = []
-    moving = [link for link in arm.links if link.joint.moves]
+    moving = [link for link in arm.links if link.joint.actuated]
     for link, at in zip(moving, _joints(arm, np.array(arm.rest)), strict=True):
         length = link.body.length
         turned = at + (ASIDE if link.joint.unit == "rad" else 0.2 * length)
@@ -139,7 +139,7 @@ def _aside(arm: Arm) -> Array:
 
 def _joints(arm: Arm, q: Array) -> Array:
     """Return the joint coordinates at a configuration, (m,)."""
-    return local(arm, q)[list(arm.joints)]
+    return local(arm, q)[list(arm.driven)]
 
 
 def _target(scenario: Scenario, led: Targets, q: Array) -> Array:
@@ -189,7 +189,7 @@ def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
     model, arm, led = live.model, live.arm, live.led
     low, high = live.ranges
     acceleration, speed = live.path
-    moving = [link for link in arm.links if link.joint.moves]
+    moving = [link for link in arm.links if link.joint.actuated]
     fastest, lasting = live.fastest
     return {
         "checks": [dict(zip(("name", "inputs", "outputs"), (x.name, *x.sample()), strict=True)) for x in programs],
@@ -197,7 +197,7 @@ def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
         "m": len(model.inputs),
         "coordinates": list(model.coordinates),
         "base": led.base,
-        "settling": [i for i in range(led.base, model.nv) if i not in arm.joints],
+        "settling": [i for i in range(led.base, model.nv) if i not in arm.driven],
         "names": list(led.names),
         "wheels": led.turning.tolist(),
         "off": [x.name for x in live.described.thrusters],

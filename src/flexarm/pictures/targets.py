@@ -81,7 +81,7 @@ class Targets:
         together = np.linalg.norm(self.moved[TURN], axis=0).sum() if self.wheels else 0.0
         turned = min(MOST_TURNED, math.pi / max(together, 1.0))
         bounds = []
-        for link in (link for link in arm.links if link.joint.moves):
+        for link in (link for link in arm.links if link.joint.actuated):
             if isinstance(link.joint, Telescope):
                 bounds.append((0.25 * link.body.length, 0.98 * link.body.length))
             elif link.name in self.wheels:
@@ -128,12 +128,12 @@ class Targets:
 
 def targets(model: Model) -> Targets:
     """Return the targets of an arm with an actuator for each joint."""
-    arm, m = model.arm, len(model.arm.joints)
-    numbers = [arm.layout[i].link for i in arm.joints]
+    arm, m = model.arm, len(model.arm.driven)
+    numbers = [arm.layout[i].link for i in arm.driven]
     links = [arm.links[i] for i in numbers]
     wheels = [i for i in range(m) if _is_wheel(model, i)]
     names = tuple(f"base ({x.name})" if i in wheels else x.name for i, x in enumerate(links))
-    seen, shown, moved = actuated(model).copy(), np.eye(model.nv)[list(arm.joints)], moved_by_joints(model.arm)
+    seen, shown, moved = actuated(model).copy(), np.eye(model.nv)[list(arm.driven)], moved_by_joints(model.arm)
     if wheels:
         axes = np.array([axis_on_base(model, numbers[i]) for i in wheels])
         for given in (seen, shown):
@@ -147,7 +147,7 @@ def targets(model: Model) -> Targets:
 
 def _is_wheel(model: Model, i: int) -> bool:
     """Return True if a joint without a spring turns a link on a free base and the angle does not change the inertia."""
-    arm, place = model.arm, model.arm.joints[i]
+    arm, place = model.arm, model.arm.driven[i]
     number = arm.layout[place].link
     elastic = place in (joint for joint, _ in arm.springs)
     if elastic or not (arm.free and arm.parents[number] < 0 and arm.links[number].joint.turns):

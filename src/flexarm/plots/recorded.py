@@ -134,7 +134,7 @@ def _wanted(result: "Dataset", model: Model, q: Array) -> Array | None:
     behind = len(arm.coordinates) - len(arm.layout)
     wanted = np.tile(np.array(arm.rest), (result.sizes["time"], 1))
     wanted[:, : len(POSE) * arm.free] = q[:, : len(POSE) * arm.free]
-    wanted[:, np.array(arm.joints, dtype=int) + behind] = result.q_ref.values
+    wanted[:, np.array(arm.driven, dtype=int) + behind] = result.q_ref.values
     for joint, motor in arm.springs:
         wanted[:, motor + behind] = wanted[:, joint + behind]
     return wanted if np.isfinite(wanted).all() else None

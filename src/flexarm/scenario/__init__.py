@@ -174,7 +174,7 @@ class Scenario(Described):
         """Raise `DescriptionError` if inputs, reference or initial state do not fit the arm."""
         if not isinstance(arm, Arm):
             raise DescriptionError(f"Scenario: arm is {checks.shown(arm)}; it must be an Arm")
-        joints = [arm.velocities[i] for i in arm.joints]
+        joints = [arm.velocities[i] for i in arm.driven]
         wanted = [("input", self.input, arm.inputs), ("reference", self.reference, tuple(joints))]
         for key, given, names in wanted:
             for field, width in given.widths().items() if given else ():

@@ -173,7 +173,7 @@ class OptimalReference(Measured):
         """Raise `DescriptionError` if places, limits or paths do not fit the arm."""
         with refused("OptimalReference"):
             checked_instance(arm, Arm, "arm")
-        joints = tuple(arm.velocities[i] for i in arm.joints)
+        joints = tuple(arm.velocities[i] for i in arm.driven)
         through = [(f"through[{i}]", given) for i, given in enumerate(self.through or ())]
         for name, given in (("start", self.start), ("end", self.end), *through):
             if isinstance(given, tuple) and len(given) not in (len(joints), len(arm.coordinates)):

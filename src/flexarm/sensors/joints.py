@@ -93,9 +93,9 @@ class OfMotor(Sampling):
     def input(self, arm: Arm) -> int:
         """Index of the motor's input in u."""
         link = linked(self, self.link, arm)
-        if not link.joint.moves:
+        if not link.joint.actuated:
             raise DescriptionError(f"{type(self).__name__}: link {self.link!r} has a joint without a motor")
-        return [each.name for each in arm.links if each.joint.moves].index(link.name)
+        return [each.name for each in arm.links if each.joint.actuated].index(link.name)
 
 
 @final

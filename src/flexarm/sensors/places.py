@@ -21,8 +21,8 @@ def coordinate_unit(arm: Arm, name: str) -> str:
 
 def drives_and_hubs(arm: Arm) -> dict[str, tuple[Link, int, str]]:
     """Names in addition to the coordinates: link, its index, and "drive" or "hub"."""
-    moving = [(i, link) for i, link in enumerate(arm.links) if link.joint.moves]
-    return {f"{link.name}.{part}": (link, i, part) for i, link in moving for part in ("drive", "hub")}
+    has = {"drive": [link.joint.actuated for link in arm.links], "hub": [link.joint.moves for link in arm.links]}
+    return {f"{link.name}.{part}": (link, i, part) for i, link in enumerate(arm.links) for part in has if has[part][i]}
 
 
 def check_coordinate(where: str, name: str, arm: Arm, of_rates: bool = False) -> None:

@@ -89,7 +89,7 @@ FAR = 0.5
 
 def numbers(model: Model, layout: Layout, kept: tuple[str, ...], recorded: int = 0) -> int:
     """Return how many numbers a result takes per time, including intermediate values."""
-    links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.joints)
+    links, m, joints = len(model.arm.links), len(model.inputs), len(model.arm.driven)
     takes = {"tip": 3, "deflection": 3 * links, "tip_angle": 3 * links, "u": m, "power": 1 + 2 * m}
     takes |= {"q_ref": joints, "drive_state": layout.own, "w": layout.exogenous, **dict.fromkeys((*MOMENTA, *TURN), 3)}
     takes |= {"tension": len(model.arm.cables)}
@@ -276,7 +276,7 @@ def variables(
             found["base_turn"] = base_turn(found["q"])
     if reference is not None and "q_ref" in kept:
         wanted = reference_function(reference)
-        found["q_ref"] = by_pieces(lambda i: wanted(t[i]), len(t), len(model.arm.joints), 0)
+        found["q_ref"] = by_pieces(lambda i: wanted(t[i]), len(t), len(model.arm.driven), 0)
     return {name: found[name] for name in EVERY if name in kept}, audit
 
 
@@ -307,7 +307,7 @@ def coordinates(model: Model, t: Array, kept: tuple[str, ...]) -> dict[str, Any]
     if "tension" in kept:
         found["cable"] = [cable.name for cable in arm.cables]
     if "q_ref" in kept:
-        found["joint"] = [model.velocities[i] for i in arm.joints]
+        found["joint"] = [model.velocities[i] for i in arm.driven]
     return found
 
 

@@ -170,7 +170,7 @@ def _asked(disturbance: Any, arm: Arm, forces: list[Force]) -> Found:
     """Return the requested disturbances, and add the forces that they need to `forces`."""
     if disturbance is None:
         return []
-    links = [arm.links[arm.layout[i].link].name for i in arm.joints]
+    links = [arm.links[arm.layout[i].link].name for i in arm.driven]
     if not isinstance(disturbance, Mapping):
         if not links:
             raise DescriptionError(

@@ -298,7 +298,7 @@ def _recorded(runs: Runs, group: Group, asked: Asked) -> Array:
 
 def _wanted(runs: Runs, group: Group, asked: Asked, references: Sequence[Reference | None]) -> Array:
     """Return the references (G, times, joints)."""
-    joints, found = len(runs.model.arm.joints), {}
+    joints, found = len(runs.model.arm.driven), {}
     q_ref = np.full((len(group.indices), len(asked.times), joints), np.nan)
     for i, r in enumerate(group.indices):
         of, known = runs.which[r], group.known[i]

@@ -213,7 +213,7 @@ def check_drives(model: Model, before: str, must: str) -> None:
     """
     if model.arm.couplings:
         raise DescriptionError(f"{before}arm {model.arm.name!r} has coupled joints; {must}")
-    joints = len(model.arm.joints)  # thrusters may move any coordinates
+    joints = len(model.arm.driven)  # thrusters may move any coordinates
     B = model.input_matrix(np.array(model.arm.rest))[:, :joints]
     for name, moved in zip(model.inputs[:joints], np.count_nonzero(B, axis=0), strict=True):
         if moved > 1:
@@ -279,10 +279,10 @@ def on_reference(model: Model, reference: Reference) -> tuple[Array, Array]:
     arm = model.arm
     q, qd = local(arm, np.array(arm.rest)), np.zeros(model.nv)
     start, rate, _ = reference_motion(reference, 0.0)
-    if len(start) != len(arm.joints):
-        names = ", ".join(model.velocities[i] for i in arm.joints)
+    if len(start) != len(arm.driven):
+        names = ", ".join(model.velocities[i] for i in arm.driven)
         raise DescriptionError(
-            f"reference moves {counted(len(start), 'joint')}; the arm has {len(arm.joints)}: {names}"
+            f"reference moves {counted(len(start), 'joint')}; the arm has {len(arm.driven)}: {names}"
         )
     if not (np.isfinite(start).all() and np.isfinite(rate).all()):
         raise DescriptionError("reference is not finite at t = 0; its values and rates must be finite there")

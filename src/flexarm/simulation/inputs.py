@@ -17,6 +17,7 @@ from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
 from flexarm.description.arm import Arm
+from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
@@ -343,6 +344,7 @@ class RigidInverseDynamics(OfTime):
         """
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
+        refuse_passive(arm, "rigid inverse dynamics")
         if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
             raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need exactly one actuator per joint")
         for name, unit in zip(model.inputs, model.arm.input_units, strict=True):

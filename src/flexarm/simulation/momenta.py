@@ -26,7 +26,7 @@ def acting(model: Model, drive: Block, exogenous: ExogenousInputs, until: float,
     found: dict[str, bool] = {
         "gravity": any(model.gravity),
         "gravity's gradient": arm.orbit is not None,
-        "thrusters": bool(u[:, len(arm.joints) :].any()),
+        "thrusters": bool(u[:, len(arm.driven) :].any()),
         "forces": bool(w[:, first : first + len(pushing)][:, pushing].any()),
         "contacts": bool(arm.contacts),
         "struts": any(not strut.to for strut in arm.struts),

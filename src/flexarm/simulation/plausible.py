@@ -41,17 +41,17 @@ def implausible(model: Model, q: Array | None, references: Sequence[Reference | 
         The run's end [s].
     """
     arm = model.arm
-    turning = [k for k, i in enumerate(arm.joints) if arm.rate_units[i].startswith("rad")]
     first = len(model.coordinates) - len(model.velocities)
-    given = [] if q is None else [("q0", np.atleast_2d(q)[:, [first + i for i in arm.joints]])]
+    given = [] if q is None else [("q0", np.atleast_2d(q)[:, [first + i for i in arm.joints]], arm.joints)]
     for each in {id(each): each for each in references if each is not None}.values():
-        given.append(("the reference", reference_values(each, np.array([0.0, until]))))
-    for what, values in given:
+        given.append(("the reference", reference_values(each, np.array([0.0, until])), arm.driven))
+    for what, values, joints in given:
+        turning = [k for k, i in enumerate(joints) if arm.rate_units[i].startswith("rad")]
         angles = values[:, turning]
         strange = looks_like_degrees(angles)
         if strange.any():
             row, column = np.argwhere(strange)[0]
-            angle, name = angles[row, column], model.velocities[arm.joints[turning[column]]]
+            angle, name = angles[row, column], model.velocities[joints[turning[column]]]
             where = f"{what}: {name} is {angle:g} rad, {abs(angle) / (2 * np.pi):.2g} turns"
             return f"{where}; angles are in radians: if {angle:g} is in degrees, use {np.deg2rad(angle):.5g}"
     return ""

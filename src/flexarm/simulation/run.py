@@ -299,7 +299,7 @@ def _check_size(samples: int, columns: int) -> None:
 
 def checked_wanted(reference: Reference, model: Model) -> None:
     """Raise an error for a value that is not a reference, or for a reference of other joints than the model's."""
-    joints = [model.velocities[i] for i in model.arm.joints]
+    joints = [model.velocities[i] for i in model.arm.driven]
     with refused("simulate"):
         checked_reference(reference)
     given = reference_values(reference, np.zeros(1)).shape[1]

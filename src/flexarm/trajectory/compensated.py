@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_instance, counted, refused
-from flexarm.description.joints import Telescope
+from flexarm.description.joints import Telescope, refuse_passive
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.lines import check_axes
@@ -52,7 +52,8 @@ class TipCompensated:
         with refused("TipCompensated"):
             checked_reference(self.reference)
             arm = checked_instance(self.model, Model, "model").arm
-            check_axes(self.axes, tuple(arm.velocities[i] for i in arm.joints))
+            check_axes(self.axes, tuple(arm.velocities[i] for i in arm.driven))
+        refuse_passive(arm, "TipCompensated")
         if arm.free:
             raise DescriptionError(
                 "TipCompensated: the base of the arm is free and moves with the joints; it must be fixed"
@@ -65,7 +66,7 @@ class TipCompensated:
         import casadi as ca
 
         model = self.model
-        n, joints, elastic = len(model.coordinates), model.arm.joints, list(model.arm.flexible)
+        n, joints, elastic = len(model.coordinates), model.arm.driven, list(model.arm.flexible)
         motors = {motor: joint for joint, motor in model.arm.springs}
         r = positions(self.reference, t)
         if r.numel() != len(joints):

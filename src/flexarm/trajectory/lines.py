@@ -83,7 +83,7 @@ class TaskLine:
         if not isinstance(self.arm, Arm):
             raise DescriptionError(f"TaskLine: arm is {shown(self.arm)}; it must be an Arm")
         rigid = self.arm.rigid()
-        joints = tuple(rigid.velocities[i] for i in rigid.joints)
+        joints = tuple(rigid.velocities[i] for i in rigid.driven)
         with refused("TaskLine"):
             check_axes(self.axes, joints)
             for name, unit in (("start", "m"), ("end", "m"), ("q0", "")):
@@ -141,14 +141,14 @@ class _Tip:
     def __init__(self, arm: Arm, axes: str):
         import casadi as ca
 
-        model, joints = Model(arm), len(arm.joints)
+        model, joints = Model(arm), len(arm.driven)
         pose, rest = np.split(arm.rest, [len(arm.rest) - joints])
         q = ca.SX.sym("q", joints)
         place = ca.densify(ca.SX(model.fixed("tip")(ca.vertcat(pose, q))[["xyz".index(a) for a in axes], 3]))
         self.arm, self.axes, self.rest = arm, axes, rest
         self._place = ca.Function("place", [q], [place])
         self._both = ca.Function("both", [q], [place, ca.densify(ca.jacobian(place, q))])
-        links = [(k, arm.links[arm.layout[i].link]) for k, i in enumerate(arm.joints)]
+        links = [(k, arm.links[arm.layout[i].link]) for k, i in enumerate(arm.driven)]
         self._most = {i: link.body.length for i, link in links if isinstance(link.joint, Telescope)}
 
     def place(self, q: Array) -> Array:
@@ -183,7 +183,7 @@ class _Tip:
     def guesses(self, q0: Any) -> list[Array]:
         """Initial guesses: the given configuration, then a bent one, then others."""
         rest = self.rest
-        turning = np.array([link.joint.turns for link in self.arm.links if link.joint.moves])
+        turning = np.array([link.joint.turns for link in self.arm.links if link.joint.actuated])
         rng = np.random.default_rng(0)
         bent = [rest + 0.5 * turning, *(rest + rng.uniform(-2.5, 2.5, len(rest)) * turning for _ in range(8))]
         return bent if q0 is None else [np.array(q0), *bent]
