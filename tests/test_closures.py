@@ -524,14 +524,12 @@ def test_what_does_not_support_closures_says_so(tmp_path):
     model, (q, _) = fa.Model(arm), assembled(arm)
     refused = {
         "equations": lambda: fa.equations(arm),
-        "equilibrium": lambda: fa.analysis.equilibrium(model, q),
         "export_c": lambda: fa.export_c(model, tmp_path / "c"),
         "export_fmu": lambda: fa.export_fmu(model, tmp_path / "a.fmu"),
         "export_modelica": lambda: fa.export_modelica(model, tmp_path / "a.mo"),
         "export_simulink": lambda: fa.export_simulink(model, tmp_path / "s"),
         "lumped": lambda: fa.export_mjcf(model, tmp_path / "a.xml"),
         "optimal_motion": lambda: fa.optimal_motion(model, q, q + 0.1),
-        "(equilibrium|a linear controller)": lambda: fa.control.LQR(q, np.zeros(3)).law(model),
         "a prescribed motion": lambda: model.evaluate("prescribed_force", q, q, q),
         "closed_loop": lambda: fa.analysis.loop(model, fa.control.JointPD([0, 0, 0], Kp=1.0, Kd=1.0), q),
         "udu": lambda: factorization.udu(model, q),

@@ -12,14 +12,15 @@ from flexarm.checks import checked_array, checked_instance, counted, refused, sh
 from flexarm.description.arm import Arm
 from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.adrift import BASE
 from flexarm.model.attitudes import checked_unit
 from flexarm.model.linear import held as free_motions
 from flexarm.model.local import moved_by_joints
 
-UNHELD = 1e-9
-"""Largest residual force in the equilibrium of a free base, relative to the largest force in the iteration."""
+UNHELD, TINY = 1e-9, 1e-12
+"""Largest residual force in an equilibrium that may not exist, relative to the largest one in the iteration, and its
+limit without load [N or N m]."""
 
 
 def equilibrium(
@@ -32,7 +33,7 @@ def equilibrium(
     motor is that of a settled current. Limits of motors and friction are left out.
 
     A free base keeps its position and attitude unless springs hold it. Its thrusters carry the load with the least sum
-    of squares.
+    of squares. So do the drives of an arm with closures, which can have more drives than it needs.
 
     Parameters
     ----------
@@ -51,32 +52,38 @@ def equilibrium(
     FlexarmError
         If no equilibrium is found, or if nothing holds a free base against its load.
     """
-    refuse_closures(model, "equilibrium")
     if not isinstance(held, str) or held not in ("drives", "joints"):
         raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
-    x, u = configuration(model, q), np.zeros(len(model.inputs))
-    B, arm = model.input_matrix(x), model.arm
+    x, arm = configuration(model, q), model.arm
+    B, u, reactions = model.input_matrix(x), np.zeros(len(model.inputs)), np.zeros(len(closures.owners(arm)))
     N = free_motions(B[:, : len(arm.driven)] if held == "drives" else np.eye(model.nv)[:, list(arm.driven)])
     force, slope = _resisting(model, w)
     loose = arm.free and not np.array(model.slope("stiffness_force", "q")(x))[:, :BASE].any()
     if loose:
         N = N[:, BASE:]
+    unique = not (arm.free or arm.closures or len(arm.driven) < len(arm.joints))
     k, largest = N.shape[1], 0.0
     for _ in range(50):
-        matrix, lacking = np.hstack([np.array(slope(x)) @ N, -B]), B @ u - force(x)
+        K, J, gaps = _constrained(model, x, np.array(slope(x)), reactions)
+        matrix = np.block([[K @ N, -B, -J.T], [J @ N, np.zeros((len(J), B.shape[1] + len(J)))]])
+        lacking = np.concatenate([B @ u + J.T @ reactions - force(x), -gaps])
         largest = max(largest, np.abs(force(x)).max())
         try:
-            step = np.linalg.lstsq(matrix, lacking)[0] if arm.free else np.linalg.solve(matrix, lacking)
+            step = np.linalg.solve(matrix, lacking) if unique else np.linalg.lstsq(matrix, lacking)[0]
         except np.linalg.LinAlgError:
             break
-        x, u = _moved(arm, x, N @ step[:k]), u + step[k:]
+        x, (du, more) = _moved(arm, x, N @ step[:k]), np.split(step[k:], [B.shape[1]])
+        u, reactions = u + du, reactions + more
         if not np.isfinite(x).all():
             break
         if np.abs(step[:k]).max(initial=0.0) <= 1e-12 * (1 + np.abs(x).max()):
-            if arm.free and np.abs(B @ u - force(x)).max() > UNHELD * largest:
-                raise _unheld(arm)
-            return x, _inputs(model, u)
-    if held == "drives" and model.arm.touches:
+            left = np.abs(B @ u + J.T @ reactions - force(x)).max()
+            if not unique and left > UNHELD * largest + TINY:
+                if arm.free:
+                    raise _unheld(arm)
+                break
+            return x, _inputs(model, _shared(model, x, B, force(x)) if arm.closures else u)
+    if held == "drives" and model.arm.touches and not arm.closures:
         x = configuration(model, q)
         settled = _settled(arm, x, N, model.mass_matrix(x), force, slope)
         if settled is not None:
@@ -87,6 +94,20 @@ def equilibrium(
     where = ", ".join(f"{value:.4g}" for value in np.asarray(q, dtype=float))
     message = f"no equilibrium found near {where} with the {held} held; the arm may be too soft for its load"
     raise FlexarmError(f"arm {model.arm.name!r}: {message}")
+
+
+def _constrained(model: Model, x: Array, K: Array, reactions: Array) -> tuple[Array, Array, Array]:
+    """Stiffness with the closures' reactions, and Jacobian and gaps of the closures' conditions, none without any."""
+    if not model.arm.closures:
+        return K, np.empty((0, model.nv)), np.empty(0)
+    J, gaps = closures.jacobian(model, x), closures.gaps(model, x)
+    return K - closures.stiffening(model, x, reactions), J, gaps
+
+
+def _shared(model: Model, x: Array, B: Array, force: Array) -> Array:
+    """Efforts (m,) with the least sum of squares that balance a force together with the reactions of the closures."""
+    N = closures.free_directions(closures.jacobian(model, x))[0]
+    return np.asarray(np.linalg.lstsq(N.T @ B, N.T @ force, rcond=closures.INDEPENDENT)[0])
 
 
 def equilibrium_slope(model: Model, q: ArrayLike) -> Array:
@@ -100,6 +121,7 @@ def equilibrium_slope(model: Model, q: ArrayLike) -> Array:
     q : (nq,)
         An equilibrium that `equilibrium` returns.
     """
+    refuse_closures(model, "equilibrium_slope")
     x, arm = configuration(model, q), model.arm
     B, J = model.input_matrix(x), np.eye(model.nv)[:, list(arm.driven)]
     N = free_motions(J)
@@ -174,8 +196,9 @@ def _inputs(model: Model, efforts: Array) -> Array:
 def configuration(model: Model, q: ArrayLike) -> Array:
     """Return a configuration (nq,) from a configuration, or from the joints alone, (m,).
 
-    With the joints alone, motors are where their joints are. A free base and the deflections are those of `arm.rest`.
-    Raises `DescriptionError` for anything else.
+    With the joints alone, motors are where their joints are. A free base, the deflections and passive joints are those
+    of `arm.rest`. With closures, passive joints and deflections follow from the driven ones. Raises `DescriptionError`
+    for anything else.
     """
     with refused():
         checked_instance(model, Model, "model")
@@ -191,4 +214,10 @@ def configuration(model: Model, q: ArrayLike) -> Array:
         checked_unit("q", given, model.arm)
         return given
     T, arm = moved_by_joints(model.arm), model.arm
-    return attitude.configuration(arm, np.where(T.any(axis=1), T @ given, attitude.local(arm, np.array(arm.rest))))
+    x = attitude.configuration(arm, np.where(T.any(axis=1), T @ given, attitude.local(arm, np.array(arm.rest))))
+    if not arm.closures:
+        return x
+    x, why = closures.assembled(model, x, arm.driven)
+    if why:
+        raise DescriptionError(f"q: with these joints the closures do not close: {why}")
+    return x

@@ -10,7 +10,7 @@ from flexarm import attitude
 from flexarm.arrays import Array
 from flexarm.checks import Fault, known_names, refused, shown
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.adrift import BASE, TURN
 
 NOTHING = 1e-9
@@ -33,10 +33,10 @@ def fixed_base(what: str, model: Model, instead: str) -> None:
 class Kept:
     """Local coordinates that feedback can hold near an equilibrium, and how the others follow from them.
 
-    Momentum is conserved where nothing acts on it. If it is zero, as many coordinates follow from the others, dx = Z z,
-    and are left out. The order in which coordinates are left out is: the loose ones, such as the angles of reaction
-    wheels, then a free base's position, then its attitude. In the attitude, the axis that the loose coordinates turn
-    least is first.
+    With closures, the independent coordinates are kept. Momentum is conserved where nothing acts on it. If it is zero,
+    as many coordinates follow from the others, dx = Z z, and are left out. The order in which coordinates are left out
+    is: the loose ones, such as the angles of reaction wheels, then a free base's position, then its attitude. In the
+    attitude, the axis that the loose coordinates turn least is first.
 
     Attributes
     ----------
@@ -59,6 +59,8 @@ def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
     """
     names, n = attitude.local_names(model.arm), model.nv
     first = loose_joints(what, model, loose)
+    if model.arm.closures:
+        return _independent(what, model, q, names)
     if not model.arm.free:
         return Kept(tuple(range(n)), np.eye(n), names, ())
     acting = [
@@ -86,6 +88,14 @@ def kept(what: str, model: Model, q: Array, loose: Sequence[str] = ()) -> Kept:
         per_root = -np.linalg.solve(momentum[:, out], momentum[:, places])
         Z[out] = per_root * np.sqrt(np.diag(M))[places] / np.sqrt(np.diag(M))[out][:, None]
     return Kept(tuple(places), Z, tuple(names[i] for i in places), tuple(names[i] for i in out))
+
+
+def _independent(what: str, model: Model, q: Array, names: tuple[str, ...]) -> Kept:
+    """Return the coordinates from which the others follow by the closures."""
+    fixed_base(what, model, "an arm with closures on a free base is not supported yet")
+    Z, places = closures.independent(model, q)
+    left_out = tuple(name for i, name in enumerate(names) if i not in places)
+    return Kept(tuple(places), Z, tuple(names[i] for i in places), left_out)
 
 
 def _least_turned(M: Array, wheels: Sequence[int]) -> list[int]:

@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
 from flexarm.control.gains import gain
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError, SlowSampling
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.simulation.closed_loop import continuous, held
 
 UNREACHED = 1e-9
@@ -31,7 +30,6 @@ The first is the change in a doubling that ends the iteration. The second is the
 
 def linear(model: Model, q: Array, u: Array) -> tuple[Array, Array]:
     """A (2n, 2n) and B (2n, m) of the arm near rest at q under u, for (q, qd): exact derivatives, local coordinates."""
-    refuse_closures(model, "a linear controller")
     n, m = model.nv, len(u)
     q_, qd_, u_ = (np.array(model.slope("forward_dynamics", to)(q, np.zeros(n), u)) for to in ("q", "qd", "u"))
     return np.block([[np.zeros((n, n)), np.eye(n)], [q_, qd_]]), np.vstack([np.zeros((n, m)), u_])
@@ -47,11 +45,15 @@ def energy(M: Array, K: Array) -> Array:
 def effort(model: Model, q: Array, omega: float) -> Array:
     """R = B' M^-1 B / omega^2: u' R u is twice the energy that u gives the arm, from rest, in the time 1 / omega.
 
-    With an energy for Q, units and the choice of coordinates make no difference. A shape with another scale leads to
-    the same control law. Bryson's rule, by the largest allowed values, would need such a value for every amplitude.
+    With closures, M and B are those of the motions that they allow. With an energy for Q, units and the choice of
+    coordinates make no difference. A shape with another scale leads to the same control law. Bryson's rule, by the
+    largest allowed values, would need such a value for every amplitude.
     """
-    B = model.input_matrix(q)
-    R = B.T @ np.linalg.solve(model.mass_matrix(q), B) / omega**2
+    B, M = model.input_matrix(q), model.mass_matrix(q)
+    if model.arm.closures:
+        N = closures.free_directions(closures.jacobian(model, q))[0]
+        B, M = N.T @ B, N.T @ M @ N
+    R = B.T @ np.linalg.solve(M, B) / omega**2
     return (R + R.T) / 2
 
 

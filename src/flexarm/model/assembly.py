@@ -1,17 +1,18 @@
 """Assembly of an arm with closed loops."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from flexarm.checks import refused
+from flexarm.checks import known_names, refused
 from flexarm.errors import DescriptionError, errors_in
 from flexarm.model.closures import assembled, corrected
 from flexarm.model.core import ModelLike, as_model
 from flexarm.model.evaluation import begun_at
 
 
-def assemble(arm: ModelLike, guess: Any = None, rates: Any = None) -> Any:
+def assemble(arm: ModelLike, guess: Any = None, rates: Any = None, held: Sequence[str] = ()) -> Any:
     """Return the coordinates nearest to a guess that satisfy the closures of an arm.
 
     Joints move first, by the least sum of squares. Links bend only where the joints alone cannot close the loops. A
@@ -25,6 +26,8 @@ def assemble(arm: ModelLike, guess: Any = None, rates: Any = None) -> Any:
         Coordinates from which to start; default `arm.rest`.
     rates : (n,), optional
         Rates, which are also corrected. Then the result is a pair.
+    held : list of str, optional
+        Coordinates that keep their values of the guess, such as `["crank.joint"]`.
 
     Returns
     -------
@@ -37,12 +40,14 @@ def assemble(arm: ModelLike, guess: Any = None, rates: Any = None) -> Any:
     """
     with refused("assemble"):
         model = as_model(arm)
+        known = model.velocities[6 * model.arm.free :]
+        names = known_names(held, known, "names", "held", "the coordinates are")
     with errors_in("assemble"):
         q = begun_at("guess", guess, np.array(model.arm.rest), model.coordinates)
         qd = None if rates is None else begun_at("rates", rates, np.zeros(model.nv), model.velocities)
     if not model.arm.closures:
         return q if qd is None else (q, qd)
-    q, why = assembled(model, q)
+    q, why = assembled(model, q, [model.velocities.index(name) for name in names])
     if why:
         raise DescriptionError(f"assemble: {why}")
     if qd is None:

@@ -1,5 +1,6 @@
 """Closed loops of a model: assembly, reactions, and the coordinates that can be chosen freely."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,18 +113,19 @@ def widest(model: Traced, sizes: Array) -> str:
     return f"{abs(sizes[i]):.3g} at closure {owners(model.arm)[i]!r}"
 
 
-def assembled(model: Traced, guess: Array) -> tuple[Array, str]:
+def assembled(model: Traced, guess: Array, held: Sequence[int] = ()) -> tuple[Array, str]:
     """Return the coordinates nearest to a guess that satisfy the closures, and "" or why there are none.
 
-    If the guess itself leads nowhere, as a mechanism whose links are all in one line, guesses near it are tried. They
-    are the same in every call.
+    The `held` ones, by their indices in `layout`, keep their values. If the guess itself leads nowhere, as a mechanism
+    whose links are all in one line, guesses near it are tried. They are the same in every call.
     """
-    q, why, size = _led(model, guess)
-    rng, turns = np.random.default_rng(0), [i for i in model.arm.joints if model.arm.layout[i].unit == "rad"]
+    layout, joints = model.arm.layout, [i for i in model.arm.joints if i not in held]
+    q, why, size = _led(model, guess, held)
+    rng, turns = np.random.default_rng(0), [i for i in joints if layout[i].unit == "rad"]
     for reach in NEARBY if why else ():
         other = np.array(guess, dtype=float)
         other[np.array(turns, dtype=int) + model.nq - model.nv] += rng.uniform(-reach, reach, len(turns))
-        found, left, gap = _led(model, other)
+        found, left, gap = _led(model, other, held)
         if not left:
             return found, ""
         if gap < size:
@@ -131,13 +133,13 @@ def assembled(model: Traced, guess: Array) -> tuple[Array, str]:
     return q, why
 
 
-def _led(model: Traced, guess: Array) -> tuple[Array, str, float]:
+def _led(model: Traced, guess: Array, held: Sequence[int]) -> tuple[Array, str, float]:
     """Return the result of an assembly from one guess, why it is none, and the size of the gaps that are left.
 
     Joints move first. Links bend only where the joints alone cannot close the loops.
     """
     q, size = np.array(guess, dtype=float), np.inf
-    every = np.arange(6 * model.arm.free, model.nv)
+    every = np.array([i for i in range(6 * model.arm.free, model.nv) if i not in held], dtype=int)
     joints = np.array([i for i in every if model.arm.layout[i].role != "flexible"], dtype=int)
     for some in (joints, every):
         for search in (_newton, _least_squares):
@@ -212,16 +214,18 @@ def singular(model: Traced, start: Array, q: Array) -> str:
     )
 
 
-def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tuple[Array, Array]:
+def started(
+    where: str, model: Traced, q: Array, qd: Array, given: bool, held: Sequence[int] = ()
+) -> tuple[Array, Array]:
     """Return a start that satisfies the closures.
 
-    Coordinates that are not `given` are assembled from those at rest. Raises `DescriptionError` for a start that does
-    not fit.
+    Coordinates that are not `given` are assembled from those at rest, and the `held` ones keep their values. Raises
+    `DescriptionError` for a start that does not fit.
     """
     if not model.arm.closures:
         return q, qd
     if not given:
-        q, why = assembled(model, q)
+        q, why = assembled(model, q, held)
         if why:
             raise DescriptionError(f"{where}: without q0 the closures are assembled from the rest position, but {why}")
     check_closed(where, model, q, qd, ("q0", "qd0"))
@@ -246,6 +250,16 @@ def check_closed(
     if not (np.abs(opening) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
         said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, opening)} per second"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
+
+
+def independent(model: Traced, q: Array) -> tuple[Array, list[int]]:
+    """Return the motions that the closures allow, and the coordinates that determine them; see `free_directions`.
+
+    Driven coordinates are chosen first, and amplitudes of links before passive joints.
+    """
+    first = 2.0 * (np.abs(model.evaluate("input_matrix", q)).sum(axis=1) > 0.0)
+    first[list(model.arm.flexible)] += 1.0
+    return free_directions(jacobian(model, q), first)
 
 
 def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[int]]:

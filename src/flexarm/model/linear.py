@@ -229,12 +229,11 @@ def slopes(
 def _of_independent(model: Traced, q: Array, qd: Array) -> tuple[Array, list[int]]:
     """Return (q, qd, s) as a linear function of the independent ones of these, and the indices of these.
 
-    J(q) qd = 0 determines the other coordinates and rates. Coordinates that drives move are chosen first.
+    J(q) qd = 0 determines the other coordinates and rates.
     """
     closures.check_closed("linearize", model, q, qd)
     n, k = model.nv, len(model.states)
-    J, driven = closures.jacobian(model, q), np.abs(model.evaluate("input_matrix", q)).sum(axis=1)
-    N, free = closures.free_directions(J, driven)
+    J, (N, free) = closures.jacobian(model, q), closures.independent(model, q)
     others = [i for i in range(n) if i not in free]
     P = np.zeros_like(N)
     P[others] = -np.linalg.lstsq(J[:, others], closures.rate_slopes(model, q, qd) @ N, rcond=closures.INDEPENDENT)[0]

@@ -175,7 +175,9 @@ def simulate_many(
     if model.arm.closures:
         some = [model] * count if values is None else [model.at(row) for row in values]
         is_given = given["q0"] is not None
-        starts = [closures.started("simulate_many", *each, is_given) for each in zip(some, q, qd, strict=True)]
+        led = [() if drives[k].begins is None else model.arm.driven for k in which]
+        states = zip(some, q, qd, led, strict=True)
+        starts = [closures.started("simulate_many", m, a, b, is_given, held) for m, a, b, held in states]
         q, qd = (np.array(rows) for rows in zip(*starts, strict=True))
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
