@@ -530,7 +530,6 @@ def test_what_does_not_support_closures_says_so(tmp_path):
         "export_simulink": lambda: fa.export_simulink(model, tmp_path / "s"),
         "lumped": lambda: fa.export_mjcf(model, tmp_path / "a.xml"),
         "optimal_motion": lambda: fa.optimal_motion(model, q, q + 0.1),
-        "a prescribed motion": lambda: model.evaluate("prescribed_force", q, q, q),
         "closed_loop": lambda: fa.analysis.loop(model, fa.control.JointPD([0, 0, 0], Kp=1.0, Kd=1.0), q),
         "udu": lambda: factorization.udu(model, q),
     }

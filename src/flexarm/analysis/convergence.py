@@ -12,6 +12,7 @@ from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm, FiniteElement
 from flexarm.description.beams import DIRECTIONS, MOST_SEGMENT_MODES, Beam
 from flexarm.description.bodies import MOST_MODES
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import held
@@ -119,6 +120,7 @@ def convergence(arm: Arm, q: Array | None = None) -> Convergence:
     """
     with refused("convergence"):
         checked_instance(arm, Arm, "arm")
+    refuse_closures(arm, "convergence")
     larger, modes, kept = _with_more(arm)
     few, more = Model(arm), Model(larger)
     given = few.argument("q", arm.rest if q is None else q)

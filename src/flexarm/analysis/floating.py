@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from flexarm.analysis.equilibrium import configuration
 from flexarm.arrays import Array
 from flexarm.checks import known_names, refused
+from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, linear
 from flexarm.model.adrift import BASE
@@ -34,6 +36,8 @@ def base_rates(model: Model, q: ArrayLike) -> Array:
     x = configuration(model, q)
     if not model.arm.free:
         raise DescriptionError(f"base_rates: the base of arm {model.arm.name!r} is fixed; base_rates needs a free base")
+    refuse_closures(model, "base_rates")
+    refuse_passive(model.arm, "base_rates")
     M = model.mass_matrix(x)[:BASE]
     return -np.linalg.solve(M[:, :BASE], M @ moved_by_joints(model.arm))
 
@@ -50,6 +54,8 @@ def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
         A configuration, or the joints alone, see `configuration`.
     """
     J = tip_jacobian(model, q)
+    refuse_closures(model, "generalized_jacobian")
+    refuse_passive(model.arm, "generalized_jacobian")
     J_q = J @ moved_by_joints(model.arm)
     return J_q + J[:, :BASE] @ base_rates(model, q) if model.arm.free else J_q
 

@@ -12,6 +12,7 @@ from flexarm.brief import brief
 from flexarm.checks import checked_array, checked_flag, choices, refused, shown
 from flexarm.control.gains import actuated, actuators, followed, motion, of_all, rigid_arm
 from flexarm.control.motors import Motors
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
@@ -120,6 +121,7 @@ class Cascaded:
             raise DescriptionError(f"Cascaded: feedforward is {shown(self.feedforward)}; {must}")
         if self.feedforward == "none":
             return lambda t, y: 0.0
+        refuse_closures(model, "Cascaded with a feedforward")
         rigid = rigid_arm("Cascaded", model)
         if self.feedforward == "gravity":
             carried = rigid.fixed("gravity_force")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
 from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, rigid_arm, torques
+from flexarm.description.closures import refuse_closures
 from flexarm.model import Model
 from flexarm.model.adrift import BASE, joint_forces
 from flexarm.model.local import configured
@@ -44,6 +45,7 @@ class ComputedTorque:
         torques("ComputedTorque", model)
         Kp, Kd = gain("ComputedTorque: Kp", self.Kp, m), gain("ComputedTorque: Kd", self.Kd, m)
         reference, B_T = followed("ComputedTorque", self.reference, model), actuated(model)
+        refuse_closures(model, "ComputedTorque")
         inverse = joint_forces(rigid_arm("ComputedTorque", model))
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:

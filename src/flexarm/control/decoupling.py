@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
 from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, torques
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.local import configured
 from flexarm.simulation.feedback import check_drives
 from flexarm.simulation.law import Column, Law
@@ -44,6 +44,7 @@ class Decoupling:
         Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
         reference, B_T = followed("Decoupling", self.reference, model), actuated(model)
         check_drives(model, "Decoupling: ", "each actuator must move exactly one joint")
+        closures.check_independent("Decoupling", model, closures.rest(model))
         force = model.fixed("prescribed_force")
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:

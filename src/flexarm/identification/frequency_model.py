@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor
 from flexarm.model.outputs import key as output_key
@@ -91,6 +92,7 @@ def holding(model: Model, q: Array) -> Array:
 
 def check_rest(model: Model, q: Array) -> None:
     """Raise `DescriptionError` if no inputs hold the arm at q."""
+    refuse_closures(model, "identification at rest")
     B, forces = (
         np.array(model.fixed("input_matrix")(q)),
         [np.array(model.fixed(name)(q)).ravel() for name in ("gravity_force", "stiffness_force")],

@@ -13,7 +13,7 @@ Some conditions follow from others, as those out of the plane of a planar loop. 
 are left out when the equations are traced. Others share the reactions that the motion determines only together.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import casadi as ca
@@ -230,26 +230,41 @@ def wrenches(chain: Chain, q: Vector, reactions: Vector) -> Matrix:
 
 
 class Motion(NamedTuple):
-    """Accelerations (n,), the generalized force of the reactions (n,), and the reactions of all conditions."""
+    """Accelerations (n,), the generalized force of the reactions (n,), the reactions of all conditions, and the forces
+    that give coordinates their prescribed accelerations."""
 
     qdd: Vector
     force: Vector
     reactions: Vector
+    prescribed: Vector
 
 
 def motion(
-    chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root = STILL, solve: Solve = forward_dynamics
+    chain: Chain,
+    q: Vector,
+    qd: Vector,
+    force: Vector,
+    root: Root = STILL,
+    solve: Solve = forward_dynamics,
+    prescribed: Mapping[int, Scalar] | None = None,
 ) -> Motion:
-    """Return accelerations and reactions under a generalized force."""
-    if not chain.closures:
-        return Motion(solve(lean(chain), q, qd, force, root), [0.0] * chain.size, [])
+    """Return accelerations and reactions under a generalized force, with the accelerations of some coordinates given.
+
+    A prescribed acceleration is one more condition, whose reaction is the force along its coordinate.
+    """
+    given = prescribed or {}
+    if not (chain.closures or given):
+        return Motion(solve(lean(chain), q, qd, force, root), [0.0] * chain.size, [], [])
     some, _, J, gamma = conditions(chain, q, qd)
-    a, A = response(chain, q, qd, force, root, J, solve)
-    few = resolved(_inverse_inertia(J, A), scaled(-1.0, added(product(J, a), gamma)))
+    rows = [*J, *([float(i == n) for i in range(chain.size)] for n in given)]
+    a, A = response(chain, q, qd, force, root, rows, solve)
+    lacking = [*added(product(J, a), gamma), *(a[n] - value for n, value in given.items())]
+    found = resolved(_inverse_inertia(rows, A), scaled(-1.0, lacking))
+    few, forces = found[: len(J)], found[len(J) :]
     every: Vector = [0.0] * sum(closure.conditions for closure in chain.closures)
     for i, value in zip(some, few, strict=True):
         every[i] = value
-    return Motion(added(a, product(A, few)), product(transposed(J), few), every)
+    return Motion(added(a, product(A, found)), product(transposed(J), few), every, forces)
 
 
 def _inverse_inertia(J: Matrix, A: Matrix) -> Matrix:

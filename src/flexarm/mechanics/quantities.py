@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import casadi as ca
 
-from flexarm.description.closures import refuse_closures
 from flexarm.mechanics import closures as loops
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import links as whole
@@ -168,6 +167,10 @@ def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vecto
     done, less = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u), lean(chain)
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
     force = added(inertial, scaled(-1, done.force))
+    if chain.closures:
+        given = dict(zip(_driven(chain), u, strict=False))
+        found = loops.motion(chain, q, qd, done.force, root(chain, w), prescribed=given)
+        force = added(force, scaled(-1, found.force))
     driven, left = _driven(chain), scaled(-1.0, force)
     for n, value in zip(driven, u, strict=False):
         left[n] = value - qdd[n]
@@ -198,7 +201,6 @@ def prescribed_force(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, 
 
 def _driven(chain: Chain) -> list[int]:
     """Return the coordinate that each joint's input moves. Each input must move one, not a sum of several."""
-    refuse_closures(chain, "a prescribed motion")
     columns = transposed(dy.input_matrix(chain))
     return [next(row for row in range(chain.size) if B[row]) for B in columns[: len(chain.driven)]]
 
@@ -220,6 +222,10 @@ def _prescribed(
 ) -> tuple[Vector, Vector]:
     """Return accelerations, and additional generalized forces, for accelerations u of driven coordinates."""
     driven = _driven(chain)
+    if chain.closures:
+        found = loops.motion(chain, q, qd, acting, moved, prescribed=dict(zip(driven, u, strict=False)))
+        forces = dict(zip(driven, found.prescribed, strict=True))
+        return found.qdd, [forces.get(n, 0.0) for n in range(chain.size)]
     free = [n for n in range(chain.size) if n not in driven]
     qdd = _none(chain)
     for n, value in zip(driven, u, strict=False):

@@ -215,19 +215,22 @@ def singular(model: Traced, start: Array, q: Array) -> str:
 
 
 def started(
-    where: str, model: Traced, q: Array, qd: Array, given: bool, held: Sequence[int] = ()
+    where: str, model: Traced, q: Array, qd: Array, given: tuple[bool, bool], held: Sequence[int] = ()
 ) -> tuple[Array, Array]:
     """Return a start that satisfies the closures.
 
-    Coordinates that are not `given` are assembled from those at rest, and the `held` ones keep their values. Raises
-    `DescriptionError` for a start that does not fit.
+    If coordinates, or rates, are not `given`, they are assembled from those at rest or on a reference, and the `held`
+    ones keep their values. Raises `DescriptionError` for a start that does not fit.
     """
     if not model.arm.closures:
         return q, qd
-    if not given:
+    if not given[0]:
         q, why = assembled(model, q, held)
         if why:
             raise DescriptionError(f"{where}: without q0 the closures are assembled from the rest position, but {why}")
+    if not given[1]:
+        J, others, qd = jacobian(model, q), [i for i in range(model.nv) if i not in held], qd.copy()
+        qd[others] -= np.linalg.lstsq(J[:, others], J @ qd, rcond=INDEPENDENT)[0]
     check_closed(where, model, q, qd, ("q0", "qd0"))
     for _ in range(2):
         q, qd = corrected(model, q, qd)
@@ -252,6 +255,22 @@ def check_closed(
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
 
 
+def check_independent(what: str, model: Traced, q: Array) -> None:
+    """Raise an error if closures couple the driven joints, for a function that prescribes all their accelerations."""
+    if not model.arm.closures:
+        return
+    J, driven = jacobian(model, q), model.arm.driven
+    if rank(np.delete(J, driven, axis=1)) < rank(J):
+        must = "make some of them passive"
+        raise DescriptionError(f"{what}: closures couple the {len(driven)} joints with a motor; {must}")
+
+
+def rank(J: Array) -> int:
+    """Return the number of independent conditions."""
+    sizes = np.linalg.svd(J, compute_uv=False)
+    return int((sizes > INDEPENDENT * sizes.max(initial=0.0)).sum())
+
+
 def independent(model: Traced, q: Array) -> tuple[Array, list[int]]:
     """Return the motions that the closures allow, and the coordinates that determine them; see `free_directions`.
 
@@ -268,12 +287,10 @@ def free_directions(J: Array, first: Array | None = None) -> tuple[Array, list[i
     Coordinates with a larger number in `first` (n,) are chosen before others, if they can be.
     """
     n = J.shape[1]
-    singular = np.linalg.svd(J, compute_uv=False)
-    rank = int((singular > INDEPENDENT * singular.max(initial=0.0)).sum())
     preferred = np.zeros(n) if first is None else first
     order = np.lexsort((-np.arange(n), preferred))  # candidates for dependent coordinates, the last ones first
     left, dependent = J[:, order].copy(), []
-    for _ in range(rank):  # the first column with a part that is independent of the columns taken before
+    for _ in range(rank(J)):  # the first column with a part that is independent of the columns taken before
         sizes = np.linalg.norm(left, axis=0)
         able = np.flatnonzero(sizes > 1e-3 * sizes.max())
         c = int(next(i for i in able if i not in dependent))

@@ -174,7 +174,7 @@ def simulate_many(
     q = unit_pose("q0", q, model.arm)
     if model.arm.closures:
         some = [model] * count if values is None else [model.at(row) for row in values]
-        is_given = given["q0"] is not None
+        is_given = given["q0"] is not None, given["qd0"] is not None
         led = [() if drives[k].begins is None else model.arm.driven for k in which]
         states = zip(some, q, qd, led, strict=True)
         starts = [closures.started("simulate_many", m, a, b, is_given, held) for m, a, b, held in states]

@@ -17,13 +17,14 @@ from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
 from flexarm.description.arm import Arm
+from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
 from flexarm.native.language import Placed
 from flexarm.simulation.block import Block, Cubics, OfTime
-from flexarm.simulation.feedback import check_drives
+from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import Column, is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, Stage, cubic_table, loops, nothing_to_do
@@ -344,6 +345,7 @@ class RigidInverseDynamics(OfTime):
         """
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
+        refuse_closures(arm, "rigid inverse dynamics")
         refuse_passive(arm, "rigid inverse dynamics")
         if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
             raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need exactly one actuator per joint")
@@ -420,6 +422,9 @@ class PrescribedMotion(OfTime):
     def begun(self, model: Model, times: Array) -> "PrescribedMotion":
         """Return the input itself, since it stores nothing about a run."""
         check_drives(model, "", "only single joints can be prescribed")
+        if model.arm.closures:
+            start = on_reference(model, self.reference)[0]
+            closures.check_independent("PrescribedMotion", model, closures.assembled(model, start, model.arm.driven)[0])
         return self
 
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
@@ -443,7 +448,7 @@ class PrescribedMotion(OfTime):
     def applied(self, model: Model, t: Array, parts: Mapping[str, Array]) -> Array:
         """Return the forces that the motion requires in addition to external loads and to friction with states."""
         q, qd, a = parts["q"], parts["qd"], self.output(model, t, parts["q"], parts["qd"], parts["z"])
-        if model.states or model.exogenous or model.arm.free:
+        if model.states or model.exogenous or model.arm.free or model.arm.closures:
             columns = [{**parts, "u": a}[name] for name in model.arguments("prescribed_force")]
             return model.kernel("prescribed_force").many(np.ascontiguousarray(np.hstack(columns)))
         rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))

@@ -186,7 +186,7 @@ def simulate(
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
     on_reference = () if drive.begins is None else model.arm.driven
-    q, qd = closures.started("simulate", model, q, qd, q0 is not None, on_reference)
+    q, qd = closures.started("simulate", model, q, qd, (q0 is not None, qd0 is not None), on_reference)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
     reference = drive.wanted if reference is None else reference
     if reference is not None:

@@ -598,7 +598,7 @@ def _closed(model: Model, start: Array, given: bool, p: Any) -> Array:
         raise DescriptionError("Stepper: an arm with closures cannot have different p in its plants yet; leave out p")
     rows, nq, end = np.atleast_2d(start).copy(), model.nq, model.nq + model.nv
     for row in rows:
-        row[:nq], row[nq:end] = closures.started("Stepper", model, row[:nq], row[nq:end], given)
+        row[:nq], row[nq:end] = closures.started("Stepper", model, row[:nq], row[nq:end], (given, given))
     return rows.reshape(start.shape)
 
 

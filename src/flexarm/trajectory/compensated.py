@@ -8,6 +8,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_instance, counted, refused
+from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import Telescope, refuse_passive
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -53,6 +54,7 @@ class TipCompensated:
             checked_reference(self.reference)
             arm = checked_instance(self.model, Model, "model").arm
             check_axes(self.axes, tuple(arm.velocities[i] for i in arm.driven))
+        refuse_closures(arm, "TipCompensated")
         refuse_passive(arm, "TipCompensated")
         if arm.free:
             raise DescriptionError(

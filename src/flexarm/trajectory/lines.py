@@ -10,6 +10,8 @@ from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, counted, refused, shown
 from flexarm.description.arm import Arm, Telescope
+from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.motions import quintic
@@ -82,6 +84,8 @@ class TaskLine:
     def __post_init__(self) -> None:
         if not isinstance(self.arm, Arm):
             raise DescriptionError(f"TaskLine: arm is {shown(self.arm)}; it must be an Arm")
+        refuse_closures(self.arm, "TaskLine")
+        refuse_passive(self.arm, "TaskLine")
         rigid = self.arm.rigid()
         joints = tuple(rigid.velocities[i] for i in rigid.driven)
         with refused("TaskLine"):
