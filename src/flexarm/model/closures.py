@@ -60,24 +60,34 @@ def kernel(model: Traced) -> Kernel:
     return model.compiled("closures correction", lambda model: _function(model, "correction"))
 
 
-def _evaluated(model: Traced, name: str, *given: Array) -> Array:
-    """Return the value of a function by CasADi, since compiling would take longer than the few calls."""
-    return np.array(model.with_numbers(_function(model, name))(*given))
+def _evaluated(model: Traced, name: str, *given: Array, p: Array | None = None) -> Array:
+    """Return the value of a function by CasADi, since compiling would take longer than the few calls.
+
+    Many states have a row each, also of p, and the value has a column for each.
+    """
+    more = () if model.symbols is None else ((model.p if p is None else p).T,)
+    return np.array(_function(model, name)(*(x.T for x in given), *more))
 
 
-def gaps(model: Traced, q: Array) -> Array:
-    """Return the gaps of all conditions, (k,)."""
-    return _evaluated(model, "gaps", q).ravel()
+def _numbers(model: Traced, name: str, *given: Array, p: Array | None = None) -> Array:
+    """Return numbers (k,) of a state, or (N, k) of many."""
+    found = _evaluated(model, name, *given, p=p)
+    return found.T if given[0].ndim > 1 else found.ravel()
 
 
-def rates(model: Traced, q: Array, qd: Array) -> Array:
-    """Return the rates of all gaps, (k,)."""
-    return _evaluated(model, "rates", q, qd).ravel()
+def gaps(model: Traced, q: Array, p: Array | None = None) -> Array:
+    """Return the gaps of all conditions, (k,), or (N, k) of many positions, each with its row of p."""
+    return _numbers(model, "gaps", q, p=p)
 
 
-def facing(model: Traced, q: Array) -> Array:
+def rates(model: Traced, q: Array, qd: Array, p: Array | None = None) -> Array:
+    """Return the rates of all gaps, (k,) or (N, k)."""
+    return _numbers(model, "rates", q, qd, p=p)
+
+
+def facing(model: Traced, q: Array, p: Array | None = None) -> Array:
     """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
-    return _evaluated(model, "facing", q).ravel()
+    return _numbers(model, "facing", q, p=p)
 
 
 def jacobian(model: Traced, q: Array) -> Array:
@@ -100,16 +110,17 @@ def owners(arm: Arm) -> list[str]:
     return [closure.name for closure in arm.closures for _ in range(closure.conditions)]
 
 
-def corrected(model: Traced, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Return coordinates and rates after one correction."""
-    found = _evaluated(model, "correction", q, qd).ravel()
-    return found[: model.nq], found[model.nq : -1]
+def corrected(model: Traced, q: Array, qd: Array, p: Array | None = None) -> tuple[Array, Array]:
+    """Return coordinates and rates after one correction, of one state or of many."""
+    found = _numbers(model, "correction", q, qd, p=p)
+    return found[..., : model.nq], found[..., model.nq : -1]
 
 
 def widest(model: Traced, sizes: Array) -> str:
-    """Return the largest of the conditions' numbers with the name of its closure."""
-    i = int(np.argmax(np.abs(sizes)))
-    return f"{abs(sizes[i]):.3g} at closure {owners(model.arm)[i]!r}"
+    """Return the largest of the conditions' numbers with the name of its closure, and its row if there are many."""
+    row, i = np.unravel_index(int(np.argmax(np.abs(sizes))), np.atleast_2d(sizes).shape)
+    said = f"{np.abs(sizes).max():.3g} at closure {owners(model.arm)[i]!r}"
+    return f"{said} in row {row}" if np.ndim(sizes) > 1 else said
 
 
 def assembled(model: Traced, guess: Array) -> tuple[Array, str]:
@@ -212,8 +223,8 @@ def singular(model: Traced, start: Array, q: Array) -> str:
     )
 
 
-def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tuple[Array, Array]:
-    """Return a start that satisfies the closures.
+def started(where: str, model: Traced, q: Array, qd: Array, given: bool, p: Array | None = None) -> tuple[Array, Array]:
+    """Return a start that satisfies the closures, or many of them: (N, nq), (N, nv), each with its row of p if given.
 
     Coordinates that are not `given` are assembled from those at rest. Raises `DescriptionError` for a start that does
     not fit.
@@ -221,29 +232,47 @@ def started(where: str, model: Traced, q: Array, qd: Array, given: bool) -> tupl
     if not model.arm.closures:
         return q, qd
     if not given:
-        q, why = assembled(model, q)
-        if why:
-            raise DescriptionError(f"{where}: without q0 the closures are assembled from the rest position, but {why}")
-    check_closed(where, model, q, qd, ("q0", "qd0"))
+        q = _assembled_rows(where, model, q, p)
+    check_closed(where, model, q, qd, ("q0", "qd0"), p)
     for _ in range(2):
-        q, qd = corrected(model, q, qd)
+        q, qd = corrected(model, q, qd, p)
     return q, qd
 
 
+def _assembled_rows(where: str, model: Traced, q: Array, p: Array | None) -> Array:
+    """Return where the closures lead from one position or from many; equal rows are assembled once."""
+    rows, found = np.atleast_2d(q), dict[bytes, Array]()
+    own = [model.p] * len(rows) if p is None else list(p)
+    keys = [row.tobytes() + values.tobytes() for row, values in zip(rows, own, strict=True)]
+    for key, row, values in zip(keys, rows, own, strict=True):
+        if key not in found:
+            found[key], why = assembled(model.at(values) if values.size else model, row)
+            if why:
+                said = "without q0 the closures are assembled from the rest position"
+                raise DescriptionError(f"{where}: {said}, but {why}")
+    return np.array([found[key] for key in keys]).reshape(q.shape)
+
+
 def check_closed(
-    where: str, model: Traced, q: Array, qd: Array | None = None, names: tuple[str, str] = ("q", "qd")
+    where: str,
+    model: Traced,
+    q: Array,
+    qd: Array | None = None,
+    names: tuple[str, str] = ("q", "qd"),
+    p: Array | None = None,
 ) -> None:
-    """Raise `DescriptionError` for a state that does not satisfy the closures."""
+    """Raise `DescriptionError` for a state that does not satisfy the closures, or for one of many."""
     qd = np.zeros(model.nv) if qd is None else qd
-    away, opening = gaps(model, q), rates(model, q, qd)
+    away, opening = gaps(model, q, p), rates(model, q, qd, p)
     if not (np.abs(away) <= FITS).all():
         said = f"{names[0]} does not satisfy the closures; the gap is {widest(model, away)}"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {names[0]})")
-    if (facing(model, q) <= 0.0).any():
+    if (facing(model, q, p) <= 0.0).any():
         raise DescriptionError(
             f"{where}: at {names[0]} the axes of a closure are opposite; start from another position"
         )
-    if not (np.abs(opening) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
+    allowed = FITS * np.maximum(1.0, np.abs(qd).max(axis=-1, initial=0.0, keepdims=True))
+    if not (np.abs(opening) <= allowed).all():
         said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, opening)} per second"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
 

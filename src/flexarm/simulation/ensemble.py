@@ -172,11 +172,7 @@ def simulate_many(
     which = np.zeros(count, dtype=np.int64) if which is None else which
     q, qd = _starts(given, drives, which, model)
     q = unit_pose("q0", q, model.arm)
-    if model.arm.closures:
-        some = [model] * count if values is None else [model.at(row) for row in values]
-        is_given = given["q0"] is not None
-        starts = [closures.started("simulate_many", *each, is_given) for each in zip(some, q, qd, strict=True)]
-        q, qd = (np.array(rows) for rows in zip(*starts, strict=True))
+    q, qd = closures.started("simulate_many", model, q, qd, given["q0"] is not None, values)
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)

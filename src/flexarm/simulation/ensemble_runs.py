@@ -303,11 +303,10 @@ def constants(runs: Runs, rate: Kernel, indices: Array) -> Array:
 
 def closing(runs: Runs, indices: Array) -> BatchClosing | None:
     """Return the closures of runs in a SIMD batch, or None for an arm without closures."""
-    model = runs.model
-    if not model.arm.closures:
+    if not runs.model.arm.closures:
         return None
-    kernel = closures.kernel(model)
-    return BatchClosing(kernel, model.nq + model.nv, constants(runs, kernel, indices))
+    kernel = closures.kernel(runs.model)
+    return BatchClosing(kernel, runs.model.nq + runs.model.nv, constants(runs, kernel, indices))
 
 
 def held_outside(runs: Runs, indices: Array) -> Array:

@@ -122,6 +122,8 @@ class Plan:
         self.w = self.buffer[1 + states + inputs : 1 + states + inputs + exogenous]
         place = 1 + states + inputs
         self.fixed = self.buffer[place + exogenous : place + exogenous + len(w)]
+        self.loops = np.empty(0)
+        """Constants of the correction towards the closures."""
         self.most = np.full(states, np.inf)
         """Sizes of states beyond which a motion has diverged."""
         self.shared = Placed(
@@ -196,6 +198,7 @@ class Plan:
         """Move each state that a solver reaches onto the arm's closures, by a kernel of a state's first numbers."""
         given, found = np.concatenate([np.zeros(known), kernel.constants]), np.zeros(known + 1)
         data = Placed(Closing(kernel.code.addresses["evaluate"], known, given, found, MET**2))
+        self.loops = given[known:]
         self._closing = kernel, data  # must stay alive as long as code may be called
         self.shared.closed, self.shared.closing = loops().addresses["close"], data.address
 
