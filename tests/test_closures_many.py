@@ -60,9 +60,9 @@ def test_a_batch_has_the_runs_of_simulate_to_the_last_bit(method, step, flexible
 
 
 def test_batches_of_loops_in_space_on_a_free_base(abreast):
-    tree = random_tree(5, links=3, free=True, rigid=True, elastic=False)
-    q, qd, u = random_state(tree, 5)
-    arm = closing(tree, q, "universal", 5, count=2)
+    tree = random_tree(9, links=4, free=True, rigid=True, elastic=False)
+    q, qd, u = random_state(tree, 9)
+    arm = closing(tree, q, "universal", 5)
     model, rates = fa.Model(arm), moving(arm, q, qd, Lagrangian(arm))
     starts, us = np.outer(np.linspace(-0.3, 0.3, COUNT), rates), np.outer(np.linspace(0.2, 1.0, COUNT), u)
     many = fa.simulate_many(model, 0.1, us, [q] * COUNT, starts, method="dop853", samples=9, progress=False)
