@@ -17,6 +17,10 @@ FITS = 1e-6
 """Largest gap of a start [m or 1, and per second]; a smaller one is closed before the run."""
 CLOSED = 1e-12
 """Gap at which an assembly ends [m or 1]."""
+MET = 1e-9
+"""Gap of a closure [m or 1, and their rates] in a run after which one more correction leaves rounding alone."""
+CORRECTIONS = 5
+"""Largest number of corrections of a state in a run."""
 MOST_STEPS = 200
 """Largest number of steps of an assembly from one guess."""
 SHARES = tuple(0.5**k for k in range(12))
@@ -36,7 +40,7 @@ INDEPENDENT = 1e-9
 """Size of a singular value of the conditions, relative to the largest, below which one condition depends on others."""
 
 
-def _function(model: Traced, name: str) -> "ca.Function":
+def function(model: Traced, name: str) -> "ca.Function":
     """Return a function of the module `mechanics.closures` of its arguments and, if the model varies, of p."""
 
     def trace() -> "ca.Function":
@@ -57,7 +61,7 @@ def _function(model: Traced, name: str) -> "ca.Function":
 
 def kernel(model: Traced) -> Kernel:
     """Return the compiled correction of a state, from the concatenated q and qd."""
-    return model.compiled("closures correction", lambda model: _function(model, "correction"))
+    return model.compiled("closures correction", lambda model: function(model, "correction"))
 
 
 def _evaluated(model: Traced, name: str, *given: Array, p: Array | None = None) -> Array:
@@ -66,7 +70,7 @@ def _evaluated(model: Traced, name: str, *given: Array, p: Array | None = None) 
     Many states have a row each, also of p, and the value has a column for each.
     """
     more = () if model.symbols is None else ((model.p if p is None else p).T,)
-    return np.array(_function(model, name)(*(x.T for x in given), *more))
+    return np.array(function(model, name)(*(x.T for x in given), *more))
 
 
 def _numbers(model: Traced, name: str, *given: Array, p: Array | None = None) -> Array:
@@ -114,6 +118,16 @@ def corrected(model: Traced, q: Array, qd: Array, p: Array | None = None) -> tup
     """Return coordinates and rates after one correction, of one state or of many."""
     found = _numbers(model, "correction", q, qd, p=p)
     return found[..., : model.nq], found[..., model.nq : -1]
+
+
+def closed(model: Traced, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return a state on the closures, as a run moves it there."""
+    for _ in range(CORRECTIONS if model.arm.closures else 0):
+        found = _numbers(model, "correction", q, qd)
+        q, qd = found[: model.nq], found[model.nq : -1]
+        if found[-1] < MET**2:
+            break
+    return q, qd
 
 
 def widest(model: Traced, sizes: Array) -> str:

@@ -6,9 +6,9 @@ from typing import final
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.model.closures import CORRECTIONS, MET
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Floats, Placed, call, lanes
-from flexarm.simulation.rhs import CORRECTIONS, MET
 from flexarm.simulation.steps import copied
 
 

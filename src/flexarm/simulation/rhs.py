@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.errors import FlexarmError
+from flexarm.model.closures import CORRECTIONS, MET
 from flexarm.native.code import Address
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
@@ -27,12 +28,6 @@ DIVERGED = 1e12
 
 ENDLESS = 2**62
 """Number of evaluations that stands for no limit."""
-
-MET = 1e-9
-"""Gap of a closure [m or 1, and their rates] after which one more correction leaves rounding alone."""
-
-CORRECTIONS = 5
-"""Largest number of corrections of a state."""
 
 RHS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
