@@ -1,11 +1,13 @@
 """Closed loops of many runs at once: each run is that of `simulate`, whatever stands beside it."""
 
+import re
+
 import numpy as np
 import pytest
 from oracle import Lagrangian
 from random_arms import random_state
 from random_trees import random_tree
-from test_closures import assembled, closing, four_bar, moving
+from test_closures import assembled, closing, four_bar, four_bars, moving
 
 import flexarm as fa
 from flexarm.simulation import ensemble_runs
@@ -127,3 +129,18 @@ def test_the_row_of_a_start_that_does_not_fit_is_named(varied):
     found = fa.simulate_many(model, 0.02, p=p, samples=2, progress=False)  # assembled for each run
     gaps = [model.at(each).closure_gaps(q)[0] for each, q in zip(p, found.q.values[:, 0], strict=True)]
     assert np.abs(gaps).max() < 1e-12
+
+
+def test_every_way_to_fail_names_the_rank_that_is_lost():
+    """The run of `test_a_run_that_stops_at_a_flat_position_names_it`, in a batch, alone and in a stepper."""
+    arm = four_bars(3)
+    rates = np.array([-1.0 if name.startswith("c") else 1.0 for name in arm.velocities])
+    lost = r"closures lose rank \(from 6 to 5; ratio of singular values"
+    model, start = fa.Model(arm), {"q0": [0 * rates] * 2, "qd0": [rates, rates]}
+    for method in ("dop853", "radau9"):
+        many = fa.simulate_many(model, 8.0, **start, method=method, rtol=1e-11, samples=9, progress=False)
+        assert [bool(re.search(lost, said)) for said in many.status.values] == [True, True], many.status.values
+    for each in (start, {name: rows[0] for name, rows in start.items()}):
+        plants = fa.Stepper(model, 8.0, **each, method="rk45", rtol=1e-13, atol=1e-15)
+        with pytest.raises(fa.SimulationError, match=lost):
+            plants.step(np.zeros(len(rates)))

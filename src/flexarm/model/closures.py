@@ -226,7 +226,10 @@ def singular(model: Traced, start: Array, q: Array) -> str:
     """Return a remark if the conditions nearly lose rank at q, compared with the start of a run, or ""."""
     if not model.arm.closures:
         return ""
-    before, there = (np.linalg.svd(jacobian(model, x), compute_uv=False) for x in (start, q))
+    slopes = [jacobian(model, x) for x in (start, q)]
+    if not np.isfinite(slopes).all():
+        return ""
+    before, there = np.linalg.svd(slopes, compute_uv=False)
     rank = int((before > INDEPENDENT * before.max()).sum())
     if not (rank and there[rank - 1] < FLAT * before[rank - 1]):
         return ""

@@ -348,13 +348,14 @@ class SideBySide:
 
     def _look(self, row: int, t: float, x: Array, evaluations: int) -> int:
         """Check a run that takes many evaluations; return the evaluations of the next check, or 0 to end the run."""
+        group, i = self._group, self._part.start + row
+        model, layout = self._runs.at(group.indices[i]), group.layout
         if row not in self._judges:
-            r = self._group.indices[self._part][row]
-            drive = self._runs.drive(r)
-            self._judges[row] = divergence.Judge(self._runs.at(r), drive, self._group.layout, self._asked.until)
+            drive = self._runs.drive(group.indices[i])
+            self._judges[row] = divergence.Judge(model, drive, layout, self._asked.until)
         following, said = self._judges[row](t, x, evaluations)
         if said:
-            self._said[row] = said
+            self._said[row] = said + closures.singular(model, group.x[i, 0, layout.q], x[layout.q])
         return 0 if said else following
 
     def __call__(self) -> None:
@@ -420,7 +421,7 @@ def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, hel
     end = corners[corners > t][:1]
     plan.end(float(end[0]))
     seen = solve(t, x, end)
-    return diagnosis(model, drive, layout, plan, solve, seen, t, x)
+    return diagnosis(model, drive, layout, plan, solve, seen, t, x, group.x[i, 0, layout.q])
 
 
 @final
@@ -527,7 +528,7 @@ class Alone:
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
-            run.failure = diagnosis(model, drive, layout, plan, solve, *run.short)
+            run.failure = diagnosis(model, drive, layout, plan, solve, *run.short, start[layout.q])
         if run.missed is not None:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]

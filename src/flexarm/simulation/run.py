@@ -226,7 +226,7 @@ def simulate(
                 interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
                 ended_itself = plan.failure is None or isinstance(plan.failure, FlexarmError)
                 if run.short is not None and ended_itself and not interruption.came:
-                    run.failure = diagnosis(model, drive, layout, plan, solve, *run.short)
+                    run.failure = diagnosis(model, drive, layout, plan, solve, *run.short, q)
         finally:
             bar.close()
         finished = clock.perf_counter()
@@ -255,8 +255,6 @@ def simulate(
         result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
-    if run.failure and run.reached:
-        run.failure = result.attrs["status"] = run.failure + closures.singular(model, q, x[-1, layout.q])
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:

@@ -538,7 +538,7 @@ class Stepper:
             if not len(seen.x):
                 break
             end = seen.x[-1]
-        return diagnosis(model, drive, self._layout, plan, solve, seen, a, start)
+        return diagnosis(model, drive, self._layout, plan, solve, seen, a, start, self._origin[i, self._layout.q])
 
     def _solve(self, plan: Plan, stepping: Implicit | None) -> Callable[[float, Array, Array], Stretch]:
         """Return the method on a plan."""
