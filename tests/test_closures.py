@@ -524,8 +524,6 @@ def test_what_does_not_support_closures_says_so(tmp_path):
     model, (q, _) = fa.Model(arm), assembled(arm)
     refused = {
         "equations": lambda: fa.equations(arm),
-        "export_c": lambda: fa.export_c(model, tmp_path / "c"),
-        "export_fmu": lambda: fa.export_fmu(model, tmp_path / "a.fmu"),
         "export_modelica": lambda: fa.export_modelica(model, tmp_path / "a.mo"),
         "export_simulink": lambda: fa.export_simulink(model, tmp_path / "s"),
         "lumped": lambda: fa.export_mjcf(model, tmp_path / "a.xml"),

@@ -601,7 +601,7 @@ def test_a_solver_that_ends_in_no_number_is_diagnosed_from_the_time_of_the_numbe
     plan.end(1.0)
     solve = methods.solver("dop853", plan, model, drive, layout, 1e-8, 1e-10, 0.0)
     stretch = Stretch(np.empty((0, layout.size)), 3, "it ended", (0.25, np.full(layout.size, np.nan)))
-    said = diagnosis(model, drive, layout, plan, solve, stretch, 0.0, np.zeros(layout.size))
+    said = diagnosis(model, drive, layout, plan, solve, stretch, 0.0, np.zeros(layout.size), np.zeros(model.nq))
     assert re.fullmatch(r"the solver could not meet the tolerance at t = 0.25 s, where .* \(it ended\)", said)
 
 

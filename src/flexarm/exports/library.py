@@ -14,12 +14,11 @@ from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused, shown
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import comparison_program, listed
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.exports.programs import Exported, checked_sensors, library, sizes, state
 from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
 from flexarm.files import checked_path, write_whole
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, Sensor, closures
 from flexarm.simulation.butcher import RK4, RK4_ERROR
 
 CLOSE = {"double": 1e-12, "float": 1e-3}
@@ -28,6 +27,9 @@ CLOSE = {"double": 1e-12, "float": 1e-3}
 Floats lose accuracy by the condition of the mass matrix: 2e-5 is usual, and 1.1e-4 occurs for a light beam with a heavy
 payload.
 """
+
+CLOSE_IN_LOOPS = 1e-7
+"""The same for arms with closures, whose conditions may depend on each other, so that rounding is amplified."""
 
 STEP = 1e-4
 """Length of the tested RK4 step [s]."""
@@ -53,7 +55,7 @@ STEP_CODE = Template("""$signature
     for (int i = 0; i < $nx; i++) {
         x_next[i] = x_now[i] + sum[i];
     }
-$estimate}""")
+$shut$estimate}""")
 
 ESTIMATE = Template("""    for (int i = 0; i < $nx; i++) {
         x[i] = x_next[i];
@@ -74,6 +76,23 @@ STEP_NOTES = Template("""// A step of the classical Runge-Kutta method over h [s
 ERROR_NOTES = Template("""// The step of ${name}_rk4_step, with an estimate of its error for one evaluation more:
 // h (k4 - k5) / 6, where k5 are the rates at the end. It belongs to a step of third order, so that it is
 // on the safe side.""")
+
+CLOSE_CODE = Template("""$signature
+{
+    double found[$known + 1];
+    for (int pass = 0; pass < $passes; pass++) {
+        $correction
+        for (int i = 0; i < $known; i++) {
+            x[i] = found[i];
+        }
+        if (found[$known] < $small) {
+            return;
+        }
+    }
+}""")
+
+CLOSE_NOTES = """// Moves a state x onto the closures, by the shortest way in the metric of the mass matrix. Steps do it
+// before they evaluate rates, and at their ends. A start must fit them, apart from rounding."""
 
 CMAKE = Template("""cmake_minimum_required(VERSION 3.10)
 project($name C)
@@ -124,12 +143,11 @@ def export_c(
     Raises
     ------
     DescriptionError
-        If a sensor does not fit the arm, if its equations are not finite near rest, if the folder cannot be written, or
-        if the folder has the CMakeLists.txt of another project.
+        If a sensor does not fit the arm, if an arm with closures is to be written in float, if its equations are not
+        finite near rest, if the folder cannot be written, or if the folder has the CMakeLists.txt of another project.
     FlexarmError
         If an operation cannot be written in C, or a number is too large for float.
     """
-    refuse_closures(model, "export_c")
     return write_project("export_c", Path(checked_path(path)), c_library(model, real, sensors))
 
 
@@ -157,12 +175,26 @@ def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = (
     found = library(model, sensors)
     title = f"{model.arm.name}: its mechanics"
     programs, steps = [each.program for each in found], [rk4(model, name, real), rk4(model, name, real, error=True)]
+    if model.arm.closures:
+        if real == "float":
+            raise DescriptionError("export_c: an arm with closures needs double; leave out real='float'")
+        steps.insert(0, close(model, name))
     sources = c_sources(name, programs, real, title, sizes(model, sensors), steps)
     return {
         **sources,
         f"{name}_test.c": _test(model, name, found, real),
         "CMakeLists.txt": CMAKE.substitute(name=name, sources=f"{name}.c"),
     }
+
+
+def close(model: Model, name: str) -> Written:
+    """Return the function that moves a state onto the closures, which calls their correction."""
+    p = [f"const double p[{len(model.p)}]"] if len(model.p) else []
+    head = signature(f"{name}_close", [f"double x[{sizes(model)['nx']}]", *p])
+    given = ["x", f"&x[{model.nq}]", *(["p"] if p else []), "found"]
+    numbers = {"known": model.nq + model.nv, "passes": closures.CORRECTIONS, "small": repr(closures.MET**2)}
+    code = CLOSE_CODE.substitute(signature=head, correction=f"{name}_correction({', '.join(given)});", **numbers)
+    return Written(f"{CLOSE_NOTES}\n{head};", code)
 
 
 def rk4(model: Model, name: str, real: Real, error: bool = False) -> Written:
@@ -180,11 +212,15 @@ def rk4(model: Model, name: str, real: Real, error: bool = False) -> Written:
     parts = [f"&x[{at}]" if at else "x" for at in ends[: 2 + bool(counts["ns"])]]
     given = [*parts, *(a for a in ("u", "w") if counts[f"n{a}"]), *(["p"] if p else []), "k"]
     rate = f"{name}_state_rate({', '.join(given)});"
+    shut = ""
+    if model.arm.closures:
+        one, end = (f"{name}_close({', '.join([x, *(['p'] if p else [])])});" for x in ("x", "x_next"))
+        rate, shut = f"{one} {rate}", f"    {end}\n"
     last, end = map(repr, RK4_ERROR.values())
     estimate = ESTIMATE.substitute(nx=nx, rate=rate, last=last, end=f"({end})") if error else ""
     ahead, weights = (", ".join(map(repr, each.tolist())) for each in RK4.in_sequence)
     numbers = {"stages": RK4.stages, "ahead": ahead, "weights": weights}
-    code = STEP_CODE.substitute(signature=head, real=real, nx=nx, rate=rate, estimate=estimate, **numbers)
+    code = STEP_CODE.substitute(signature=head, real=real, nx=nx, rate=rate, shut=shut, estimate=estimate, **numbers)
     notes = (ERROR_NOTES if error else STEP_NOTES).substitute(name=name)
     return Written(f"{notes}\n{head};", in_reals(code, real))
 
@@ -193,12 +229,17 @@ def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> 
     """Return the step and its error estimate, computed by the native model."""
     cuts = np.cumsum([model.nq, model.nv, len(model.states)])
 
+    def closed(x: Array) -> Array:
+        q, qd, *more = np.split(x, cuts)
+        return np.concatenate([*closures.closed(model, q, qd), *more])
+
     def rate(x: Array) -> Array:
-        q, qd, s, _ = np.split(x, cuts)
+        q, qd, s, _ = np.split(closed(x), cuts)
         more = {a: value for a, value in (("s", s), ("w", given["w"])) if a in model.arguments("state_rate")}
         return model.evaluate("state_rate", q, qd, given["u"], **more)
 
     end, rates = RK4.step(rate, x, h)
+    end = closed(end)
     return end, h * sum(weight * [*rates, rate(end)][i] for i, weight in RK4_ERROR.items())
 
 
@@ -206,7 +247,8 @@ def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str
     """Return the test program, which compares the library at two states."""
     rng = np.random.default_rng(1)
     checks = [text for _ in range(2) for text in _checks(model, name, found, real, rounded(state(model, rng), real))]
-    return comparison_program(name, "numbers of flexarm's native model", checks, real, CLOSE[real])
+    tolerance = CLOSE_IN_LOOPS if model.arm.closures else CLOSE[real]
+    return comparison_program(name, "numbers of flexarm's native model", checks, real, tolerance)
 
 
 def rounded(state: Mapping[str, Array], real: Real) -> dict[str, Array]:

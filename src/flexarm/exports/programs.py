@@ -13,7 +13,7 @@ from flexarm.attitude import configuration, local
 from flexarm.checks import Fault, refused, shown
 from flexarm.closed_forms.formats.program import Program
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, Sensor, closures
 from flexarm.model.tracing import QUANTITIES
 from flexarm.sensors import Outputs, outputs
 from flexarm.sensors.joints import OfMotor
@@ -72,7 +72,9 @@ def checked_sensors(where: str, sensors: object) -> list[Sensor]:
 def library(model: Model, sensors: Sequence[Sensor] = ()) -> list[Exported]:
     """Return all programs of a model's library. Sensors are read without sampling and noise."""
     few = [name for name in RESULTS if name != "input_matrix" or model.inputs]
-    found = [quantity(model, name) for name in few] + [jacobian(model), slopes(model)]
+    found = [quantity(model, name) for name in few] + [jacobian(model)]
+    # off the closures the accelerations have no meaning, so derivatives in all directions would mislead
+    found += [correction(model)] if model.arm.closures else [slopes(model)]
     return found + ([measured(model, sensors)] if sensors else [])
 
 
@@ -102,6 +104,17 @@ def jacobian(model: Model) -> Exported:
     return Exported(
         program(model, "tip_jacobian", x, {"J": ca.vec(J.T)}, {"J": note}),
         lambda state: {"J": tip_jacobian(model, state["q"])},
+    )
+
+
+def correction(model: Model) -> Exported:
+    """Return one correction of a state towards the closures, and the sum of squares of gaps and rates before it."""
+    function = closures.function(model, "correction")
+    x = dict(zip(function.name_in(), function.sx_in(), strict=True))
+    note = "q and qd, corrected; then the sum of squares of the gaps [m or 1] and their rates before"
+    return Exported(
+        program(model, "correction", x, {"c": function(*x.values())}, {"c": note}),
+        lambda state: {"c": np.array(model.with_numbers(function)(state["q"], state["qd"])).ravel()},
     )
 
 
@@ -194,7 +207,8 @@ def state(model: Model, rng: np.random.Generator) -> dict[str, Array]:
     sizes = {"qd": model.nv, "qdd": model.nv, "u": len(model.inputs), "s": len(model.states), "w": len(model.exogenous)}
     for amplitude in 0.1 * 0.5 ** np.arange(20):
         found = {a: amplitude * rng.normal(size=size) for a, size in sizes.items()}
-        found["q"] = configuration(arm, local(arm, np.array(arm.rest)) + amplitude * rng.normal(size=model.nv))
+        found["q"] = configuration(arm, local(arm, closures.rest(model)) + amplitude * rng.normal(size=model.nv))
+        found["q"], found["qd"] = closures.closed(model, found["q"], found["qd"])
         given = [found[a] for a in model.arguments("state_rate")]
         few = [value for a, value in zip(model.arguments("state_rate"), given, strict=True) if a not in ("s", "w")]
         more = {a: found[a] for a in ("s", "w") if a in model.arguments("state_rate")}

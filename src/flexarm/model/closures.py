@@ -18,6 +18,10 @@ FITS = 1e-6
 """Largest gap of a start [m or 1, and per second]; a smaller one is closed before the run."""
 CLOSED = 1e-12
 """Gap at which an assembly ends [m or 1]."""
+MET = 1e-9
+"""Gap of a closure [m or 1, and their rates] in a run after which one more correction leaves rounding alone."""
+CORRECTIONS = 5
+"""Largest number of corrections of a state in a run."""
 MOST_STEPS = 200
 """Largest number of steps of an assembly from one guess."""
 SHARES = tuple(0.5**k for k in range(12))
@@ -37,7 +41,7 @@ INDEPENDENT = 1e-9
 """Size of a singular value of the conditions, relative to the largest, below which one condition depends on others."""
 
 
-def _function(model: Traced, name: str) -> "ca.Function":
+def function(model: Traced, name: str) -> "ca.Function":
     """Return a function of the module `mechanics.closures` of its arguments and, if the model varies, of p."""
 
     def trace() -> "ca.Function":
@@ -58,27 +62,37 @@ def _function(model: Traced, name: str) -> "ca.Function":
 
 def kernel(model: Traced) -> Kernel:
     """Return the compiled correction of a state, from the concatenated q and qd."""
-    return model.compiled("closures correction", lambda model: _function(model, "correction"))
+    return model.compiled("closures correction", lambda model: function(model, "correction"))
 
 
-def _evaluated(model: Traced, name: str, *given: Array) -> Array:
-    """Return the value of a function by CasADi, since compiling would take longer than the few calls."""
-    return np.array(model.with_numbers(_function(model, name))(*given))
+def _evaluated(model: Traced, name: str, *given: Array, p: Array | None = None) -> Array:
+    """Return the value of a function by CasADi, since compiling would take longer than the few calls.
+
+    Many states have a row each, also of p, and the value has a column for each.
+    """
+    more = () if model.symbols is None else ((model.p if p is None else p).T,)
+    return np.array(function(model, name)(*(x.T for x in given), *more))
 
 
-def gaps(model: Traced, q: Array) -> Array:
-    """Return the gaps of all conditions, (k,)."""
-    return _evaluated(model, "gaps", q).ravel()
+def _numbers(model: Traced, name: str, *given: Array, p: Array | None = None) -> Array:
+    """Return numbers (k,) of a state, or (N, k) of many."""
+    found = _evaluated(model, name, *given, p=p)
+    return found.T if given[0].ndim > 1 else found.ravel()
 
 
-def rates(model: Traced, q: Array, qd: Array) -> Array:
-    """Return the rates of all gaps, (k,)."""
-    return _evaluated(model, "rates", q, qd).ravel()
+def gaps(model: Traced, q: Array, p: Array | None = None) -> Array:
+    """Return the gaps of all conditions, (k,), or (N, k) of many positions, each with its row of p."""
+    return _numbers(model, "gaps", q, p=p)
 
 
-def facing(model: Traced, q: Array) -> Array:
+def rates(model: Traced, q: Array, qd: Array, p: Array | None = None) -> Array:
+    """Return the rates of all gaps, (k,) or (N, k)."""
+    return _numbers(model, "rates", q, qd, p=p)
+
+
+def facing(model: Traced, q: Array, p: Array | None = None) -> Array:
     """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
-    return _evaluated(model, "facing", q).ravel()
+    return _numbers(model, "facing", q, p=p)
 
 
 def jacobian(model: Traced, q: Array) -> Array:
@@ -101,16 +115,27 @@ def owners(arm: Arm) -> list[str]:
     return [closure.name for closure in arm.closures for _ in range(closure.conditions)]
 
 
-def corrected(model: Traced, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Return coordinates and rates after one correction."""
-    found = _evaluated(model, "correction", q, qd).ravel()
-    return found[: model.nq], found[model.nq : -1]
+def corrected(model: Traced, q: Array, qd: Array, p: Array | None = None) -> tuple[Array, Array]:
+    """Return coordinates and rates after one correction, of one state or of many."""
+    found = _numbers(model, "correction", q, qd, p=p)
+    return found[..., : model.nq], found[..., model.nq : -1]
+
+
+def closed(model: Traced, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return a state on the closures, as a run moves it there."""
+    for _ in range(CORRECTIONS if model.arm.closures else 0):
+        found = _numbers(model, "correction", q, qd)
+        q, qd = found[: model.nq], found[model.nq : -1]
+        if found[-1] < MET**2:
+            break
+    return q, qd
 
 
 def widest(model: Traced, sizes: Array) -> str:
-    """Return the largest of the conditions' numbers with the name of its closure."""
-    i = int(np.argmax(np.abs(sizes)))
-    return f"{abs(sizes[i]):.3g} at closure {owners(model.arm)[i]!r}"
+    """Return the largest of the conditions' numbers with the name of its closure, and its row if there are many."""
+    row, i = np.unravel_index(int(np.argmax(np.abs(sizes))), np.atleast_2d(sizes).shape)
+    said = f"{np.abs(sizes).max():.3g} at closure {owners(model.arm)[i]!r}"
+    return f"{said} in row {row}" if np.ndim(sizes) > 1 else said
 
 
 def assembled(model: Traced, guess: Array, held: Sequence[int] = ()) -> tuple[Array, str]:
@@ -203,7 +228,10 @@ def singular(model: Traced, start: Array, q: Array) -> str:
     """Return a remark if the conditions nearly lose rank at q, compared with the start of a run, or ""."""
     if not model.arm.closures:
         return ""
-    before, there = (np.linalg.svd(jacobian(model, x), compute_uv=False) for x in (start, q))
+    slopes = [jacobian(model, x) for x in (start, q)]
+    if not np.isfinite(slopes).all():
+        return ""
+    before, there = np.linalg.svd(slopes, compute_uv=False)
     rank = int((before > INDEPENDENT * before.max()).sum())
     if not (rank and there[rank - 1] < FLAT * before[rank - 1]):
         return ""
@@ -215,15 +243,55 @@ def singular(model: Traced, start: Array, q: Array) -> str:
 
 
 def started(
-    where: str, model: Traced, q: Array, qd: Array, given: tuple[bool, bool], held: Sequence[int] = ()
+    where: str,
+    model: Traced,
+    q: Array,
+    qd: Array,
+    given: tuple[bool, bool],
+    p: Array | None = None,
+    led: bool | Sequence[bool] = False,
 ) -> tuple[Array, Array]:
-    """Return a start that satisfies the closures.
+    """Return a start that satisfies the closures, or many of them: (N, nq), (N, nv), each with its row of p if given.
 
-    If coordinates, or rates, are not `given`, they are assembled from those at rest or on a reference, and the `held`
-    ones keep their values. Raises `DescriptionError` for a start that does not fit.
+    If coordinates, or rates, are not `given`, they are assembled from those at rest or on a reference. Driven joints
+    that are `led` by a reference keep their values. Raises `DescriptionError` for a start that does not fit.
     """
     if not model.arm.closures:
         return q, qd
+    if not all(given):
+        q, qd = _begun_rows(where, model, q, qd, given, p, led)
+    check_closed(where, model, q, qd, ("q0", "qd0"), p)
+    for _ in range(2):
+        q, qd = corrected(model, q, qd, p)
+    return q, qd
+
+
+def _begun_rows(
+    where: str,
+    model: Traced,
+    q: Array,
+    qd: Array,
+    given: tuple[bool, bool],
+    p: Array | None,
+    led: bool | Sequence[bool],
+) -> tuple[Array, Array]:
+    """Return the starts to which one state or many lead; equal rows are assembled once."""
+    rows, rates = np.atleast_2d(q), np.atleast_2d(qd)
+    own = [model.p] * len(rows) if p is None else list(p)
+    keys, found = [], dict[tuple[bytes, bytes, bytes, bool], tuple[Array, Array]]()
+    for row, rate, values, follows in zip(rows, rates, own, np.broadcast_to(led, len(rows)).tolist(), strict=True):
+        keys.append((row.tobytes(), rate.tobytes(), values.tobytes(), follows))
+        if keys[-1] not in found:
+            plant = model.at(values) if values.size else model
+            found[keys[-1]] = _begun(where, plant, row, rate, given, model.arm.driven if follows else ())
+    starts = [found[key] for key in keys]
+    return np.array([x for x, _ in starts]).reshape(q.shape), np.array([x for _, x in starts]).reshape(qd.shape)
+
+
+def _begun(
+    where: str, model: Traced, q: Array, qd: Array, given: tuple[bool, bool], held: Sequence[int]
+) -> tuple[Array, Array]:
+    """Return the start to which a state leads. The `held` coordinates and their rates keep their values."""
     if not given[0]:
         q, why = assembled(model, q, held)
         if why:
@@ -231,26 +299,29 @@ def started(
     if not given[1]:
         J, others, qd = jacobian(model, q), [i for i in range(model.nv) if i not in held], qd.copy()
         qd[others] -= np.linalg.lstsq(J[:, others], J @ qd, rcond=INDEPENDENT)[0]
-    check_closed(where, model, q, qd, ("q0", "qd0"))
-    for _ in range(2):
-        q, qd = corrected(model, q, qd)
     return q, qd
 
 
 def check_closed(
-    where: str, model: Traced, q: Array, qd: Array | None = None, names: tuple[str, str] = ("q", "qd")
+    where: str,
+    model: Traced,
+    q: Array,
+    qd: Array | None = None,
+    names: tuple[str, str] = ("q", "qd"),
+    p: Array | None = None,
 ) -> None:
-    """Raise `DescriptionError` for a state that does not satisfy the closures."""
+    """Raise `DescriptionError` for a state that does not satisfy the closures, or for one of many."""
     qd = np.zeros(model.nv) if qd is None else qd
-    away, opening = gaps(model, q), rates(model, q, qd)
+    away, opening = gaps(model, q, p), rates(model, q, qd, p)
     if not (np.abs(away) <= FITS).all():
         said = f"{names[0]} does not satisfy the closures; the gap is {widest(model, away)}"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {names[0]})")
-    if (facing(model, q) <= 0.0).any():
+    if (facing(model, q, p) <= 0.0).any():
         raise DescriptionError(
             f"{where}: at {names[0]} the axes of a closure are opposite; start from another position"
         )
-    if not (np.abs(opening) <= FITS * max(1.0, float(np.abs(qd).max(initial=0.0)))).all():
+    allowed = FITS * np.maximum(1.0, np.abs(qd).max(axis=-1, initial=0.0, keepdims=True))
+    if not (np.abs(opening) <= allowed).all():
         said = f"{names[1]} does not satisfy the closures; a gap opens with {widest(model, opening)} per second"
         raise DescriptionError(f"{where}: {said}: use fa.assemble(arm, {', '.join(names)})")
 

@@ -78,15 +78,18 @@ def verify(function: "ca.Function", call: Call, width: str, real: Real = "double
     difference = mismatch(found, expected)
     for i in np.flatnonzero(difference > tolerance):
         there = np.isfinite(expected[i])
-        exact, bounds = _in_many_digits(function, x[i], ROUNDING[real])
+        exact, _ = _in_many_digits(function, x[i], 0.0)
         # at a singularity doubles contain only rounding errors
         if not np.isfinite(exact[there]).all():
             continue
         # infinite where CasADi's evaluation has no number and an exact one has: the row is beyond the range of doubles
         own = mismatch(expected[i : i + 1], exact[None])[0] * ROUNDING[real] / ROUNDING["double"]
         off = mismatch(found[i : i + 1], np.where(there, exact, np.nan)[None])[0]
+        if off <= WORSE * own + tolerance:
+            continue
+        _, bounds = _in_many_digits(function, x[i], ROUNDING[real])  # takes several times as long as the exact values
         explained = np.abs(found[i] - exact)[there] <= BOUNDS * bounds[there] + tolerance * np.abs(exact[there]).max()
-        if off > WORSE * own + tolerance and not explained.all():
+        if not explained.all():
             raise wrong_code(function.name(), width, float(off))
 
 

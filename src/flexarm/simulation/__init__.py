@@ -10,8 +10,8 @@
   `explicit` takes and rejects the steps (`stages`) of the tables in `butcher`. `steps`, which `implicit` calls, does so
   for the tables in `tableaus`; its slopes are finite differences. `advance` is their common interface.
 - Events: `breakpoints`, `restarts` at fast inputs, and `crossings`: sharp backlash and end stops, at which a run stops.
-- SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, and `lanes_sampled` calls their
-  sampled controllers.
+- SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, `lanes_sampled` calls their sampled
+  controllers, and `lanes_closures` moves their states onto the closures of an arm.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`, and
   `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.
 - Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.

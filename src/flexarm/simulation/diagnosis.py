@@ -7,7 +7,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.errors import FlexarmError
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.linear import without_inertia
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.block import Block
@@ -34,21 +34,46 @@ def diagnosis(
     stretch: Stretch,
     t: float,
     x: Array,
+    start: Array,
 ) -> str:
-    """Return a message about a run whose last valid state is x at t."""
+    """Return a message about a run from the coordinates `start` (nq,), whose last valid state is x at t.
+
+    It includes a remark if closures nearly lose rank at the end.
+    """
     if isinstance(plan.failure, FlexarmError):
-        return str(plan.failure)
-    reason = f" ({stretch.message})" if stretch.message else ""
+        said = str(plan.failure)
+    else:
+        end, t, x = _closer(plan, solve, stretch, t, x, 2 if model.arm.closures else 1)
+        said = _cause(model, drive, layout, plan, stretch, end, t, x)
+    return said + closures.singular(model, start, x[layout.q])
+
+
+def _closer(
+    plan: Plan, solve: Callable[[float, Array, Array], Stretch], stretch: Stretch, t: float, x: Array, looks: int
+) -> tuple[float, float, Array]:
+    """Return the time at which a run failed, and the last valid time and state by so many closer looks.
+
+    Singular positions of closures are narrow, so that one look may end too far from them.
+    """
     end, diverged = plan.time, stretch.diverged
     if diverged is not None and not np.isfinite(diverged[1]).all():
         end, diverged = diverged[0], None
     if diverged is None and end > t:
-        plan.resume()
-        closer = np.linspace(t, end, CLOSER + 1)[1:]
-        seen = solve(t, x, closer)
-        t, x = (float(closer[len(seen.x) - 1]), seen.x[-1]) if len(seen.x) else (t, x)
+        for _ in range(looks):
+            plan.resume()
+            closer = np.linspace(t, end, CLOSER + 1)[1:]
+            seen = solve(t, x, closer)
+            t, x = (float(closer[len(seen.x) - 1]), seen.x[-1]) if len(seen.x) else (t, x)
     elif diverged is not None:
         t, x = diverged
+    return end, t, x
+
+
+def _cause(
+    model: Model, drive: Block, layout: Layout, plan: Plan, stretch: Stretch, end: float, t: float, x: Array
+) -> str:
+    """Return a message about a run that failed at `end`, whose last valid state is x at t."""
+    reason = f" ({stretch.message})" if stretch.message else ""
     if drive.period is None and (fault := beyond(model, x[layout.q], NEARLY)):
         return f"diverged by t = {t:.6g} s: {fault}{reason}"
     if fault := bent_too_far(model, x[layout.q]):

@@ -172,13 +172,9 @@ def simulate_many(
     which = np.zeros(count, dtype=np.int64) if which is None else which
     q, qd = _starts(given, drives, which, model)
     q = unit_pose("q0", q, model.arm)
-    if model.arm.closures:
-        some = [model] * count if values is None else [model.at(row) for row in values]
-        is_given = given["q0"] is not None, given["qd0"] is not None
-        led = [() if drives[k].begins is None else model.arm.driven for k in which]
-        states = zip(some, q, qd, led, strict=True)
-        starts = [closures.started("simulate_many", m, a, b, is_given, held) for m, a, b, held in states]
-        q, qd = (np.array(rows) for rows in zip(*starts, strict=True))
+    is_given = given["q0"] is not None, given["qd0"] is not None
+    led = [drives[k].begins is not None for k in which] if model.arm.closures else False
+    q, qd = closures.started("simulate_many", model, q, qd, is_given, values, led)
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)

@@ -12,7 +12,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.errors import FlexarmError
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.simulation import crossings, divergence, methods, restarts, solvers
 from flexarm.simulation.block import Block, Recorded
@@ -22,6 +22,7 @@ from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
+from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.lanes_plan import METHODS, Abreast, BatchSettings, Course
 from flexarm.simulation.lanes_sampled import NO_LAW, Clock
 from flexarm.simulation.layout import RIDING, Layout
@@ -218,7 +219,7 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
         sampled = first.period is not None
         # with states or exogenous inputs, runs form SIMD batches only if no sampled law is called in between
         bare = not (model.states or model.exogenous)
-        able = method in METHODS and not crossings.stops(model, first, method) and not model.arm.closures
+        able = method in METHODS and not crossings.stops(model, first, method)
         lanes = kind[0] and kind[-2] and (bare or not sampled) and able
         layout = Layout.of(model, len(first.memory))
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
@@ -234,6 +235,9 @@ def _kind(drive: Block, kernel: Kernel | None) -> tuple:
 FAST = 5.0
 """Speed of SIMD batches relative to single runs, in evaluations of explicit methods per time."""
 
+EACH = 2
+"""Usual number of corrections of a state towards the closures in each evaluation."""
+
 
 def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     """Return the method, the step and the reason for a run.
@@ -241,7 +245,7 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     The choice of "auto" depends on the run and the model alone, not on the other runs of the ensemble.
     """
     drive, model = runs.drive(r), runs.model
-    abreast = drive.batched and runs.exogenous(r).constant and not model.arm.closures
+    abreast = drive.batched and runs.exogenous(r).constant
     if asked.method in METHODS and abreast:
         return asked.method, float(asked.step or 0.0), "as asked"
     abreast = abreast and not crossings.stops(model, drive, "dop853")
@@ -253,7 +257,10 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     rate = integrand(model, drive.quantity, len(drive.memory))
     look = SHORT if asked.rtol >= TIGHT else 5 * SHORT
     size = model.nq + model.nv + len(RIDING)
-    cost = EVALUATIONS * fastest * asked.until * (rate.code.operations + 35 * size)
+    operations = rate.code.operations
+    if model.arm.closures:
+        operations += EACH * closures.kernel(model).code.operations
+    cost = EVALUATIONS * fastest * asked.until * (operations + 35 * size)
     if abreast and cost < FAST * look:
         return "dop853", 0.0, f"fastest eigenvalue {fastest:.3g} rad/s at rest: an explicit method needs few steps"
     return "auto", 0.0, ""
@@ -294,6 +301,14 @@ def constants(runs: Runs, rate: Kernel, indices: Array) -> Array:
     return rate.constants_of(runs.p[indices])
 
 
+def closing(runs: Runs, indices: Array) -> BatchClosing | None:
+    """Return the closures of runs in a SIMD batch, or None for an arm without closures."""
+    if not runs.model.arm.closures:
+        return None
+    kernel = closures.kernel(runs.model)
+    return BatchClosing(kernel, runs.model.nq + runs.model.nv, constants(runs, kernel, indices))
+
+
 def held_outside(runs: Runs, indices: Array) -> Array:
     """Return the exogenous inputs (G, k) of runs in which they are constant."""
     none = np.zeros((1, runs.model.nq))
@@ -329,17 +344,18 @@ class SideBySide:
         own = np.hstack([held_outside(runs, indices), constants(runs, rate, indices)])
         self._judges: dict[int, divergence.Judge] = {}
         self._said: dict[int, str] = {}
-        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look)
+        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look, closing(runs, indices))
 
     def _look(self, row: int, t: float, x: Array, evaluations: int) -> int:
         """Check a run that takes many evaluations; return the evaluations of the next check, or 0 to end the run."""
+        group, i = self._group, self._part.start + row
+        model, layout = self._runs.at(group.indices[i]), group.layout
         if row not in self._judges:
-            r = self._group.indices[self._part][row]
-            drive = self._runs.drive(r)
-            self._judges[row] = divergence.Judge(self._runs.at(r), drive, self._group.layout, self._asked.until)
+            drive = self._runs.drive(group.indices[i])
+            self._judges[row] = divergence.Judge(model, drive, layout, self._asked.until)
         following, said = self._judges[row](t, x, evaluations)
         if said:
-            self._said[row] = said
+            self._said[row] = said + closures.singular(model, group.x[i, 0, layout.q], x[layout.q])
         return 0 if said else following
 
     def __call__(self) -> None:
@@ -405,7 +421,7 @@ def told(runs: Runs, group: Group, asked: Asked, i: int, t: float, x: Array, hel
     end = corners[corners > t][:1]
     plan.end(float(end[0]))
     seen = solve(t, x, end)
-    return diagnosis(model, drive, layout, plan, solve, seen, t, x)
+    return diagnosis(model, drive, layout, plan, solve, seen, t, x, group.x[i, 0, layout.q])
 
 
 @final
@@ -429,7 +445,7 @@ class Clocked:
         rate = integrand(model, drives[0].quantity, 0)
         assert law is not None and group.held is not None
         calls = [SampledCalls(drive, model) for drive in drives]  # type: ignore[arg-type]
-        own = constants(runs, rate, indices)
+        own, lanes = constants(runs, rate, indices), np.minimum(np.arange(LANES), len(indices) - 1)
         x, held = group.x[part], group.held[part]
         fixed = group.step if solvers.fixed(group.method) else 0.0
         code, tolerances = rate.vector_code, (asked.rtol, asked.atol)
@@ -438,7 +454,7 @@ class Clocked:
         limits = guess, MOST_EVALUATIONS
         most = np.full(group.layout.states, np.inf)
         shared = BatchSettings(code, group.layout, m, group.method, *tolerances, fixed, most, asked.times, *limits)
-        clock = Clock(shared, law.vector_code, calls, own, x, held)
+        clock = Clock(shared, law.vector_code, calls, own, closing(runs, indices[lanes]), x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
         last = next(corners)
@@ -512,7 +528,7 @@ class Alone:
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
-            run.failure = diagnosis(model, drive, layout, plan, solve, *run.short)
+            run.failure = diagnosis(model, drive, layout, plan, solve, *run.short, start[layout.q])
         if run.missed is not None:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]

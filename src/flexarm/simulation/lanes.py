@@ -16,6 +16,7 @@ from flexarm.native.kernel import LANES
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import whole
+from flexarm.simulation.lanes_closures import LanesClosing, close_lanes
 from flexarm.simulation.rhs import DIVERGED, interval
 from flexarm.simulation.stages import (
     NEARLY,
@@ -53,6 +54,8 @@ class Lanes:
         The kernel (x, u, ...) -> (dx, powers) for `LANES` states, the stage that writes u, and the stage's data.
     method : Stages
         The method, and the steps of all lanes.
+    closing : LanesClosing
+        The arm's closures.
     size, states, constants, base : int
         Length of a state with quadrature states, length without them, and the numbers of each run after u, from `base`.
     weighed : int
@@ -97,6 +100,7 @@ class Lanes:
     stage: int
     data: int
     method: Stages
+    closing: LanesClosing
     size: int
     states: int
     weighed: int
@@ -210,6 +214,8 @@ def taken(s: Lanes, lane: int) -> None:
     s.run[lane] = r
     spread(s.start[r * s.size :], s.y, lane, s.size)
     spread(s.own[r * s.constants :], s.buffer[s.base :], lane, s.constants)
+    loops = s.closing
+    spread(loops.own[r * loops.constants :], loops.given[LANES * loops.known :], lane, loops.constants)
     s.part[lane], s.end[lane] = s.where[r], s.where[r] + s.stretches[r]
     s.table[lane] = s.course[r]
     spread(s.laws[s.course[r] * s.fixed :], s.given, lane, s.fixed)
@@ -269,8 +275,17 @@ def evaluated(s: Lanes, at: float, to: Floats) -> None:
         if s.run[lane] != NONE:
             t = min(t, s.before[s.part[lane] + 1])
         s.buffer[lane] = t
+    put_lanes_on_closures(s, s.buffer[LANES:])
     call(s.stage, s.buffer, s.buffer[LANES * (1 + s.states) :], s.data)
     call(s.rate, s.buffer[LANES:], to)
+
+
+def put_lanes_on_closures(s: Lanes, x: Floats) -> None:
+    """Move the states of lanes with a run onto the closures of an arm that has some."""
+    if s.closing.kernel != 0:
+        for lane in range(LANES):
+            s.closing.open[lane] = 1.0 if s.run[lane] != NONE else 0.0
+        close_lanes(s.closing, x)
 
 
 def begun(s: Lanes) -> None:
@@ -355,6 +370,7 @@ def tried(s: Lanes) -> None:
         moved(method, stage - 1, s.y, x, inner)
         evaluated(s, method.c[stage], method.k[stage * width :])
     moved(method, method.stages - 1, s.y, s.end_y, width)
+    put_lanes_on_closures(s, s.end_y)
     copied(s.end_y, x, inner)
     evaluated(s, 1.0, method.k[method.stages * width :])
 
@@ -445,6 +461,10 @@ def sampled_between(s: Lanes) -> None:
     while pending(s) > 0:
         tiled(s.a, s.M, s.size)
         interpolated(s.method, s.M, s.y, s.end_y, out)
+        if s.closing.kernel != 0:
+            for lane in range(LANES):
+                s.closing.open[lane] = 1.0 if s.a[lane] >= 0.0 and s.a[lane] < 1.0 else 0.0
+            close_lanes(s.closing, out)
         for lane in range(LANES):
             if s.a[lane] >= 0.0:
                 r = s.run[lane]

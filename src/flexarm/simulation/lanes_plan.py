@@ -15,6 +15,7 @@ from flexarm.simulation.block import Cubics
 from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
+from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.stages import stages_of
 
@@ -150,6 +151,8 @@ class Abreast:
         Memory for states, which contains the first one.
     judge : (run, t, x, evaluations) -> look
         Checks a run that takes many evaluations; returns the evaluations of the next check, or 0 to end the run.
+    closing : BatchClosing, optional
+        The arm's closures, if it has some.
 
     Attributes
     ----------
@@ -167,6 +170,7 @@ class Abreast:
         which: Array,
         out: Array,
         judge: Judge = ended,
+        closing: BatchClosing | None = None,
     ):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
         stage = Stage(courses, shared.inputs)
@@ -175,7 +179,8 @@ class Abreast:
         corners = np.concatenate([each.corners for each in courses])
         width = LANES * layout.size
         base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w belongs to each run
-        self._held = stage, shared, CODE()
+        closing = closing or BatchClosing()
+        self._held = stage, shared, CODE(), closing
         self.look = np.full(count, shared.budget)
         self._judge = JUDGE(lambda _y, _t, lane: self._looked(judge, lane or 0))
         self.failure: BaseException | None = None
@@ -195,6 +200,7 @@ class Abreast:
                 stage=stage.code,
                 data=stage.data,
                 method=stages_of(tableau, width),  # type: ignore[arg-type]  # a record is placed
+                closing=closing.record,  # type: ignore[arg-type]
                 size=layout.size,
                 states=layout.states,
                 weighed=layout.steering.stop,

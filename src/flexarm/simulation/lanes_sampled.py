@@ -19,6 +19,7 @@ from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.advance import LARGEST
 from flexarm.simulation.lanes import DONE, NONE, UNDER_WAY, Lanes, advanced, gathered, spread, taken
+from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course
 from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.steps import copied
@@ -111,6 +112,8 @@ class Clock:
         The law of each run at its beginning.
     own : (runs, k)
         Numbers of each run after u.
+    closing : BatchClosing or None
+        The arm's closures, with constants of each lane.
     out, held : (runs, total, layout.size), (runs, total, m + recorded)
         Memory for states, and for u with recorded signals. It contains the first state.
 
@@ -131,6 +134,7 @@ class Clock:
         law: Code,
         calls: Sequence[SampledCalls],
         own: Array,
+        closing: BatchClosing | None,
         out: Array,
         held: Array,
     ):
@@ -153,7 +157,7 @@ class Clock:
         given[1 + states + memory + noises :] = laws[lanes].T
         courses = [Course(np.zeros(2), np.zeros((1, m)))] * LANES
         start = np.zeros((LANES, size))
-        self._motion = Abreast(shared, start, own[lanes], courses, np.arange(LANES), out)
+        self._motion = Abreast(shared, start, own[lanes], courses, np.arange(LANES), out, closing=closing)
         self._codes = law, out
         self.record = Placed(
             Periods(

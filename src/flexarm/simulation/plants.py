@@ -42,6 +42,8 @@ class Plants:
         Largest number of evaluations of a plant in a period.
     place, constants : int, (count, fixed)
         Constants of each plant, if the model varies. They follow w, in the shared buffer from `place` on.
+    closing, looped, loops : (looped,), int, (count, looped)
+        Constants of the correction towards the closures: those of the current plant in the plan, and of each plant.
     energy : (count, size - states)
         Work of the inputs and dissipated energy since the last reset [J].
     gained : (count, size - states)
@@ -64,6 +66,9 @@ class Plants:
     place: int
     end: Floats
     constants: Floats
+    closing: Floats
+    looped: int
+    loops: Floats
     u: Floats
     w: Floats
     x: Floats
@@ -92,6 +97,7 @@ def one_by_one(p: Plants) -> int:
         copied(p.u[i * p.inputs :], shared.buffer[1 + states :], p.inputs)
         copied(p.w[i * p.exogenous :], shared.buffer[1 + states + p.inputs :], p.exogenous)
         copied(p.constants[i * p.fixed :], shared.buffer[p.place :], p.fixed)
+        copied(p.loops[i * p.looped :], p.closing, p.looped)
         shared.evaluations = 0
         call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
         p.failed[i] = WELL if p.reached[0] == 1 else ENDLESS if shared.evaluations >= p.most else FAILED

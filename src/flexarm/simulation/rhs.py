@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.errors import FlexarmError
+from flexarm.model.closures import CORRECTIONS, MET
 from flexarm.native.code import Address
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
@@ -27,12 +28,6 @@ DIVERGED = 1e12
 
 ENDLESS = 2**62
 """Number of evaluations that stands for no limit."""
-
-MET = 1e-9
-"""Gap of a closure [m or 1, and their rates] after which one more correction leaves rounding alone."""
-
-CORRECTIONS = 5
-"""Largest number of corrections of a state."""
 
 RHS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 EVALUATE_STAGE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -122,6 +117,8 @@ class Plan:
         self.w = self.buffer[1 + states + inputs : 1 + states + inputs + exogenous]
         place = 1 + states + inputs
         self.fixed = self.buffer[place + exogenous : place + exogenous + len(w)]
+        self.loops = np.empty(0)
+        """Constants of the correction towards the closures."""
         self.most = np.full(states, np.inf)
         """Sizes of states beyond which a motion has diverged."""
         self.shared = Placed(
@@ -196,6 +193,7 @@ class Plan:
         """Move each state that a solver reaches onto the arm's closures, by a kernel of a state's first numbers."""
         given, found = np.concatenate([np.zeros(known), kernel.constants]), np.zeros(known + 1)
         data = Placed(Closing(kernel.code.addresses["evaluate"], known, given, found, MET**2))
+        self.loops = given[known:]
         self._closing = kernel, data  # must stay alive as long as code may be called
         self.shared.closed, self.shared.closing = loops().addresses["close"], data.address
 

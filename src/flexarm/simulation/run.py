@@ -185,8 +185,8 @@ def simulate(
     rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
-    on_reference = () if drive.begins is None else model.arm.driven
-    q, qd = closures.started("simulate", model, q, qd, (q0 is not None, qd0 is not None), on_reference)
+    is_given = q0 is not None, qd0 is not None
+    q, qd = closures.started("simulate", model, q, qd, is_given, led=drive.begins is not None)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
     reference = drive.wanted if reference is None else reference
     if reference is not None:
@@ -227,7 +227,7 @@ def simulate(
                 interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
                 ended_itself = plan.failure is None or isinstance(plan.failure, FlexarmError)
                 if run.short is not None and ended_itself and not interruption.came:
-                    run.failure = diagnosis(model, drive, layout, plan, solve, *run.short)
+                    run.failure = diagnosis(model, drive, layout, plan, solve, *run.short, q)
         finally:
             bar.close()
         finished = clock.perf_counter()
@@ -256,8 +256,6 @@ def simulate(
         result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
-    if run.failure and run.reached:
-        run.failure = result.attrs["status"] = run.failure + closures.singular(model, q, x[-1, layout.q])
     if run.failure:
         raise SimulationError(run.failure, result)
     if (ratio := result.attrs["group_velocity_ratio"]) > QUASI_STATIC:

@@ -23,6 +23,7 @@ from flexarm.simulation.exogenous import as_exogenous
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
+from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
@@ -143,7 +144,8 @@ class Stepper:
             sizes = dict.fromkeys((model.nq, model.nv, *(() if p is None else rows.shape[-1:])))
             one, many = (" and ".join(each.format(k) for k in sizes) for each in ("({},)", "(N, {})"))
             raise DescriptionError(f"Stepper: {shapes}; they must be {one}, or {many} for N plants")
-        self._start = _closed(model, self._start, q0 is not None, p)
+        rows = np.broadcast_to(rows, (*batch, rows.shape[-1]))
+        self._start = _closed(model, self._start, q0 is not None, rows)
         self._options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "step": step}
         self._options["disturbance"] = disturbance
         self._acting = disturbed_plants(model, disturbance, np.atleast_2d(self._start).shape[0])
@@ -173,8 +175,9 @@ class Stepper:
         else:
             self._own = self._explicit(plan)
             found = [self._own.advance] * count
-        lanes = not self._implicit and count > 1 and not model.arm.closures
-        abreast = self._abreast(count, m, len(w)) if lanes else None
+        lanes = not self._implicit and count > 1
+        closing = np.tile(plan.loops, (count, 1))
+        abreast = self._abreast(count, m, len(w), closing) if lanes else None
         self._plants = Placed(
             Plants(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
@@ -191,6 +194,9 @@ class Stepper:
                 end=np.array([self.period]),
                 place=1 + states + m + layout.exogenous,
                 constants=np.tile(w, (count, 1)),
+                closing=plan.loops,
+                looped=len(plan.loops),
+                loops=closing,
                 u=np.zeros((count, m)),
                 w=np.zeros((count, layout.exogenous)),
                 x=np.zeros((count, states)),
@@ -277,10 +283,13 @@ class Stepper:
                 x[:, part] = self._rows(name, value, self._model.argument(name, value), len(x))
         if q is not None:
             x[:, self._layout.q] = unit_pose("q", x[:, self._layout.q], self._model.arm)
-        if self._model.arm.closures and (q is not None or qd is not None or p is not None):
-            x = _closed(self._model, x, True, p)
+        own = self._p[chosen].copy()
         if p is not None:
-            self._vary(chosen, self._rows("p", p, parameter_rows(self._given, p), len(x)))
+            own[:] = self._rows("p", p, parameter_rows(self._given, p), len(x))
+        if self._model.arm.closures and (q is not None or qd is not None or p is not None):
+            x = _closed(self._model, x, q is not None or p is None, own)
+        if p is not None:
+            self._vary(chosen, own)
         self._plants.x[chosen], self._origin[chosen] = x, x
         self._plants.energy[chosen], self._balance[:, chosen] = 0.0, 0.0
         self._plants.periods[chosen] = 0
@@ -432,7 +441,7 @@ class Stepper:
         plants, plan, t = self._plants, self._shared, self.period * int(self._plants.periods[i])
         x = self._begun(plants.x[i])
         solve = self._solve(plan, self._steppings[i] if self._implicit else None)
-        plan.u[:], plan.fixed[:] = plants.u[i], plants.constants[i]
+        plan.u[:], plan.fixed[:], plan.loops[:] = plants.u[i], plants.constants[i], plants.loops[i]
         plan.shared.evaluations = 0
         for a, b in self._acting.stretches(i, t, t + self.period):
             self._acting.feed(plan, i, a, b, x, plants.w[i])
@@ -529,7 +538,7 @@ class Stepper:
             if not len(seen.x):
                 break
             end = seen.x[-1]
-        return diagnosis(model, drive, self._layout, plan, solve, seen, a, start)
+        return diagnosis(model, drive, self._layout, plan, solve, seen, a, start, self._origin[i, self._layout.q])
 
     def _solve(self, plan: Plan, stepping: Implicit | None) -> Callable[[float, Array, Array], Stretch]:
         """Return the method on a plan."""
@@ -549,8 +558,11 @@ class Stepper:
         tableau, atol = solvers.EXPLICIT[self.method], self._layout.tolerances(self._options["atol"])
         return Explicit(tableau, plan, self._options["rtol"], atol, self.longest, self._guess, MOST_EVALUATIONS)
 
-    def _abreast(self, count: int, m: int, fixed: int) -> Abreast:
+    def _abreast(self, count: int, m: int, fixed: int, loops: Array) -> Abreast:
         """Return a run over a period for each plant, in SIMD batches."""
+        model = self._model
+        known = model.nq + model.nv
+        closing = BatchClosing(closures.kernel(model), known, loops) if model.arm.closures else None
         layout, ends = self._layout, np.array([0.0, self.period])
         rate, rtol, atol = self._model.kernel("state_rate").vector_code, self._options["rtol"], self._options["atol"]
         times = ends[:1]
@@ -558,7 +570,7 @@ class Stepper:
         common = BatchSettings(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
         courses = [Course(ends, np.zeros((1, m)))] * count
         start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
-        return Abreast(common, start, own, courses, np.arange(count), start)
+        return Abreast(common, start, own, courses, np.arange(count), start, closing=closing)
 
     def _plan(self, model: Model) -> tuple[Plan, Code]:
         """Return a plan of the arm for the method, and the code of its rates."""
@@ -583,23 +595,20 @@ class Stepper:
             return
         rows = self._p[chosen].copy()
         rows[:] = p
-        w = self._model.kernel(self._quantity).constants_of(rows) if len(rows) else rows
+        if not len(rows):
+            return
+        w = self._model.kernel(self._quantity).constants_of(rows)
         if not np.isfinite(w).all():
             raise DescriptionError("Stepper: with these p the equations are not finite; check p")
-        if len(rows):
-            self._p[chosen], self._plants.constants[chosen] = rows, w
+        self._p[chosen], self._plants.constants[chosen] = rows, w
+        if self._model.arm.closures:
+            self._plants.loops[chosen] = closures.kernel(self._model).constants_of(rows)
 
 
-def _closed(model: Model, start: Array, given: bool, p: Any) -> Array:
-    """Return the initial states of an arm's plants on its closures."""
-    if not model.arm.closures:
-        return start
-    if p is not None:
-        raise DescriptionError("Stepper: an arm with closures cannot have different p in its plants yet; leave out p")
-    rows, nq, end = np.atleast_2d(start).copy(), model.nq, model.nq + model.nv
-    for row in rows:
-        row[:nq], row[nq:end] = closures.started("Stepper", model, row[:nq], row[nq:end], (given, given))
-    return rows.reshape(start.shape)
+def _closed(model: Model, start: Array, given: bool, p: Array) -> Array:
+    """Return the initial states of plants on the closures of their arm, given the parameters of each."""
+    q, qd, s = np.split(start, [model.nq, model.nq + model.nv], axis=-1)
+    return np.concatenate([*closures.started("Stepper", model, q, qd, (given, given), p), s], axis=-1)
 
 
 def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) -> Array:

@@ -12,7 +12,7 @@ from flexarm.description import numbers
 from flexarm.description.free import POSE, TWIST
 from flexarm.exports.fmu.system import Signal, System, depends, named_signals
 from flexarm.exports.programs import measured, parameters
-from flexarm.model import Model, Sensor, linear
+from flexarm.model import Model, Sensor, closures, linear
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.evaluation import begun_at
 from flexarm.sensors import Encoder, Tachometer, TipPosition, outputs
@@ -44,7 +44,8 @@ def start(model: Model, q0: Any, qd0: Any, s0: Any) -> Array:
     q = begun_at("q0", q0, np.array(model.arm.rest), model.coordinates)
     qd = begun_at("qd0", qd0, np.zeros(model.nv), model.velocities)
     s = begun_at("s0", s0, np.zeros(len(model.states)), model.states)
-    return np.concatenate([unit_pose("q0", q, model.arm), qd, s])
+    q, qd = closures.started("export_fmu", model, unit_pose("q0", q, model.arm), qd, (q0 is not None, qd0 is not None))
+    return np.concatenate([q, qd, s])
 
 
 def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, tolerance: float) -> System:
@@ -75,11 +76,7 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
     rates, y = _traced(model, sensors, symbols)
     both = ca.vertcat(rates, y)
-    directions = {f"v{name}": ca.SX.sym(f"v{name}", size) for name, size in sizes.items() if size}
     known = ca.vertcat(*symbols.values())
-    slopes = ca.jtimes(both, known, ca.vertcat(*directions.values()))
-    weights = ca.SX.sym("weights", both.numel())
-    adjoints = ca.jtimes(both, known, weights, True)
     touched = _crossings(model, symbols)
     given = parameters(model)
     order = ("x", "u", "vx", "vu", "vp", "weights", "p")
@@ -95,11 +92,29 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     programs = [
         program("rates", "Rates of the states.", symbols, rates),
         program("outputs", "What is measured.", symbols, y),
-        program("slopes", "Derivatives of rates and outputs along a direction.", {**symbols, **directions}, slopes),
-        program("adjoints", "Slope of a weighted sum of rates and outputs.", {**symbols, "weights": weights}, adjoints),
     ]
+    known_alone = {name: symbols[name] for name in "xp" if name in symbols}
+    if arm.closures:
+        programs.append(
+            program(
+                "correction",
+                "A state, corrected; the sum of squares of gaps before.",
+                known_alone,
+                _corrected(model, symbols),
+            )
+        )
+    else:
+        directions = {f"v{name}": ca.SX.sym(f"v{name}", size) for name, size in sizes.items() if size}
+        slopes = ca.jtimes(both, known, ca.vertcat(*directions.values()))
+        weights = ca.SX.sym("weights", both.numel())
+        adjoints = ca.jtimes(both, known, weights, True)
+        programs += [
+            program("slopes", "Derivatives of rates and outputs along a direction.", symbols | directions, slopes),
+            program(
+                "adjoints", "Slope of a weighted sum of rates and outputs.", symbols | {"weights": weights}, adjoints
+            ),
+        ]
     if touched.numel():
-        known_alone = {name: symbols[name] for name in "xp" if name in symbols}
         programs.append(program("indicators", "What changes its sign at a contact.", known_alone, touched))
     return System(
         arm.name,
@@ -109,8 +124,8 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
         tuple(varied),
         signals,
         tuple(programs),
-        depends(rates, known),
-        depends(y, known),
+        depends(rates, known) | bool(arm.closures),  # through the correction, on all
+        depends(y, known) | bool(arm.closures),
         step,
         tolerance,
         indicators=tuple(
@@ -131,6 +146,16 @@ def _crossings(model: Model, symbols: "dict[str, ca.SX]") -> "ca.SX":
     return crossings(model)(x[: model.nq], x[model.nq : model.nq + model.nv], *more)
 
 
+def _corrected(model: Model, symbols: "dict[str, ca.SX]") -> "ca.SX":
+    """Return the states x after one correction towards the closures, and the sum of squares of the gaps before."""
+    import casadi as ca
+
+    x, end = symbols["x"], model.nq + model.nv
+    more = [symbols["p"]] if "p" in symbols else []
+    found = closures.function(model, "correction")(x[: model.nq], x[model.nq : end], *more)
+    return ca.vertcat(found[:end], x[end:], found[end])
+
+
 def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]") -> "tuple[ca.SX, ca.SX]":
     """Return the rates of (q, qd, s), and the measured signals, over the symbols x, u and p."""
     import casadi as ca
@@ -146,10 +171,18 @@ def _traced(model: Model, sensors: Sequence[Sensor], symbols: "dict[str, ca.SX]"
     return value(model.function("state_rate"))[: x.numel()], value(measured(model, sensors).program.function)
 
 
+def _slopes(model: Model, q: Array, qd: Array, s: Array) -> Array:
+    """Return the state matrix of the arm at this state, without inputs; with closures, of independent coordinates."""
+    none = np.zeros(len(model.inputs))
+    if model.arm.closures:
+        return linear.linearize(model, q, qd, none, None).A
+    return linear.slopes(model, q, qd, none, s=s)[0]
+
+
 def usual_step(model: Model, start: Array) -> float:
     """Return a length for fixed steps from this state [s]: 1, 2 or 5 times a power of ten."""
     q, qd, s = np.split(start, np.cumsum([model.nq, model.nv]))
-    A, _ = linear.slopes(model, q, qd, np.zeros(len(model.inputs)), s=s)
+    A = _slopes(model, q, qd, s)
     fastest = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if np.isfinite(A).all() else 0.0
     longest = min(LONGEST, SHARE / fastest) if fastest else LONGEST
     power = 10.0 ** math.floor(math.log10(longest))

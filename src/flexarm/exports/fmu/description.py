@@ -76,7 +76,7 @@ def _signals(system: System) -> Iterable[Signal]:
 
 
 def _interfaces(root: Element, system: System, three: bool, identifier: str, sources: Sequence[str]) -> None:
-    slopes = str(system.period is None).lower()
+    slopes = str(any(program.name == "slopes" for program in system.programs)).lower()
     common = {"modelIdentifier": identifier, "canBeInstantiatedOnlyOncePerProcess": "false"}
     if three:
         common |= {"canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}

@@ -22,7 +22,6 @@ from flexarm.checks import (
     refused,
     shown,
 )
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import FlexarmError
 from flexarm.exports.fmu import arm, build, law
 from flexarm.exports.fmu.description import Version, build_description, model_description
@@ -108,6 +107,9 @@ def export_fmu(
     warning if its estimated error is large. Directional derivatives are exact. Sensors measure without noise and
     sampling.
 
+    The FMU of an arm with closures evaluates rates and outputs on them, and moves the state there after each of its own
+    steps. It has no directional derivatives.
+
     Parameters
     ----------
     model : Model
@@ -148,7 +150,6 @@ def export_fmu(
     `Model.function("state_rate")` and its derivatives, and no equation of the arm is written by hand. FMI:
     fmi-standard.org, versions 2.0.4 and 3.0.
     """
-    refuse_closures(model, "export_fmu")
     with refused("export_fmu"):
         checked_instance(model, Model, "model")
         version, binary = _checked(version, binary)

@@ -12,6 +12,7 @@ from flexarm.closed_forms.formats.program import Program
 from flexarm.exports.fmu.description import Version
 from flexarm.exports.fmu.system import System
 from flexarm.exports.source import c_sources
+from flexarm.model import closures
 from flexarm.simulation.butcher import RK4, RK4_ERROR, RK45, ButcherTableau
 
 OWN = {
@@ -27,6 +28,7 @@ CALLS = {
     "slopes": ("x u vx vu vp p", "slope"),
     "adjoints": ("x u weights p", "adjoint"),
     "indicators": ("x p", "indicator"),
+    "correction": ("x p", "corrected"),
     "law": ("t y z p", "u z_next"),
 }
 """Arguments of the programs in the order of core.h. Arguments without entries are left out of the programs."""
@@ -47,6 +49,11 @@ MODEL = Template("""/* What core.h must know of this model. */
 #define START_U $u
 #define START_P $p
 #define START_Z $z
+
+/* Sums of squares of the closures' gaps and their rates: one that ends a correction, and the largest of a start. */
+#define CORRECTIONS $corrections
+#define CLOSED $closed
+#define FITS $fits
 
 /* Explicit methods: with fixed steps, and with steps that follow from the estimated error. WEIGHTS are of the error. */
 #define FIXED_STAGES $fixed_stages
@@ -112,6 +119,9 @@ def _model(system: System, programs: Sequence[Program], name: str, token: str) -
         u=_list([each.start for each in system.inputs]),
         p=_list([each.start for each in system.parameters]),
         z=_list(list(system.memory)),
+        corrections=closures.CORRECTIONS,
+        closed=repr(closures.MET**2),
+        fits=repr(closures.FITS**2),
         calls="\n".join(calls),
         **_tableau("fixed", RK4, RK4_ERROR),
         **_tableau("adaptive", RK45, RK45.errors[0]),

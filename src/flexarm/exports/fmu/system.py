@@ -56,8 +56,8 @@ class System:
         Signals of the system.
     programs : tuple of Program
         For equations: "rates", "outputs", "slopes" (the derivatives of both along (vx, vu, vp)), "adjoints" (those of
-        their weighted sum with respect to x, u and p), and sometimes "indicators". For a sampled law: "law". Inputs
-        without entries are left out.
+        their weighted sum with respect to x, u and p), and sometimes "indicators". An arm with closures has
+        "correction" in place of derivatives. For a sampled law: "law". Inputs without entries are left out.
     rates_on, outputs_on : (nx, nx + nu + np) and (ny, nx + nu + np) arrays of bool
         True where a rate or an output depends on a state, an input or a parameter.
     step : float

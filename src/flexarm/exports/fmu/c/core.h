@@ -143,6 +143,48 @@ static void take_sample(Instance *s)
 }
 #endif
 
+/* -- closed loops: the correction of a state towards the closures of an arm ---------------------------------------- */
+
+/* Moves a state onto the closures, from which an integrator drifts by its errors. */
+static void put_on_closures(double *x, const double *p)
+{
+    (void)x, (void)p;
+#ifdef MODEL_CORRECTION
+    double found[NX + 1];
+    for (int pass = 0; pass < CORRECTIONS; pass++) {
+        MODEL_CORRECTION(x, p, found);
+        memcpy(x, found, NX * sizeof x[0]);
+        if (found[NX] < CLOSED) return;
+    }
+#endif
+}
+
+/* Copies the present state, on the closures. */
+static void closed_state(const Instance *s, double *x)
+{
+    memcpy(x, s->now.x, sizeof s->now.x);
+    put_on_closures(x, s->now.p);
+}
+
+/* Moves the start onto the closures; returns 0 if it does not fit them. */
+static int start_fits(Instance *s)
+{
+#ifdef MODEL_CORRECTION
+    double found[NX + 1];
+    MODEL_CORRECTION(s->now.x, s->now.p, found);
+    if (!(found[NX] < FITS)) {
+        report(s, 1, "the start values of the states do not satisfy the closures: a gap or its rate is %.3g. Set the states "
+               "that fa.assemble returns", sqrt(found[NX]));
+        return 0;
+    }
+    put_on_closures(s->now.x, s->now.p);
+    forget(s);
+#else
+    (void)s;
+#endif
+    return 1;
+}
+
 /* -- values -------------------------------------------------------------------------------------------------------- */
 
 static int rates(const double *x, const double *u, const double *p, double *dx)
@@ -155,7 +197,9 @@ static int rates(const double *x, const double *u, const double *p, double *dx)
 static int know_dx(Instance *s)
 {
     if (!s->known_dx) {
-        if (!rates(s->now.x, s->now.u, s->now.p, s->dx)) {
+        double x[ROOM(NX)];
+        closed_state(s, x);
+        if (!rates(x, s->now.u, s->now.p, s->dx)) {
             report(s, 1, "the derivatives are not finite at t = %g s", s->now.time);
             return 0;
         }
@@ -172,7 +216,9 @@ static int know_y(Instance *s)
         if (s->now.mode != CONTINUOUS && is_due(s)) law(s, s->y, z); /* the integrating program gets it in the event */
         else memcpy(s->y, s->now.held, sizeof s->y);
 #else
-        MODEL_OUTPUTS(s->now.x, s->now.u, s->now.p, s->y);
+        double x[ROOM(NX)];
+        closed_state(s, x);
+        MODEL_OUTPUTS(x, s->now.u, s->now.p, s->y);
 #endif
         if (!all_finite(s->y, NY)) {
             report(s, 1, "the outputs are not finite at t = %g s", s->now.time);
@@ -248,9 +294,9 @@ static int give(Instance *s, unsigned reference, double given)
 static int along(Instance *s, const unsigned *unknowns, size_t many, const unsigned *knowns, size_t few,
                  const double *seed, double *found)
 {
-#ifdef PERIOD
+#ifndef MODEL_SLOPES
     (void)unknowns, (void)many, (void)knowns, (void)few, (void)seed, (void)found;
-    complain(s, "a sampled law has no directional derivatives");
+    complain(s, "a sampled law and an arm with closures have no directional derivatives");
     return 0;
 #else
     double vx[ROOM(NX)] = {0}, vu[ROOM(NU)] = {0}, vp[ROOM(NP)] = {0}, slope[NX + NY];
@@ -356,6 +402,7 @@ static int explicit_step(const Instance *s, int stages, const double *tableau, d
             for (int l = 0; l <= i; l++) sum += tableau[i * stages + l] * k[l][j];
             end[j] = s->now.x[j] + h * sum;
         }
+        put_on_closures(end, s->now.p);
         if (!rates(end, s->now.u, s->now.p, k[i + 1])) return 0;
     }
     return 1;

@@ -101,6 +101,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c)
 {
     Instance *s = c;
     if (!may(s, "fmi2ExitInitializationMode", s && s->now.mode == INITIALIZING)) return fmi2Error;
+    if (!start_fits(s)) return fmi2Error;
     s->now.mode = s->exchange ? EVENT : STEPPING;
     return fmi2OK;
 }

@@ -113,6 +113,7 @@ fmi3Status fmi3ExitInitializationMode(fmi3Instance c)
 {
     Instance *s = c;
     if (!may(s, "fmi3ExitInitializationMode", s && s->now.mode == INITIALIZING)) return fmi3Error;
+    if (!start_fits(s)) return fmi3Error;
     s->now.mode = s->exchange ? EVENT : STEPPING;
     return fmi3OK;
 }
