@@ -1,5 +1,7 @@
 """Closed loops in robot files: accelerations beside MuJoCo's own constraints, and beside the same arms by hand."""
 
+import re
+
 import mujoco as mj
 import numpy as np
 import pytest
@@ -138,3 +140,245 @@ def test_a_five_bar(tmp_path):
 def test_a_delta_robot(tmp_path):
     report, off = compared(tmp_path / "delta.xml", delta())
     assert off < 1e-9 and len(report.arm.closures) == 6
+
+
+def reach(side, place):
+    """An arm of four joints in space."""
+    inner = rod(f"{side}3", 0.4, 0.2, place='pos="0.25 0 0" euler="0.4 0.3 0.5"')
+    inner = rod(f"{side}2", 0.6, 0.25, inner, ['axis="0 1 0"'], 'pos="0.3 0 0" euler="0.2 -0.5 0.3"')
+    inner = rod(f"{side}1", 0.9, 0.3, inner, ['axis="1 0 0"', 'axis="0 0 1"'], 'pos="0.1 0.05 0"')
+    return rod(side, 1.1, 0.1, inner, place=place)
+
+
+WELDS = {
+    "as at rest": '<weld body1="left3" body2="right3"/>',
+    "at a point": '<weld body1="left3" body2="right3" anchor="0.1 0.02 0.03"/>',
+    "at a pose": '<weld body1="left3" body2="right3" relpose="0.4 0.05 0.02 0.2 0.5 -0.1 0.6" anchor="0.1 0 0.03"/>',
+    "of sites": '<weld site1="left3_end" site2="right3_end"/>',
+    "without torque": '<weld body1="left3" body2="right3" relpose="0.4 0.05 0.02 1 0 0 0" torquescale="0"/>',
+    "to the world": '<weld body1="left3"/><connect body1="right3" anchor="0.2 0 0.1"/>',
+    "from the world": '<weld body1="world" body2="left3"/><connect site1="stand" site2="right3_end"/>',
+}
+
+
+@pytest.mark.parametrize("case", WELDS)
+def test_welds_of_arms(tmp_path, case):
+    """Two arms of five joints that hold each other, or the world: at random frames, so no row is zero by itself."""
+    arms = reach("left", 'pos="0.1 0 0"') + reach("right", 'pos="0.5 0.1 0.1" euler="0.3 0.2 2.1"')
+    text = mjcf(arms + '<site name="stand" pos="0.45 0.5 0.1"/>', WELDS[case])
+    report, off = compared(tmp_path / "arms.xml", text)
+    assert off < 1e-9
+    assert [closure.to for closure in report.arm.closures].count("base") == 2 * ("world" in case)
+
+
+def test_loops_on_links_that_bend(tmp_path):
+    """Ends at the tip, within, and beside a beam that is straight at rest, beside the same file with stiff beams."""
+    tie = '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>'
+    path = tmp_path / "four.xml"
+    path.write_text(mjcf(four_bar(), tie))
+    beam = {"EI": 3e8, "modes": {"y": 1}, "to": [0.7, 0.0, 0.0], "mass": 2.3}
+    arm = fa.from_mjcf(path, flexible={"links": {"coupler": beam, "rocker": beam | {"to": [0.6, 0, 0], "mass": 1.7}}})
+    (tie,) = arm.closures
+    held = {link.name: link for link in arm.links if "_point" in link.name}
+    assert {tie.link, tie.to} == set(held)
+    assert held[tie.link].parent == "coupler" and held[tie.link].at == 1.0
+    assert held[tie.link].placement.xyz == pytest.approx([0, 0.02, 0])
+    model, q = fa.Model(arm), np.zeros(len(arm.coordinates))
+    assert np.abs(model.closure_gaps(q)[0]).max() < 1e-12
+    q[:3] = 0.1, -0.2, 0.3
+    assert model.closure_gaps(q)[0] == pytest.approx(fa.Model(fa.from_mjcf(path)).closure_gaps(q[:3])[0], abs=1e-12)
+
+
+def test_a_ball_at_a_station_of_a_beam_needs_no_further_link(tmp_path):
+    path = tmp_path / "four.xml"
+    path.write_text(mjcf(four_bar(), '<connect site1="coupler_end" site2="rocker_end"/>'))
+    beam = {"EI": 30.0, "modes": {"y": 1}, "to": [0.7, 0.0, 0.0]}
+    with pytest.warns(fa.NotUnderstood):
+        arm = fa.from_mjcf(path, flexible={"links": {"coupler": beam}})
+    (tie,) = arm.closures
+    assert (tie.link, tie.at, len(arm.links)) == ("coupler", 1.0, 3)
+
+
+REFUSED = {
+    '<connect body1="crank" body2="gone" anchor="0 0 0"/>': "MuJoCo rejects the file: .*'gone'",
+    '<connect site1="stand" site2="bolt"/>': "line .*: closes a loop that no joint can close: 'world' and 'post' are "
+    r"parts of link 'base', and the gap is 0\.1 m; unlock a joint between them",
+    '<weld site1="crank_end" site2="crank_plate"/>': r"closes a .* 'crank' and 'plate' are parts of link 'crank'.*0\.3 m;",
+}
+
+
+@pytest.mark.parametrize("tie", REFUSED)
+def test_loops_that_cannot_be_closed_are_refused_in_one_line(tmp_path, tie):
+    mass = '<inertial pos="0 0 0" mass="0.1" diaginertia="1e-3 1e-3 1e-3"/>'
+    crank = rod("crank", 1.1, 0.3, f'<body name="plate">{mass}<site name="crank_plate"/></body>')
+    still = f'<site name="stand"/><body name="post" pos="0.1 0 0"><site name="bolt"/></body>{crank}'
+    assert re.search(REFUSED[tie], refusal(fa.from_mjcf, tmp_path / "a.xml", mjcf(still, tie)))
+
+
+def test_locked_joints_open_or_close_a_loop(tmp_path):
+    path = tmp_path / "four.xml"
+    path.write_text(mjcf(four_bar(), '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>'))
+    still = dict.fromkeys(("crank_0", "coupler_0", "rocker_0"), 0.0)
+    with pytest.raises(
+        fa.DescriptionError, match="no joint can close: 'coupler' and 'rocker' are parts of link 'base'"
+    ):
+        fa.from_mjcf(path, locked=still | {"crank_0": 0.3})
+    report = fa.robot_report(path, locked=still | {"crank_0": 0.0}, tip="coupler")
+    assert not report.arm.closures
+    assert any("a loop that is always closed, since 'coupler' and 'rocker' are parts of" in x for x in report.notes)
+
+
+# -- the same four-bar in SDF and URDF ---------------------------------------------------------------------------------
+
+PARTS = {"crank": (1.1, 0.3, (0, 0, 0)), "coupler": (2.3, 0.7, (0.3, 0, -0.7)), "rocker": (1.7, 0.6, (0.8, 0, 1.9))}
+"""Mass, length, and place on the base or on the crank, of each bar: x, y and angle."""
+
+
+def moments(mass, length):
+    moment = mass * length**2 / 12
+    return {"ixx": 0.1 * moment, "iyy": moment, "izz": 0.98 * moment}
+
+
+def sdf(closing, model="", damping=""):
+    """The four-bar as an SDF model."""
+    text = ""
+    for name, (mass, length, (x, y, angle)) in PARTS.items():
+        parent = "crank" if name == "coupler" else "world"
+        inertia = "".join(f"<{key}>{value}</{key}>" for key, value in moments(mass, length).items())
+        relative = "crank" if name == "coupler" else "__model__"
+        text += f"""<link name="{name}"><pose relative_to="{relative}">{x} {y} 0 0 0 {angle}</pose>
+          <inertial><pose>{length / 2} 0.01 0 0 0 0</pose><mass>{mass}</mass><inertia>{inertia}</inertia></inertial></link>
+          <joint name="{name}_joint" type="revolute"><parent>{parent}</parent><child>{name}</child>
+          <axis><xyz>0 0 1</xyz>{damping}</axis></joint>"""
+    return f'<sdf version="1.9"><model name="four">{text}{closing}{model}</model></sdf>'
+
+
+def urdf(closing):
+    """The four-bar as a URDF file."""
+    text = '<link name="ground"/>'
+    for name, (mass, length, (x, y, angle)) in PARTS.items():
+        parent = "crank" if name == "coupler" else "ground"
+        inertia = " ".join(f'{key}="{value}"' for key, value in moments(mass, length).items())
+        text += f"""<link name="{name}"><inertial><origin xyz="{length / 2} 0.01 0"/><mass value="{mass}"/>
+          <inertia {inertia} ixy="0" ixz="0" iyz="0"/></inertial></link>
+          <joint name="{name}_joint" type="continuous"><origin xyz="{x} {y} 0" rpy="0 0 {angle}"/>
+          <parent link="{parent}"/><child link="{name}"/><axis xyz="0 0 1"/></joint>"""
+    return f'<robot name="four">{text}{closing}</robot>'
+
+
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory):
+    """The pin of the four-bar at rest in the frame of the rocker, a state, and its accelerations by MuJoCo."""
+    text = mjcf(
+        four_bar('axis="0 0 1"', 'axis="0 0 1"'), '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>'
+    )
+    path = tmp_path_factory.mktemp("four") / "four.xml"
+    path.write_text(text)
+    report = fa.robot_report(path)
+    q, qd = fa.assemble(report.arm, [0.1, -0.2, 0.1], [0.5, 0.3, 1.0])
+    u = np.array([0.7, -0.4, 0.9])
+    return report.arm.closures[0].place.xyz, (q, qd, u), Closed(text, report).forward_dynamics(q, qd, u)
+
+
+def same(arm, pinned):
+    """Whether an arm moves as the four-bar does in MuJoCo."""
+    _, (q, qd, u), expected = pinned
+    model = fa.Model(arm.replace(gravity=(0.3, -9.81, 0.7)))
+    assert all(np.abs(each).max() < 1e-9 for each in model.closure_gaps(q, qd))
+    found = np.array(model.fixed("forward_dynamics")(q, qd, u)).ravel()
+    return np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+PIN = """<joint name="pin" type="{}"><pose relative_to="coupler">0.7 0.02 0 0.3 0.2 0.1</pose>
+  <parent>{}</parent><child>{}</child>{}</joint>"""
+UPRIGHT = '<xyz expressed_in="coupler">0 0 1</xyz>'
+SDF_PINS = {
+    "revolute": PIN.format("revolute", "coupler", "rocker", f"<axis>{UPRIGHT}</axis>"),
+    "continuous": PIN.format("continuous", "rocker", "coupler", f"<axis>{UPRIGHT}</axis>"),
+    "ball": PIN.format("ball", "coupler", "rocker", ""),
+    "universal": PIN.format(
+        "universal",
+        "coupler",
+        "rocker",
+        f'<axis>{UPRIGHT}</axis><axis2><xyz expressed_in="rocker">0.6 0.8 0</xyz></axis2>',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SDF_PINS)
+def test_a_four_bar_of_sdf(tmp_path, kind, pinned):
+    path = tmp_path / "four.sdf"
+    path.write_text(sdf(SDF_PINS[kind]))
+    report = fa.robot_report(path, tip="coupler")
+    assert same(report.arm, pinned) and not report.not_understood
+    (pin,) = report.arm.closures
+    assert pin.joint == {"continuous": "revolute"}.get(kind, kind)
+    assert any("joint 'pin' closes a loop" in note for note in report.notes)
+    assert np.abs(fa.Model(report.arm).closure_gaps(np.zeros(3))[0]).max() < 1e-12
+
+
+def test_the_joint_that_closes_the_loop_is_the_second_parent_of_a_link(tmp_path, pinned):
+    """Wherever it is in the file, and not the joint whose link would then hang on the wrong side."""
+    path, text = tmp_path / "four.sdf", sdf("")
+    first, coupler, rocker = (text.index(f'<link name="{name}"') for name in PARTS)
+    pin = SDF_PINS["revolute"]
+    mixed = text[:first] + text[rocker : text.index("</model>")] + pin + text[first:rocker] + "</model></sdf>"
+    path.write_text(mixed)
+    arm = fa.from_sdf(path, tip="coupler")
+    assert arm.closures[0].name == "pin"
+    order = [arm.velocities.index(f"{name}.joint") for name in PARTS]
+    place, (q, qd, u), expected = pinned
+    turned = tuple(np.array(each)[np.argsort(order)] for each in (q, qd, u))
+    assert same(arm, (place, turned, expected[np.argsort(order)]))
+
+
+def test_what_a_closure_does_not_have_is_listed(tmp_path):
+    act = f"<axis>{UPRIGHT}<dynamics><damping>0.3</damping></dynamics><mimic joint='crank_joint'/></axis>"
+    path = tmp_path / "four.sdf"
+    path.write_text(sdf(PIN.format("revolute", "coupler", "rocker", act)))
+    said = fa.robot_report(path).not_understood
+    assert len(said) == 2 and "<dynamics> of a <joint> that closes a loop; it is ignored" in said[0]
+    assert "a drive or <mimic> of a <joint> that closes a loop; it is ignored" in said[1]
+
+
+def test_a_floating_ring_of_sdf(tmp_path):
+    """Four links, each the child of another: the first is the free base, and the last joint ends on it."""
+    path = tmp_path / "ring.sdf"
+    links = "".join(
+        f"<link name='l{i}'><pose>{x} {y} 0.2 0 0 {0.3 * i}</pose><inertial><mass>{1.1 + i}</mass></inertial></link>"
+        for i, (x, y) in enumerate([(0, 0), (0.3, 0.1), (0.4, 0.5), (-0.1, 0.4)])
+    )
+    joints = "".join(
+        f"<joint name='j{i}' type='revolute'><parent>l{i}</parent><child>l{(i + 1) % 4}</child>"
+        "<axis><xyz>0 0 1</xyz></axis></joint>"
+        for i in range(4)
+    )
+    path.write_text(f'<sdf version="1.9"><model name="ring">{links}{joints}</model></sdf>')
+    with pytest.warns(fa.NotUnderstood):
+        arm = fa.from_sdf(path)
+    (ring,) = arm.closures
+    assert arm.free and (ring.name, ring.link, ring.to) == ("j3", "l3", "base")
+    q = np.zeros(10)
+    q[3] = 1.0
+    model = fa.Model(arm)
+    assert np.abs(model.closure_gaps(q)[0]).max() < 1e-12
+    assert fa.assemble(arm, q) == pytest.approx(q, abs=1e-9)
+
+
+DRAKE = {
+    "sdf": """<drake:ball_constraint><drake:ball_constraint_body_A>coupler</drake:ball_constraint_body_A>
+      <drake:ball_constraint_body_B>rocker</drake:ball_constraint_body_B>
+      <drake:ball_constraint_p_AP>0.7 0.02 0</drake:ball_constraint_p_AP>
+      <drake:ball_constraint_p_BQ>{}</drake:ball_constraint_p_BQ></drake:ball_constraint>""",
+    "urdf": """<drake:ball_constraint><drake:ball_constraint_body_A name="coupler"/>
+      <drake:ball_constraint_body_B name="rocker"/><drake:ball_constraint_p_AP value="0.7 0.02 0"/>
+      <drake:ball_constraint_p_BQ value="{}"/></drake:ball_constraint>""",
+}
+
+
+def test_ball_constraints_of_drake_in_sdf(tmp_path, pinned):
+    path = tmp_path / "four.sdf"
+    path.write_text(sdf(DRAKE["sdf"].format(" ".join(map(str, pinned[0])))))
+    report = fa.robot_report(path, tip="coupler")
+    assert same(report.arm, pinned) and not report.not_understood
+    assert report.arm.closures[0].name == "coupler_rocker"

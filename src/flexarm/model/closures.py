@@ -77,7 +77,7 @@ def rates(model: Traced, q: Array, qd: Array) -> Array:
 
 
 def facing(model: Traced, q: Array) -> Array:
-    """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
+    """Return numbers that must be positive in addition to the conditions, which also hold for other orientations."""
     return _evaluated(model, "facing", q).ravel()
 
 

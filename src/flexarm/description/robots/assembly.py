@@ -678,8 +678,9 @@ class _Assembly:
         if not ends[0][0]:  # the first end of a closure is on a link
             ends, axes = ends[::-1], axes[::-1]
         (first, here), (second, there) = ends
-        if first == second:
-            self._refuse_gap(loop, first, _gap(loop.kind, axes, here.inverse().then(there)))
+        (one, a), (other, b) = self._rigidly_on(first, here), self._rigidly_on(second, there)
+        if one == other:
+            self._refuse_gap(loop, one, *_gaps(loop.kind, axes, a.inverse().then(b)))
             return None
         name = _free(_label(loop.name or f"{links[0]}_{links[1]}"), self.taken)
         link, at = self._end_of(first, here, name, loop.kind)
@@ -689,20 +690,29 @@ class _Assembly:
             table["axis_to"] = axes[1]
         return Closure(name=name, link=link, at=at, to=to, place=place, joint=loop.kind, **table)
 
+    def _rigidly_on(self, carrier: str, place: Posed) -> tuple[str, Posed]:
+        """Return the innermost body that moves rigidly with a body, and the pose in its frame."""
+        while carrier and not self._moves_alone(mount := self.mounts[carrier]):
+            carrier, place = mount.carrier, mount.place.then(place)
+        return carrier, place
+
+    def _moves_alone(self, mount: Mount) -> bool:
+        """Return True if a body moves relative to the body that carries it, by its joint or by bending."""
+        return mount.moves or bool({mount.link, mount.carrier} & self.settings.links.keys())
+
     def _end_of(self, carrier: str, place: Posed, name: str, kind: str) -> tuple[str, float | Pose]:
         """Return the link and the place on it of an end of a closure."""
         if carrier and self.mounts[carrier].frame is not HERE:
             return self._section(carrier, place, name, turned=kind != "ball")
         return self.names.get(carrier, BASE), place.pose()
 
-    def _refuse_gap(self, loop: Loop, carrier: str, gap: float) -> None:
+    def _refuse_gap(self, loop: Loop, carrier: str, away: float, turned: float) -> None:
         """Raise `Fault` for a loop within one body that leaves a gap. Add a note on a loop that leaves none."""
         first, second = (link for link, _ in loop.ends)
         one = f"{first!r} and {second!r} are parts of link {self.names.get(carrier, BASE)!r}"
-        if gap > CLOSED:
-            said = (
-                f"closes a loop that no joint can close: {one}, and the gap is {gap:.3g}; unlock a joint between them"
-            )
+        if max(away, turned) > CLOSED:
+            gap = f"the gap is {away:.3g} m" if away > CLOSED else "its frames are turned"
+            said = f"closes a loop that no joint can close: {one}, and {gap}; unlock a joint between them"
             raise Fault("", f"{loop.at}: {said}", sentence=True)
         self.notes.append(f"{loop.at}: a loop that is always closed, since {one}; it is left out")
 
@@ -729,18 +739,13 @@ class _Assembly:
         return list(found.values())
 
 
-def _gap(kind: str, axes: list[Vector], apart: Posed) -> float:
-    """Return the gap that a joint leaves [m or 1], from the pose of its second frame in the first one."""
+def _gaps(kind: str, axes: list[Vector], apart: Posed) -> tuple[float, float]:
+    """Return the distance [m] and the turn that a joint does not allow, from the second frame's pose in the first."""
     p, R = apart.p, apart.R
     axis, other = np.array(axes[0]), R @ np.array(axes[1])
     away = p - (p @ axis) * axis if kind == "prismatic" else p
-    if kind == "ball":
-        turned: Any = 0.0
-    elif kind == "universal":
-        turned = axis @ other
-    else:
-        turned = other - axis if kind == "revolute" else R - np.eye(3)
-    return float(max(np.linalg.norm(away), np.linalg.norm(turned)))
+    turned = {"ball": np.zeros(1), "universal": np.array([axis @ other]), "revolute": other - axis}
+    return float(np.linalg.norm(away)), float(np.linalg.norm(turned.get(kind, R - np.eye(3))))
 
 
 def _free(name: str, taken: set[str]) -> str:
