@@ -1,5 +1,7 @@
 """Closed loops in robot files: accelerations beside MuJoCo's own constraints, and beside the same arms by hand."""
 
+# ruff: noqa: E501  (files and messages of one line)
+
 import re
 
 import mujoco as mj
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 from mjcf_mujoco import Theirs
 from robot_files import refusal
+from scipy.spatial.transform import Rotation
 
 import flexarm as fa
 
@@ -66,6 +69,10 @@ def compared(path, text, guess=None, seed=3):
     expected = Closed(text, report).forward_dynamics(q, qd, u)
     found = np.array(fa.Model(arm).fixed("forward_dynamics")(q, qd, u)).ravel()
     return report, np.abs(found - expected).max() / np.abs(expected).max()
+
+
+def point(xyz):
+    return " ".join(map(str, xyz))
 
 
 def mjcf(body, equality, more=""):
@@ -234,13 +241,17 @@ PARTS = {"crank": (1.1, 0.3, (0, 0, 0)), "coupler": (2.3, 0.7, (0.3, 0, -0.7)), 
 """Mass, length, and place on the base or on the crank, of each bar: x, y and angle."""
 
 
+BESIDE = {"crank": 0.0, "coupler": 0.0, "rocker": 0.02}
+"""Place of the joint of each bar on its x axis."""
+
+
 def moments(mass, length):
     moment = mass * length**2 / 12
     return {"ixx": 0.1 * moment, "iyy": moment, "izz": 0.98 * moment}
 
 
-def sdf(closing, model="", damping=""):
-    """The four-bar as an SDF model."""
+def sdf(closing):
+    """The four-bar as an SDF model. The rocker's joint is beside the origin of its link."""
     text = ""
     for name, (mass, length, (x, y, angle)) in PARTS.items():
         parent = "crank" if name == "coupler" else "world"
@@ -249,17 +260,18 @@ def sdf(closing, model="", damping=""):
         text += f"""<link name="{name}"><pose relative_to="{relative}">{x} {y} 0 0 0 {angle}</pose>
           <inertial><pose>{length / 2} 0.01 0 0 0 0</pose><mass>{mass}</mass><inertia>{inertia}</inertia></inertial></link>
           <joint name="{name}_joint" type="revolute"><parent>{parent}</parent><child>{name}</child>
-          <axis><xyz>0 0 1</xyz>{damping}</axis></joint>"""
-    return f'<sdf version="1.9"><model name="four">{text}{closing}{model}</model></sdf>'
+          <axis><xyz>0 0 1</xyz></axis><pose>{BESIDE[name]} 0 0 0 0 0</pose></joint>"""
+    return f'<sdf version="1.9"><model name="four">{text}{closing}</model></sdf>'
 
 
 def urdf(closing):
-    """The four-bar as a URDF file."""
+    """The four-bar as a URDF file, in which the frames of the links are at their joints."""
     text = '<link name="ground"/>'
     for name, (mass, length, (x, y, angle)) in PARTS.items():
-        parent = "crank" if name == "coupler" else "ground"
+        parent, d = "crank" if name == "coupler" else "ground", BESIDE[name]
+        x, y = x + d * np.cos(angle), y + d * np.sin(angle)
         inertia = " ".join(f'{key}="{value}"' for key, value in moments(mass, length).items())
-        text += f"""<link name="{name}"><inertial><origin xyz="{length / 2} 0.01 0"/><mass value="{mass}"/>
+        text += f"""<link name="{name}"><inertial><origin xyz="{length / 2 - d} 0.01 0"/><mass value="{mass}"/>
           <inertia {inertia} ixy="0" ixz="0" iyz="0"/></inertial></link>
           <joint name="{name}_joint" type="continuous"><origin xyz="{x} {y} 0" rpy="0 0 {angle}"/>
           <parent link="{parent}"/><child link="{name}"/><axis xyz="0 0 1"/></joint>"""
@@ -270,7 +282,8 @@ def urdf(closing):
 def pinned(tmp_path_factory):
     """The pin of the four-bar at rest in the frame of the rocker, a state, and its accelerations by MuJoCo."""
     text = mjcf(
-        four_bar('axis="0 0 1"', 'axis="0 0 1"'), '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>'
+        four_bar('axis="0 0 1"', 'axis="0 0 1" pos="0.02 0 0"'),
+        '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>',
     )
     path = tmp_path_factory.mktemp("four") / "four.xml"
     path.write_text(text)
@@ -315,6 +328,51 @@ def test_a_four_bar_of_sdf(tmp_path, kind, pinned):
     assert pin.joint == {"continuous": "revolute"}.get(kind, kind)
     assert any("joint 'pin' closes a loop" in note for note in report.notes)
     assert np.abs(fa.Model(report.arm).closure_gaps(np.zeros(3))[0]).max() < 1e-12
+
+
+def pose(place):
+    """The 4 x 4 matrix of x, y, z, roll, pitch, yaw."""
+    X = np.eye(4)
+    X[:3, :3], X[:3, 3] = Rotation.from_euler("xyz", place[3:]).as_matrix(), place[:3]
+    return X
+
+
+def described(X):
+    return fa.Pose(xyz=X[:3, 3].tolist(), rpy=Rotation.from_matrix(X[:3, :3]).as_euler("xyz").tolist())
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "fixed", "ball", "universal"])
+def test_every_joint_of_sdf_that_closes_a_loop_beside_the_same_by_hand(tmp_path, kind):
+    """In space, at random places, also of the joints of the tree: the gaps are those of a closure by hand."""
+    rng = np.random.default_rng(5)
+    places = {name: rng.uniform(-1.0, 1.0, 6).round(6) for name in ("a", "b", "c", "d", "rod")}
+    offset = rng.uniform(-0.3, 0.3, 6).round(6)
+    axis, other = np.array([0.6, 0.0, 0.8]), np.array([0.0, 1.0, 0.0])
+    text = "".join(
+        f"<link name='{name}'><pose>{point(places[name])}</pose><inertial><mass>1.3</mass></inertial></link>"
+        f"<joint name='j{name}' type='revolute'><pose>{point(offset)}</pose><parent>{parent}</parent>"
+        f"<child>{name}</child><axis><xyz>0.48 -0.6 0.64</xyz></axis></joint>"
+        for name, parent in {"a": "world", "b": "a", "c": "world", "d": "c"}.items()
+    )
+    axes = "" if kind in ("ball", "fixed") else f"<axis><xyz>{point(axis)}</xyz></axis>"
+    axes += f"<axis2><xyz>{point(other)}</xyz></axis2>" * (kind == "universal")
+    closing = f"<joint name='rod' type='{kind}'><pose>{point(places['rod'])}</pose><parent>b</parent><child>d</child>{axes}</joint>"
+    path = tmp_path / "loop.sdf"
+    path.write_text(f'<sdf version="1.9"><model name="loop">{text}{closing}</model></sdf>')
+    with pytest.warns(fa.NotUnderstood, match="default"):
+        arm = fa.from_sdf(path, tip="b")
+    X = {name: pose(place) for name, place in places.items()}
+    shift = np.eye(4)
+    shift[:3, 3] = offset[:3]  # links turn about their origins
+    J = X["d"] @ X["rod"]
+    here, there = (described(np.linalg.inv(X[name] @ shift) @ J) for name in ("b", "d"))
+    joint = "revolute" if kind == "continuous" else kind
+    more = {} if kind in ("ball", "fixed") else {"axis": axis} | ({"axis_to": other} if kind == "universal" else {})
+    hand = fa.Closure(name="rod", link="b", at=here, to="d", place=there, joint=joint, **more)
+    q, qd = rng.uniform(-1.0, 1.0, (2, 4))
+    found, expected = (fa.Model(each).closure_gaps(q, qd) for each in (arm, arm.replace(closures=[hand])))
+    assert found[0] == pytest.approx(expected[0], abs=1e-12) and found[1] == pytest.approx(expected[1], abs=1e-12)
+    assert np.abs(fa.Model(arm).closure_gaps(np.zeros(4))[0]).max() < 1e-12 < np.abs(found[0]).max()
 
 
 def test_the_joint_that_closes_the_loop_is_the_second_parent_of_a_link(tmp_path, pinned):
@@ -378,7 +436,119 @@ DRAKE = {
 
 def test_ball_constraints_of_drake_in_sdf(tmp_path, pinned):
     path = tmp_path / "four.sdf"
-    path.write_text(sdf(DRAKE["sdf"].format(" ".join(map(str, pinned[0])))))
+    x, y, z = pinned[0]
+    path.write_text(sdf(DRAKE["sdf"].format(f"{x + BESIDE['rocker']} {y} {z}")))
     report = fa.robot_report(path, tip="coupler")
     assert same(report.arm, pinned) and not report.not_understood
     assert report.arm.closures[0].name == "coupler_rocker"
+
+
+def urdf_pins(place):
+    """Elements that close the four-bar at a place of the rocker; the frames are turned, and the axis stays upright."""
+    ends = f'<link1 link="coupler" xyz="0.7 0.02 0" rpy="0 1.1 0.3"/><link{{}} link="rocker" xyz="{point(place)}"'
+    upright = ' rpy="0 1.1 -2.2"/><axis xyz="-0.8912073600614354 0 0.4535961214255773"/></loop_joint>'
+    sdf_joint = "<gazebo><joint name='pin' type='{}'><parent>coupler</parent><child>rocker</child>{}</joint></gazebo>"
+    pose = f"<pose>{point(place)} 0 1.1 0.2</pose>"
+    return {
+        "Isaac Sim": f'<loop_joint name="pin" type="spherical">{ends.format(1)}/></loop_joint>',
+        "Drake of old": f'<loop_joint name="pin" type="continuous">{ends.format(2)}{upright}',
+        "Drake": DRAKE["urdf"].format(point(place)),
+        "Gazebo": sdf_joint.format(
+            "revolute", pose + "<axis><xyz>-0.8912073600614354 0 0.4535961214255773</xyz></axis>"
+        ),
+        "Gazebo of old": sdf_joint.format(
+            "revolute", pose + "<axis><xyz>0 0 2</xyz><use_parent_model_frame>1</use_parent_model_frame></axis>"
+        ),
+        "Gazebo of today": sdf_joint.format(
+            "revolute",
+            pose + '<axis><xyz expressed_in="coupler">0 0 1</xyz><dynamics><damping>0</damping></dynamics></axis>',
+        ),
+        "Gazebo's ball": sdf_joint.format("ball", pose),
+    }
+
+
+@pytest.mark.parametrize("source", urdf_pins((0, 0, 0)))
+def test_a_four_bar_of_urdf(tmp_path, source, pinned):
+    path = tmp_path / "four.urdf"
+    path.write_text(urdf(urdf_pins(pinned[0])[source]))
+    report = fa.robot_report(path, tip="coupler")
+    assert same(report.arm, pinned) and not report.not_understood
+    (pin,) = report.arm.closures
+    ball = source in ("Isaac Sim", "Drake", "Gazebo's ball")
+    assert (pin.link, pin.to, pin.joint) == ("coupler", "rocker", "ball" if ball else "revolute")
+
+
+def test_a_loop_that_is_open_at_rest_loads_and_closes(tmp_path):
+    """Isaac Sim's elements name both frames, so the file need not be assembled where its coordinates are zero."""
+    path = tmp_path / "four.urdf"
+    path.write_text(urdf(urdf_pins((0.55, 0.0, 0.0))["Isaac Sim"]))
+    arm = fa.from_urdf(path, tip="coupler", gravity=(0.3, -9.81, 0.7))
+    model = fa.Model(arm)
+    assert np.abs(model.closure_gaps(np.zeros(3))[0]).max() > 0.02
+    assert np.abs(model.closure_gaps(fa.assemble(arm, np.zeros(3)))[0]).max() < 1e-12
+    run = fa.simulate(model, until=0.5, rtol=1e-9, progress=False)
+    assert np.abs(model.closure_gaps(run.q.values[-1])[0]).max() < 1e-12 and run.attrs["energy_drift"] < 1e-7
+
+
+def test_other_joints_of_urdf(tmp_path):
+    """A clamp and a slide on the base, whose frames are those of the file."""
+    ends = '<link1 link="rocker" xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><link2 link="ground" xyz="1 2 3"/>'
+    path = tmp_path / "four.urdf"
+    text = "".join(
+        f'<loop_joint name="{kind}" type="{kind}">{ends}<axis xyz="0 3 4"/></loop_joint>'
+        for kind in ("fixed", "prismatic")
+    )
+    path.write_text(urdf(text))
+    expected = {"link": "rocker", "at": fa.Pose(xyz=(0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6)), "place": (1, 2, 3)}
+    assert fa.from_urdf(path).closures == (
+        fa.Closure(name="fixed", joint="fixed", **expected),
+        fa.Closure(name="prismatic", joint="prismatic", axis=(0, 0.6, 0.8), **expected),
+    )
+
+
+def test_what_is_listed_of_gazebos_joints(tmp_path, pinned):
+    path = tmp_path / "four.urdf"
+    pin = urdf_pins(pinned[0])["Gazebo of today"].replace("<damping>0<", "<damping>0.3<")
+    path.write_text(urdf(pin.replace("</gazebo>", "<plugin/></gazebo>")))
+    said = fa.robot_report(path).not_understood
+    assert len(said) == 2 and "<dynamics> of a <joint> that closes a loop; it is ignored" in said[0]
+    assert "<gazebo> in <robot>" in said[1]
+
+
+LOOP = '<loop_joint name="pin" type="{}">{}</loop_joint>'
+GAZEBO = "<gazebo><joint name='pin' type='{}'>{}</joint></gazebo>"
+ENDS = '<link1 link="coupler"/><link2 link="rocker"/>'
+NAMES = "<parent>coupler</parent><child>rocker</child>"
+WRONG_PINS = {
+    "one end": (LOOP.format("ball", '<link1 link="crank"/>'), "loop_joint 'pin': must have one <link1> and one <link2>"),
+    "no link": (LOOP.format("ball", '<link1/><link2 link="rocker"/>'), "loop_joint 'pin': has no <link1>"),
+    "an unknown link": (
+        LOOP.format("ball", ENDS.replace("rocker", "roker")),
+        "loop_joint 'pin': <link2> names the unknown link 'roker'; did you mean 'rocker'?",
+    ),
+    "no type": ("<loop_joint>" + ENDS + "</loop_joint>", "loop_joint '': type is missing; it must be spherical, ball, "),
+    "a type": (LOOP.format("sperical", ENDS), "loop_joint 'pin': type is 'sperical'; did you mean 'spherical'?"),
+    "a short place": (LOOP.format("ball", ENDS.replace("/>", ' xyz="1 2"/>', 1)), "<link1> xyz is '1 2'; it must be three numbers"),
+    "no axis": (LOOP.format("revolute", ENDS + '<axis xyz="0 0 0"/>'), "<axis> is zero; it must have a direction"),
+    "one link twice": (LOOP.format("ball", ENDS.replace("rocker", "coupler")), "closes a loop from link 'coupler' to itself"),
+    "Drake's body": (DRAKE["urdf"].replace('"rocker"', '"roker"'), "body_B> names the unknown link 'roker'; did you mean 'rocker'?"),
+    "Drake's point": (DRAKE["urdf"].replace("value", "xyz"), "has no <drake:ball_constraint_p_AP value=...>"),
+    "Gazebo's parent": (GAZEBO.format("ball", "<child>rocker</child>"), "joint 'pin' in <gazebo>: has no <parent>"),
+    "Gazebo's type": (GAZEBO.format("screw", NAMES), "joint 'pin' in <gazebo>: type is 'screw'; it must be "),
+    "Gazebo's axis": (GAZEBO.format("revolute", NAMES), "joint 'pin' in <gazebo>: has no <axis> with <xyz>"),
+    "a zero axis": (GAZEBO.format("revolute", NAMES + "<axis><xyz>0 0 0</xyz></axis>"), "<xyz> is zero; it must have a direction"),
+    "another frame": (
+        GAZEBO.format("revolute", NAMES + "<axis><xyz expressed_in='crnk'>0 0 1</xyz></axis>"),
+        "expressed_in names the unknown link 'crnk'; did you mean 'crank'?",
+    ),
+    "Gazebo's pose": (GAZEBO.format("ball", NAMES + "<pose>1 2 3</pose>"), "<pose> has 3 numbers; it must have 6"),
+    "a frame of the pose": (GAZEBO.format("ball", NAMES + "<pose relative_to='crank'>1 2 3 0 0 0</pose>"), "<pose> has attributes"),
+    "a word": (GAZEBO.format("ball", NAMES + "<pose>1 2 z 0 0 0</pose>"), "<pose> is 'z'; it must be a finite number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_PINS)
+def test_wrong_loops_of_urdf_are_refused_in_one_line(tmp_path, case):
+    text, said = WRONG_PINS[case]
+    line = refusal(fa.from_urdf, tmp_path / "four.urdf", urdf(text.replace("{}", "1 0 0")))
+    assert line.startswith("line ") and said in line

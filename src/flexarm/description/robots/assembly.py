@@ -673,6 +673,9 @@ class _Assembly:
         links = [link for link, _ in loop.ends]
         if self._is_lost(loop.at, "a joint that closes a loop on", links):
             return None
+        if links[0] == links[1]:
+            said = f"closes a loop from link {links[0]!r} to itself; it must be between two links"
+            raise Fault("", f"{loop.at}: {said}", sentence=True)
         ends = [(self.placed[link][0], self.placed[link][1].then(Posed.of(place))) for link, place in loop.ends]
         axes = [loop.axis, loop.axis_to]
         if not ends[0][0]:  # the first end of a closure is on a link

@@ -341,8 +341,8 @@ class _Reading:
             )
             if any(said["ref"] for said in self.said["joints"]):
                 self.notes.append(
-                    "the loops close at MuJoCo's qpos0, where each coordinate is the ref of its joint: give these values "
-                    "to fa.assemble"
+                    "the loops close at MuJoCo's qpos0, where each coordinate is the ref of its joint: give these "
+                    "values to fa.assemble"
                 )
 
     def _close(self, said: dict[str, Any], ends: list[dict[str, Any]]) -> None:

@@ -384,7 +384,7 @@ class _Reading:
             else np.array([0.0, 0.0, 1.0])
             for tag, needed in turned.items()
         ]
-        return _Hinge(part, kind, prefix, parent, child, there, *axes)
+        return _Hinge(part, kind, prefix, parent, child, there, axes[0], axes[kind == "universal"])
 
     def _end(self, part: Part, scope: Scope, path: str) -> str:
         """Return the link with which the parent or the child frame of a joint moves."""
