@@ -235,6 +235,81 @@ def test_locked_joints_open_or_close_a_loop(tmp_path):
     assert any("a loop that is always closed, since 'coupler' and 'rocker' are parts of" in x for x in report.notes)
 
 
+def test_loops_of_a_free_base(tmp_path):
+    """Two legs that a weld joins are a loop of the robot. A tether to the world is not part of it, which is listed."""
+    legs = reach("left", 'pos="0.1 0 0"') + reach("right", 'pos="0.5 0.1 0.1" euler="0.3 0.2 2.1"')
+    inertia = '<inertial pos="0 0 0" mass="3" diaginertia="0.1 0.2 0.25"/>'
+    text = mjcf(
+        f'<body name="trunk" pos="0 0 1"><freejoint/>{inertia}{legs}<site name="top" pos="0 0 0.2"/></body>'
+        f'<body name="ball" pos="4 0 0"><freejoint/>{inertia}</body>',
+        '<weld body1="left3" body2="right3"/><connect site1="left1_end" site2="top"/>'
+        '<connect body1="left2" body2="ball" anchor="0 0 0"/><connect body1="left2" anchor="0 0 0"/>',
+    )
+    path = tmp_path / "walker.xml"
+    path.write_text(text)
+    report = fa.robot_report(path)
+    arm = report.arm
+    assert arm.free and [(x.joint, x.link, x.to) for x in arm.closures] == [
+        ("fixed", "left3", "right3"),
+        ("ball", "left1", "base"),
+    ]
+    assert arm.closures[1].place.xyz == (0, 0, 0.2)
+    said = "a joint that closes a loop on {!r}, which is not part of the arm; it is ignored"
+    assert [any(said.format(name) in line for line in report.not_understood) for name in ("ball", "world")] == [
+        True,
+        True,
+    ]
+    q = np.zeros(len(arm.coordinates))
+    q[3] = 1.0
+    gaps = fa.Model(arm).closure_gaps(q)[0]
+    assert np.abs(gaps[:6]).max() < 1e-12 < np.abs(gaps[6:]).max()
+
+
+def test_loops_are_kept_where_mujoco_rejects_another_part(tmp_path):
+    path, arms = tmp_path / "four.xml", []
+    tie = '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/><joint joint1="crank_0" joint2="rocker_0" active="false"/>'
+    text = mjcf(four_bar(), tie)
+    for each in (text, text.replace("</mujoco>", '<keyframe><key ctrl="1 2 3"/></keyframe></mujoco>')):
+        path.write_text(each)
+        report = fa.robot_report(path)
+        arms.append(report.arm)
+    assert "MuJoCo rejects a part of the file" in report.not_understood[0]
+    assert arms[0] == arms[1] and len(arms[0].closures) == 1
+
+
+def test_names_of_loops_differ_from_all_others(tmp_path):
+    tie = '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>'
+    path = tmp_path / "four.xml"
+    path.write_text(mjcf(four_bar(), tie + tie + tie.replace("<connect", '<connect name="crank"')))
+    arm = fa.from_mjcf(path)
+    assert [each.name for each in arm.closures] == ["coupler_rocker", "coupler_rocker_", "crank_"]
+
+
+@pytest.mark.parametrize("flag", ["equality", "constraint"])
+def test_flags_open_the_loops(tmp_path, flag):
+    path = tmp_path / "four.xml"
+    more = f'<option><flag {flag}="disable"/></option>'
+    path.write_text(mjcf(four_bar(), '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>', more))
+    report = fa.robot_report(path)
+    assert not report.arm.closures and any("<connect> in <equality> is inactive" in note for note in report.notes)
+
+
+def test_a_note_names_the_position_at_which_the_loops_close(tmp_path):
+    """Coordinates of the arm are MuJoCo's, so the loop is closed where they are `ref`."""
+    path = tmp_path / "four.xml"
+    text = mjcf(four_bar('axis="0 0 1" ref="0.4"'), '<connect body1="coupler" body2="rocker" anchor="0.7 0.02 0"/>')
+    path.write_text(text)
+    report = fa.robot_report(path)
+    assert any("the loops close at MuJoCo's qpos0" in note for note in report.notes)
+    assert np.abs(fa.Model(report.arm).closure_gaps([0.4, 0.0, 0.0])[0]).max() < 1e-12
+    assert not any("qpos0" in note for note in fa.robot_report(written(path, text.replace(' ref="0.4"', ""))).notes)
+
+
+def written(path, text):
+    path.write_text(text)
+    return path
+
+
 # -- the same four-bar in SDF and URDF ---------------------------------------------------------------------------------
 
 PARTS = {"crank": (1.1, 0.3, (0, 0, 0)), "coupler": (2.3, 0.7, (0.3, 0, -0.7)), "rocker": (1.7, 0.6, (0.8, 0, 1.9))}
