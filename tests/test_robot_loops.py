@@ -12,6 +12,9 @@ from robot_files import refusal
 from scipy.spatial.transform import Rotation
 
 import flexarm as fa
+from flexarm.exports.lumped import lumped
+from flexarm.exports.mjcf import mjcf as mjcf_text
+from flexarm.model import closures
 
 OTHERS = ("CONTACT", "LIMIT", "FRICTIONLOSS", "CLAMPCTRL")
 
@@ -627,3 +630,106 @@ def test_wrong_loops_of_urdf_are_refused_in_one_line(tmp_path, case):
     text, said = WRONG_PINS[case]
     line = refusal(fa.from_urdf, tmp_path / "four.urdf", urdf(text.replace("{}", "1 0 0")))
     assert line.startswith("line ") and said in line
+
+
+# -- written for MuJoCo and read again ---------------------------------------------------------------------------------
+
+
+def circle(joint, **more):
+    """Two arms of two links each in space, and a closure between a pose on one and the tip of the other."""
+
+    def bar(name, parent, axis, **place):
+        body = fa.Rigid(length=0.4, mass=1.3, com=(0.2, 0.01, 0), inertia=(0.02, 0.03, 0.035))
+        return fa.Link(name=name, parent=parent, joint=fa.Revolute(axis=axis), body=body, **place)
+
+    right = fa.Pose(xyz=(0.5, 0.2, 0.1), rpy=(0.2, 0.3, 1.9))
+    bars = [
+        bar("a", "base", (0, 0, 1)),
+        bar("b", "a", (0, 1, 0)),
+        bar("c", "base", (0.6, 0, 0.8), placement=right),
+        bar("d", "c", (0, 1, 0)),
+    ]
+    tie = fa.Closure(name="tie", link="b", at=fa.Pose(xyz=(0.3, 0.1, 0), rpy=(0.3, -0.2, 0.4)), joint=joint, **more)
+    return fa.Arm(name="circle", links=bars, tip="d", closures=[tie], gravity=(0.3, -9.81, 0.7))
+
+
+@pytest.mark.parametrize(
+    ("joint", "more"),
+    [
+        ("ball", {"to": "d"}),
+        ("ball", {"place": (0.4, 0.3, 0.2)}),
+        ("fixed", {"to": "d", "place": 0.5}),
+        ("revolute", {"to": "d", "axis": (0, 0.6, 0.8), "axis_to": (1, 0, 0)}),
+    ],
+)
+def test_closures_are_written_for_mujoco_and_read_again(tmp_path, joint, more):
+    arm = circle(joint, **more)
+    path = fa.export_mjcf(fa.Model(arm), tmp_path / "circle.xml")
+    report = fa.robot_report(path, tip="d")
+    again, rng = report.arm, np.random.default_rng(4)
+    q, qd = rng.uniform(-1.0, 1.0, (2, 4))
+    J = [closures.jacobian(fa.Model(each), q) for each in (arm, again)]
+    assert {"ball": 3, "fixed": 6, "revolute": 6}[joint] == len(J[1])
+    rank = np.linalg.matrix_rank(J[0], 1e-9)
+    gaps = [fa.Model(each).closure_gaps(q, qd)[0] for each in (arm, again)]
+    if joint == "revolute":  # two points on the axis
+        assert gaps[0][:3] == pytest.approx(gaps[1][:3], abs=1e-12)
+    else:
+        assert np.linalg.matrix_rank(np.vstack(J), 1e-9) == rank and gaps[0] == pytest.approx(gaps[1], abs=1e-12)
+    u = rng.uniform(-1.0, 1.0, 4)
+    free = [np.array(fa.Model(each.replace(closures=())).fixed("forward_dynamics")(q, qd, u)) for each in (arm, again)]
+    assert free[0] == pytest.approx(free[1], rel=1e-9)
+
+
+def test_a_hinge_that_is_written_moves_as_a_hinge(tmp_path):
+    """The flexible coupler of a four-bar is hinges and springs there, and so is the equivalent itself."""
+    path = tmp_path / "four.sdf"
+    path.write_text(sdf(SDF_PINS["revolute"]))
+    beam = {"EI": 40.0, "modes": {"y": 2}, "to": [0.7, 0.0, 0.0], "polar_inertia": 0.002}
+    with pytest.warns(fa.NotUnderstood, match="is a beam that differs"):
+        arm = fa.from_sdf(path, tip="coupler", flexible={"links": {"coupler": beam}})
+    equivalent = lumped(arm, 3)
+    n = len(equivalent.arm.coordinates)
+    text = mjcf_text(arm, 3)
+    written_again = fa.robot_report(written(tmp_path / "four.xml", text))
+    again, rng = written_again.arm, np.random.default_rng(6)
+    q, qd = fa.assemble(equivalent.arm, np.zeros(n), rng.uniform(-1.0, 1.0, n))
+    order = [equivalent.arm.coordinates.index(name) for name in again.coordinates]
+    u = rng.uniform(-1.0, 1.0, n)
+    expected = np.array(equivalent.model.fixed("forward_dynamics")(q, qd, u)).ravel()[order]
+    found = np.array(fa.Model(again).fixed("forward_dynamics")(q[order], qd[order], u[order])).ravel()
+    assert found == pytest.approx(expected, abs=1e-9 * np.abs(expected).max())
+    theirs = Closed(text, written_again).forward_dynamics(q[order], qd[order], u[order])
+    assert found == pytest.approx(theirs, abs=1e-9 * np.abs(theirs).max())
+
+
+def test_closures_that_mujoco_does_not_have_are_refused(tmp_path):
+    for joint in ("prismatic", "planar"):
+        with pytest.raises(
+            fa.DescriptionError, match=f"'tie'.* is '{joint}'; MuJoCo's constraints are ball, fixed or rev"
+        ):
+            fa.export_mjcf(fa.Model(circle(joint, to="d")), tmp_path / "a.xml")
+
+
+def test_mujoco_itself_runs_what_is_written(tmp_path):
+    """Its constraint is soft: after 0.3 s at steps of 1 ms the angles agree to 1e-2 rad, and the gap is small."""
+    path = written(tmp_path / "four.sdf", sdf(SDF_PINS["revolute"]))
+    arm = fa.from_sdf(path, tip="coupler", gravity=(0.3, -9.81, 0.7))
+    run = fa.simulate(arm, until=0.3, q0=np.zeros(3), progress=False)
+    model = mj.MjModel.from_xml_path(str(fa.export_mjcf(fa.Model(arm), tmp_path / "four.xml")))
+    data = mj.MjData(model)
+    for _ in range(300):
+        mj.mj_step(model, data)
+    assert np.abs(run.q.values[-1]).max() > 0.3
+    assert data.qpos == pytest.approx(run.q.values[-1], abs=1e-2)
+    assert np.abs(data.efc_pos).max() < 1e-4
+
+
+def test_a_closure_on_a_link_without_mass_is_not_written(tmp_path):
+    arm = circle("ball", to="d")
+    hub = fa.Link(name="hub", parent="base", joint=fa.Revolute(axis=(1, 0, 0)), body=fa.Frame(length=0.0))
+    first = arm.links[0].replace(parent="hub")
+    tie = arm.closures[0].replace(to="hub", place=None)
+    arm = arm.replace(links=[hub, first, *arm.links[1:]], closures=[tie])
+    with pytest.raises(fa.DescriptionError, match="closure 'tie' is on link 'hub', which has no mass and no body"):
+        fa.export_mjcf(fa.Model(arm), tmp_path / "a.xml")
