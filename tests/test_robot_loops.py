@@ -199,6 +199,18 @@ def test_loops_on_links_that_bend(tmp_path):
     assert model.closure_gaps(q)[0] == pytest.approx(fa.Model(fa.from_mjcf(path)).closure_gaps(q[:3])[0], abs=1e-12)
 
 
+def test_hinges_on_links_that_bend(tmp_path):
+    """The frame of a hinge is turned on its link, so it is that of a link without mass."""
+    path = written(tmp_path / "four.sdf", sdf(SDF_PINS["revolute"]))
+    rigid = fa.from_sdf(path, tip="coupler")
+    beam = {"EI": 30.0, "modes": {"y": 1}, "to": [0.7, 0.0, 0.0]}
+    with pytest.warns(fa.NotUnderstood):
+        arm = fa.from_sdf(path, tip="coupler", flexible={"links": {"coupler": beam}})
+    q = np.array([0.1, -0.2, 0.3])
+    found, expected = fa.Model(arm).closure_gaps([*q, 0.0])[0], fa.Model(rigid).closure_gaps(q)[0]
+    assert found == pytest.approx(expected, abs=1e-12) and arm.closures[0].link == "pin_point"
+
+
 def test_a_ball_at_a_station_of_a_beam_needs_no_further_link(tmp_path):
     path = tmp_path / "four.xml"
     path.write_text(mjcf(four_bar(), '<connect site1="coupler_end" site2="rocker_end"/>'))
@@ -420,8 +432,12 @@ def described(X):
 
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "fixed", "ball", "universal"])
-def test_every_joint_of_sdf_that_closes_a_loop_beside_the_same_by_hand(tmp_path, kind):
-    """In space, at random places, also of the joints of the tree: the gaps are those of a closure by hand."""
+@pytest.mark.parametrize("parent", ["b", "world"])
+def test_every_joint_of_sdf_that_closes_a_loop_beside_the_same_by_hand(tmp_path, kind, parent):
+    """In space, at random places, also of the joints of the tree: the gaps are those of a closure by hand.
+
+    The first end of a closure is never on the base. There the ends and the axes are exchanged.
+    """
     rng = np.random.default_rng(5)
     places = {name: rng.uniform(-1.0, 1.0, 6).round(6) for name in ("a", "b", "c", "d", "rod")}
     offset = rng.uniform(-0.3, 0.3, 6).round(6)
@@ -434,7 +450,7 @@ def test_every_joint_of_sdf_that_closes_a_loop_beside_the_same_by_hand(tmp_path,
     )
     axes = "" if kind in ("ball", "fixed") else f"<axis><xyz>{point(axis)}</xyz></axis>"
     axes += f"<axis2><xyz>{point(other)}</xyz></axis2>" * (kind == "universal")
-    closing = f"<joint name='rod' type='{kind}'><pose>{point(places['rod'])}</pose><parent>b</parent><child>d</child>{axes}</joint>"
+    closing = f"<joint name='rod' type='{kind}'><pose>{point(places['rod'])}</pose><parent>{parent}</parent><child>d</child>{axes}</joint>"
     path = tmp_path / "loop.sdf"
     path.write_text(f'<sdf version="1.9"><model name="loop">{text}{closing}</model></sdf>')
     with pytest.warns(fa.NotUnderstood, match="default"):
@@ -443,10 +459,16 @@ def test_every_joint_of_sdf_that_closes_a_loop_beside_the_same_by_hand(tmp_path,
     shift = np.eye(4)
     shift[:3, 3] = offset[:3]  # links turn about their origins
     J = X["d"] @ X["rod"]
-    here, there = (described(np.linalg.inv(X[name] @ shift) @ J) for name in ("b", "d"))
+    ends = [(parent, np.eye(4) if parent == "world" else X[parent] @ shift, axis), ("d", X["d"] @ shift, other)]
+    if kind != "universal":
+        ends = [(name, Y, axis) for name, Y, _ in ends]
+    if parent == "world":
+        ends = ends[::-1]
+    (first, Y, along), (to, Z, along_to) = ends
     joint = "revolute" if kind == "continuous" else kind
-    more = {} if kind in ("ball", "fixed") else {"axis": axis} | ({"axis_to": other} if kind == "universal" else {})
-    hand = fa.Closure(name="rod", link="b", at=here, to="d", place=there, joint=joint, **more)
+    more = {} if kind in ("ball", "fixed") else {"axis": along} | ({"axis_to": along_to} if kind == "universal" else {})
+    more |= {"at": described(np.linalg.inv(Y) @ J), "place": described(np.linalg.inv(Z) @ J)}
+    hand = fa.Closure(name="rod", link=first, to="base" if to == "world" else to, joint=joint, **more)
     q, qd = rng.uniform(-1.0, 1.0, (2, 4))
     found, expected = (fa.Model(each).closure_gaps(q, qd) for each in (arm, arm.replace(closures=[hand])))
     assert found[0] == pytest.approx(expected[0], abs=1e-12) and found[1] == pytest.approx(expected[1], abs=1e-12)
@@ -623,6 +645,47 @@ WRONG_PINS = {
     "a frame of the pose": (GAZEBO.format("ball", NAMES + "<pose relative_to='crank'>1 2 3 0 0 0</pose>"), "<pose> has attributes"),
     "a word": (GAZEBO.format("ball", NAMES + "<pose>1 2 z 0 0 0</pose>"), "<pose> is 'z'; it must be a finite number"),
 }  # fmt: skip
+
+
+STILL = {  # type, place and angles of the second end on the same link, and what keeps it open
+    "a ball": ("ball", "0 0 0", "0.3 0.2 0.1", ""),
+    "a ball apart": ("ball", "0 0 0.2", "0 0 0", "the gap is 0.2 m"),
+    "a hinge": ("revolute", "0 0 0", "0.3 0 0", ""),
+    "a turned hinge": ("revolute", "0 0 0", "0 0.3 0", "its frames are turned"),
+    "a slide": ("prismatic", "0.4 0 0", "0 0 0", ""),
+    "a slide apart": ("prismatic", "0.4 0.1 0", "0 0 0", "the gap is 0.1 m"),
+    "a turned slide": ("prismatic", "0.4 0 0", "0.2 0 0", "its frames are turned"),
+    "a clamp": ("fixed", "0 0 0", "0 0 0", ""),
+    "a turned clamp": ("fixed", "0 0 0", "0 0 0.1", "its frames are turned"),
+}
+
+
+@pytest.mark.parametrize("case", STILL)
+def test_loops_within_one_link(tmp_path, case):
+    """A loop that is always closed is left out, with a note. Any other is refused."""
+    kind, xyz, angles, said = STILL[case]
+    plate = '<link name="plate"/><joint name="on" type="fixed"><parent link="coupler"/><child link="plate"/></joint>'
+    ends = f'<link1 link="coupler"/><link2 link="plate" xyz="{xyz}" rpy="{angles}"/>'
+    text = urdf(plate + LOOP.format(kind, ends))
+    path = tmp_path / "four.urdf"
+    if said:
+        line = refusal(fa.from_urdf, path, text, tip="rocker")
+        assert line.endswith(
+            f"'coupler' and 'plate' are parts of link 'coupler', and {said}; unlock a joint between them"
+        )
+    else:
+        report = fa.robot_report(written(path, text), tip="rocker")
+        assert not report.arm.closures and not report.not_understood
+        assert any("a loop that is always closed" in note for note in report.notes)
+
+
+def test_a_universal_joint_within_one_link(tmp_path):
+    """It is closed at rest, where its axes are perpendicular."""
+    plate = '<link name="plate"><pose relative_to="coupler"/></link>'
+    plate += '<joint name="on" type="fixed"><parent>coupler</parent><child>plate</child></joint>'
+    pin = SDF_PINS["universal"].replace("<child>rocker", "<child>plate")
+    report = fa.robot_report(written(tmp_path / "four.sdf", sdf(plate + pin)), tip="rocker")
+    assert not report.arm.closures and any("a loop that is always closed" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("case", WRONG_PINS)
