@@ -199,9 +199,10 @@ def test_loops_on_links_that_bend(tmp_path):
     assert model.closure_gaps(q)[0] == pytest.approx(fa.Model(fa.from_mjcf(path)).closure_gaps(q[:3])[0], abs=1e-12)
 
 
-def test_hinges_on_links_that_bend(tmp_path):
-    """The frame of a hinge is turned on its link, so it is that of a link without mass."""
-    path = written(tmp_path / "four.sdf", sdf(SDF_PINS["revolute"]))
+@pytest.mark.parametrize("y", ["0.02", "0"])
+def test_hinges_on_links_that_bend(tmp_path, y):
+    """The frame of a hinge is turned on its link, so it is that of a link without mass, also at the tip."""
+    path = written(tmp_path / "four.sdf", sdf(SDF_PINS["revolute"].replace("0.7 0.02 0", f"0.7 {y} 0")))
     rigid = fa.from_sdf(path, tip="coupler")
     beam = {"EI": 30.0, "modes": {"y": 1}, "to": [0.7, 0.0, 0.0]}
     with pytest.warns(fa.NotUnderstood):
