@@ -737,7 +737,16 @@ def test_closures_are_written_for_mujoco_and_read_again(tmp_path, joint, more):
     rank = np.linalg.matrix_rank(J[0], 1e-9)
     gaps = [fa.Model(each).closure_gaps(q, qd)[0] for each in (arm, again)]
     if joint == "revolute":  # two points on the axis
-        assert gaps[0][:3] == pytest.approx(gaps[1][:3], abs=1e-12)
+        tie = arm.closures[0]
+        tip = tie.replace(
+            name="tip",
+            joint="ball",
+            at=fa.Pose(xyz=(tie.at.xyz + 0.1 * tie.at.rotation @ tie.axis).tolist(), rpy=tie.at.rpy),
+            place=fa.Pose(xyz=(0.4 + 0.1 * tie.axis_to[0], *(0.1 * np.array(tie.axis_to[1:])))),
+            axis_to=None,
+        )
+        hand = arm.replace(closures=[tie.replace(joint="ball", axis_to=None), tip])
+        assert gaps[1] == pytest.approx(fa.Model(hand).closure_gaps(q)[0], abs=1e-12)
     else:
         assert np.linalg.matrix_rank(np.vstack(J), 1e-9) == rank and gaps[0] == pytest.approx(gaps[1], abs=1e-12)
     u = rng.uniform(-1.0, 1.0, 4)
@@ -773,6 +782,20 @@ def test_closures_that_mujoco_does_not_have_are_refused(tmp_path):
             fa.DescriptionError, match=f"'tie'.* is '{joint}'; MuJoCo's constraints are ball, fixed or rev"
         ):
             fa.export_mjcf(fa.Model(circle(joint, to="d")), tmp_path / "a.xml")
+
+
+def test_ends_on_beams_are_on_their_segments(tmp_path):
+    """With straight beams the gaps of the equivalent are those of the arm."""
+    beam = fa.Beam(length=0.7, mass_per_length=0.8, EI=15.0, modes={"y": 1})
+    first, second = (fa.Link(name=name, parent="base", joint=fa.Revolute(), body=beam) for name in ("a", "b"))
+    second = second.replace(placement=fa.Pose(xyz=(0.3, 0.5, 0.0)))
+    tie = fa.Closure(name="tie", link="a", at=0.4, to="b", place=0.85, joint="ball")
+    arm = fa.Arm(name="ties", links=[first, second], closures=[tie])
+    q, equivalent = [0.4, -0.7, 0.0, 0.0], lumped(arm, 3)
+    found = equivalent.model.closure_gaps(equivalent.start(q))[0]
+    assert found == pytest.approx(fa.Model(arm).closure_gaps(q)[0], abs=1e-12)
+    assert (equivalent.arm.closures[0].link, equivalent.arm.closures[0].to) == ("a_1y", "b_3y")
+    assert "natural frequencies, drives held, loops open" in equivalent.statement[1]
 
 
 def test_mujoco_itself_runs_what_is_written(tmp_path):
