@@ -489,6 +489,18 @@ def test_starts_that_do_not_fit_are_refused_with_the_gap():
     assert np.abs(closures.gaps(fa.Model(arm), run.q.values[0])).max() < 1e-12
 
 
+@pytest.mark.parametrize("joint", ["fixed", "prismatic"])
+def test_frames_that_are_equal_only_after_a_turn_about_the_diagonal_are_refused(joint):
+    """At 120 degrees each axis lies along the next one, and all conditions on products of the axes hold."""
+    top = fa.Link(name="top", joint=fa.Revolute(axis=(3**-0.5,) * 3), body=fa.Rigid(length=0.3, mass=1.2))
+    seat = fa.Closure(name="seat", link="top", at=(0, 0, 0), joint=joint)
+    arm = fa.Arm(name="turned", links=[top], closures=[seat])
+    assert np.abs(fa.Model(arm).closure_gaps([2 * np.pi / 3])[0]).max() < 1e-12
+    with pytest.raises(fa.DescriptionError, match="the axes of a closure are opposite"):
+        fa.simulate(arm, 1.0, q0=[2 * np.pi / 3])
+    assert fa.assemble(arm, [0.2]) == pytest.approx([0.0], abs=1e-9)
+
+
 def test_a_loop_that_cannot_be_closed():
     short = four_bar()
     short = short.replace(links=[*short.links[:2], short.links[2].replace(placement=fa.Pose(xyz=(5.0, 0, 0)))])
@@ -526,7 +538,7 @@ def test_what_does_not_support_closures_says_so(tmp_path):
         "equations": lambda: fa.equations(arm),
         "export_modelica": lambda: fa.export_modelica(model, tmp_path / "a.mo"),
         "export_simulink": lambda: fa.export_simulink(model, tmp_path / "s"),
-        "lumped": lambda: fa.export_mjcf(model, tmp_path / "a.xml"),
+        "export_exudyn": lambda: fa.export_exudyn(model, tmp_path / "a.py"),
         "optimal_motion": lambda: fa.optimal_motion(model, q, q + 0.1),
         "closed_loop": lambda: fa.analysis.loop(model, fa.control.JointPD([0, 0, 0], Kp=1.0, Kd=1.0), q),
         "udu": lambda: factorization.udu(model, q),

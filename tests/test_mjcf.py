@@ -283,7 +283,8 @@ def test_every_strange_thing_is_listed(tmp_path):
       <body name="e" pos="5 0 0">{BOX}<joint name="m"/></body>"""
     more = """<option density="1.2" viscosity="2" wind="1 0 0"/>
       <equality><connect body1="c" body2="world" anchor="0 0 0"/><joint joint1="l" joint2="k" polycoef="0 1 1 0 0"/>
-        <joint joint1="m" joint2="j" polycoef="0.1 2 0 0 0"/><weld body1="cube" body2="a" active="false"/></equality>
+        <joint joint1="m" joint2="j" polycoef="0.1 2 0 0 0"/><weld body1="cube" body2="a" active="false"/>
+        <weld body1="hand" body2="c"/><connect body1="a" body2="b" anchor="1 0 0" active="false"/></equality>
       <tendon><fixed name="t" stiffness="4"><joint joint="j" coef="1"/></fixed>
         <fixed name="u"><joint joint="k" coef="1"/></fixed></tendon>
       <actuator><position joint="j" kp="9"/><velocity joint="k" kv="2"/><motor tendon="t"/><motor joint="ball"/>
@@ -296,7 +297,7 @@ def test_every_strange_thing_is_listed(tmp_path):
          "joint 'ball' is ball, which is not supported; it is fixed",
         "damping of a ball joint", "mocap of <body>: the body does not move",
          "joint 'loose' is floating, which is not supported; it is fixed",
-        "density and viscosity and wind of <option>", "<connect> in <equality>; it is ignored",
+        "density and viscosity and wind of <option>", "<weld> to a mocap body; it is ignored",
         "<joint> in <equality>; it is ignored",
          "joint 'm' mimics 'j', which the arm ignores: the joint moves independently",
         "tendon with stiffness; it is ignored",

@@ -104,12 +104,11 @@ WRONG = {
     "a mesh": '<asset><mesh name="y" vertex="0 0 0 1 0 0"/></asset>',
     "a height field": '<asset><hfield name="h" nrow="0" ncol="0" size="1 1 1 1"/></asset>',
     "two": '<keyframe><key ctrl="1 2 3"/></keyframe><asset><material name="m" texture="gone"/></asset>',
-    "a weld": '<equality><weld body1="a" body2="gone"/></equality>',
     "a tendon": '<tendon><fixed name="t" stiffness="3"><joint joint="gone" coef="1"/></fixed></tendon>',
     "an actuator": '<actuator><motor tendon="gone"/></actuator>',
     "an actuator on a site": '<actuator><motor site="gone"/></actuator>',
 }
-LISTED = {"a weld", "a tendon", "an actuator", "an actuator on a site"}
+LISTED = {"a tendon", "an actuator", "an actuator on a site"}
 """What moves something, and is listed by itself as well."""
 
 

@@ -372,11 +372,14 @@ def test_drakes_ball_alone_is_named(tmp_path):
 
 
 def test_an_element_that_may_be_a_joint_is_named_where_links_stand_alone(tmp_path):
-    strange = '<loop_joint name="l"><link1 link="fore"/><link2 link="rod"/></loop_joint>'
-    with pytest.raises(fa.DescriptionError) as refused:
-        report(tmp_path, changed("</robot>", f'<link name="rod"/>{strange}</robot>'))
-    said = "has 2 links without a parent, 'base', 'rod'; it must have only one; line 11: <loop_joint> in <robot> is not understood"
-    assert str(refused.value).endswith(said)
+    said = "has 2 links without a parent, 'base', 'rod'; it must have only one; line 11: "
+    ends = {"hinge": "<hinge> in <robot> is not understood"}
+    ends["loop_joint"] = "<loop_joint> closes a loop, but carries no link: use <joint>"
+    for element, end in ends.items():
+        strange = f'<{element} name="l"><link1 link="fore"/><link2 link="rod"/></{element}>'
+        with pytest.raises(fa.DescriptionError) as refused:
+            report(tmp_path, changed("</robot>", f'<link name="rod"/>{strange}</robot>'))
+        assert str(refused.value).endswith(said + end)
 
 
 def test_a_world_that_is_not_declared_may_float(tmp_path):

@@ -15,6 +15,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
 from flexarm.files import check_ending, write_whole
@@ -117,6 +118,7 @@ def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
         If the arm cannot be lumped (see `lumped`), if its base is free, or if it has an absolute rotor whose carrier
         turns about other axes.
     """
+    refuse_closures(arm, "export_exudyn")
     return written(lumped(arm, segments))
 
 

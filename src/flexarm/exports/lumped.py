@@ -21,7 +21,7 @@ from flexarm.checks import LONGEST, checked_instance, checked_integer, counted, 
 from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Body, Frame, Rigid
-from flexarm.description.closures import refuse_closures
+from flexarm.description.closures import Closure
 from flexarm.description.drives import Drive
 from flexarm.description.joints import Fixed, Prismatic, Revolute
 from flexarm.description.robots.inertia import Lump, seen, together
@@ -142,9 +142,10 @@ class Lumped:
         equivalent.
 
         The exact beams are those of the source with polynomials as mode shapes, at least five per direction. They
-        separate the error of the source's own shapes from that of the hinges.
+        separate the error of the source's own shapes from that of the hinges. Closed loops are open.
         """
-        models = (Model(_finer(self.source)), Model(self.source))
+        source = self.source.replace(closures=())
+        models = (Model(_finer(source)), Model(source))
         found = [*(_oscillating(x.frequencies(np.array(x.arm.rest))) for x in models), _oscillating(self._held())]
         k = min(6, *(len(x) for x in found))
         return np.array([x[:k] for x in found])
@@ -166,7 +167,8 @@ class Lumped:
             f"{c:.6g} ({100 * (c / a - 1):+.2g} % of the beams' {a:.6g}; the arm's shapes {100 * (b / a - 1):+.2g} %)"
             for a, b, c in self.frequencies.T
         ]
-        said = f"natural frequencies, drives held [rad/s]: {', '.join(each)}" if each else "nothing oscillates"
+        held = "drives held, loops open" if self.source.closures else "drives held"
+        said = f"natural frequencies, {held} [rad/s]: {', '.join(each)}" if each else "nothing oscillates"
         return (head, said, *(f"not as in the arm: {line}" for line in self.left_out))
 
     @cached_property
@@ -243,7 +245,8 @@ class Lumped:
 
     def _held(self) -> Array:
         """Return natural frequencies with the source's drives locked and the hinges free."""
-        arm, model, q = self.arm, self.model, np.array(self.arm.rest)
+        arm, q = self.arm, np.array(self.arm.rest)
+        model = Model(arm.replace(closures=())) if arm.closures else self.model
         mine = {self.arm.inputs[i] for i in self.drives}
         free = [i for i, name in enumerate(arm.velocities) if name not in mine]
         M = model.mass_matrix(q)[np.ix_(free, free)]
@@ -270,7 +273,6 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
         If the arm has a telescope, finite element bodies, couplings, or another part that cannot be lumped. The message
         states what is supported.
     """
-    refuse_closures(arm, "lumped")
     with refused("lumped"):
         checked_instance(arm, Arm, "arm")
         segments = checked_integer(segments, MOST_SEGMENTS, "segments", least=1)
@@ -306,6 +308,7 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
     made = Arm(
         name=f"{arm.name[: LONGEST - len(more)]}{more}", description=f"Lumped equivalent of {arm.name}.", links=links,
         payload=arm.payload, gravity=arm.gravity, base=arm.base, tip=tip,
+        closures=[_closure(arm, closure, pieces) for closure in arm.closures],
     )  # fmt: skip
     names = {name: [piece.name for piece in chain] for name, chain in pieces.items()}
     return Lumped(arm, segments, made, names, frozenset(stacked), tuple(left))
@@ -364,6 +367,15 @@ def _station(pieces: list[Link], length: float, at: float | Pose) -> tuple[str, 
         left -= piece.body.length
     last = solid[-1]
     return last.name, min(1.0, left / last.body.length) if last.body.length else 1.0
+
+
+def _closure(arm: Arm, closure: Closure, pieces: dict[str, list[Link]]) -> Closure:
+    """Return a closure between segments."""
+    link, at = _station(pieces[closure.link], arm[closure.link].body.length, closure.at)
+    if closure.to not in pieces:
+        return closure.replace(link=link, at=at)
+    to, place = _station(pieces[closure.to], arm[closure.to].body.length, closure.end)
+    return closure.replace(link=link, at=at, to=to, place=place)
 
 
 def _slope(spring: Spring) -> float:

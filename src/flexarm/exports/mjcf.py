@@ -7,6 +7,9 @@ frames and hinges at one place become joints of the body that they carry. Rotors
 - The motor of an elastic joint is a separate body without weight, which turns about (or slides along) its own axis with
   the inertia of the rotor. A fixed tendon with the stiffness of the transmission connects it to the joint.
 - An absolute rotor is the armature of a fixed tendon over its own joint (or motor) and those that turn its carrier.
+
+Closed loops become equality constraints between sites, which are soft in MuJoCo: <connect> for a ball, <weld> for a
+fixed joint, and two <connect> along the axis of a hinge.
 """
 
 from os import PathLike
@@ -18,11 +21,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexarm.arrays import Array
-from flexarm.checks import checked_instance, refused, tensor
+from flexarm.checks import checked_instance, choices, refused, tensor
 from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
 from flexarm.description.joints import Fixed
 from flexarm.description.robots.inertia import Lump, seen, together
+from flexarm.description.tree import BASE
+from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped
 from flexarm.files import check_ending, write_whole
 from flexarm.model import Model
@@ -34,6 +39,11 @@ LEAST = 1e-10
 """Smallest moment of inertia of a segment, as a share of its largest. MuJoCo rejects slender rods."""
 SMALLEST = 1e-13
 """Mass [kg] and inertia [kg m^2] of points."""
+REACH = 0.1
+"""Distance of the two points that hold the axis of a hinge [m]."""
+STIFF = f"{2e-3} 1"
+"""solref of closed loops: the shortest time constant [s] that MuJoCo allows at the time step of the file, and the
+damping ratio."""
 STEP = 1e-3
 """Time step in the file [s]. Programs that run the file usually set their own."""
 
@@ -55,7 +65,8 @@ def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
     Raises
     ------
     DescriptionError
-        If the arm cannot be lumped (see `lumped`), or has an absolute rotor whose carrier turns about other axes.
+        If the arm cannot be lumped (see `lumped`), has an absolute rotor whose carrier turns about other axes, or has a
+        closure that is no ball, fixed or revolute joint.
     """
     return written(lumped(arm, segments))
 
@@ -129,7 +140,11 @@ def written(equivalent: Lumped) -> str:
             _add(seat.body, "site", name="tip", pos=tip, quat=_quaternion(seat.R))
     places = {"world": world} | {name: seat.body for name, seat in seats.items()}
     _drives(root, places, equivalent, springs, carried)
+    _ties(root, arm, seats, goes_on)
     _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
+    if arm.closures:
+        line = "not as in the arm: MuJoCo's equality constraints are soft, and closed loops may be open at qpos0"
+        _add(custom, "text", name="flexarm_closures", data=line)
     if raised:
         line = f"not as in the arm: moments of inertia are raised, as MuJoCo demands A + B >= C, of {', '.join(raised)}"
         line += "; natural frequencies are lower by it than said above"
@@ -152,6 +167,17 @@ def _text(value: Any) -> str:
 
 def _add(parent: Any, tag: str, **attributes: Any) -> Any:
     return ElementTree.SubElement(parent, tag, {name: _text(value) for name, value in attributes.items()})
+
+
+TIES = {"ball": "connect", "fixed": "weld", "revolute": "connect"}
+"""Constraints of MuJoCo by the joints of closures."""
+
+
+class Tie(NamedTuple):
+    """An end of a closure: a place on a link, like that of another link on it."""
+
+    at: float | Pose
+    placement: Pose = Pose()
 
 
 class Seat(NamedTuple):
@@ -288,3 +314,28 @@ def _drives(
         _add(places["base"], "site", name=name, pos=thruster.at)
         along = (*thruster.direction, *none) if thruster.kind == "force" else (*none, *thruster.direction)
         _add(actuators, "motor", name=name, site=name, gear=along)
+
+
+def _ties(root: Any, arm: Arm, seats: dict[str, Seat], shared: set[str]) -> None:
+    """Add the closures of an arm. Links in `shared` have no body of their own."""
+    equality = _add(root, "equality") if arm.closures else None
+    for closure in arm.closures:
+        where = f"closure {closure.name!r}"
+        if closure.joint not in TIES:
+            raise DescriptionError(f"is {closure.joint!r}; MuJoCo's constraints are {choices(*TIES)}", where, "joint")
+        ends = [(closure.link, closure.at, closure.axis), (closure.to, closure.end, closure.axis_to or closure.axis)]
+        for name, _, _ in ends:
+            if name in shared:
+                raise DescriptionError(
+                    f"is on link {name!r}, which has no mass and no body of its own in MuJoCo", where
+                )
+        shifts = {"": 0.0} | ({".axis": REACH} if closure.joint == "revolute" else {})
+        for suffix, shift in shifts.items():
+            name = f"{closure.name}{suffix}"
+            sites = {}
+            for i, (link, at, axis) in enumerate(ends, start=1):
+                seat = seats[link].beyond(0.0 if link == BASE else arm[link].body.length, Tie(at), link == BASE)
+                sites[f"site{i}"] = f"{name}.{i}"
+                p = seat.p + shift * seat.R @ np.array(axis)
+                _add(seat.body, "site", name=f"{name}.{i}", pos=p, quat=_quaternion(seat.R))
+            _add(equality, TIES[closure.joint], name=name, solref=STIFF, **sites)

@@ -128,12 +128,15 @@ def of_closure(closure: Closure, here: Between) -> list[Condition]:
 
 
 def facing(chain: Chain, q: Vector) -> Vector:
-    """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
+    """Return numbers that must be positive in addition to the conditions, which also hold for other orientations.
+
+    These are opposite axes, and for equal frames also a turn by 120 degrees about the diagonal of the axes.
+    """
     found = []
     for closure in chain.closures:
         R = between(chain, closure, q, [0.0] * chain.size).R
         if closure.joint in ("fixed", "prismatic"):
-            found += [R[k][k] for k in range(3)]
+            found += [R[k][k] - 0.5 for k in range(3)]
         elif closure.joint in ("revolute", "planar"):
             found.append(dot(closure.axis, product(R, list(closure.axis_to or closure.axis))))
     return found

@@ -91,7 +91,7 @@ def rates(model: Traced, q: Array, qd: Array, p: Array | None = None) -> Array:
 
 
 def facing(model: Traced, q: Array, p: Array | None = None) -> Array:
-    """Return cosines that must be positive in addition to the conditions, which also hold for opposite axes."""
+    """Return numbers that must be positive in addition to the conditions, which also hold for other orientations."""
     return _numbers(model, "facing", q, p=p)
 
 

@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from flexarm.checks import Fault, Vector, checked_vector, counted, shown, tensor, unknown_name
-from flexarm.description.arm import Arm, Link
+from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Frame
 from flexarm.description.cables import Cable, CablePoint
+from flexarm.description.closures import Closure
 from flexarm.description.free import POSE, TWIST, FreeBase, Thruster
 from flexarm.description.joints import Fixed, Prismatic, Revolute
 from flexarm.description.robots.inertia import NOTHING, ROUNDED, Lump, excess, least, lump_of, raised, seen, together
-from flexarm.description.robots.place import HERE, Posed, turned
+from flexarm.description.robots.place import HERE, Posed, rpy, turned
 from flexarm.description.robots.resistance import SAYS_MASS, Resistance
-from flexarm.description.robots.robot import Inertial, Joint, Limits, Place, Robot
+from flexarm.description.robots.robot import Inertial, Joint, Limits, Loop, Place, Robot
 from flexarm.description.robots.settings import Settings
 from flexarm.description.robots.xml import lines_of
 from flexarm.description.tree import BASE
@@ -33,6 +34,9 @@ SAME = 0.01
 
 No link is known more accurately.
 """
+
+CLOSED = 1e-6
+"""Largest gap of a closed loop within one link [m or 1], from the rounding of numbers in files."""
 
 
 class Setting(Exception):
@@ -95,6 +99,10 @@ class _Assembly:
         self.placed: dict[str, tuple[str, Posed]] = {}
         """Carrier of each link's body, \"\" for the base, and the link's frame in the carrier's."""
         self.names: dict[str, str] = {}
+        self.taken: set[str] = set()
+        """Names of the arm's parts."""
+        self.points: dict[tuple[str, Place], Link] = {}
+        """Links without mass, at poses on a body at which no section of it is."""
 
     def arm(self) -> Assembled:
         self._mount()
@@ -108,13 +116,15 @@ class _Assembly:
         names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in moving}
         limits = {names[mount.joint.name]: mount.joint.limits for mount in moving}
         thrusters = self._thrusters(limits)
-        cables, ends = self._cables()
+        self.taken = {*self.names.values(), BASE, "payload", "gravity"}
+        cables, closures = self._cables(), self._closures()
         title = "".join(c if c.isprintable() else " " for c in self.robot.name)[:200]
         arm = Arm(
             name=title,
-            links=[*links, *ends],
+            links=[*links, *self.points.values()],
             base=self._base(thrusters),
             cables=cables,
+            closures=closures,
             gravity=self.robot.gravity if self.settings.gravity is None else self.settings.gravity,
             tip=self.names[self.tip],
         )
@@ -598,18 +608,13 @@ class _Assembly:
         inertia = _rows(whole)
         return FreeBase(mass=whole.m, com=tuple(whole.c.tolist()), inertia=inertia, thrusters=tuple(thrusters))
 
-    def _cables(self) -> tuple[list[Cable], list[Link]]:
-        """Return the cables, and links without mass at those of their points that are at no station of another link."""
+    def _cables(self) -> list[Cable]:
         cables: list[Cable] = []
-        links: dict[tuple[str, Vector], Link] = {}
-        taken = {*self.names.values(), BASE, "payload", "gravity"}
         for rope in self.robot.ropes:
-            if lost := [link for link, _ in rope.points if link not in self.placed and link != self.robot.root]:
-                said = f"a cable through {lost[0]!r}, which is not part of the arm; it is ignored"
-                self.strange.append(f"{rope.at}: {said}")
+            if self._is_lost(rope.at, "a cable through", [x for x, _ in rope.points if x != self.robot.root]):
                 continue
-            name = _free(_label(rope.name), taken)
-            points = [self._point(link, place, name, links, taken) for link, place in rope.points]
+            name = _free(_label(rope.name), self.taken)
+            points = [self._point(link, place, name) for link, place in rope.points]
             points = [x for i, x in enumerate(points) if i == 0 or x != points[i - 1]]
             if len(points) < 2 or not any(x.link for x in points):
                 self.strange.append(f"{rope.at}: a cable that moves nothing; it is ignored")
@@ -617,28 +622,102 @@ class _Assembly:
             cables.append(Cable(name=name, points=tuple(points), **rope.numbers))
             if name != rope.name:
                 self.notes.append(f"tendon {rope.name!r} is the cable {name!r}")
-        return cables, list(links.values())
+        return cables
 
-    def _point(
-        self, link: str, place: Vector, name: str, links: dict[tuple[str, Vector], Link], taken: set[str]
-    ) -> CablePoint:
-        """Return a point of a cable. If there is no station of a link, add a link without mass."""
+    def _is_lost(self, at: str, what: str, links: list[str]) -> bool:
+        """Return True and add a line to the list if a part is on a link that is not part of the arm."""
+        lost = next((link for link in links if link not in self.placed), None)
+        if lost is not None:
+            self.strange.append(f"{at}: {what} {lost!r}, which is not part of the arm; it is ignored")
+        return lost is not None
+
+    def _point(self, link: str, place: Vector, name: str) -> CablePoint:
+        """Return a point of a cable."""
         carrier, frame = self.placed.get(link, ("", HERE))
         p = frame.p + frame.R @ np.array(place) + 0.0
         if not carrier and (not self.free or link not in self.placed):
             return CablePoint(point=tuple(p.tolist()))
         if not carrier and not p.any():
             return CablePoint(link=BASE)
-        joint = Joint("", "fixed", link, "", Place(), (1.0, 0.0, 0.0), Limits(), 0.0, 0.0, None, "")
-        where = self._where(Mount("", joint, carrier, Posed(np.eye(3), p), False, []))
-        if carrier and isinstance(where["at"], float) and not any(where["placement"].xyz):
-            return CablePoint(link=self.names[carrier], at=where["at"])
-        if carrier and not isinstance(where["at"], float) and not p.any():
+        if carrier and self.mounts[carrier].frame is HERE and not p.any():
             return CablePoint(link=self.names[carrier])
-        key = (carrier, tuple(p.tolist()))
-        if key not in links:
-            links[key] = Link(name=_free(f"{name}_point", taken), joint=Fixed(), body=Frame(length=0.0), **where)
-        return CablePoint(link=links[key].name)
+        owner, at = self._section(carrier, Posed(np.eye(3), p), name)
+        return CablePoint(link=owner, at=at)
+
+    def _section(self, carrier: str, place: Posed, name: str, turned: bool = False) -> tuple[str, float]:
+        """Return the link and the station at a pose in the frame of a body.
+
+        If the body has no section there, this is a link without mass, whose name begins with `name`. The orientation
+        counts if `turned` is True.
+        """
+        joint = Joint("", "fixed", carrier, "", Place(), (1.0, 0.0, 0.0), Limits(), 0.0, 0.0, None, "")
+        where = self._where(Mount("", joint, carrier, place, False, []))
+        if isinstance(at := where.get("at"), float):
+            offset = where["placement"]
+            if not any(offset.xyz) and not (turned and any(offset.rpy)):
+                return self.names[carrier], at
+        xyz, angles = tuple(place.p.tolist()), rpy(place.R)
+        key = (carrier, Place(xyz, angles))
+        if key not in self.points:
+            link = _free(f"{name}_point", self.taken)
+            self.points[key] = Link(name=link, joint=Fixed(), body=Frame(length=0.0), **where)
+        return self.points[key].name, 1.0
+
+    # loops
+
+    def _closures(self) -> list[Closure]:
+        return [closure for loop in self.robot.loops if (closure := self._closure(loop)) is not None]
+
+    def _closure(self, loop: Loop) -> Closure | None:
+        """Return the closure of a loop, or None if the arm moves as it does without it."""
+        links = [link for link, _ in loop.ends]
+        if self._is_lost(loop.at, "a joint that closes a loop on", links):
+            return None
+        if links[0] == links[1]:
+            said = f"closes a loop from link {links[0]!r} to itself; it must be between two links"
+            raise Fault("", f"{loop.at}: {said}", sentence=True)
+        ends = [(self.placed[link][0], self.placed[link][1].then(Posed.of(place))) for link, place in loop.ends]
+        axes = [loop.axis, loop.axis_to]
+        if not ends[0][0]:  # the first end of a closure is on a link
+            ends, axes = ends[::-1], axes[::-1]
+        (first, here), (second, there) = ends
+        (one, a), (other, b) = self._rigidly_on(first, here), self._rigidly_on(second, there)
+        if one == other:
+            self._refuse_gap(loop, one, *_gaps(loop.kind, axes, a.inverse().then(b)))
+            return None
+        name = _free(_label(loop.name or f"{links[0]}_{links[1]}"), self.taken)
+        link, at = self._end_of(first, here, name, loop.kind)
+        to, place = self._end_of(second, there, name, loop.kind)
+        table = {"axis": axes[0]} if loop.kind not in ("ball", "fixed") else {}
+        if loop.kind == "universal" or (loop.kind == "revolute" and axes[0] != axes[1]):
+            table["axis_to"] = axes[1]
+        return Closure(name=name, link=link, at=at, to=to, place=place, joint=loop.kind, **table)
+
+    def _rigidly_on(self, carrier: str, place: Posed) -> tuple[str, Posed]:
+        """Return the innermost body that moves rigidly with a body, and the pose in its frame."""
+        while carrier and not self._moves_alone(mount := self.mounts[carrier]):
+            carrier, place = mount.carrier, mount.place.then(place)
+        return carrier, place
+
+    def _moves_alone(self, mount: Mount) -> bool:
+        """Return True if a body moves relative to the body that carries it, by its joint or by bending."""
+        return mount.moves or bool({mount.link, mount.carrier} & self.settings.links.keys())
+
+    def _end_of(self, carrier: str, place: Posed, name: str, kind: str) -> tuple[str, float | Pose]:
+        """Return the link and the place on it of an end of a closure."""
+        if carrier and self.mounts[carrier].frame is not HERE:
+            return self._section(carrier, place, name, turned=kind != "ball")
+        return self.names.get(carrier, BASE), place.pose()
+
+    def _refuse_gap(self, loop: Loop, carrier: str, away: float, turned: float) -> None:
+        """Raise `Fault` for a loop within one body that leaves a gap. Add a note on a loop that leaves none."""
+        first, second = (link for link, _ in loop.ends)
+        one = f"{first!r} and {second!r} are parts of link {self.names.get(carrier, BASE)!r}"
+        if max(away, turned) > CLOSED:
+            gap = f"the gap is {away:.3g} m" if away > CLOSED else "its frames are turned"
+            said = f"closes a loop that no joint can close: {one}, and {gap}; unlock a joint between them"
+            raise Fault("", f"{loop.at}: {said}", sentence=True)
+        self.notes.append(f"{loop.at}: a loop that is always closed, since {one}; it is left out")
 
     def _thrusters(self, limits: dict[str, Limits]) -> list[Thruster]:
         """Return the actuators that push and turn the base. Their limits are added to those of the joints."""
@@ -661,6 +740,15 @@ class _Assembly:
             if thrust.effort is not None:
                 limits[f"{BASE}.{name}"] = Limits(effort=thrust.effort)
         return list(found.values())
+
+
+def _gaps(kind: str, axes: list[Vector], apart: Posed) -> tuple[float, float]:
+    """Return the distance [m] and the turn that a joint does not allow, from the second frame's pose in the first."""
+    p, R = apart.p, apart.R
+    axis, other = np.array(axes[0]), R @ np.array(axes[1])
+    away = p - (p @ axis) * axis if kind == "prismatic" else p
+    turned = {"ball": np.zeros(1), "universal": np.array([axis @ other]), "revolute": other - axis}
+    return float(np.linalg.norm(away)), float(np.linalg.norm(turned.get(kind, R - np.eye(3))))
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -22,7 +22,19 @@ from flexarm.checks import Fault, Vector, counted
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
-from flexarm.description.robots.robot import LARGEST, Beside, Inertial, Joint, Limits, Mimic, Place, Robot, Rope, Thrust
+from flexarm.description.robots.robot import (
+    LARGEST,
+    Beside,
+    Inertial,
+    Joint,
+    Limits,
+    Loop,
+    Mimic,
+    Place,
+    Robot,
+    Rope,
+    Thrust,
+)
 from flexarm.description.robots.xml import Element, lines_of
 
 PATIENCE = child_process.PATIENCE
@@ -92,6 +104,7 @@ class _Reading:
         self.told: dict[str, list[str]] = {}
         self.thrusts: list[Thrust] = []
         self.ropes: list[Rope] = []
+        self.loops: list[Loop] = []
         self.pulling: set[int] = set()
         """Indices among `elsewhere` of actuators that pull on a cable."""
         self.scaled: list[str] = []
@@ -136,7 +149,7 @@ class _Reading:
         return Robot(
             "MJCF", self.said["name"].strip() or "robot", self.links, self.joints, "world",
             strange=[*self.strange, *lines_of(self.told), *unread], aside=aside, notes=self.notes, world=True,
-            gravity=gravity, thrusts=self.thrusts, ropes=self.ropes,
+            gravity=gravity, thrusts=self.thrusts, ropes=self.ropes, loops=self.loops,
         )  # fmt: skip
 
     def _tell(self, what: str, tag: str, part: dict[str, Any]) -> None:
@@ -303,10 +316,15 @@ class _Reading:
             self.thrusts.append(Thrust(said["name"], body, x, y, turns, effort, at))
 
     def _equalities(self) -> None:
+        closing = iter(self.said["closing"])
         for each in self.said["equalities"]:
             kind, (first, second) = each["kind"], each["names"]
+            ends = next(closing) if kind in mjcf_process.CLOSING else None
             if not each["active"] or self.off & {"equality", "constraint"}:
                 self.notes.append(f"{self._at(kind, each)}: <{kind}> in <equality> is inactive; it is left out")
+                continue
+            if ends is not None:
+                self._close(each, ends)
                 continue
             joint = self.joints.get(first) if kind == "joint" else None
             offset, slope, *curved = each["data"]
@@ -316,6 +334,29 @@ class _Reading:
             refs = {name: said["ref"] for name, said in zip(self.of_joints, self.said["joints"], strict=True)}
             offset += refs[first] - slope * refs.get(second, 0.0)
             joint.mimic = Mimic(second, slope, offset)
+        if self.loops:
+            self.notes.append(
+                f"{counted(len(self.loops), 'closed loop')} of <equality>: MuJoCo's constraint is soft (solref, "
+                "solimp), and the closure of the arm is exact"
+            )
+            if any(said["ref"] for said in self.said["joints"]):
+                self.notes.append(
+                    "the loops close at MuJoCo's qpos0, where each coordinate is the ref of its joint: give these "
+                    "values to fa.assemble"
+                )
+
+    def _close(self, said: dict[str, Any], ends: list[dict[str, Any]]) -> None:
+        """Add the loop that a <connect> or a <weld> closes."""
+        if any(self.said["bodies"][end["body"]]["mocap"] for end in ends):
+            self._tell(f"<{said['kind']}> to a mocap body; it is ignored", said["kind"], said)
+            return
+        first, second = (
+            (self.names[end["body"]], _place(self.shifted[end["body"]].then(_posed(end["pos"], end["quat"]))))
+            for end in ends
+        )
+        kind = "fixed" if ends[0]["still"] else "ball"
+        axis = (0.0, 0.0, 1.0)
+        self.loops.append(Loop(said["name"], kind, (first, second), axis, axis, self._at(said["kind"], said)))
 
     def _tendons(self) -> None:
         """Add a cable for each straight tendon with a spring, and one for each actuator that pulls on such a tendon."""

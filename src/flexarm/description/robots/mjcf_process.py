@@ -26,10 +26,10 @@ REFUSED = 3
 OLDEST = 4_000_000
 """Version number of MuJoCo 4.0.0, the first with all attributes that are read here."""
 
-MOVE_NOTHING = (
-    "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons equalities materials textures"
-)
+MOVE_NOTHING = "keys sensors skins pairs excludes cameras lights texts numerics tuples tendons materials textures"
 """Elements that do not affect a model's motion, except tendons with inertia."""
+CLOSING = ("connect", "weld")
+"""Kinds of equality constraints that close loops."""
 SMALLEST = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
 """Vertices and faces of a small mesh, a tetrahedron."""
 
@@ -57,7 +57,7 @@ def said(path: str) -> dict[str, Any]:
     found: dict[str, Any] = {"name": spec.modelname, "strange": []}
     found["equalities"] = [
         {"kind": kind(each.type), "names": [each.name1, each.name2], "active": bool(each.active), "line": line(each)}
-        | {"data": each.data[:5].tolist()}
+        | {"data": each.data[:5].tolist(), "name": each.name}
         for each in spec.equalities
     ]
     found["tendons"] = [tendon(each) for each in spec.tendons]
@@ -78,7 +78,9 @@ def said(path: str) -> dict[str, Any]:
         strip(mj, spec)
         model = spec.compile()
         found["refused"] = str(error)
+        found["closing"] = closing(mj, spec, model)
         return found | compiled(mj, spec, model) | {"ropes": [], "pulls": []}
+    found["closing"] = closing(mj, spec, model)
     found["ropes"] = [rope(mj, model, each.id) for each in spec.tendons]
     found["pulls"] = [actuator(mj, model, each) for each in spec.actuators if each.trntype == mj.mjtTrn.mjTRN_TENDON]
     return found | compiled(mj, spec, model)
@@ -149,6 +151,9 @@ def strip(mj: Any, spec: Any) -> None:
     for actuator in list(spec.actuators):
         if not is_read(mj, spec, actuator):
             spec.delete(actuator)
+    for each in list(spec.equalities):
+        if kind(each.type) not in CLOSING:
+            spec.delete(each)
     for kinds in MOVE_NOTHING.split():
         for each in list(getattr(spec, kinds)):
             spec.delete(each)
@@ -220,6 +225,32 @@ def rope(mj: Any, m: Any, i: int) -> dict[str, Any]:
             for name in ("stiffness", "damping") if any(np_list(getattr(m, f"tendon_{name}poly")[i]))
         ],
     }  # fmt: skip
+
+
+def closing(mj: Any, spec: Any, m: Any) -> list[list[dict[str, Any]]]:
+    """Return the two ends of each equality constraint that closes a loop, in the order of the file.
+
+    An end is a frame on a body. A <connect> joins only the origins of the frames.
+    """
+    return [
+        [end(mj, m, each.id, side) for side in (0, 1)]
+        for each in sorted(spec.equalities, key=lambda each: each.id)
+        if kind(each.type) in CLOSING
+    ]
+
+
+def end(mj: Any, m: Any, i: int, side: int) -> dict[str, Any]:
+    """Return the frame of a constraint on its first or second body. The data are those of `mj_instantiateEquality`."""
+    at, data = int((m.eq_obj1id, m.eq_obj2id)[side][i]), m.eq_data[i]
+    weld = m.eq_type[i] == mj.mjtEq.mjEQ_WELD
+    found = {"still": bool(weld and data[10])}  # a weld without torque holds only the origins
+    if m.eq_objtype[i] == mj.mjtObj.mjOBJ_SITE:
+        pos, quat = m.site_pos[at].tolist(), m.site_quat[at].tolist()
+        return found | {"body": int(m.site_bodyid[at]), "pos": pos, "quat": quat}
+    first = 3 * (1 - side if weld else side)
+    turned = weld and side == 0
+    quat = data[6:10].tolist() if turned else [1.0, 0.0, 0.0, 0.0]
+    return found | {"body": at, "pos": data[first : first + 3].tolist(), "quat": quat}
 
 
 def np_list(value: Any) -> list[Any]:

@@ -125,6 +125,28 @@ class Rope:
     at: str
 
 
+@dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop, between two links that other joints already connect.
+
+    Attributes
+    ----------
+    name : the name in the file, or "" if it has none
+    kind : the joint of the `Closure`
+    ends : two links, and the frame of the joint in the frame of each
+    axis : the axis in the joint's frame on the first link
+    axis_to : the axis in the joint's frame on the second link
+    at : the position in the file
+    """
+
+    name: str
+    kind: str
+    ends: tuple[tuple[str, Place], tuple[str, Place]]
+    axis: Vector
+    axis_to: Vector
+    at: str
+
+
 @dataclass
 class Robot:
     """A robot: its links by name, its joints, and the parts of the file that were not understood.
@@ -140,6 +162,7 @@ class Robot:
     gravity : acceleration of gravity in the root frame [m/s^2]
     thrusts : actuators that act on links instead of joints
     ropes : cables through points of links
+    loops : joints that close loops
     strange : lines on elements that are not understood
     aside : lines on elements without effect on the motion
     notes : lines on decisions of the reader
@@ -157,6 +180,7 @@ class Robot:
     gravity: Vector = (0.0, 0.0, -9.81)
     thrusts: list[Thrust] = field(default_factory=list)
     ropes: list[Rope] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
 
     def below(self, link: str) -> list[Joint]:
         """Return the joints on a link, in the order of the file."""

@@ -16,13 +16,17 @@ import numpy as np
 from flexarm.attitude import rotation
 from flexarm.checks import Fault, Vector, choices, counted, shown, unknown_name
 from flexarm.description.robots.place import HERE, Posed, rpy
-from flexarm.description.robots.robot import Beside, Inertial, Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.robot import Beside, Inertial, Joint, Limits, Loop, Mimic, Place, Robot
 from flexarm.description.robots.sdf_files import MOST_NESTED, TEMPLATE, File, Files, uri_of
 from flexarm.description.robots.sdf_frames import WORLD, Part, Scope, every
 from flexarm.description.robots.values import checked
 from flexarm.description.robots.xml import Element, lines_of
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
+CLOSING = {kind: kind for kind in ("revolute", "prismatic", "fixed", "ball", "universal")} | {"continuous": "revolute"}
+"""Joints of closures by the kinds of joints that can close a loop."""
+BALL = "drake:ball_constraint"
+"""Element of Drake that holds points of two links together."""
 NOT_YET = ("ball", "universal", "revolute2", "screw", "gearbox")
 """Kinds of joints that SDF has and the arm does not."""
 MOST_LINKS = 5_000
@@ -34,6 +38,9 @@ TRUE, FALSE = ("1", "true"), ("0", "false")
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 SAME = 1e-12
 """Distance below which a joint counts as being at the origin of its link [m]. Composed poses round to 1e-16."""
+SMALL = 1e-6
+"""Largest cosine between axes that count as perpendicular."""
+DYNAMICS = ("damping", "friction", "spring_stiffness")
 STANDARD = (0.0, 0.0, -9.8)
 """Gravity of a world without <gravity> [m/s^2], by the specification."""
 USUAL = ("sun", "ground_plane")
@@ -71,6 +78,7 @@ class _Hinge:
     child: str
     place: Posed
     axis: np.ndarray
+    axis_to: np.ndarray
 
 
 class _Reading:
@@ -89,7 +97,10 @@ class _Reading:
         """Names of the links by the identities of their parts."""
         self.places: dict[str, Posed] = {WORLD: HERE}
         """Frames of the links in the world."""
+        self.shifted: dict[str, Posed] = {}
+        """Frames of the links that are not those of the file, in the frames of the file."""
         self.parts: dict[str, Part] = {}
+        self.balls: list[tuple[Part, Scope]] = []
         self.fixed: list[str] = []
         self.heavy: list[tuple[Part, bool]] = []
         """Links with mass that are not static, each with True if gravity acts on it."""
@@ -111,7 +122,9 @@ class _Reading:
                     if name in read:
                         raise part.wrong("is defined twice")
                     read[name] = self._hinge(part, scope, pose, prefix)
-        joints = self._tree(read)
+        joints, closing = self._tree(read)
+        loops = [self._loop(name, read[name]) for name in closing]
+        loops += [self._ball(part, scope) for part, scope in self.balls]
         for prefix, scope, pose in scopes:
             for part in scope.parts:
                 if (name := f"{prefix}{part.name}") in points and name not in self.links:
@@ -121,7 +134,7 @@ class _Reading:
         made = Robot(
             "SDF", self.title or "robot", self.links, joints, WORLD,
             strange=[*self.strange, *lines_of(self.told), *strange], aside=[*self.aside, *aside], notes=self.notes,
-            world=True, gravity=gravity,
+            world=True, gravity=gravity, loops=loops,
         )  # fmt: skip
         self._refuse_kinds(made)
         return made
@@ -208,6 +221,8 @@ class _Reading:
                 self._model(scope, file, element, depth + 1)
             elif element.name == "include":
                 self._include(scope, file, element, depth)
+            elif element.name == BALL:
+                self.balls.append((Part(BALL, "", file, element, HERE, ""), scope))
             elif element.name in ("link", "frame", "joint"):
                 if element.name == "link" and scope.world:
                     if holder.name == "model":
@@ -362,10 +377,14 @@ class _Reading:
         there = pose.then(part.pose)
         if not part.attached and not _relative(element):
             there = part.raw  # a joint whose child is the world
-        axis = np.array([0.0, 0.0, 1.0])
-        if kind in KINDS and kind != "fixed":
-            axis = self._axis(part, scope, pose, there)
-        return _Hinge(part, kind, prefix, parent, child, there, axis)
+        turned = {"axis": kind in KINDS and kind != "fixed", "axis2": False}
+        axes = [
+            self._axis(part, scope, pose, there, tag)
+            if needed or (kind == "universal" and element.one(tag) is not None)
+            else np.array([0.0, 0.0, 1.0])
+            for tag, needed in turned.items()
+        ]
+        return _Hinge(part, kind, prefix, parent, child, there, axes[0], axes[kind == "universal"])
 
     def _end(self, part: Part, scope: Scope, path: str) -> str:
         """Return the link with which the parent or the child frame of a joint moves."""
@@ -374,12 +393,12 @@ class _Reading:
         link = scope.link(path, part)
         return WORLD if link is None else self.names[id(link)]
 
-    def _axis(self, part: Part, scope: Scope, pose: Posed, joint: Posed) -> np.ndarray:
+    def _axis(self, part: Part, scope: Scope, pose: Posed, joint: Posed, tag: str = "axis") -> np.ndarray:
         """Return the unit vector along the axis of a joint in the world."""
         file, where = part.file, f"joint {part.name!r}"
-        axis = part.element.one("axis")
+        axis = part.element.one(tag)
         if axis is None:
-            raise part.wrong("has no <axis>")
+            raise part.wrong(f"has no <{tag}>")
         xyz = axis.one("xyz")
         vector = np.array((0.0, 0.0, 1.0) if xyz is None else _vector(file, xyz, f"{where}: <xyz>"))
         if (size := hypot(*vector)) < 1e-9:
@@ -392,8 +411,8 @@ class _Reading:
         R = pose.R @ scope.pose(expressed, part).R if expressed else joint.R
         return R @ vector / size
 
-    def _tree(self, read: dict[str, _Hinge]) -> dict[str, Joint]:
-        """Return the joints as a tree on the world. Raises `Fault` for a closed loop.
+    def _tree(self, read: dict[str, _Hinge]) -> tuple[dict[str, Joint], list[str]]:
+        """Return the joints as a tree on the world, and the names of those that close loops.
 
         A joint leads away from the world. If its parent is farther from the world than its child in the file, the two
         are exchanged and the axis is reversed, which leaves its coordinate unchanged.
@@ -409,14 +428,18 @@ class _Reading:
         on: dict[str, list[str]] = {name: [] for name in self.links}
         for link in self.fixed:
             group[leader(link)] = leader(WORLD)
-        for name, hinge in read.items():
-            if {hinge.parent, hinge.child} <= still:
-                self.notes.append(f"joint {name!r} connects links that do not move; it is left out")
-                continue
-            one, other = leader(hinge.parent), leader(hinge.child)
-            if one == other:
-                self._close(name, hinge)
+        left = {name for name, hinge in read.items() if {hinge.parent, hinge.child} <= still}
+        self.notes += [
+            f"joint {name!r} connects links that do not move; it is left out" for name in read if name in left
+        ]
+        closing = []
+        for name in _last_closing(read):
+            one, other = leader(read[name].parent), leader(read[name].child)
+            if name not in left and one == other:
+                closing.append(name)
             group[one] = other
+        tree = {name: hinge for name, hinge in read.items() if name not in left and name not in closing}
+        for name, hinge in tree.items():
             on[hinge.parent].append(name)
             on[hinge.child].append(name)
         carriers: dict[str, str] = {}
@@ -436,21 +459,51 @@ class _Reading:
 
         walk(WORLD, *self.fixed)
         made = {name: self._stand(name, link, "fixed") for link in self.fixed if (name := f"{link} (fixed)")}
-        children = {hinge.child for hinge in read.values()}
+        children = {hinge.child for hinge in tree.values()}
         for link in self.links:
             if link not in reached and link not in children:
                 walk(link)
                 made[f"{link} (floating)"] = self._stand(f"{link} (floating)", link, "floating")
         moved = {name: ({read[name].parent, read[name].child} - {carrier}).pop() for name, carrier in carriers.items()}
         self._shift({link: read[name] for name, link in moved.items()})
-        return made | {name: self._joint(name, read[name], carriers[name]) for name in read if name in carriers}
+        found = {name: self._joint(name, read[name], carriers[name]) for name in read if name in carriers}
+        return made | found, sorted(closing, key=list(read).index)
 
-    def _close(self, name: str, hinge: _Hinge) -> None:
-        """Raise `Fault` for a joint that closes a loop. Here the joint will become a closure of the arm."""
-        if hinge.kind in NOT_YET:
-            raise hinge.part.wrong(_not_yet(hinge.kind))
-        both = f"{hinge.parent!r} and {hinge.child!r} are already connected by other joints"
-        raise hinge.part.wrong(f"closes a loop, because the links {both}; closed loops of SDF files are not read yet")
+    def _loop(self, name: str, hinge: _Hinge) -> Loop:
+        """Return the loop that a joint closes. Raises `Fault` for a kind that cannot."""
+        file, element = hinge.part.file, hinge.part.element
+        if hinge.kind not in CLOSING:
+            kinds = choices(*CLOSING)
+            raise hinge.part.wrong(f"closes a loop and is of type {hinge.kind!r}; to close a loop it must be {kinds}")
+        for tag in ("axis", "axis2") if hinge.kind == "universal" else ():
+            if element.one(tag) is None:
+                raise hinge.part.wrong(f"has no <{tag}>")
+        kind, R = CLOSING[hinge.kind], hinge.place.R
+        axis, axis_to = (_exactly(R.T @ vector) for vector in (hinge.axis, hinge.axis_to))
+        if kind == "universal" and abs(hinge.axis @ hinge.axis_to) > SMALL:
+            raise hinge.part.wrong("its two axes are not perpendicular, as they must be to close a loop")
+        first, second = (
+            (link, _place(self.places[link].inverse().then(hinge.place))) for link in (hinge.parent, hinge.child)
+        )
+        acts = [x for tag in ("axis", "axis2") if (x := element.one(tag)) is not None]
+        if any(_number(file, x, key, 0.0, "") for axis in acts for x in axis.named("dynamics") for key in DYNAMICS):
+            self._tell(file, element, "<dynamics> of a <joint> that closes a loop; it is ignored")
+        if any(axis.one("mimic") is not None for axis in acts) or any(element.one(tag) is not None for tag in DRAKE):
+            self._tell(file, element, "a drive or <mimic> of a <joint> that closes a loop; it is ignored")
+        self.notes.append(f"joint {name!r} closes a loop: it is a closure of the arm, without a coordinate or an input")
+        return Loop(name, kind, (first, second), axis, axis_to, file.at(element))
+
+    def _ball(self, part: Part, scope: Scope) -> Loop:
+        """Return the loop that a ball constraint of Drake closes."""
+        file, element, ends = part.file, part.element, []
+        for side, point in (("A", "P"), ("B", "Q")):
+            body, tag = f"{BALL}_body_{side}", f"{BALL}_p_{side}{point}"
+            link = self._end(part, scope, _text(file, element, body, f"<{BALL}>"))
+            if (given := element.one(tag)) is None:
+                raise file.wrong(element, f"<{BALL}>: has no <{tag}>")
+            place = _moved(np.array(_vector(file, given, f"<{BALL}>: <{tag}>")))
+            ends.append((link, _place(self.shifted.get(link, HERE).inverse().then(place))))
+        return Loop("", "ball", (ends[0], ends[1]), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), file.at(element))
 
     def _stand(self, name: str, link: str, kind: str) -> Joint:
         """Return the joint between the world and a link that no joint of the file connects to it."""
@@ -465,7 +518,8 @@ class _Reading:
             if hinge.kind not in ("revolute", "continuous") or np.abs(anchor).max() < SAME:
                 continue
             apart.append(link)
-            self.places[link] = self.places[link].then(_moved(anchor))
+            self.shifted[link] = _moved(anchor)
+            self.places[link] = self.places[link].then(self.shifted[link])
             if isinstance(found := self.links[link], Inertial):
                 place = _place(_moved(-anchor).then(Posed.of(found.place)))
                 self.links[link] = replace(found, place=place)
@@ -512,7 +566,7 @@ class _Reading:
         if element is None:
             return
         where = f"joint {joint.name!r}"
-        keys = ("damping", "friction", "spring_stiffness", "spring_reference")
+        keys = (*DYNAMICS, "spring_reference")
         damping, friction, stiffness, rest = (_number(file, element, key, 0.0, where) for key in keys)
         for key, value in (("damping", damping), ("friction", friction), ("spring_stiffness", stiffness)):
             if value < 0.0:
@@ -607,6 +661,17 @@ class _Reading:
         return Posed.of(Place((x, y, z), (roll, pitch, yaw))), relative
 
 
+def _last_closing(read: dict[str, _Hinge]) -> list[str]:
+    """Return the names of joints in an order in which those that rather close a loop come last.
+
+    These are joints whose child has a parent already, and kinds that an arm has only as closures.
+    """
+    first: dict[str, str] = {}
+    for name, hinge in read.items():
+        first.setdefault(hinge.child, name)
+    return sorted(read, key=lambda name: (read[name].kind in NOT_YET, first[read[name].child] != name))
+
+
 # -- elements ----------------------------------------------------------------------------------------------------------
 
 
@@ -691,6 +756,11 @@ def _place(posed: Posed) -> Place:
         return posed.written
     (x, y, z), (roll, pitch, yaw) = _exact(posed.p.tolist()), _exact(rpy(posed.R))
     return Place((x, y, z), (roll, pitch, yaw))
+
+
+def _exactly(vector: np.ndarray) -> Vector:
+    x, y, z = _exact(vector.tolist())
+    return x, y, z
 
 
 def _exact(values: Collection[float]) -> list[float]:

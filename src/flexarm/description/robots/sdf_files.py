@@ -36,7 +36,9 @@ KNOWN: dict[str, dict[str, str]] = {
         "include": "merge",
         "pose": POSE,
         "static": "",
+        "drake:ball_constraint": "",
     },
+    "drake:ball_constraint": {f"drake:ball_constraint_{x}": "" for x in ("body_A", "body_B", "p_AP", "p_BQ")},
     "include": {"uri": "", "name": "", "pose": POSE, "static": "", "placement_frame": ""},
     "frame": {"pose": POSE},
     "link": {
@@ -55,6 +57,7 @@ KNOWN: dict[str, dict[str, str]] = {
         "child": "",
         "pose": POSE,
         "axis": "",
+        "axis2": "",
         "drake:rotor_inertia": "",
         "drake:gear_ratio": "",
     },
@@ -64,9 +67,10 @@ KNOWN: dict[str, dict[str, str]] = {
     "mimic": {"multiplier": "", "offset": "", "reference": ""},
 }
 """Elements that are understood, with their attributes, by their parent elements."""
+KNOWN["axis2"] = KNOWN["axis"]
 
 SEVERAL = frozenset(
-    {("sdf", "world"), ("sdf", "model")}
+    {("sdf", "world"), ("sdf", "model"), ("model", "drake:ball_constraint")}
     | {(holder, each) for holder in ("world", "model") for each in ("model", "include", "frame", "joint", "link")}
 )
 """Elements that may occur more than once in their parent. For all others the first counts."""
@@ -83,7 +87,7 @@ ASIDE: dict[str, tuple[str, ...]] = {
     ),
     "inertial": ("density", "auto_inertia_params"),
     "joint": ("sensor", "physics"),
-    "axis": ("initial_position",),
+    **dict.fromkeys(("axis", "axis2"), ("initial_position",)),
     "limit": ("stiffness", "dissipation"),
 }
 """Elements without effect on an arm's motion: appearance, measurements, initial states, numerical methods."""

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Callable
 from functools import partial
-from math import hypot
 from typing import Any, TypeVar
 
 import numpy as np
 
-from flexarm.checks import Fault, Vector, choices, counted, shown, unknown_name
-from flexarm.description.robots.robot import Inertial, Joint, Limits, Mimic, Place, Robot
-from flexarm.description.robots.values import Findings, Vocabulary, checked, unread
+from flexarm.checks import Fault, choices, counted, shown, unknown_name
+from flexarm.description.robots import urdf_loops
+from flexarm.description.robots.place import HERE, Posed
+from flexarm.description.robots.robot import Inertial, Joint, Limits, Mimic, Robot
+from flexarm.description.robots.urdf_elements import axis_of, link_of, name_of, number, place_of, wrong
+from flexarm.description.robots.values import Findings, Vocabulary, unread
 from flexarm.description.robots.xml import Element, lines_of
 
 Result = TypeVar("Result")
@@ -29,7 +31,14 @@ DRAKE = "drake:joint"
 """Element of Drake for the kinds of joints that URDF does not have: ball, planar, screw, universal."""
 
 KNOWN: dict[str, dict[str, str]] = {
-    "robot": {"link": "name type", "joint": "name type", DRAKE: "name type", "transmission": "name type"},
+    "robot": {
+        "link": "name type",
+        "joint": "name type",
+        DRAKE: "name type",
+        "transmission": "name type",
+        urdf_loops.LOOP: "name type",
+        urdf_loops.BALL: "",
+    },
     "link": {"inertial": ""},
     "inertial": {
         "origin": "xyz rpy",
@@ -51,10 +60,11 @@ KNOWN: dict[str, dict[str, str]] = {
 }
 """Elements that are understood, with their attributes, by their parent elements."""
 KNOWN[DRAKE] = KNOWN["joint"]
+KNOWN |= urdf_loops.KNOWN
 
-SEVERAL = frozenset({("robot", "link"), ("robot", "joint"), ("robot", DRAKE), ("robot", "transmission")}) | {
-    ("transmission", "joint"), ("transmission", "actuator")
-}  # fmt: skip
+SEVERAL = frozenset({("transmission", "joint"), ("transmission", "actuator"), (urdf_loops.LOOP, "link1")}) | {
+    ("robot", each) for each in KNOWN["robot"]
+}
 """Elements that may occur more than once in their parent. For all others the first counts."""
 
 ASIDE: dict[str, tuple[str, ...]] = {
@@ -97,22 +107,35 @@ class _Reading:
             self.strange.append(f"line 1: the text {shown(root.before)} before the XML is ignored")
         _refuse_xacro(root)
         for element in root.named("link"):
-            name = _name(element, self.links)
+            name = name_of(element, self.links)
             self.links[name] = self._inertial(element, f"link {name!r}")
         if not self.links:
             raise Fault("", f"has no <link>{_semantic(root)}", sentence=True)
         elements = [child for child in root.children if child.name in ("joint", DRAKE)]
         self._declare_the_world(elements)
         for element in elements:
-            joint = self._joint(element, _name(element, self.joints))
+            joint = self._joint(element, name_of(element, self.joints))
             self.joints[joint.name] = joint
         for element in root.named("transmission"):
             where = f"transmission {element.attributes.get('name', '')!r}"
             self._try(partial(_transmission, where, element, self.joints), "it is left out")
-        more, aside = map(_lines, unread(root, Vocabulary(KNOWN, SEVERAL, ASIDE, _role)))
+        more, aside = map(_lines, unread(urdf_loops.without(root), Vocabulary(KNOWN, SEVERAL, ASIDE, _role)))
         title = root.attributes.get("name", "").strip() or "robot"
         base = _root(root, self.links, self.joints)
-        return Robot("URDF", title, self.links, self.joints, base, [*self.strange, *more], aside)
+        loops = urdf_loops.loops(root, self.links, self._at_rest(base), self.strange)
+        return Robot("URDF", title, self.links, self.joints, base, [*self.strange, *more], aside, loops=loops)
+
+    def _at_rest(self, base: str) -> dict[str, Posed]:
+        """Return the poses of all links in the root's frame, with the joints at zero."""
+        on: dict[str, list[Joint]] = {}
+        for joint in self.joints.values():
+            on.setdefault(joint.parent, []).append(joint)
+        found, waiting = {base: HERE}, [base]
+        while waiting:
+            for joint in on.get(link := waiting.pop(), ()):
+                found[joint.child] = found[link].then(Posed.of(joint.place))
+                waiting.append(joint.child)
+        return found
 
     def _try(self, read: Callable[[], Result], otherwise: str) -> Result | None:
         """Return an element that does not affect the motion, or None and a line in the list if it is wrong."""
@@ -149,14 +172,14 @@ class _Reading:
         if kind is None or (kind not in KINDS and element.name != DRAKE):
             allowed = f"it must be {choices(*KINDS)}"
             missing = f"type is missing; {allowed}"
-            raise _wrong(where, element, missing if kind is None else unknown_name("type is", kind, KINDS, allowed))
+            raise wrong(where, element, missing if kind is None else unknown_name("type is", kind, KINDS, allowed))
         parent, child = (self._end(where, element, key) for key in ("parent", "child"))
         joint = Joint(
             name,
             kind,
             parent,
             child,
-            place=_place(where, element),
+            place=place_of(where, element),
             axis=(1.0, 0.0, 0.0),
             limits=Limits(),
             damping=0.0,
@@ -164,7 +187,7 @@ class _Reading:
             mimic=None,
             at=f"line {element.line}{f': <{DRAKE}>' * (element.name == DRAKE)}",
         )
-        axis, dynamics = partial(_axis, where, element), partial(_dynamics, where, element)
+        axis, dynamics = partial(axis_of, where, element), partial(_dynamics, where, element)
         if joint.moves:
             joint.axis = axis()
             joint.damping, joint.friction = dynamics()
@@ -179,12 +202,10 @@ class _Reading:
     def _end(self, where: str, joint: Element, key: str) -> str:
         """Return the parent or the child link of a joint."""
         end = joint.one(key)
-        link = None if end is None else end.attributes.get("link")
-        if end is None or link is None:
-            raise _wrong(where, joint, f"has no <{key} link=...>")
-        if link not in self.links:
-            raise _wrong(where, end, unknown_name(f"<{key}> names the unknown link", link, self.links))
-        return link
+        name = None if end is None else end.attributes.get("link")
+        if end is None or name is None:
+            raise wrong(where, joint, f"has no <{key} link=...>")
+        return link_of(where, end, key, name, self.links)
 
     def _limits(self, where: str, kind: str, limit: Element | None) -> Limits:
         """Return the limits of a joint, None for each that is wrong, since limits do not affect the motion."""
@@ -229,68 +250,18 @@ def _refuse_xacro(root: Element) -> None:
 # -- links and joints --------------------------------------------------------------------------------------------------
 
 
-def _name(element: Element, taken: Any) -> str:
-    name = element.attributes.get("name")
-    if name is None or not name.strip():
-        raise Fault("", f"line {element.line}: a <{element.name}> has no name", sentence=True)
-    if name in taken:
-        raise Fault("", f"line {element.line}: {element.name} {shown(name)} is defined twice", sentence=True)
-    return name
-
-
-def _wrong(where: str, element: Element, said: str) -> Fault:
-    return Fault("", f"line {element.line}: {where}: {said}", sentence=True)
-
-
-def _number(where: str, element: Element, key: str, default: float | None = None, text: str | None = None) -> float:
-    """Return a number of an attribute, or of a text."""
-    given = element.attributes.get(key) if text is None else text
-    what = f"<{element.name}> {key}".strip()
-    if given is None:
-        if default is not None:
-            return default
-        raise _wrong(where, element, f"{what} is missing")
-    return checked(given, f"line {element.line}: {where}: {what}")
-
-
-def _vector(where: str, element: Element | None, key: str, default: Vector) -> Vector:
-    if element is None or (given := element.attributes.get(key)) is None:
-        return default
-    parts = given.split()
-    if len(parts) != 3:
-        said = f"<{element.name}> {key} is {shown(given)}; it must be three numbers"
-        raise _wrong(where, element, said)
-    x, y, z = (_number(where, element, key, text=part) for part in parts)
-    return x, y, z
-
-
-def _place(where: str, holder: Element) -> Place:
-    origin = holder.one("origin")
-    return Place(_vector(where, origin, "xyz", (0.0, 0.0, 0.0)), _vector(where, origin, "rpy", (0.0, 0.0, 0.0)))
-
-
 def _inertial(where: str, element: Element) -> Inertial:
     mass, inertia = element.one("mass"), element.one("inertia")
     if mass is None:
-        raise _wrong(where, element, "<inertial> has no <mass>")
-    m = _number(where, mass, "value")
+        raise wrong(where, element, "<inertial> has no <mass>")
+    m = number(where, mass, "value")
     if m < 0.0:
-        raise _wrong(where, mass, f"<mass> value is {m} kg; it must be zero or positive")
+        raise wrong(where, mass, f"<mass> value is {m} kg; it must be zero or positive")
     if inertia is None:
-        return Inertial(m, _place(where, element), np.zeros((3, 3)), f"line {element.line}")
-    entries = {key: _number(where, inertia, key) for key in KNOWN["inertial"]["inertia"].split()}
+        return Inertial(m, place_of(where, element), np.zeros((3, 3)), f"line {element.line}")
+    entries = {key: number(where, inertia, key) for key in KNOWN["inertial"]["inertia"].split()}
     tensor = np.array([[entries["i" + "".join(sorted(r + c))] for c in "xyz"] for r in "xyz"])
-    return Inertial(m, _place(where, element), tensor, f"line {inertia.line}")
-
-
-def _axis(where: str, joint: Element) -> Vector:
-    """Return the unit vector along the axis of a joint."""
-    element = joint.one("axis")
-    axis = _vector(where, element, "xyz", (1.0, 0.0, 0.0))
-    if (size := hypot(*axis)) < 1e-9:
-        raise _wrong(where, joint, "<axis> is zero; it must have a direction")
-    x, y, z = (a / size for a in axis)
-    return x, y, z
+    return Inertial(m, place_of(where, element), tensor, f"line {inertia.line}")
 
 
 def _dynamics(where: str, joint: Element) -> tuple[float, float]:
@@ -298,10 +269,10 @@ def _dynamics(where: str, joint: Element) -> tuple[float, float]:
     element = joint.one("dynamics")
     if element is None:
         return 0.0, 0.0
-    damping, friction = (_number(where, element, key, 0.0) for key in ("damping", "friction"))
+    damping, friction = (number(where, element, key, 0.0) for key in ("damping", "friction"))
     for key, value in (("damping", damping), ("friction", friction)):
         if value < 0.0:
-            raise _wrong(where, element, f"<dynamics> {key} is {value}; it must be zero or positive")
+            raise wrong(where, element, f"<dynamics> {key} is {value}; it must be zero or positive")
     return damping, friction
 
 
@@ -310,9 +281,9 @@ def _limit(where: str, limit: Element, key: str) -> float | None:
     given = limit.attributes.get(key)
     if given is None or UNLIMITED[key].fullmatch(given.strip()):
         return None
-    x = _number(where, limit, key)
+    x = number(where, limit, key)
     if x < 0.0 and key in ("velocity", "effort"):
-        raise _wrong(where, limit, f"<limit> {key} is {x}; it must be zero or positive")
+        raise wrong(where, limit, f"<limit> {key} is {x}; it must be zero or positive")
     return x
 
 
@@ -321,8 +292,8 @@ def _mimic(where: str, element: Element | None) -> Mimic | None:
         return None
     master = element.attributes.get("joint")
     if master is None:
-        raise _wrong(where, element, "<mimic> has no joint")
-    multiplier, offset = (_number(where, element, key, x) for key, x in (("multiplier", 1.0), ("offset", 0.0)))
+        raise wrong(where, element, "<mimic> has no joint")
+    multiplier, offset = (number(where, element, key, x) for key, x in (("multiplier", 1.0), ("offset", 0.0)))
     return Mimic(master, multiplier, offset)
 
 
@@ -345,13 +316,13 @@ def _transmission(where: str, element: Element, joints: dict[str, Joint]) -> Non
     numbers: dict[str, float] = {}
     for part in actuators[0].children:
         if part.name == "mechanicalReduction":
-            numbers["gear_ratio"] = _number(where, part, "", text=part.text)
+            numbers["gear_ratio"] = number(where, part, "", text=part.text)
         elif part.name in ("drake:gear_ratio", "drake:rotor_inertia"):
-            numbers[part.name.removeprefix("drake:")] = _number(where, part, "value")
+            numbers[part.name.removeprefix("drake:")] = number(where, part, "value")
     if numbers.get("gear_ratio") == 0.0:
-        raise _wrong(where, actuators[0], "its gear ratio is 0; it must be different from zero")
+        raise wrong(where, actuators[0], "its gear ratio is 0; it must be different from zero")
     if numbers.get("rotor_inertia", 0.0) < 0.0:
-        raise _wrong(where, actuators[0], "its rotor inertia is negative; it must be zero or positive")
+        raise wrong(where, actuators[0], "its rotor inertia is negative; it must be zero or positive")
     joint.drive |= numbers
 
 
@@ -363,7 +334,9 @@ def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str
     under: dict[str, Joint] = {}
     for joint in joints.values():
         if (other := under.setdefault(joint.child, joint)) is not joint:
-            both = f"is moved by the joints {other.name!r} and {joint.name!r}; URDF has no closed loops"
+            both = (
+                f"is moved by the joints {other.name!r} and {joint.name!r}; URDF has no closed loops: use <loop_joint>"
+            )
             raise Fault("", f"{joint.at}: link {joint.child!r} {both}", sentence=True)
     roots = [name for name in links if name not in under]
     if len(roots) > 1:
@@ -390,8 +363,10 @@ def _root(file: Element, links: dict[str, Any], joints: dict[str, Joint]) -> str
 
 
 def _unread_joint(file: Element) -> str:
-    """Return a hint for a file with unconnected links: the first unknown element, which may be a joint."""
+    """Return a hint for a file with unconnected links: the first element that may have been meant as a joint."""
     for child in file.children:
+        if child.name == urdf_loops.LOOP:
+            return f"; line {child.line}: <{child.name}> closes a loop, but carries no link: use <joint>"
         if child.name not in KNOWN["robot"] and any(x.attributes.keys() & {"link"} for x in child.children):
             return f"; line {child.line}: <{child.name}> in <robot> is not understood"
     return ""
