@@ -34,7 +34,7 @@ from flexarm.analysis.linear import (
 from flexarm.analysis.loops import closed_loop, loop
 from flexarm.analysis.margins import Margins, Together, margins, together
 from flexarm.analysis.migration import PoleMigration, pole_migration
-from flexarm.analysis.modes import mode_table
+from flexarm.analysis.modes import mode_table, steady_modes
 from flexarm.analysis.reactionless import ReactionlessLine
 from flexarm.analysis.stability import Point, Stability, Worst, stability
 from flexarm.renamed import renamed
@@ -72,6 +72,7 @@ __all__ = [
     "reaction_null",
     "stability",
     "stable_inversion",
+    "steady_modes",
     "tip_jacobian",
     "together",
     "transfer_function",

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm import attitude
 from flexarm.arrays import Array
-from flexarm.checks import checked_array, checked_instance, counted, refused, shown
+from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError, FlexarmError
@@ -24,7 +24,11 @@ limit without load [N or N m]."""
 
 
 def equilibrium(
-    model: Model, q: ArrayLike, held: Literal["drives", "joints"] = "drives", w: ArrayLike | None = None
+    model: Model,
+    q: ArrayLike,
+    held: Literal["drives", "joints"] = "drives",
+    w: ArrayLike | None = None,
+    qd: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
     """Return the equilibrium near q and its inputs: (nq,), (m,). The held coordinates have their values of q.
 
@@ -44,11 +48,15 @@ def equilibrium(
         links' side.
     w : (exogenous,) or dict, optional
         Exogenous inputs, see `Model.exogenous`, or some of them by name with the others zero; default zero.
+    qd : (m,), optional
+        Constant rates of the joints [rad/s or m/s], for a relative equilibrium: links that turn are stretched and bent
+        by centrifugal forces. Default: the arm is at rest.
 
     Raises
     ------
     DescriptionError
-        If q does not fit the arm, or `held` is an unknown word.
+        If q does not fit the arm, or `held` is an unknown word. If rates are given for an arm on a free base or with
+        states in its drives, or if its motion at these rates is not steady.
     FlexarmError
         If no equilibrium is found, or if nothing holds a free base against its load.
     """
@@ -57,7 +65,8 @@ def equilibrium(
     x, arm = configuration(model, q), model.arm
     B, u, reactions = model.input_matrix(x), np.zeros(len(model.inputs)), np.zeros(len(closures.owners(arm)))
     N = free_motions(B[:, : len(arm.driven)] if held == "drives" else np.eye(model.nv)[:, list(arm.driven)])
-    force, slope = _resisting(model, w)
+    rates = joint_rates(model, qd)
+    force, slope = _resisting(model, w, rates)
     loose = arm.free and not np.array(model.slope("stiffness_force", "q")(x))[:, :BASE].any()
     if loose:
         N = N[:, BASE:]
@@ -82,6 +91,8 @@ def equilibrium(
                 if arm.free:
                     raise _unheld(arm)
                 break
+            if rates.any():
+                _check_steady(model, x, rates, N, force)
             return x, _inputs(model, _shared(model, x, B, force(x)) if arm.closures else u)
     if held == "drives" and model.arm.touches and not arm.closures:
         x = configuration(model, q)
@@ -171,19 +182,72 @@ def _settled(
     return None
 
 
-def _resisting(model: Model, w: ArrayLike | None) -> tuple[Callable[[Array], Array], Callable[[Array], Any]]:
-    """Force of an arm at rest as a function of q, and its slope: from the potential, and from exogenous inputs."""
-    if w is None:
+def joint_rates(model: Model, qd: ArrayLike | None) -> Array:
+    """Return the rates (n,) of all coordinates while the joints move at rates (m,); None means that they are at rest.
+
+    Raises `DescriptionError` for rates that do not fit the arm, and for arms that have no relative equilibrium here.
+    """
+    if qd is None:
+        return np.zeros(model.nv)
+    arm, count = model.arm, len(model.arm.driven)
+    refuse_closures(model, "equilibrium with qd")
+    with refused("equilibrium"):
+        given = checked_array(qd, "qd")
+        if given.shape != (count,):
+            raise Fault("qd", f"has shape {given.shape}; give {counted(count, 'rate')}, one per joint")
+        if arm.free and given.any():
+            raise Fault("qd", f"is given, but the base of arm {arm.name!r} is free; rates need a base that is not free")
+        if model.states and given.any():
+            raise Fault("qd", f"is given, but drives of arm {arm.name!r} have states; use model.linearize")
+    return np.asarray(moved_by_joints(arm) @ given)
+
+
+STEADY = 1e-7
+"""Largest relative change of inertia and forces along a steady motion. Rounding reaches 1e-12."""
+FORWARD = 0.37
+"""Motion of the fastest joint after which inertia and forces are compared [rad or m]: not a part of a turn."""
+
+
+def _check_steady(model: Model, q: Array, rates: Array, N: Array, force: Callable[[Array], Array]) -> None:
+    """Raise `DescriptionError` if inertia or forces on the coordinates that are not held change along the motion."""
+    later = q + FORWARD / np.abs(rates).max() * rates
+    (M, F), (M_later, F_later) = ((N.T @ model.mass_matrix(x) @ N, N.T @ force(x)) for x in (q, later))
+    scale = max(np.abs(force(q)).max(), np.abs(force(later)).max(), np.abs(M).max() * np.abs(rates).max() ** 2)
+    changed = np.abs(M_later - M).max(initial=0.0) > STEADY * np.abs(M).max(initial=0.0)
+    if changed or np.abs(F_later - F).max(initial=0.0) > STEADY * scale:
+        what = "inertia" if changed else "forces"
+        raise DescriptionError(
+            f"equilibrium: qd is no steady motion of arm {model.arm.name!r}: its {what} change as the joints move; "
+            "turn only a joint about which the arm keeps its shape, and set gravity across that axis to zero"
+        )
+
+
+def _resisting(
+    model: Model, w: ArrayLike | None, rates: Array
+) -> tuple[Callable[[Array], Array], Callable[[Array], Any]]:
+    """Return the force against a steady motion, as a function of q, and its slope.
+
+    At rest without exogenous inputs it follows from the potential.
+    """
+    if w is None and not rates.any():
         return lambda x: model.evaluate("restoring_force", x), model.slope("restoring_force", 0)
-    acting, n = model.single("equilibrium", "w", w), model.nv
-    none, u, s = np.zeros(n), np.zeros(len(model.inputs)), np.zeros(len(model.states))
-    names, slope = model.arguments("state_residual"), model.slope("state_residual", "q")
+    values, n = steady_values(model, w, rates), model.nv
+    slope = model.slope("state_residual", "q")
+    return lambda x: -model.evaluate("state_residual", *values(x))[:n], lambda x: -np.array(slope(*values(x)))[:n]
+
+
+def steady_values(model: Model, w: ArrayLike | None, rates: Array) -> Callable[[Array], list[Array]]:
+    """Return the arguments of `state_residual` as a function of q: without accelerations and inputs."""
+    exogenous = np.zeros(len(model.exogenous))
+    acting = exogenous if w is None else model.single("equilibrium", "w", w)
+    still, u, s = np.zeros(model.nv), np.zeros(len(model.inputs)), np.zeros(len(model.states))
+    names = model.arguments("state_residual")
 
     def given(x: Array) -> list[Array]:
-        at = {"q": x, "qd": none, "s": s, "u": u, "w": acting, "qdd": none}
+        at = {"q": x, "qd": rates, "s": s, "u": u, "w": acting, "qdd": still}
         return [at[name] for name in names]
 
-    return lambda x: -model.evaluate("state_residual", *given(x))[:n], lambda x: -np.array(slope(*given(x)))[:n]
+    return given
 
 
 def _inputs(model: Model, efforts: Array) -> Array:

@@ -4,11 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexarm import attitude
+from flexarm.analysis.along import quadratic_eigenvalues
+from flexarm.analysis.equilibrium import configuration, equilibrium, joint_rates, steady_values
 from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
+from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, closures
+from flexarm.model.linear import held as free_motions
 
 if TYPE_CHECKING:
     import xarray
@@ -97,6 +102,86 @@ def mode_table(
             "output": names,
         },
     )
+
+
+def steady_modes(
+    model: Model, q: ArrayLike | None = None, qd: ArrayLike | None = None, w: ArrayLike | None = None
+) -> "xarray.Dataset":
+    """Return the modes of small vibrations about a steady motion, such as the spin of a rotor.
+
+    The motion is a relative equilibrium, which `equilibrium` finds first: joints turn at constant rates, a moving base
+    turns at a constant rate, and forces are constant along the base's or the sections' axes. The drives follow their
+    motion exactly. Small motions z of the other coordinates obey M z_dd + C z_d + K z = 0. C contains damping and
+    gyroscopic forces. K contains centrifugal forces, and is not symmetric if forces follow the sections.
+
+    Parameters
+    ----------
+    q : (nq,) or (m,), optional
+        Configuration near the equilibrium [rad or m], or the joints alone. Default: `arm.rest`.
+    qd : (m,), optional
+        Rates of the joints [rad/s or m/s]. Default: zero.
+    w : (exogenous,) or dict, optional
+        Exogenous inputs by name, such as {"base.wz": 12.0} for a base that turns about z. Default: zero.
+
+    Raises
+    ------
+    DescriptionError
+        If arguments do not fit the arm, or if the motion is not steady. Also for an arm on a free base, or with states
+        of its drives or contacts.
+    FlexarmError
+        If no relative equilibrium is found.
+
+    Returns
+    -------
+    xarray.Dataset
+        pole [1/s], the eigenvalue of positive imaginary part of each pair; frequency [rad/s], its imaginary part;
+        damping_ratio, negative for a vibration that grows (mode); shape (mode, coordinate), complex, with 1 for the
+        coordinate that moves most; q, the equilibrium (position); u, the inputs that hold it (input). Of a real pair,
+        `pole` is the larger one.
+    """
+    import xarray as xr
+
+    with refused("steady_modes"):
+        checked_instance(model, Model, "model")
+        for wrong, what in ((model.arm.free, "a free base"), (model.states, "states")):
+            if wrong:
+                raise DescriptionError(f"steady_modes: arm {model.arm.name!r} has {what}; use model.linearize")
+    start = np.array(model.arm.rest) if q is None else configuration(model, q)
+    at, u = equilibrium(model, start, w=w, qd=qd)
+    M, C, K, N = _about_steady(model, at, joint_rates(model, qd), w)
+    s = quadratic_eigenvalues(M[None], C[None], K[None])[0] if len(M) else np.zeros(0, complex)
+    shapes = np.array([N @ _null_vector(M * x**2 + C * x + K) for x in s]).reshape(len(s), model.nv)
+    shapes = shapes / np.take_along_axis(shapes, np.abs(shapes).argmax(axis=1)[:, None], axis=1)
+    size = np.where(s == 0.0, 1.0, np.abs(s))
+    return xr.Dataset(
+        {
+            "pole": ("mode", s, {"units": "1/s"}),
+            "frequency": ("mode", s.imag, {"units": "rad/s"}),
+            "damping_ratio": ("mode", -s.real / size),
+            "shape": (("mode", "coordinate"), shapes),
+            "q": ("position", at),
+            "u": ("input", u),
+        },
+        coords={
+            "mode": np.arange(1, len(s) + 1),
+            "coordinate": list(model.velocities),
+            "position": list(model.coordinates),
+            "input": list(model.inputs),
+        },
+    )
+
+
+def _about_steady(model: Model, q: Array, rates: Array, w: ArrayLike | None) -> tuple[Array, Array, Array, Array]:
+    """Return M, C and K (k, k) of small motions about a steady one, and the motions N (n, k) with the drives held."""
+    N = free_motions(model.input_matrix(q))
+    values = steady_values(model, w, rates)(q)
+    K, C = (-N.T @ np.array(model.slope("state_residual", name)(*values))[: model.nv] @ N for name in ("q", "qd"))
+    return N.T @ model.mass_matrix(q) @ N, C, K, N
+
+
+def _null_vector(A: Array) -> Array:
+    """Return the x of length 1 with the smallest |A x|."""
+    return np.asarray(np.linalg.svd(A)[2][-1].conj())
 
 
 def _share(a: Array, size: Array) -> Array:
