@@ -316,6 +316,14 @@ def test_papers(read, monkeypatch):
         assert {"where", "says", "printed", "ours", "verdict", "correction", "note"} == {*told}
 
 
+def test_published(read):
+    (found,) = read("published", "papadopoulos-dubowsky")["published"]
+    assert found["name"] == "papadopoulos-dubowsky" and "1993" in found["source"]
+    (number,) = found["numbers"]
+    assert (number["printed"], number["verdict"]) == ("-11.41", "reproduced")
+    assert number["difference"] == number["found"] + 11.41 and abs(number["difference"]) < number["tolerance"]
+
+
 # -- documents ---------------------------------------------------------------------------------------------------------
 
 
@@ -354,6 +362,7 @@ def test_names_are_values_and_never_keys(read, tmp_path):
         ["study", "x"],
         ["compare", "x"],
         ["papers", "x"],
+        ["published", "x"],
     ],
     ids=" ".join,
 )

@@ -61,6 +61,7 @@ keep = ["peak"]
 "upper.mass" = { type = "uniform", low = "-10 %", high = "10 %" }
 """
 GIVEN = {"ARM": "arm.toml", "SCENARIO": "push.toml", "SCENARIO...": "push.toml", "[PAPER]": "mohan-saha"}
+GIVEN["[PROGRAM]"] = "papadopoulos-dubowsky"
 GIVEN |= {"RESULT...": "push.toml", "ARM_OR_SCENARIO": "arm.toml", "STUDY": "study.toml", "[SEARCH]...": "canadarm"}
 GIVEN |= {"NAME": "mine", "[ACTION]": "score", "[PROBLEM]": "rigid-chain-3", "[CSV]": "motion.csv"}
 """What a new kind of argument is here has to be said here."""

@@ -9,6 +9,7 @@ from random_trees import random_tree
 import flexarm as fa
 from flexarm.analysis import factorization
 from flexarm.model import closures
+from flexarm_papers.published import ANGLES, SQUEEZED, squeezed
 
 JOINTS = ("revolute", "ball", "fixed", "prismatic", "planar", "universal")
 KINDS = {
@@ -331,47 +332,11 @@ def test_slopes_along_a_motion_keep_the_loop():
 
 def test_andrews_squeezer():
     """The seven bodies of Andrews' mechanism at 0.03 s (Mazzia & Magherini, Test set for IVP solvers)."""
-    arm, q0, published = squeezer()
-    solver = fa.Solver(method="vern8", rtol=1e-12, atol=1e-12)
-    run = fa.simulate(arm, 0.03, u=[0.033, 0, 0, 0, 0, 0, 0], q0=q0, solver=solver, progress=False)
-    q = run.q.values[-1]
-    found = np.array([q[0], q[1], q[2], q[4], q[3], q[6], q[5]])
+    arm, run = squeezed()
+    found, published = run.q.values[-1][ANGLES], np.array(SQUEEZED, dtype=float)
     assert np.abs(found - published).max() < 2e-9  # 1.4e-9 of an angle of 15.8
     assert np.abs(found / published - 1).max() < 2e-9
     assert gap_of(fa.Model(arm), run)[0] < 1e-12
-
-
-def squeezer():
-    def body(name, parent, mass, com, inertia, at=None, place=(0, 0, 0)):
-        rigid = fa.Rigid(length=0.01, mass=mass, com=com, inertia=(1e-7, 1e-7, inertia))
-        more = {} if at is None else {"at": fa.Pose(xyz=at)}
-        placement = fa.Pose(xyz=place)
-        return fa.Link(name=name, parent=parent, joint=fa.Revolute(), body=rigid, placement=placement, **more)
-
-    a, b = (-0.06934, -0.00227, 0), (-0.03635, 0.03273, 0)
-    links = [
-        body("K1", "base", 0.04325, (92e-5, 0, 0), 2.194e-6),
-        body("K2", "K1", 0.00365, (-115e-4, 0, 0), 4.410e-7, at=(7e-3, 0, 0)),
-        body("K3", "base", 0.02373, (1043e-5, -1874e-5, 0), 5.255e-6, place=b),
-        body("K5", "base", 0.07050, (2308e-5, 916e-5, 0), 1.169e-5, place=a),
-        body("K4", "K5", 0.00706, (0, -(2e-2 - 1421e-5), 0), 5.667e-7, at=(4e-2, 0, 0)),
-        body("K7", "base", 0.05498, (-449e-5, -1228e-5, 0), 1.912e-5, place=a),
-        body("K6", "K7", 0.00706, (2e-2 - 1421e-5, 0, 0), 5.667e-7, at=(0, -4e-2, 0)),
-        fa.Link(name="D", parent="K3", at=fa.Pose(xyz=(2e-2, -18e-3, 0)), joint=fa.Fixed(), body=fa.Frame()),
-    ]
-    ends = {"K3": (0, -35e-3, 0), "K4": (0, -2e-2, 0), "K6": (2e-2, 0, 0)}
-    closures = [fa.Closure(name=f"E{k}", link="K2", at=(-28e-3, 0, 0), to=k, place=end) for k, end in ends.items()]
-    strut = fa.Strut(link="D", point=(0.014, 0.072, 0), stiffness=4530.0, length=0.07785)
-    arm = fa.Arm(name="squeezer", links=links, tip="K2", struts=[strut], closures=closures)
-    beta, gamma, phi = (
-        -0.0617138900142764496358948458001,
-        0.455279819163070380255912382449,
-        0.222668390165885884674473185609,
-    )
-    delta, epsilon = 0.487364979543842550225598953530, 1.23054744454982119249735015568
-    published = [0.1581077119629904e2, -0.1575637105984298e2, 0.4082224013073101e-1, -0.5347301163226948]
-    published += [0.5244099658805304, 0.5347301163226948, 0.1048080741042263e1]
-    return arm, [beta, 0.0, gamma, delta, phi, epsilon, -phi], np.array(published)
 
 
 # -- larger mechanisms -------------------------------------------------------------------------------------------------

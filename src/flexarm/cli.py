@@ -28,6 +28,7 @@ from flexarm.commands.export import export
 from flexarm.commands.optimize import optimize
 from flexarm.commands.papers import papers
 from flexarm.commands.play import play
+from flexarm.commands.published import published
 from flexarm.commands.runs import compare, simulate
 from flexarm.commands.stability import stability
 from flexarm.commands.start import list_, new
@@ -48,7 +49,10 @@ app = typer.Typer(
     "input, 130 Ctrl-C.",
 )
 app.command("list")(list_)
-for command in (new, show, modes, derive, export, simulate, view, play, compare, stability, optimize, study, papers):
+for command in (
+    *(new, show, modes, derive, export, simulate, view, play, compare, stability, optimize, study),
+    *(papers, published),
+):
     app.command()(command)
 app.command("benchmark-set")(benchmark_set)
 

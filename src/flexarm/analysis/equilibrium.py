@@ -1,6 +1,6 @@
 """Equilibrium of an arm with its drives or its joints held."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ def equilibrium(
     model: Model,
     q: ArrayLike,
     held: Literal["drives", "joints"] = "drives",
-    w: ArrayLike | None = None,
+    w: Mapping[str, float] | ArrayLike | None = None,
     qd: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
     """Return the equilibrium near q and its inputs: (nq,), (m,). The held coordinates have their values of q.
@@ -223,7 +223,7 @@ def _check_steady(model: Model, q: Array, rates: Array, N: Array, force: Callabl
 
 
 def _resisting(
-    model: Model, w: ArrayLike | None, rates: Array
+    model: Model, w: Mapping[str, float] | ArrayLike | None, rates: Array
 ) -> tuple[Callable[[Array], Array], Callable[[Array], Any]]:
     """Return the force against a steady motion, as a function of q, and its slope.
 
@@ -236,7 +236,9 @@ def _resisting(
     return lambda x: -model.evaluate("state_residual", *values(x))[:n], lambda x: -np.array(slope(*values(x)))[:n]
 
 
-def steady_values(model: Model, w: ArrayLike | None, rates: Array) -> Callable[[Array], list[Array]]:
+def steady_values(
+    model: Model, w: Mapping[str, float] | ArrayLike | None, rates: Array
+) -> Callable[[Array], list[Array]]:
     """Return the arguments of `state_residual` as a function of q: without accelerations and inputs."""
     exogenous = np.zeros(len(model.exogenous))
     acting = exogenous if w is None else model.single("equilibrium", "w", w)

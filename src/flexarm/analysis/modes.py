@@ -1,6 +1,6 @@
 """Modes: frequencies, damping, controllability and observability."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,7 +105,10 @@ def mode_table(
 
 
 def steady_modes(
-    model: Model, q: ArrayLike | None = None, qd: ArrayLike | None = None, w: ArrayLike | None = None
+    model: Model,
+    q: ArrayLike | None = None,
+    qd: ArrayLike | None = None,
+    w: Mapping[str, float] | ArrayLike | None = None,
 ) -> "xarray.Dataset":
     """Return the modes of small vibrations about a steady motion, such as the spin of a rotor.
 
@@ -171,7 +174,9 @@ def steady_modes(
     )
 
 
-def _about_steady(model: Model, q: Array, rates: Array, w: ArrayLike | None) -> tuple[Array, Array, Array, Array]:
+def _about_steady(
+    model: Model, q: Array, rates: Array, w: Mapping[str, float] | ArrayLike | None
+) -> tuple[Array, Array, Array, Array]:
     """Return M, C and K (k, k) of small motions about a steady one, and the motions N (n, k) with the drives held."""
     N = free_motions(model.input_matrix(q))
     values = steady_values(model, w, rates)(q)
