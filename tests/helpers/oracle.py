@@ -576,7 +576,7 @@ class Parts:
             self.strain += ca.DM(local[d] * weights).T @ bend[d] ** 2 / 2
 
         def rate(i, Q, r):
-            y, z, t = bend["y"][i], bend["z"][i], bend["torsion"][i]
+            y, z, t = (bend[d][i] + part.initial_angles.get(d, 0.0) / L for d in ("y", "z", "torsion"))
             skew = ca.vertcat(ca.horzcat(0, -y, -z), ca.horzcat(y, 0, -t), ca.horzcat(z, t, 0))
             return Q @ skew, (1 + bend["axial"][i]) * Q[:, 0]
 
@@ -812,7 +812,7 @@ FIELDS = set(
     " gear_ratio damping stiffness spring_damping length mass mass_per_length EI GJ EA polar_inertia modes material"
     " section com inertia rotor section_tip next_joint foreshortening shapes total_length free_length"
     " convection file unit origin part sections tau loss_factor rayleigh lumps shear shear_coefficient"
-    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables".split()
+    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables initial_angles".split()
 )
 
 

@@ -570,7 +570,7 @@ def _without(beam: Beam) -> str:
     if not beam.uniform:
         return "tapered"
     if not beam.one_factor:
-        return "of a beam with lumps, shear or rotary inertia"
+        return "of a beam with lumps, shear, rotary inertia or initial angles"
     bent = [(family(shapes, d), beam.counts[d]) for d, shapes in beam.families.items() if beam.counts[d]]
     lone = [f for f, n in bent if closed_form(f, "mean", n, 1) is None]
     names = dict.fromkeys(getattr(f, "name", type(f).__name__) for f in lone)

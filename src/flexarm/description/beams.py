@@ -1,5 +1,6 @@
 """Beams that bend, twist and stretch: uniform, tapered or with a section table, in one piece or in segments."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, final
@@ -57,6 +58,11 @@ The work is proportional to their fourth power: 10 s with this number in both pl
 MOST_PRODUCTS = 250
 """Largest number of pairs of modes that move points of a beam with foreshortening. With so many, the work takes
 20 s."""
+BENT_AT_REST = ("y", "z", "torsion")
+"""Directions in which an unloaded beam may be bent or twisted."""
+MOST_TURNED = 1.0
+"""Largest angle of an unloaded segment, all directions together [rad]. Its last section then stays in front of the
+first one, so that the angles of sections are unique."""
 MOST_SEGMENTS, MOST_SEGMENT_MODES = 100, 6
 """Largest number of segments of a beam, and of modes per direction of a segment.
 
@@ -130,6 +136,13 @@ def _check_size(part: str, field: str, value: float, unit: str) -> None:
         raise Fault(
             part, f"leads to {field} = {with_unit(value, unit)}; {field} must be from {least:g} to {most:g} {unit}"
         )
+
+
+def _angles(value: object) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise Fault("", f"is {shown(value)}; it must be a table such as {{y = 0.3, torsion = 1.2}}")
+    checked_keys(value, BENT_AT_REST)
+    return {direction: checked_number(x, "rad", part=direction) for direction, x in value.items()}
 
 
 def _segments(value: object) -> int | None:
@@ -227,6 +240,9 @@ class Beam(Body):
         Each segment has the `modes` with polynomial shapes, and foreshortening. `shapes` is "polynomial", which also
         replaces the default of a beam in one piece, "clamped-mass". `foreshortening` is true. `damping` is one number,
         the ratio of every mode of the complete beam.
+    initial_angles : {"y": float, "z": float, "torsion": float}
+        Angles by which the unloaded beam bends along y and z and twists about x, from its root to its tip [rad]. Its
+        curvature and its twist in the axes of its sections are constant: the angle over the length. Needs `segments`.
     foreshortening : bool
         True if the tip moves inward as the beam bends, u_x = -1/2 int (u_y'^2 + u_z'^2) (Mohan & Saha eq. 1b, with the
         sign corrected). This effect stiffens an arm that spins fast. In space the positions of points and sections then
@@ -271,6 +287,7 @@ class Beam(Body):
     section: Section | None = None
     section_tip: Section | None = None
     segments: Annotated[int | None, BeforeValidator(_segments)] = None
+    initial_angles: Annotated[dict[str, float], BeforeValidator(_angles)] = {}  # noqa: RUF012
     foreshortening: Annotated[bool, checks.flag] = False
     next_joint: Literal["slope", "chord"] = "slope"
     sections: SectionTable | None = None
@@ -317,6 +334,8 @@ class Beam(Body):
         self._check_shear_coefficient()
         if self.segments is not None:
             self._check_segments()
+        elif self.curved:
+            raise Fault("initial_angles", "is given; a beam that is bent at rest needs segments, such as segments = 4")
         self._check_shapes()
         self._check_taper()
         self._check_shear()
@@ -334,6 +353,11 @@ class Beam(Body):
             if self.counts[direction] > MOST_SEGMENT_MODES:
                 most = f"a segment can have at most {MOST_SEGMENT_MODES} modes: use more segments instead"
                 raise Fault(f"modes.{direction}", f"is {self.counts[direction]}; {most}")
+        turned = float(np.linalg.norm(list(self.initial_angles.values()))) / (self.segments or 1)
+        if turned > MOST_TURNED:
+            least = math.ceil(turned * (self.segments or 1) / MOST_TURNED)
+            what = f"turns each segment by {turned:.3g} rad; use at least {counted(least, 'segment')}"
+            raise Fault("initial_angles", f"{what}, or check that the angles are in radians")
         if self.next_joint != "slope":
             raise Fault("next_joint", f"is {self.next_joint!r}; with segments it must be 'slope'")
         if any(self.shears(direction) for direction in BENDING):
@@ -461,6 +485,8 @@ class Beam(Body):
     def part(self, a: float, b: float) -> "Beam":
         """Return the beam between two stations, fractions of the length, 0 <= a < b <= 1, as a beam in one piece.
 
+        If the beam is bent at rest, the piece has one segment.
+
         It has its share of the length, the mass, the taper or table and the lumps, in the order of their stations. A
         lump on the station b belongs to the next part. Modes, shapes and damping are the same. Raises
         `DescriptionError`.
@@ -470,6 +496,9 @@ class Beam(Body):
             if not a < b:
                 raise Fault("b", f"is {b:g}; it must be larger than a, {a:g}")
         changes: dict[str, Any] = {"segments": None, "length": self.length * (b - a), "shapes": self.families}
+        if self.curved:
+            angles = {direction: angle * (b - a) for direction, angle in self.initial_angles.items()}
+            changes |= {"segments": 1, "initial_angles": angles}
         if self.mass is not None:
             changes["mass"] = self.mass * (b - a)
         if self.section is not None and self.section_tip is not None:
@@ -493,6 +522,11 @@ class Beam(Body):
         return {direction: given.get(direction, defaults[direction]) for direction in DIRECTIONS}
 
     @property
+    def curved(self) -> bool:
+        """True if the unloaded beam is bent or twisted."""
+        return any(self.initial_angles.values())
+
+    @property
     def uniform(self) -> bool:
         """True if all sections are equal."""
         return self.section_tip is None and self.sections is None
@@ -506,7 +540,7 @@ class Beam(Body):
     def one_factor(self) -> bool:
         """True if all mode shapes are independent of the beam's mass and stiffness."""
         sheared = any(self.shears(direction) for direction in BENDING)
-        return not self.lumps and not sheared and self.rotary_inertia is False
+        return not (self.lumps or sheared or self.curved) and self.rotary_inertia is False
 
     def shears(self, direction: str) -> bool:
         """Return True if the beam has a shear stiffness along "y" or "z".
@@ -620,8 +654,13 @@ class Beam(Body):
             return 0.0
         return float(self.material.density * (section.I_y if direction == "y" else section.I_z))
 
-    def rigid(self) -> Rigid:
-        """Return the rigid rod of the same mass and sections, with the same lumps."""
+    def rigid(self) -> "Rigid | Beam":
+        """Return the rigid rod of the same mass and sections, with the same lumps.
+
+        If the beam is bent at rest, the rigid one is a beam without modes.
+        """
+        if self.curved:
+            return self.replace(modes={}, damping=0.0)
         if self.uniform:
             along, L = self.profile(0.0), self.length
             rod = self.total_mass * L**2 / 12

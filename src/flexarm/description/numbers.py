@@ -129,9 +129,8 @@ def fixed_reason(arm: Arm, name: str) -> str:
     if isinstance(owner, Link) and isinstance(owner.body, Beam) and not owner.body.one_factor:
         modal = any(ratio + owner.body.loss_factor for ratio in owner.body.damping_ratios)
         if modal and field in OF_MODES:
-            return (
-                "the modal damping of a link with lumps, shear or rotary inertia depends on it; give the damping as tau"
-            )
+            of = "a link with lumps, shear, rotary inertia or initial angles"
+            return f"the modal damping of {of} depends on it; give the damping as tau"
         if not modal and field in ("damping_ratio", "loss_factor"):
             return "it needs the modes of a link with lumps, shear or rotary inertia, which vary; vary tau instead"
     return ""

@@ -21,6 +21,7 @@ from flexarm.mechanics.nominal import NUMBERS, Nominal
 from flexarm.mechanics.parameters import Name, Names, value_of
 from flexarm.mechanics.rigid import free_base, payload
 from flexarm.mechanics.spatial import (
+    TIP,
     Matrix,
     Motion,
     Scalar,
@@ -36,10 +37,6 @@ from flexarm.mechanics.spatial import (
     transposed,
 )
 from flexarm.shapes import DIRECTIONS, NO_LOAD, Basis, TipLoad, may_follow_load
-
-TIP: tuple[tuple[type[Motion], int, int], ...]
-TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))
-"""Motion, axis and sign of a body's six tip functions, base frame to distal frame: p, then Rz Ry(-) Rx."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product as pairs_of
 from math import prod
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -27,6 +27,7 @@ Monomial = tuple[int, ...]
 class Expansion:
     """The sum of c_m(x) m(xi) over monomials m up to the degree DEGREE."""
 
+    __array_ufunc__: ClassVar[None] = None  # otherwise an array times an expansion would be an array of expansions
     terms: dict[Monomial, np.ndarray] = field(default_factory=dict)
     """Values of each coefficient at points x, (points,)."""
 
@@ -87,18 +88,28 @@ def product_of(A: list[list[Expansion]], B: list[list[Expansion]]) -> list[list[
 
 
 def arc_tangent(y: Expansion, x: Expansion) -> Expansion:
-    """Return atan(y / x) for small y and x near 1."""
-    one = Expansion({(): np.ones_like(x.terms[()])})
-    rest, inverse = one - x, one
+    """Return atan(y / x), of which the angle at rest is less than a half turn: its value there and small changes."""
+    x0 = x.terms[()]
+    y0 = y.terms.get((), np.zeros_like(x0))
+    size = np.hypot(x0, y0)
+    c, s = x0 / size, y0 / size
+    across, along = (c / size) * y - (s / size) * x, (c / size) * x + (s / size) * y  # 0 and 1 at rest
+    one = Expansion({(): np.ones_like(x0)})
+    rest, inverse = one - along, one
     for _ in range(DEGREE):
         inverse = one + rest * inverse
-    t = y * inverse
-    return t - (1.0 / 3.0) * (t * t * t)
+    t = across * inverse
+    return Expansion({(): np.arctan2(y0, x0)}) + t - (1.0 / 3.0) * (t * t * t)
 
 
 def arc_sine(y: Expansion) -> Expansion:
-    """Return asin(y) for small y."""
-    return y + (1.0 / 6.0) * (y * y * y)
+    """Return asin(y), of which the angle at rest is less than a right angle: its value there and small changes."""
+    changes = Expansion({m: value for m, value in y.terms.items() if m})
+    s = y.terms.get((), np.zeros_like(next(iter(y.terms.values()), np.zeros(1))))
+    c = np.sqrt(1.0 - s**2)
+    t = (1.0 / c) * changes
+    cubic = (s / (2.0 * c)) * (t * t) + ((1.0 + 2.0 * s**2) / (6.0 * c**2)) * (t * t * t)
+    return Expansion({(): np.arcsin(s)}) + t + cubic
 
 
 class Monomials:

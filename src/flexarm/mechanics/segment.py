@@ -3,13 +3,19 @@
 With xi the amplitudes over the segment's length (those of torsion as they are) and x from 0 to 1 along it,
 
     kappa = (sum tau_t' xi_t, -sum phi_z'' xi_z, sum phi_y'' xi_y)       curvature in the section's own axes
-    R' = R [kappa x],    r' = (1 + sum psi_a' xi_a) R e_x,    R(0) = 1, r(0) = 0
+    R' = R [(kappa_0 + kappa) x],    r' = (1 + sum psi_a' xi_a) R e_x,    R(0) = 1, r(0) = 0
 
-so that the strain energy is quadratic, as in the linear beam. R and r are solved for as polynomials in xi (Picard's
-iteration), truncated at the third degree, and so is the resulting inertia. In a plane R turns by theta = sum phi' xi,
-and r = (x - 1/2 int theta^2, int theta - 1/6 int theta^3).
+so that the strain energy is quadratic, as in the linear beam. kappa_0 is the constant curvature at rest, usually zero.
+With the rotation R_0 at rest, R_0' = R_0 [kappa_0 x], and R = Q R_0,
+
+    Q' = Q [(R_0 kappa) x]
+
+so a curved segment differs from a straight one only in numbers. Q and r are solved for as polynomials in xi (Picard's
+iteration), truncated at the third degree, and so is the resulting inertia. In a plane, straight at rest, R turns by
+theta = sum phi' xi, and r = (x - 1/2 int theta^2, int theta - 1/6 int theta^3).
 """
 
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from typing import NamedTuple
@@ -76,7 +82,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
     length = numbers.length
     by = [1.0 / length] * start[2] + [1.0] * counts[2] + [1.0 / length] * counts[3]  # d xi / d eta
 
-    R, r = _solved(bases, start, line)
+    R, r = _solved(bases, start, line, at_rest(part.initial_angles, line.x))
     angles = [arc_tangent(R[1][0], R[0][0]), arc_sine(R[2][0]), arc_tangent(R[2][1], R[2][2])]
 
     # dimensionless modal integrals, of the mass along the segment and of each lump
@@ -145,7 +151,23 @@ def segment(part: Beam, numbers: Numbers) -> Body:
     )
 
 
-def _solved(bases: list[Basis], start: list[int], line: Line) -> tuple[list[list[Expansion]], list[Expansion]]:
+def at_rest(angles: Mapping[str, float], x: np.ndarray) -> np.ndarray:
+    """Return the rotation R_0 of the unloaded sections at stations x, (3, 3, points), from the angles at 1."""
+    turn = np.array([angles.get("torsion", 0.0), -angles.get("z", 0.0), angles.get("y", 0.0)])
+    size = float(np.linalg.norm(turn))
+    a, b, c = turn / size if size else turn
+    K = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
+    return np.eye(3)[..., None] + K[..., None] * np.sin(size * x) + (K @ K)[..., None] * (1.0 - np.cos(size * x))
+
+
+def _times(row: list[Expansion], numbers: np.ndarray) -> Expansion:
+    """Return the sum of expansions times numbers along the beam, (terms, points), without those that are zero."""
+    return total(along * each for each, along in zip(row, numbers, strict=True) if along.any())
+
+
+def _solved(
+    bases: list[Basis], start: list[int], line: Line, rest: np.ndarray
+) -> tuple[list[list[Expansion]], list[Expansion]]:
     """Return R and r by Picard's iteration. Each iteration is exact to one further degree."""
     ones = np.ones_like(line.x)
     y, z, twist, stretch = (
@@ -153,12 +175,14 @@ def _solved(bases: list[Basis], start: list[int], line: Line) -> tuple[list[list
         for a, basis, order in zip(start, bases, (2, 2, 1, 1), strict=False)
     )
     none = Expansion()
-    skew = [[none, -1.0 * y, -1.0 * z], [y, none, -1.0 * twist], [z, twist, none]]  # of (twist, -z, y)
+    a, b, c = (_times([twist, -1.0 * z, y], row) for row in rest)
+    skew = [[none, -1.0 * c, b], [c, none, -1.0 * a], [-1.0 * b, a, none]]
     one = [[Expansion({(): ones}) if r == c else none for c in range(3)] for r in range(3)]
-    R = one
+    Q = one
     for _ in range(DEGREE):
-        more = product_of(R, skew)
-        R = [[one[r][c] + more[r][c].through(line.integral) for c in range(3)] for r in range(3)]
+        more = product_of(Q, skew)
+        Q = [[one[r][c] + more[r][c].through(line.integral) for c in range(3)] for r in range(3)]
+    R = [[_times(row, rest[:, c]) for c in range(3)] for row in Q]
     stretched = Expansion({(): ones}) + stretch
     return R, [(R[c][0] * stretched).through(line.integral) for c in range(3)]
 

@@ -13,7 +13,18 @@ from flexarm.mechanics.lumps import riding
 from flexarm.mechanics.modal import named_stiffness, per_length
 from flexarm.mechanics.parameters import Name, value_of
 from flexarm.mechanics.segment import Numbers, segment
-from flexarm.mechanics.spatial import Matrix, Scalar, added, is_zero, matrix, square_root
+from flexarm.mechanics.spatial import (
+    TIP,
+    Matrix,
+    Motion,
+    Scalar,
+    Vector,
+    added,
+    entries,
+    is_zero,
+    matrix,
+    square_root,
+)
 from flexarm.shapes import quadrature
 
 
@@ -83,10 +94,11 @@ def _turning(part: Beam) -> list[float]:
 
 
 def _modal_damping(beam: Beam, M: np.ndarray, K: np.ndarray, powers: list[Scalar], ratio: Scalar, name: Name) -> Matrix:
-    """Return D = M Phi diag(2 zeta omega) Phi' M of the straight, clamped beam alone, with one ratio for all modes."""
+    """Return D = M Phi diag(2 zeta omega) Phi' M of the unloaded, clamped beam alone, with one ratio for all modes."""
     amplitudes = beam.amplitudes
-    order = np.argsort([DIRECTIONS.index(a.direction) for a in amplitudes], kind="stable")  # planes do not couple
-    start = np.cumsum([0, *(sum(a.direction == d for a in amplitudes) for d in DIRECTIONS)]).tolist()
+    planes = [0 if beam.curved else DIRECTIONS.index(a.direction) for a in amplitudes]  # those of a straight beam do
+    order = np.argsort(planes, kind="stable")  # not couple
+    start = np.cumsum([0, *(planes.count(i) for i in range(len(DIRECTIONS)))]).tolist()
     back = np.argsort(order)
 
     def of(zeta: float) -> np.ndarray:
@@ -108,27 +120,33 @@ def _modal_damping(beam: Beam, M: np.ndarray, K: np.ndarray, powers: list[Scalar
 
 
 def at_rest(bodies: Sequence[Body]) -> tuple[ca.SX, ca.SX]:
-    """Return inertia and stiffness over all amplitudes of straight bodies in sequence, as numbers or symbols."""
+    """Return inertia and stiffness over all amplitudes of unloaded bodies in sequence, as numbers or symbols."""
     n, first = sum(body.size for body in bodies), 0
-    M, K, twist = ca.SX(n, n), ca.SX(n, n), ca.SX(6, n)  # twist of the current frame, over all rates
+    M, K, twists = ca.SX(n, n), ca.SX(n, n), ca.SX(6, n)  # twist of the current frame, over all rates
     for body in bodies:
         k, rest = body.size, [0.0] * body.size
         z, own = ca.SX.sym("z", k), slice(first, first + k)
         eta = [z[i] for i in range(k)]
         mine = ca.SX(7 + k, n)
-        mine[:6, :], mine[7:, own] = twist, ca.SX.eye(k)
+        mine[:6, :], mine[7:, own] = twists, ca.SX.eye(k)
         M = M + ca.mtimes([mine.T, matrix(body.inertia(rest)), mine])
         strain = ca.SX(body.potential(0.0, eta))
         slopes = ca.jacobian(ca.vertcat(*body.tip(eta)), z)
         K[own, own], slopes = ca.substitute([ca.hessian(strain, z)[0], slopes], [z], [ca.SX.zeros(k)])
         tips = ca.SX(6, n)
         tips[:, own] = slopes
-        x, w = body.tip(rest)[0], twist[3:, :]
-        lever = ca.vertcat(ca.SX(1, n), x * w[2, :], -x * w[1, :])
-        turned = ca.vertcat(tips[5, :], -tips[4, :], tips[3, :])  # about x, y, z: torsion, -slope_z, slope_y
-        twist = ca.vertcat(twist[:3, :] + lever + tips[:3, :], w + turned)
+        steps = [motion(axis, sign * value) for (motion, axis, sign), value in zip(TIP, body.tip(rest), strict=True)]
+        twists = ca.horzcat(*(_moved(entries(twists[:, j]), steps, entries(tips[:, j])) for j in range(n)))
         first += k
     return M, K
+
+
+def _moved(twist: Vector, steps: Sequence[Motion], rates: Vector) -> ca.SX:
+    """Return the twist of a frame after elementary motions with rates of the tip functions."""
+    for step, rate, (_, _, sign) in zip(steps, rates, TIP, strict=True):
+        twist = step.acceleration(twist)
+        twist[step.direction] = twist[step.direction] + sign * rate
+    return ca.SX(ca.vertcat(*twist))
 
 
 def _rows(A: ca.SX) -> Matrix:

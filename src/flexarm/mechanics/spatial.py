@@ -306,3 +306,7 @@ def _axes(k: int) -> tuple[int, int, int]:
 
 
 Motion = Slide | Turn
+
+TIP: tuple[tuple[type[Motion], int, int], ...]
+TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))
+"""Motion, axis and sign of a body's six tip functions, base frame to distal frame: p, then Rz Ry(-) Rx."""
