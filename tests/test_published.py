@@ -5,7 +5,11 @@ import pytest
 import flexarm as fa
 from flexarm_papers.published import PROGRAMS, Number, programs
 
-KNOWN = {"beck": ["frequency"]}
+KNOWN = {
+    "beck": ["frequency"],
+    "bathe-bolourchi": ["y of the tip [in]", "z of the tip [in]"],
+    "macneal-harder": ["deflection along the thickness of the root [in]", "deflection across [in]"],
+}
 """Numbers that miss their printed digits, by program, each with a reason in its note."""
 
 

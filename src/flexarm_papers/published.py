@@ -147,6 +147,61 @@ def beck() -> list[Number]:
     ]
 
 
+def leipholz() -> list[Number]:
+    """A column under a tangential force that is spread evenly over its length flutters."""
+    body = fa.Beam(length=L, mass=MASS, EI=EI, modes={"y": 4}, segments=3)
+    force = fa.Force(name="thrust", link="beam", axes="link", kind="distributed")
+    model = _column("column", body, forces=[force])
+
+    def modes(load: float) -> "Array":
+        return np.asarray(analysis.steady_modes(model, w={"thrust.fx": -load * EI / L**2}).pole)
+
+    return [Number("load of flutter, p L^3 / EI", "40.05", _flutter(modes, 20.0, 60.0)[0])]
+
+
+def bathe_bolourchi() -> list[Number]:
+    """A cantilever that is an eighth of a circle at rest bends out of its plane under a force of 600 lb at its tip."""
+    radius, E, load = 100.0, 1e7, 600.0
+    body = fa.Beam(
+        length=radius * np.pi / 4, mass=1e-6, EI=E / 12, GJ=E / 12, modes={"y": 2, "z": 2, "torsion": 1}, segments=16,
+        initial_angles={"y": np.pi / 4},
+    )  # fmt: skip
+    model, q = _hung(body), np.zeros(16 * 5)
+    for share in np.linspace(0.2, 1.0, 5):
+        q, _ = analysis.equilibrium(model.at([0.0, 0.0, share * load]), q)
+    note = "The source has 8 straight elements. The exact rod has its tip at 47.151, 15.685, 53.469."
+    printed = ("47.2", "15.9", "53.4")
+    tip = model.tip(q)[:3, 3]
+    return [_noted(f"{axis} of the tip [in]", p, x, note) for axis, p, x in zip("xyz", printed, tip, strict=True)]
+
+
+def _hung(body: fa.Beam) -> fa.Model:
+    """Return the model of a clamped beam whose gravity may vary, with 1 kg at its tip, so that gravity is the load."""
+    link = fa.Link(name="beam", joint=fa.Fixed(), body=body)
+    arm = fa.Arm(name="cantilever", links=[link], payload=fa.Payload(mass=1.0), gravity=(1.0, 1.0, 1.0))
+    return fa.Model(arm, vary=["gravity*"])
+
+
+def macneal_harder() -> list[Number]:
+    """A cantilever that is twisted by 90 degrees at rest bends under a force of 1 lb at its tip."""
+    length, width, thickness, E, poisson = 12.0, 1.1, 0.32, 29e6, 0.22
+    EI = {"y": E * thickness * width**3 / 12, "z": E * width * thickness**3 / 12}
+    GJ = E / (2 + 2 * poisson) * width * thickness**3 / 3 * (1 - 0.63 * thickness / width)
+    body = fa.Beam(
+        length=length, mass=1e-6, EI=EI, GJ=GJ, modes={"y": 3, "z": 3, "torsion": 1}, segments=2,
+        initial_angles={"torsion": np.pi / 2},
+    )  # fmt: skip
+    model, q0 = _hung(body), np.zeros(14)
+
+    def deflection(axis: int) -> float:
+        q, _ = analysis.equilibrium(model.at(np.eye(3)[axis]), q0)
+        return float(model.deflections(q)[0, axis])
+
+    note = "The integral of slender beams is {} in; shear adds 0.0000034 in."
+    rows = (("along the thickness of the root", "0.005424", 2, "0.0054259"), ("across", "0.001754", 1, "0.0017462"))
+    return [_noted(f"deflection {name} [in]", p, deflection(axis), note.format(x)) for name, p, axis, x in rows]
+
+
 def _noted(what: str, printed: str, found: float, note: str) -> Number:
     """Return a number with the reason why it misses its printed digits, if it does."""
     plain = Number(what, printed, found)
@@ -248,6 +303,9 @@ PROGRAMS = (
     Program("wright", "Wright, Smith, Thresher & Wang 1982, J. Appl. Mech. 49: 197", wright_flap),
     Program("yoo-shin", "Yoo & Shin 1998, J. Sound Vib. 212: 807", yoo_shin_lag),
     Program("beck", "Beck 1952, Z. angew. Math. Phys. 3: 225", beck),
+    Program("leipholz", "Leipholz 1962, Z. angew. Math. Phys. 13: 359", leipholz),
+    Program("bathe-bolourchi", "Bathe & Bolourchi 1979, Int. J. Numer. Meth. Eng. 14: 961", bathe_bolourchi),
+    Program("macneal-harder", "MacNeal & Harder 1985, Finite Elem. Anal. Des. 1: 3", macneal_harder),
     Program("simo-vu-quoc", "Simo & Vu-Quoc 1987, J. Sound Vib. 119: 487", simo_vu_quoc),
     Program("kimball", "Kimball 1924, General Electric Review 27: 244", kimball),
     Program("papadopoulos-dubowsky", "Papadopoulos & Dubowsky 1993, J. Dyn. Syst. Meas. Control 115: 44",

@@ -812,7 +812,8 @@ FIELDS = set(
     " gear_ratio damping stiffness spring_damping length mass mass_per_length EI GJ EA polar_inertia modes material"
     " section com inertia rotor section_tip next_joint foreshortening shapes total_length free_length"
     " convection file unit origin part sections tau loss_factor rayleigh lumps shear shear_coefficient"
-    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables initial_angles".split()
+    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables"
+    " initial_angles".split()
 )
 
 

@@ -223,10 +223,17 @@ class Arm(Described):
             _check_end(known, allowed, each.link, each.at, ("link", "at"), where=where)
         drives = [link.name for link in self.links if link.joint.actuated]
         for force in self.forces:
+            if force.kind == "distributed" and not (self._length_of(force.link) > 0.0):
+                fault = f"is {force.link!r}, which has no fixed length; a distributed force needs a link with a length"
+                raise Fault("link", fault, where=f"force {force.name!r}")
             if force.kind == "drive" and force.link not in drives:
                 fault = f"is {force.link!r}, whose joint has no drive; links with a drive are {', '.join(drives)}"
                 raise Fault("link", fault, where=f"force {force.name!r}")
         return self
+
+    def _length_of(self, name: str) -> float:
+        """Return the length of a link [m], or 0 for the base and for a telescope, whose length changes."""
+        return next((x.body.length for x in self.links if x.name == name and not isinstance(x.joint, Telescope)), 0.0)
 
     @model_validator(mode="after")
     def _is_not_too_large(self) -> Self:

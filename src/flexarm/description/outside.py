@@ -29,28 +29,34 @@ class Force(Described):
         Axes along which the components are given. "base": the axes of the base, or those of the world if the base is
         free. "link": the axes of the link's section at the station, which turn with the section. On an undeformed link
         they are the link's own axes.
-    kind : "force", "moment", "wrench" or "drive"
-        A wrench is a force and a moment: fx, fy, fz [N], mx, my, mz [N m]. A "drive" load has one component,
-        "push.drive" [N m or N]. It adds to the torque or force of the actuator of the link's joint, after the motor's
-        limits.
+    kind : "force", "moment", "wrench", "distributed" or "drive"
+        A wrench is a force and a moment: fx, fy, fz [N], mx, my, mz [N m]. A "distributed" force, such as wind, is
+        spread evenly over the length of the link, and fx, fy, fz [N] are its total. With axes = "link" each part of it
+        follows its own section. A "drive" load has one component, "push.drive" [N m or N]. It adds to the torque or
+        force of the actuator of the link's joint, after the motor's limits.
     """
 
     name: Annotated[str, checks.label]
     link: Annotated[str, checks.text]
     at: Annotated[float, number("", SHARE)] = 1.0
     axes: Literal["base", "link"] = "base"
-    kind: Literal["force", "moment", "wrench", "drive"] = "force"
+    kind: Literal["force", "moment", "wrench", "distributed", "drive"] = "force"
 
     @model_validator(mode="after")
     def _is_somewhere(self) -> Self:
         if self.kind == "drive" and (self.at != 1.0 or self.axes != "base"):
             raise Fault("kind", 'is "drive", which has no point of application and no axes: leave out at and axes')
+        if self.kind == "distributed" and self.at != 1.0:
+            raise Fault(
+                "at", f'is {self.at:g}, but kind is "distributed", which acts on the complete link: leave out at'
+            )
         return self
 
     @property
     def exogenous(self) -> tuple[tuple[str, str], ...]:
         """Name and unit of each of the inputs."""
-        return {"force": FORCES, "moment": MOMENTS, "wrench": FORCES + MOMENTS, "drive": DRIVE}[self.kind]
+        known = {"moment": MOMENTS, "wrench": FORCES + MOMENTS, "drive": DRIVE}
+        return known.get(self.kind, FORCES)
 
 
 @final

@@ -105,11 +105,11 @@ def arc_tangent(y: Expansion, x: Expansion) -> Expansion:
 def arc_sine(y: Expansion) -> Expansion:
     """Return asin(y), of which the angle at rest is less than a right angle: its value there and small changes."""
     changes = Expansion({m: value for m, value in y.terms.items() if m})
-    s = y.terms.get((), np.zeros_like(next(iter(y.terms.values()), np.zeros(1))))
+    s = y.terms.get((), np.zeros(1))
     c = np.sqrt(1.0 - s**2)
     t = (1.0 / c) * changes
     cubic = (s / (2.0 * c)) * (t * t) + ((1.0 + 2.0 * s**2) / (6.0 * c**2)) * (t * t * t)
-    return Expansion({(): np.arcsin(s)}) + t + cubic
+    return Expansion({(): np.arcsin(s)} if () in y.terms else {}) + t + cubic
 
 
 class Monomials:

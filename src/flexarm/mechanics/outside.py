@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 
 from flexarm.description.arm import Arm
 from flexarm.description.cables import Cable
@@ -121,7 +122,8 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
         return chain
 
     def elements(chain: Chain) -> tuple[Element, ...]:
-        acting = [(drive if each.kind == "drive" else force)(chain, each, arm.number(each.link)) for each in arm.forces]
+        made = {"drive": drive, "distributed": distributed}
+        acting = [made.get(each.kind, force)(chain, each, arm.number(each.link)) for each in arm.forces]
         acting += [contact(chain, each, arm.number(each.link)) for each in arm.contacts]
         acting += [strut(chain, each, arm.number) for each in arm.struts]
         acting += [cable(chain, each, arm.number) for each in arm.cables]
@@ -148,6 +150,36 @@ def force(chain: Chain, description: Force, link: int) -> Element:
         return Push(seen.w, supplied=dot(seen.w, seen.v))
 
     return Element(lambda q, qd: both(q, qd)[first : first + given], push, exogenous=given)
+
+
+SPREAD, LEAST_SPREAD = 24, 6
+"""Number of Gauss points of a distributed force over a link, and the smallest number for each segment of a beam.
+
+Six points are exact for the shapes of a segment, and 24 for those of a beam in one piece with up to about 10 modes.
+"""
+
+
+def distributed(chain: Chain, description: Force, link: int) -> Element:
+    """Return the element of a force that is spread evenly over a link. Its components w are the total force.
+
+    The generalized force is the mean of (dv/dqd)' w over the length, by Gauss's quadrature on each body of the link.
+    """
+    members = len(chain.links[link])
+    x, weights = np.polynomial.legendre.leggauss(max(LEAST_SPREAD, SPREAD // members))
+    places = [(i + (1.0 + point) / 2.0) / members for i in range(members) for point in x.tolist()]
+    shares = (weights / (2.0 * members)).tolist() * members
+    moving = [velocity(chain, link, place, description.axes == "base") for place in places]
+
+    def rates(q: Vector, qd: Vector) -> Vector:
+        found: Vector = [0.0] * 3
+        for share, rate in zip(shares, moving, strict=True):
+            found = added(found, scaled(share, rate(q, qd)[:3]))
+        return found
+
+    def push(seen: Seen) -> Push:
+        return Push(seen.w, supplied=dot(seen.w, seen.v))
+
+    return Element(rates, push, exogenous=3)
 
 
 def drive(chain: Chain, description: Force, link: int) -> Element:
