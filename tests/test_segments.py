@@ -9,7 +9,8 @@ import pytest
 import sympy as sp
 from compared import values, vector
 from oracle import Lagrangian
-from scipy.integrate import solve_bvp, solve_ivp
+from rods import rod_in_space
+from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
@@ -307,38 +308,6 @@ def test_slopes_of_a_link_that_bends_up_by_more_than_a_right_angle():
     for angle in (1.0, 2.5, 4.0, 6.0):
         found = model.deflections(np.linalg.solve(K, angle * turns))[0]
         np.testing.assert_allclose(found[3:], [0.0, angle, 0.0], atol=1e-10)
-
-
-def rod_in_space(force, EI, GJ, length):
-    """Tip and turn of a clamped rod that does not stretch or shear: m' = -r' x f, R' = R [kappa x], by collocation.
-
-    kappa = R' m in the section's own axes over (GJ, EI_z, EI_y); nothing else is assumed.
-    """
-    stiff = np.array([GJ, EI["z"], EI["y"]])[:, None]
-
-    def rate(s, y):
-        R, m = y[3:12].reshape(3, 3, -1), y[12:]
-        kappa = np.einsum("ijn,in->jn", R, m) / stiff
-        x, y_, z = kappa
-        o = 0 * x
-        skew = np.array([[o, -z, y_], [z, o, -x], [-y_, x, o]])
-        turning = np.einsum("ijn,jkn->ikn", R, skew)
-        along = R[:, 0]
-        moment = -np.cross(along.T, force).T
-        return np.vstack([along, turning.reshape(9, -1), moment])
-
-    def ends(a, b):
-        return np.concatenate([a[:3], a[3:12] - np.eye(3).ravel(), b[12:]])
-
-    s = np.linspace(0.0, length, 41)
-    y = np.zeros((15, len(s)))
-    y[0], y[3:12] = s, np.eye(3).reshape(9, 1)
-    for share in (0.25, 0.5, 0.75, 1.0):
-        whole, force = force, share * np.array(force)
-        found = solve_bvp(rate, ends, s, y, tol=1e-10, max_nodes=20000)
-        assert found.success
-        s, y, force = found.x, found.y, whole
-    return found.y[:3, -1], found.y[3:12, -1].reshape(3, 3)
 
 
 PRINCETON = {"length": 0.508, "width": 12.7e-3, "height": 3.2024e-3, "E": 71.7e9, "poisson": 0.31}

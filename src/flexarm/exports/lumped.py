@@ -409,6 +409,8 @@ def _check(link: Link) -> None:
         raise DescriptionError(
             f"is a {type(link.body).__name__}; a lumped equivalent has Beam, Rigid and Frame", where, "body"
         )
+    if isinstance(link.body, Beam) and link.body.curved:
+        raise DescriptionError("is given; a lumped equivalent has straight links", where, "body.initial_angles")
     if not isinstance(link.joint, JOINTS):
         kinds = "Revolute, Prismatic and Fixed"
         raise DescriptionError(f"is a {type(link.joint).__name__}; a lumped equivalent has {kinds}", where, "joint")
