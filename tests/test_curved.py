@@ -223,6 +223,12 @@ def test_a_lumped_equivalent_has_straight_links():
         lumped(arm_of(beam(HELIX), joint=fa.Revolute()), 4)
 
 
+def test_a_rod_is_straight():
+    assert fa.Beam(length=1.3, mass=0.7, EI=1.0).rod().mass == 0.7
+    with pytest.raises(fa.DescriptionError, match="initial_angles is given, but a rigid rod is straight"):
+        beam(HELIX).rod()
+
+
 def test_it_is_read_from_a_file_and_written(tmp_path):
     text = """
 name = "curved"

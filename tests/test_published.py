@@ -1,10 +1,13 @@
 """Published numbers are computed, and a number that misses its printed digits says so."""
 
+from pathlib import Path
+
 import pytest
 
 import flexarm as fa
 from flexarm_papers.published import PROGRAMS, Number, programs
 
+PAGE = Path(__file__).parents[1] / "docs" / "understand" / "published.md"
 KNOWN = {
     "beck": ["frequency"],
     "bathe-bolourchi": ["y of the tip [in]", "z of the tip [in]"],
@@ -44,6 +47,9 @@ def test_numbers_of_the_literature(program):
     missed = [number for number in numbers if number.verdict != "reproduced"]
     assert [number.what for number in missed] == KNOWN.get(program.name, [])
     assert all(number.note for number in missed)
+    page = PAGE.read_text(encoding="utf-8")
+    for number in numbers:
+        assert f"| {program.name} | {number.what} | {number.printed} | {number.shown} | {number.verdict} |" in page
 
 
 def test_an_unknown_program_is_refused():

@@ -50,11 +50,21 @@ class Number:
         return self.found - float(self.printed)
 
     @property
-    def tolerance(self) -> float:
-        """Half a unit of the last decimal that is compared."""
+    def compared(self) -> int:
+        """Number of decimals that are compared."""
         exponent = Decimal(self.printed).as_tuple().exponent
         assert isinstance(exponent, int), "a printed number is finite"
-        return 0.5 * 10.0 ** (exponent if self.decimals is None else -self.decimals)
+        return -exponent if self.decimals is None else self.decimals
+
+    @property
+    def tolerance(self) -> float:
+        """Half a unit of the last decimal that is compared."""
+        return float(0.5 * 10.0**-self.compared)
+
+    @property
+    def shown(self) -> str:
+        """Number found, with one decimal more than are compared."""
+        return f"{self.found:.{max(self.compared + 1, 0)}f}"
 
     @property
     def verdict(self) -> Verdict:
@@ -229,7 +239,7 @@ def kimball() -> list[Number]:
         return float(analysis.steady_modes(model, qd=[speed * PER_SECOND]).pole.values.real.max())
 
     found = brentq(growth, 1.5, 2.0, xtol=1e-9)
-    return [Number("speed at which whirl begins, over sqrt(EI / m L^3): sqrt(3)", "1.7320508", found)]
+    return [Number("speed at which whirl begins, over sqrt(EI / m L^3): sqrt(3)", "1.73205", found)]
 
 
 def papadopoulos_dubowsky() -> list[Number]:

@@ -37,7 +37,7 @@ def published(
         found.append({"name": program.name, "source": program.source, "numbers": rows})
         every += rows
         if not json:
-            say(_table(rows))
+            say(_table(numbers))
     if json:
         show_document("published", {"published": found})
         return
@@ -50,12 +50,12 @@ def _row(number: Any) -> dict[str, Any]:
     return {key: getattr(number, key) for key in said}
 
 
-def _table(rows: list[dict[str, Any]]) -> Any:
+def _table(numbers: list[Any]) -> Any:
     """Return a table of numbers for the terminal."""
     from rich.table import Table
 
     drawn = Table("number", "printed", "found", "difference", "verdict", "note", box=None, padding=(0, 2, 0, 0))
-    for row in rows:
-        found, difference = f"{row['found']:.10g}", f"{row['difference']:.1e}"
-        drawn.add_row(row["what"], row["printed"], found, difference, row["verdict"], row["note"])
+    for each in numbers:
+        row = (each.what, each.printed, each.shown, f"{each.difference:.1e}", each.verdict, each.note)
+        drawn.add_row(*row)
     return drawn

@@ -654,13 +654,17 @@ class Beam(Body):
             return 0.0
         return float(self.material.density * (section.I_y if direction == "y" else section.I_z))
 
-    def rigid(self) -> "Rigid | Beam":
-        """Return the rigid rod of the same mass and sections, with the same lumps.
+    def rigid(self) -> Body:
+        """Return the rigid body of the same mass and sections: a rod, or a beam without modes if it is bent at rest."""
+        return self.replace(modes={}, damping=0.0) if self.curved else self.rod()
 
-        If the beam is bent at rest, the rigid one is a beam without modes.
+    def rod(self) -> Rigid:
+        """Return the straight rigid rod of the same mass and sections, with the same lumps.
+
+        Raises `DescriptionError` for a beam that is bent at rest.
         """
         if self.curved:
-            return self.replace(modes={}, damping=0.0)
+            raise DescriptionError("Beam: initial_angles is given, but a rigid rod is straight; use Beam.rigid()")
         if self.uniform:
             along, L = self.profile(0.0), self.length
             rod = self.total_mass * L**2 / 12

@@ -352,7 +352,7 @@ def _integral(beam: Beam, direction: str, a: float, b: float) -> float:
 def _segment(beam: Beam, a: float, b: float) -> Rigid:
     """Return the rigid body between two stations, with the lumps on it. A lump at the end belongs to it."""
     lumps = [lump.replace(at=(lump.at - a) / (b - a)) for lump in beam.lumps if a < lump.at <= b or lump.at == a == 0.0]
-    return beam.replace(lumps=()).part(a, b).rigid().replace(lumps=lumps)
+    return beam.replace(lumps=()).part(a, b).rod().replace(lumps=lumps)
 
 
 def _station(pieces: list[Link], length: float, at: float | Pose) -> tuple[str, float | Pose]:

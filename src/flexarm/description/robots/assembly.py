@@ -766,7 +766,7 @@ def _label(name: str) -> str:
 
 def _of_beam(beam: Beam) -> Lump:
     """Return the inertia of an undeformed beam with its lumps, in its own frame."""
-    rod = beam.rigid()
+    rod = beam.rod()
     parts = [Lump(rod.mass, np.array(rod.center), rod.inertia_tensor)]
     for lump in beam.lumps:
         place = np.array(lump.offset) + np.array([lump.at * beam.length, 0.0, 0.0])
