@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flexarm.checks import counted
 from flexarm.commands.document import Json, show_document
 from flexarm.commands.terminal import say
 
@@ -41,7 +42,8 @@ def published(
     if json:
         show_document("published", {"published": found})
         return
-    say(f"{sum(row['verdict'] == 'reproduced' for row in every)} of {len(every)} numbers reproduced")
+    reproduced = sum(row["verdict"] == "reproduced" for row in every)
+    say(f"{reproduced} of {counted(len(every), 'number')} reproduced")
 
 
 def _row(number: Any) -> dict[str, Any]:

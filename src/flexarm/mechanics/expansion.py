@@ -88,7 +88,7 @@ def product_of(A: list[list[Expansion]], B: list[list[Expansion]]) -> list[list[
 
 
 def arc_tangent(y: Expansion, x: Expansion) -> Expansion:
-    """Return atan(y / x), of which the angle at rest is less than a half turn: its value there and small changes."""
+    """Return atan2(y, x) as its value at rest, which is less than a half turn, and small changes."""
     x0 = x.terms[()]
     y0 = y.terms.get((), np.zeros_like(x0))
     size = np.hypot(x0, y0)
@@ -103,7 +103,7 @@ def arc_tangent(y: Expansion, x: Expansion) -> Expansion:
 
 
 def arc_sine(y: Expansion) -> Expansion:
-    """Return asin(y), of which the angle at rest is less than a right angle: its value there and small changes."""
+    """Return asin(y) as its value at rest, which is less than a right angle, and small changes."""
     changes = Expansion({m: value for m, value in y.terms.items() if m})
     s = y.terms.get((), np.zeros(1))
     c = np.sqrt(1.0 - s**2)
