@@ -140,6 +140,10 @@ def test_arms_that_have_no_relative_equilibrium_here():
         steady_modes(free)
     with pytest.raises(fa.DescriptionError, match=r"qd is given, but the base of arm .* is free"):
         equilibrium(free, free.arm.rest, qd=np.ones(len(free.arm.joints)))
+    ends = [fa.Closure(name="end", link="blade", to="base")]
+    closed = fa.Model(rotor(modes={"y": 1}).replace(closures=ends))
+    with pytest.raises(fa.DescriptionError, match="steady_modes does not support closures yet"):
+        steady_modes(closed, q=[0.0, 0.0])
     motor = {"input": "voltage", "torque_constant": 0.05, "resistance": 0.5, "inductance": 1e-3}
     joint = fa.Revolute(drive=fa.Drive(motor=motor), rotor_inertia=0.1, gear_ratio=10.0)
     wound = fa.Model(rotor(joint=joint, modes={"y": 1}))

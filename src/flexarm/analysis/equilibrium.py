@@ -49,14 +49,14 @@ def equilibrium(
     w : (exogenous,) or dict, optional
         Exogenous inputs, see `Model.exogenous`, or some of them by name with the others zero; default zero.
     qd : (m,), optional
-        Constant rates of the joints [rad/s or m/s], for a relative equilibrium: links that turn are stretched and bent
-        by centrifugal forces. Default: the arm is at rest.
+        Constant rates of the joints that have a drive [rad/s or m/s], for a relative equilibrium: links that turn are
+        stretched and bent by centrifugal forces. Default: the arm is at rest.
 
     Raises
     ------
     DescriptionError
-        If q does not fit the arm, or `held` is an unknown word. If rates are given for an arm on a free base or with
-        states in its drives, or if its motion at these rates is not steady.
+        If q does not fit the arm, or `held` is an unknown word. If rates are given for an arm with closures, on a free
+        base or with states in its drives, or if its motion at these rates is not steady.
     FlexarmError
         If no equilibrium is found, or if nothing holds a free base against its load.
     """

@@ -11,6 +11,7 @@ from flexarm.analysis.along import quadratic_eigenvalues
 from flexarm.analysis.equilibrium import configuration, equilibrium, joint_rates, steady_values
 from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, closures
 from flexarm.model.linear import held as free_motions
@@ -122,7 +123,7 @@ def steady_modes(
     q : (nq,) or (m,), optional
         Configuration near the equilibrium [rad or m], or the joints alone. Default: `arm.rest`.
     qd : (m,), optional
-        Rates of the joints [rad/s or m/s]. Default: zero.
+        Rates of the joints that have a drive [rad/s or m/s]. Default: zero.
     w : (exogenous,) or dict, optional
         Exogenous inputs by name, such as {"base.wz": 12.0} for a base that turns about z. Default: zero.
 
@@ -146,6 +147,7 @@ def steady_modes(
 
     with refused("steady_modes"):
         checked_instance(model, Model, "model")
+        refuse_closures(model, "steady_modes")
         for wrong, what in ((model.arm.free, "a free base"), (model.states, "states")):
             if wrong:
                 raise DescriptionError(f"steady_modes: arm {model.arm.name!r} has {what}; use model.linearize")
