@@ -12,6 +12,7 @@ import flexarm as fa
 from flexarm.analysis import equilibrium
 from flexarm.exports.lumped import lumped
 from flexarm.mechanics.chain import chain
+from flexarm.mechanics.expansion import Expansion, arc_sine, arc_tangent
 from flexarm.mechanics.segmented import at_rest
 from flexarm.model.drawing import drawn
 
@@ -93,6 +94,19 @@ def test_the_equations_are_exact_to_the_third_order():
     fall = np.log2(np.divide(*errors))
     assert np.all(fall > [2.6, 1.6, 3.5]), (errors, fall)
     assert np.all(np.array(errors[-1]) < [5e-4, 5e-3, 1e-5]), errors
+
+
+@pytest.mark.parametrize("a", [0.0, 0.6, -0.9])
+def test_angles_of_expansions_are_exact_to_the_third_degree(a):
+    """Taylor's terms of sine and cosine about an angle at rest give back the angle."""
+    sine, cosine = np.sin(a), np.cos(a)
+    powers = [(), (0,), (0, 0), (0, 0, 0)]
+    s, c = (
+        Expansion({m: np.array([x]) for m, x in zip(powers, some, strict=True)})
+        for some in ((sine, cosine, -sine / 2, -cosine / 6), (cosine, -sine, -cosine / 2, sine / 6))
+    )
+    for found in (arc_sine(s), arc_tangent(s, c), arc_tangent(1.7 * s, 1.7 * c)):
+        np.testing.assert_allclose([float(found.terms[m][0]) for m in powers], [a, 1.0, 0.0, 0.0], atol=1e-14)
 
 
 def test_a_run_keeps_its_energy():
