@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from loops import assembled, closing, four_bar, four_bars, moving
 from oracle import Lagrangian
 from random_arms import random_state
 from random_trees import random_tree
-from test_closures import assembled, closing, four_bar, four_bars, moving
 
 import flexarm as fa
 from flexarm.simulation import ensemble_runs

@@ -9,7 +9,7 @@ from compiled import Library, built
 from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
 from fmus import called
-from test_closures import assembled, four_bar
+from loops import assembled, four_bar
 
 import flexarm as fa
 
