@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from alive import made, run
 from compiled import CC, Library, built
-from every_option import arm_of, choice_of, joints_of_loop, looped, sample, state_of
+from every_option import arm_of, cabled, choice_of, joints_of_loop, looped, sample, state_of
 from fmus import called
 from javascript import NODE
 
@@ -20,7 +20,7 @@ from flexarm.exports.library import c_library
 COUNT = int(os.environ.get("FLEXARM_RANDOM_RUNS", "0"))
 """Number of arms. By default the tests take three small arms."""
 LOOPED = 100_000
-"""Numbers from here on are arms with a closure."""
+"""Numbers from here on are arms with a closure, and half of them with a cable too."""
 LOOPS = [n for n in range(0, COUNT, 4) if joints_of_loop(arm_of(choice_of(n), n))] if COUNT else [0, 25]
 NUMBERS = [*(range(COUNT) if COUNT else sample("joint", largest=7)[:3]), *(LOOPED + n for n in LOOPS)]
 UNTIL, PERIODS = 0.02, 4
@@ -40,7 +40,7 @@ def case(number):
     state = state_of(arm, seed, 0.3)
     start = {"q0": state["q"], "qd0": 0.3 * state["qd"]}
     if number >= LOOPED:
-        arm = looped(arm, start["q0"], seed)
+        arm = looped(cabled(arm, seed) if seed % 2 else arm, start["q0"], seed)
         start["qd0"] = fa.assemble(arm, start["q0"], start["qd0"])[1]
     model = fa.Model(arm)
     u = 0.5 * state["u"]

@@ -599,6 +599,15 @@ def looped(arm: fa.Arm, q: np.ndarray, seed: int) -> fa.Arm:
     return arm.replace(closures=[{"name": "loop", **given}])
 
 
+def cabled(arm: fa.Arm, seed: int) -> fa.Arm:
+    """The arm with a taut cable from a point of the world over the tip of a link to its last link."""
+    r = np.random.default_rng([seed, 93])
+    points = [{"point": r.uniform(2, 3, 3).tolist()}, {"link": arm.links[0].name}]
+    points += [{"link": arm.links[-1].name}] if len(arm.links) > 1 else []
+    cable = {"name": "rope", "points": points, "stiffness": r.uniform(5, 20), "length": r.uniform(0.3, 0.6)}
+    return arm.replace(cables=[cable | {"damping": r.uniform(0.1, 0.5)}])
+
+
 def refusal(choice: Choice) -> str | None:
     """Why the description refuses a choice, in its own words; None where there is such an arm."""
     try:
