@@ -258,7 +258,7 @@ def started(
     """
     if not model.arm.closures:
         return q, qd
-    if not all(given):
+    if not given[0] or (not given[1] and qd.any()):
         q, qd = _begun_rows(where, model, q, qd, given, p, led)
     check_closed(where, model, q, qd, ("q0", "qd0"), p)
     for _ in range(2):
@@ -277,7 +277,7 @@ def _begun_rows(
 ) -> tuple[Array, Array]:
     """Return the starts to which one state or many lead; equal rows are assembled once."""
     rows, rates = np.atleast_2d(q), np.atleast_2d(qd)
-    own = [model.p] * len(rows) if p is None else list(p)
+    own = [model.p] * len(rows) if p is None else list(np.atleast_2d(p))
     keys, found = [], dict[tuple[bytes, bytes, bytes, bool], tuple[Array, Array]]()
     for row, rate, values, follows in zip(rows, rates, own, np.broadcast_to(led, len(rows)).tolist(), strict=True):
         keys.append((row.tobytes(), rate.tobytes(), values.tobytes(), follows))
