@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from loops import assembled, closing, four_bar, four_bars, moving
 from oracle import Lagrangian
 from random_arms import random_state
 from random_trees import random_tree
-from test_closures import assembled, closing, four_bar, four_bars, moving
 
 import flexarm as fa
 from flexarm.simulation import ensemble_runs
@@ -114,6 +114,8 @@ def test_a_plant_with_other_parameters_starts_on_their_closures(varied):
     assert plants.reset(p=p[::-1])[:, :5] == pytest.approx(starts[::-1], abs=0.02)
     gaps = [model.at(each).closure_gaps(x[:5])[0] for each, x in zip(p[::-1], plants.state, strict=True)]
     assert np.abs(gaps).max() < 1e-13
+    (alone,) = np.atleast_2d(fa.Stepper(model, 0.01, p=p[3]).state)  # assembled for its own parameters
+    assert np.abs(model.at(p[3]).closure_gaps(alone[:5])[0]).max() < 1e-13
     plants.reset(starts[0], p=p[0], where=[2])
     assert np.array_equal(plants.p[2], p[0]) and plants.state[2, :5] == pytest.approx(starts[0], abs=1e-12)
     with pytest.raises(fa.DescriptionError, match=r"Stepper: q0 does not .* at closure 'pin' in row 1: use fa\.assem"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from alive import made, run
 from compiled import CC, Library, built
-from every_option import arm_of, choice_of, sample, state_of
+from every_option import arm_of, cabled, choice_of, joints_of_loop, looped, sample, state_of
 from fmus import called
 from javascript import NODE
 
@@ -19,7 +19,10 @@ from flexarm.exports.library import c_library
 
 COUNT = int(os.environ.get("FLEXARM_RANDOM_RUNS", "0"))
 """Number of arms. By default the tests take three small arms."""
-NUMBERS = range(COUNT) if COUNT else sample("joint", largest=7)[:3]
+LOOPED = 100_000
+"""Numbers from here on are arms with a closure, and half of them with a cable too."""
+LOOPS = [n for n in range(0, COUNT, 4) if joints_of_loop(arm_of(choice_of(n), n))] if COUNT else [0, 25]
+NUMBERS = [*(range(COUNT) if COUNT else sample("joint", largest=7)[:3]), *(LOOPED + n for n in LOOPS)]
 UNTIL, PERIODS = 0.02, 4
 SAME = np.array([2e-6, 1e-5])
 """Largest difference of a coordinate and of a rate, as a share of the largest one: rates are less exact after a sharp
@@ -32,9 +35,14 @@ PARTIAL = ("a stepper", "an FMU", "C", "the live page")
 @cache
 def case(number):
     """A model, its state and inputs, and the end of its motion by a tight run; None if the motion diverges."""
-    arm = arm_of(choice_of(number), number)
-    model, state = fa.Model(arm), state_of(arm, number, 0.3)
+    seed = number % LOOPED
+    arm = arm_of(choice_of(seed), seed)
+    state = state_of(arm, seed, 0.3)
     start = {"q0": state["q"], "qd0": 0.3 * state["qd"]}
+    if number >= LOOPED:
+        arm = looped(cabled(arm, seed) if seed % 2 else arm, start["q0"], seed)
+        start["qd0"] = fa.assemble(arm, start["q0"], start["qd0"])[1]
+    model = fa.Model(arm)
     u = 0.5 * state["u"]
     tight = fa.Solver(method="dop853", rtol=1e-10, atol=1e-12)
     try:
@@ -143,6 +151,9 @@ def test_a_motion_is_the_same_on_every_way(way, tmp_path):
             far[number] = off
     print(way, diverged, refused)
     assert 20 * len(diverged) <= len(NUMBERS), diverged
-    assert not far, (far, {n: {k: v for k, v in choice_of(n).items() if v not in ("none", "absent")} for n in far})
+    assert not far, (
+        far,
+        {n: {k: v for k, v in choice_of(n % LOOPED).items() if v not in ("none", "absent")} for n in far},
+    )
     assert len(refused) < len(NUMBERS) and not any("\n" in said for said in refused.values()), refused
     assert way in PARTIAL or not refused, refused

@@ -16,6 +16,7 @@ import numpy as np
 from covering import Choice, covering, random_choice
 from part_files import solid_part
 from random_arms import numbers, random_pose, random_state, unit
+from scipy.spatial.transform import Rotation
 from whole_oracle import bare
 
 import flexarm as fa
@@ -559,6 +560,52 @@ def state_of(arm: fa.Arm, seed: int, size: float = 1.0) -> dict[str, np.ndarray]
     w = [sizes.get(name.rpartition(".")[2]) or r.choice([-1, 1]) for name in arm.exogenous]
     w = np.array(w, dtype=float) * r.uniform(0.4, 1.3, len(w))
     return {"q": q, "qd": qd, "s": np.array(s, dtype=float), "u": u, "w": w, "qdd": r.normal(size=len(qd))}
+
+
+CONDITIONS = {"ball": 3, "planar": 3, "universal": 4, "revolute": 5, "prismatic": 5, "fixed": 6}
+"""Conditions of each joint of a closure."""
+
+
+def joints_of_loop(arm: fa.Arm) -> list[str]:
+    """Joints of a closure at the arm's tip that leave some freedom.
+
+    There are none for a tip whose frame follows the chord: a closure is on the section.
+    """
+    tip, count = arm.links[arm.tip_link], len(arm.velocities) - 6 * arm.free
+    chord = getattr(tip.body, "next_joint", "tangent") == "chord"
+    return [joint for joint, conditions in CONDITIONS.items() if conditions < count and not chord]
+
+
+def looped(arm: fa.Arm, q: np.ndarray, seed: int) -> fa.Arm:
+    """The arm with its tip on the base, by a joint of `joints_of_loop` that is drawn at random and fits at q.
+
+    Closures are no option of `arm_of`, since their places follow from a state.
+    """
+    r, model = np.random.default_rng([seed, 91]), fa.Model(arm)
+    T = model.tip(q)
+    if arm.free:
+        stand = np.eye(4)
+        w, *xyz = q[3:7]
+        stand[:3, :3], stand[:3, 3] = Rotation.from_quat([*xyz, w]).as_matrix(), q[:3]
+        T = np.linalg.inv(stand) @ T
+    away = {"xyz": T[:3, 3].tolist(), "rpy": Rotation.from_matrix(T[:3, :3]).as_euler("xyz").tolist()}
+    joint, axis = str(r.choice(joints_of_loop(arm))), unit(r)
+    given = {"link": arm.links[arm.tip_link].name, "place": away, "joint": joint}
+    if joint != "ball" and joint != "fixed":
+        given["axis"] = axis.tolist()
+    if joint == "universal":
+        across = np.cross(axis, unit(r))
+        given["axis_to"] = (across / np.linalg.norm(across)).tolist()
+    return arm.replace(closures=[{"name": "loop", **given}])
+
+
+def cabled(arm: fa.Arm, seed: int) -> fa.Arm:
+    """The arm with a taut cable from a point of the world over the tip of a link to its last link."""
+    r = np.random.default_rng([seed, 93])
+    points = [{"point": r.uniform(2, 3, 3).tolist()}, {"link": arm.links[0].name}]
+    points += [{"link": arm.links[-1].name}] if len(arm.links) > 1 else []
+    cable = {"name": "rope", "points": points, "stiffness": r.uniform(5, 20), "length": r.uniform(0.3, 0.6)}
+    return arm.replace(cables=[cable | {"damping": r.uniform(0.1, 0.5)}])
 
 
 def refusal(choice: Choice) -> str | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.checks import counted
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model.tracing import Traced
@@ -258,7 +259,7 @@ def started(
     """
     if not model.arm.closures:
         return q, qd
-    if not all(given):
+    if not given[0] or (not given[1] and qd.any()):
         q, qd = _begun_rows(where, model, q, qd, given, p, led)
     check_closed(where, model, q, qd, ("q0", "qd0"), p)
     for _ in range(2):
@@ -277,7 +278,7 @@ def _begun_rows(
 ) -> tuple[Array, Array]:
     """Return the starts to which one state or many lead; equal rows are assembled once."""
     rows, rates = np.atleast_2d(q), np.atleast_2d(qd)
-    own = [model.p] * len(rows) if p is None else list(p)
+    own = [model.p] * len(rows) if p is None else list(np.atleast_2d(p))
     keys, found = [], dict[tuple[bytes, bytes, bytes, bool], tuple[Array, Array]]()
     for row, rate, values, follows in zip(rows, rates, own, np.broadcast_to(led, len(rows)).tolist(), strict=True):
         keys.append((row.tobytes(), rate.tobytes(), values.tobytes(), follows))
@@ -333,7 +334,7 @@ def check_independent(what: str, model: Traced, q: Array) -> None:
     J, driven = jacobian(model, q), model.arm.driven
     if rank(np.delete(J, driven, axis=1)) < rank(J):
         must = "make some of them passive"
-        raise DescriptionError(f"{what}: closures couple the {len(driven)} joints with a motor; {must}")
+        raise DescriptionError(f"{what}: closures couple the {counted(len(driven), 'joint')} with a motor; {must}")
 
 
 def rank(J: Array) -> int:
