@@ -13,7 +13,7 @@ Some conditions follow from others, as those out of the plane of a planar loop. 
 are left out when the equations are traced. Others share the reactions that the motion determines only together.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -26,6 +26,7 @@ from flexarm.mechanics.dynamics import (
     Root,
     eliminate,
     forward_dynamics,
+    input_matrix,
     substitute,
 )
 from flexarm.mechanics.lean import lean
@@ -259,7 +260,7 @@ def motion(
     if not (chain.closures or given):
         return Motion(solve(lean(chain), q, qd, force, root), [0.0] * chain.size, [], [])
     some, _, J, gamma = conditions(chain, q, qd)
-    rows = [*J, *([float(i == n) for i in range(chain.size)] for n in given)]
+    rows = [*J, *_units(chain, given)]
     a, A = response(chain, q, qd, force, root, rows, solve)
     lacking = [*added(product(J, a), gamma), *(a[n] - value for n, value in given.items())]
     found = resolved(_inverse_inertia(rows, A), scaled(-1.0, lacking))
@@ -270,6 +271,12 @@ def motion(
     return Motion(added(a, product(A, found)), product(transposed(J), few), every, forces)
 
 
+def driven(chain: Chain) -> list[int]:
+    """Return the coordinate that each joint's input moves. Each input must move one, not a sum of several."""
+    columns = transposed(input_matrix(chain))
+    return [next(row for row in range(chain.size) if B[row]) for B in columns[: len(chain.driven)]]
+
+
 def _inverse_inertia(J: Matrix, A: Matrix) -> Matrix:
     """Return J A, symmetric, (k, k)."""
     columns = transposed(A)
@@ -277,17 +284,23 @@ def _inverse_inertia(J: Matrix, A: Matrix) -> Matrix:
     return [[G[max(r, c)][min(r, c)] for c in range(len(J))] for r in range(len(J))]
 
 
-def projected(chain: Chain, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
+def projected(chain: Chain, q: Vector, qd: Vector, held: Sequence[int] = ()) -> tuple[Vector, Vector]:
     """Return one correction of coordinates and rates towards the closures, the nearest in the metric of M: (dq, dqd).
 
-    dq is over the rates, so it is a small shift and turn of a free base.
+    dq is over the rates, so it is a small shift and turn of a free base. The `held` coordinates are not corrected.
     """
     still: Vector = [0.0] * chain.size
     found = conditions(chain, q, qd)
-    A = response(chain, q, still, still, STILL, found.J).A
-    G = _inverse_inertia(found.J, A)
-    back = scaled(-1.0, product(A, resolved(G, found.gaps)))
-    return back, scaled(-1.0, product(A, resolved(G, product(found.J, qd))))
+    rows = [*found.J, *_units(chain, held)]
+    A = response(chain, q, still, still, STILL, rows).A
+    G, kept = _inverse_inertia(rows, A), [0.0] * len(held)
+    back = scaled(-1.0, product(A, resolved(G, [*found.gaps, *kept])))
+    return back, scaled(-1.0, product(A, resolved(G, [*product(found.J, qd), *kept])))
+
+
+def _units(chain: Chain, some: Iterable[int]) -> Matrix:
+    """Return the rows that select some coordinates."""
+    return [[float(i == n) for i in range(chain.size)] for n in some]
 
 
 # -- functions of a model, see `model.closures` ------------------------------------------------------------------------
@@ -298,7 +311,16 @@ def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
 
     The sum is that before the correction, of gaps [m or 1] and of their rates.
     """
-    dq, dqd = projected(chain, q, qd)
+    return _corrected(chain, q, qd, [])
+
+
+def prescribed_correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return the same while a motion prescribes the driven coordinates, which keep their values."""
+    return _corrected(chain, q, qd, driven(chain))
+
+
+def _corrected(chain: Chain, q: Vector, qd: Vector, held: Sequence[int]) -> Vector:
+    dq, dqd = projected(chain, q, qd, held)
     found = [*gaps(chain, q), *rates(chain, q, qd)]
     shift = dq if not chain.base else [*moved_pose(chain.stood, dq[:6]), *dq[6:]]
     return [*added([*chain.stood, *q[len(chain.base) :]], shift), *added(qd, dqd), dot(found, found)]

@@ -168,10 +168,10 @@ def prescribed_residual(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vecto
     inertial = dy.inertial_force(less, q, qd, qdd, less.down, root(chain, w))
     force = added(inertial, scaled(-1, done.force))
     if chain.closures:
-        given = dict(zip(_driven(chain), u, strict=False))
+        given = dict(zip(loops.driven(chain), u, strict=False))
         found = loops.motion(chain, q, qd, done.force, root(chain, w), prescribed=given)
         force = added(force, scaled(-1, found.force))
-    driven, left = _driven(chain), scaled(-1.0, force)
+    driven, left = loops.driven(chain), scaled(-1.0, force)
     for n, value in zip(driven, u, strict=False):
         left[n] = value - qdd[n]
     power = dot([force[n] for n in driven], [qd[n] for n in driven])
@@ -186,7 +186,7 @@ def prescribed_rate(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, w
     """
     done = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u)
     qdd, force = _prescribed(chain, q, qd, u, done.force, root(chain, w))
-    driven = _driven(chain)
+    driven = loops.driven(chain)
     power = dot([force[n] for n in driven], [qd[n] for n in driven])
     return _guarded(chain, q, [*coordinate_rates(chain, qd), *qdd, *done.s_dot, power + done.supplied, done.lost])
 
@@ -195,14 +195,8 @@ def prescribed_force(chain: Chain, q: Vector, qd: Vector, s: Vector, u: Vector, 
     """Return the inputs that give the driven coordinates the accelerations u, while the others move freely."""
     acting = _thrust(chain, qd, acted(chain, q, qd, s, None, w), u).force
     _, force = _prescribed(chain, q, qd, u, acting, root(chain, w))
-    driven = _driven(chain)
+    driven = loops.driven(chain)
     return [*(force[n] for n in driven), *u[len(driven) :]]
-
-
-def _driven(chain: Chain) -> list[int]:
-    """Return the coordinate that each joint's input moves. Each input must move one, not a sum of several."""
-    columns = transposed(dy.input_matrix(chain))
-    return [next(row for row in range(chain.size) if B[row]) for B in columns[: len(chain.driven)]]
 
 
 def _thrust(chain: Chain, qd: Vector, done: Pushed, u: Vector) -> Pushed:
@@ -221,7 +215,7 @@ def _prescribed(
     chain: Chain, q: Vector, qd: Vector, u: Vector, acting: Vector, moved: dy.Root
 ) -> tuple[Vector, Vector]:
     """Return accelerations, and additional generalized forces, for accelerations u of driven coordinates."""
-    driven = _driven(chain)
+    driven = loops.driven(chain)
     if chain.closures:
         found = loops.motion(chain, q, qd, acting, moved, prescribed=dict(zip(driven, u, strict=False)))
         forces = dict(zip(driven, found.prescribed, strict=True))

@@ -34,7 +34,7 @@ FLAT = 0.02
 """
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gaps", "facing", "slopes"), ("q",)),
-    **dict.fromkeys(("rates", "correction", "rate_slopes"), ("q", "qd")),
+    **dict.fromkeys(("rates", "correction", "prescribed_correction", "rate_slopes"), ("q", "qd")),
     "stiffening": ("q", "reactions"),
 }
 """Arguments of the functions of the module `mechanics.closures`."""
@@ -61,9 +61,13 @@ def function(model: Traced, name: str) -> "ca.Function":
     return model.traced(f"closures {name}", trace)
 
 
-def kernel(model: Traced) -> Kernel:
-    """Return the compiled correction of a state, from the concatenated q and qd."""
-    return model.compiled("closures correction", lambda model: function(model, "correction"))
+def kernel(model: Traced, quantity: str = "state_rate") -> Kernel:
+    """Return the compiled correction of a state, from the concatenated q and qd, in runs that integrate a quantity.
+
+    A prescribed motion determines the driven coordinates, and their correction is zero.
+    """
+    name = "prescribed_correction" if quantity.startswith("prescribed") else "correction"
+    return model.compiled(f"closures {name}", lambda model: function(model, name))
 
 
 def _evaluated(model: Traced, name: str, *given: Array, p: Array | None = None) -> Array:

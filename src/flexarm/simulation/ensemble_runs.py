@@ -305,7 +305,7 @@ def closing(runs: Runs, indices: Array) -> BatchClosing | None:
     """Return the closures of runs in a SIMD batch, or None for an arm without closures."""
     if not runs.model.arm.closures:
         return None
-    kernel = closures.kernel(runs.model)
+    kernel = closures.kernel(runs.model, runs.drive(indices[0]).quantity)
     return BatchClosing(kernel, runs.model.nq + runs.model.nv, constants(runs, kernel, indices))
 
 

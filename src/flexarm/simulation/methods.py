@@ -135,14 +135,14 @@ def planned(model: Model, drive: Block, layout: Layout, method: str) -> tuple[Pl
     rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
     place, inputs = rate.addresses["evaluate"], layout.inputs + layout.memory
     plan = Plan(place, layout.states, inputs, len(RIDING), rate, tried, kernel.constants, layout.exogenous)
-    closing(model, plan)
+    closing(model, plan, drive.quantity)
     return plan, rate
 
 
-def closing(model: Model, plan: Plan) -> None:
-    """Have a plan move each state onto the closures of the model's arm."""
+def closing(model: Model, plan: Plan, quantity: str = "state_rate") -> None:
+    """Have a plan that integrates a quantity move each state onto the closures of the model's arm."""
     if model.arm.closures:
-        plan.close(closures.kernel(model), model.nq + model.nv)
+        plan.close(closures.kernel(model, quantity), model.nq + model.nv)
 
 
 def solver(

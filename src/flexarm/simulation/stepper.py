@@ -145,7 +145,7 @@ class Stepper:
             one, many = (" and ".join(each.format(k) for k in sizes) for each in ("({},)", "(N, {})"))
             raise DescriptionError(f"Stepper: {shapes}; they must be {one}, or {many} for N plants")
         rows = np.broadcast_to(rows, (*batch, rows.shape[-1]))
-        self._start = _closed(model, self._start, q0 is not None, rows)
+        self._start = _closed(model, self._start, (q0 is not None, qd0 is not None), rows)
         self._options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "step": step}
         self._options["disturbance"] = disturbance
         self._acting = disturbed_plants(model, disturbance, np.atleast_2d(self._start).shape[0])
@@ -287,7 +287,7 @@ class Stepper:
         if p is not None:
             own[:] = self._rows("p", p, parameter_rows(self._given, p), len(x))
         if self._model.arm.closures and (q is not None or qd is not None or p is not None):
-            x = _closed(self._model, x, q is not None or p is None, own)
+            x = _closed(self._model, x, (q is not None or p is None, qd is not None or p is None), own)
         if p is not None:
             self._vary(chosen, own)
         self._plants.x[chosen], self._origin[chosen] = x, x
@@ -605,10 +605,13 @@ class Stepper:
             self._plants.loops[chosen] = closures.kernel(self._model).constants_of(rows)
 
 
-def _closed(model: Model, start: Array, given: bool, p: Array) -> Array:
-    """Return the initial states of plants on the closures of their arm, given the parameters of each."""
+def _closed(model: Model, start: Array, given: tuple[bool, bool], p: Array) -> Array:
+    """Return the initial states of plants on the closures of their arm, with the parameters of each.
+
+    Coordinates, or rates, that are not `given` are assembled.
+    """
     q, qd, s = np.split(start, [model.nq, model.nq + model.nv], axis=-1)
-    return np.concatenate([*closures.started("Stepper", model, q, qd, (given, given), p), s], axis=-1)
+    return np.concatenate([*closures.started("Stepper", model, q, qd, given, p), s], axis=-1)
 
 
 def _beginning(name: str, value: Any, otherwise: Any, signals: tuple[str, ...]) -> Array:
