@@ -164,6 +164,11 @@ REFUSED = {
     "frozen_eigenvalues": lambda model: analysis.frozen_eigenvalues(model, *np.zeros((2, 5, 3)), u=np.zeros((5, 3))),
     "generalized_jacobian": lambda model: analysis.generalized_jacobian(model, np.zeros(3)),
     "equilibrium_slope": lambda model: equilibrium_slope(model, np.zeros(3)),
+    "stability": lambda model: analysis.stability(model, fa.control.JointPD(SLEW, Kp=9.0, Kd=2.0)),
+    "closed_loop": lambda model: analysis.loop(model, fa.control.JointPD(SLEW, Kp=9.0, Kd=2.0)),
+    "design_shaper": lambda model: fa.design_shaper(
+        model, kind="zv", controller=fa.control.JointPD(SLEW, Kp=9.0, Kd=2.0)
+    ),
     "excitation": lambda model: fa.excitation(
         model,
         ["crank.mass"],

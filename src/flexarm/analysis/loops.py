@@ -18,7 +18,6 @@ from flexarm.arrays import Array
 from flexarm.attitude import configuration as posed
 from flexarm.cached import cached_property
 from flexarm.checks import checked_array, checked_instance, checked_number, counted, refused, unknown_name
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import input_signals, signals, state_names
@@ -274,7 +273,6 @@ def linear_loop(
 
 def looped(where: str, model: Model, controller: Any, w: Any = None, p: Any = None) -> ClosedLoop:
     """Return an arm with parameters p under a controller that is designed for the model."""
-    refuse_closures(model, "closed_loop")
     with refused(where):
         checked_instance(model, Model, "model")
     law, period = designed(where, controller, model)

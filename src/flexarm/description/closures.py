@@ -24,8 +24,8 @@ class Closure(Described):
     """A joint that closes a loop: it connects a link to another link, or to the base.
 
     The joint has no coordinate. Its two frames are that of the section `at` of the link, and that of `place`. The
-    motion of the tree is restricted so that both frames meet as the joint allows, see `joint`. Joints of the tree that
-    no motor drives are passive: leave their inputs at zero.
+    motion of the tree is restricted so that both frames meet as the joint allows, see `joint`. Hinges of the tree
+    without a motor are passive joints, `Revolute(passive=True)`.
 
     Parameters
     ----------

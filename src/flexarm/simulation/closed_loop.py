@@ -10,6 +10,7 @@ from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.cached import cached_property
 from flexarm.description.arm import Arm
+from flexarm.description.closures import refuse_closures
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import slopes
@@ -85,6 +86,9 @@ class ClosedLoop:
     period: float | None = None
     w: Array | None = None
     slopes_of_law: LawSlopes | None = None
+
+    def __post_init__(self) -> None:
+        refuse_closures(self.model, "the linear analysis of a closed loop")
 
     @property
     def memory(self) -> tuple[float, ...]:

@@ -46,11 +46,12 @@ class Rough(FlexarmError):
 def unstable_start(model: Model, drive: Block, q: Array, s: Array, until: float, w: Array | None = None) -> str:
     """Return a warning about the unstable pole of a run from this state, or "".
 
-    Both the initial state with zero rates and a nearby equilibrium of the loop must have such a pole.
+    Both the initial state with zero rates and a nearby equilibrium of the loop must have such a pole. An arm with
+    closures is not checked.
     """
     if not isinstance(drive, LawBlock) or (isinstance(drive, SampledFeedback) and drive.function is not None):
         return ""
-    if _moves(drive.wanted):
+    if _moves(drive.wanted) or model.arm.closures:
         return ""
     loop = ClosedLoop(model, drive.law, drive.period, w, slopes_of_law=by_differences(model, drive))
     x = loop.start(q, s=s)
