@@ -439,8 +439,8 @@ FOREARM = [
      "damping has the unknown key 'x'; allowed keys are y, z, torsion, axial"),
     ({"body": {**BEAM, "lenght": 1}},
      "unknown key 'lenght'; did you mean 'length'? Allowed keys are length, mass, mass_per_length, EI, GJ, EA, "
-     "polar_inertia, modes, shapes, damping, material, section, section_tip, segments, initial_angles, foreshortening, next_joint, "
-     "sections, tau, loss_factor, rayleigh, lumps, shear, shear_coefficient, rotary_inertia"),
+     "polar_inertia, modes, shapes, damping, material, section, section_tip, segments, initial_angles, foreshortening, "
+     "next_joint, sections, tau, loss_factor, rayleigh, lumps, shear, shear_coefficient, rotary_inertia"),
     ({"body": {"type": "beam", "mass": 1.0, "EI": 1.0}}, "length is missing"),
     ({"body": {"type": "bem"}},
      "body.type is 'bem'; did you mean 'beam'? It must be 'rigid', 'frame', 'beam' or 'finite-element'"),
