@@ -22,7 +22,7 @@ def published(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compare published numbers about beams, rotors and mechanisms with those found here.
+    """Compare published numbers with those found here.
 
     Each program builds an arm and computes its numbers again. A number is reproduced if it rounds to the printed
     digits.

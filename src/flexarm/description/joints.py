@@ -340,7 +340,7 @@ class Revolute(Driven):
     ----------
     axis : (3,)
         Unit vector in the joint frame.
-    rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive, preset
+    rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive, preset, passive
         Parameters of the drive, see `Driven`: [kg m^2], [1], [N m s/rad], [N m/rad], [N m s/rad].
     """
 
@@ -362,7 +362,7 @@ class Prismatic(Driven):
     ----------
     axis : (3,)
         Unit vector in the joint frame.
-    rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive
+    rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive, passive
         Parameters of the drive, see `Driven`: [kg m^2], [rad/m], [N s/m], [N/m], [N s/m].
     """
 
@@ -392,7 +392,7 @@ class Telescope(Driven):
         the default.
     free_length : float, optional
         Nominal free length, used where no configuration is given [m]. Default: the total length.
-    rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive
+    rotor_inertia, gear_ratio, damping, stiffness, spring_damping, rotor, drive, passive
         Parameters of the drive, see `Driven`: [kg m^2], [rad/m], [N s/m], [N/m], [N s/m].
     convection : "material" or "paper"
         Definition of the velocity of a point of the moving beam. "material" takes the derivative at a fixed particle.
