@@ -430,7 +430,10 @@ def test_a_function_that_fails_says_when(model):
             "force 'payload': name is already in use, or reserved; give each link, force and contact a different name",
         ),
         ({"link": "other"}, "force 'push': link is 'other'; the links are beam"),
-        ({"kind": "torque"}, "force 'push': kind is 'torque'; it must be 'force', 'moment', 'wrench' or 'drive'"),
+        (
+            {"kind": "torque"},
+            "force 'push': kind is 'torque'; it must be 'force', 'moment', 'wrench', 'distributed' or 'drive'",
+        ),
         ({"much": 1.0}, "force 'push': unknown key 'much'; allowed keys are name, link, at, axes, kind"),
     ],
 )

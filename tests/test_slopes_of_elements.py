@@ -101,6 +101,7 @@ CASES = {
         kind: spatial(forces=[fa.Force(name="push", link="b", kind=kind, axes=axes)])
         for kind, axes in (("force", "base"), ("moment", "link"), ("wrench", "link"))
     },
+    "distributed": {"spread": spatial(forces=[fa.Force(name="push", link="b", kind="distributed", axes="link")])},
     "drive": {"drive": spatial(forces=[fa.Force(name="push", link="b", kind="drive")])},
     "moving_base": {"moving": spatial(base=fa.MovingBase())},
     "gravity_gradient": {"orbit": spatial(base=fa.FreeBase(mass=3.0, inertia=0.4, orbit=fa.Orbit(rate=1e-3)))},
