@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from flexarm.checks import Vector, choices, unknown_name
+from flexarm.checks import Vector, choices, counted, unknown_name
 from flexarm.description.robots.place import HERE, Posed
 from flexarm.description.robots.robot import Loop, Place
 from flexarm.description.robots.urdf_elements import axis_of, link_of, pose_of, vector, wrong
@@ -122,7 +122,7 @@ def _joint(element: Element, links: Collection[str], poses: Mapping[str, Posed])
 def _numbers(where: str, element: Element, count: int) -> list[float]:
     parts = element.text.split()
     if len(parts) != count:
-        raise wrong(where, element, f"<{element.name}> has {len(parts)} numbers; it must have {count}")
+        raise wrong(where, element, f"<{element.name}> has {counted(len(parts), 'number')}; it must have {count}")
     return [checked(part, f"line {element.line}: {where}: <{element.name}>") for part in parts]
 
 
