@@ -253,7 +253,7 @@ def test_rotary_inertia_follows_the_length():
 
 def test_modes_that_follow_many_numbers_keep_them():
     body = fa.Beam(**SOFT, **SHEARED, modes=FULL, damping=0.02)
-    with pytest.raises(DescriptionError, match=r"link0.EI.y.*the modal damping of a link with lumps, shear or rotary"):
+    with pytest.raises(DescriptionError, match=r"link0.EI.y.*the modal damping of a link with lumps, shear, rotary"):
         fa.Model(spatial(body), vary=["link0.EI.y"])
     with pytest.raises(DescriptionError, match=r"link0.damping_ratio.*vary tau instead"):
         fa.Model(spatial(body.replace(damping=0.0)), vary=["link0.damping_ratio"])
