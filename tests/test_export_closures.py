@@ -18,7 +18,7 @@ UNTIL, PERIODS = 0.4, 8
 U = np.array([1.3, 0.2, -0.4])
 LOOPS = {
     "bends": lambda: four_bar(flexible=True),  # two conditions in the plane
-    "tilted": lambda: four_bar(tilt=(0.3, -0.7, 1.1)),  # five, of which two are independent
+    "tilted": lambda: four_bar(tilt=(0.3, -0.7, 1.1)),  # five conditions, two of them independent
 }
 
 

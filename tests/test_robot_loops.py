@@ -385,7 +385,7 @@ def pinned(tmp_path_factory):
 
 
 def same(arm, pinned):
-    """Whether an arm moves as the four-bar does in MuJoCo."""
+    """Return True if an arm moves as the four-bar does in MuJoCo."""
     _, (q, qd, u), expected = pinned
     model = fa.Model(arm.replace(gravity=(0.3, -9.81, 0.7)))
     assert all(np.abs(each).max() < 1e-9 for each in model.closure_gaps(q, qd))

@@ -117,7 +117,7 @@ def _constrained(model: Model, x: Array, K: Array, reactions: Array) -> tuple[Ar
 
 def _shared(model: Model, x: Array, B: Array, force: Array) -> Array:
     """Efforts (m,) with the least sum of squares that balance a force together with the reactions of the closures."""
-    N = closures.free_directions(closures.jacobian(model, x))[0]
+    N = closures.independent(model, x)[0]
     return np.asarray(np.linalg.lstsq(N.T @ B, N.T @ force, rcond=closures.INDEPENDENT)[0])
 
 

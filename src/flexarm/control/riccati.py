@@ -51,7 +51,7 @@ def effort(model: Model, q: Array, omega: float) -> Array:
     """
     B, M = model.input_matrix(q), model.mass_matrix(q)
     if model.arm.closures:
-        N = closures.free_directions(closures.jacobian(model, q))[0]
+        N = closures.independent(model, q)[0]
         B, M = N.T @ B, N.T @ M @ N
     R = B.T @ np.linalg.solve(M, B) / omega**2
     return (R + R.T) / 2

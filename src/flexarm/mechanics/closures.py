@@ -315,7 +315,7 @@ def correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
 
 
 def prescribed_correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
-    """Return the same while a motion prescribes the driven coordinates, which keep their values."""
+    """Return the correction while a motion prescribes the driven coordinates, which keep their values."""
     return _corrected(chain, q, qd, driven(chain))
 
 

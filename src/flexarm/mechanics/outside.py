@@ -140,16 +140,18 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
 # -- forces ------------------------------------------------------------------------------------------------------------
 
 
+def given_force(seen: Seen) -> Push:
+    """Return the effect of an element whose force is its exogenous input, w."""
+    return Push(seen.w, supplied=dot(seen.w, seen.v))
+
+
 def force(chain: Chain, description: Force, link: int) -> Element:
     """Return the element of a force or a moment, whose components are w."""
     given = len(description.exogenous)
     first = 3 if description.kind == "moment" else 0
     both = velocity(chain, link, description.at, description.axes == "base")
 
-    def push(seen: Seen) -> Push:
-        return Push(seen.w, supplied=dot(seen.w, seen.v))
-
-    return Element(lambda q, qd: both(q, qd)[first : first + given], push, exogenous=given)
+    return Element(lambda q, qd: both(q, qd)[first : first + given], given_force, exogenous=given)
 
 
 SPREAD, LEAST_SPREAD = 24, 6
@@ -176,10 +178,7 @@ def distributed(chain: Chain, description: Force, link: int) -> Element:
             found = added(found, scaled(share, rate(q, qd)[:3]))
         return found
 
-    def push(seen: Seen) -> Push:
-        return Push(seen.w, supplied=dot(seen.w, seen.v))
-
-    return Element(rates, push, exogenous=3)
+    return Element(rates, given_force, exogenous=3)
 
 
 def drive(chain: Chain, description: Force, link: int) -> Element:
@@ -187,10 +186,7 @@ def drive(chain: Chain, description: Force, link: int) -> Element:
     place = chain.driven.index(chain.links[link][0])
     turned = [row[place] for row in input_matrix(chain)]
 
-    def push(seen: Seen) -> Push:
-        return Push(seen.w, supplied=dot(seen.w, seen.v))
-
-    return Element(along(turned), push, exogenous=len(description.exogenous))
+    return Element(along(turned), given_force, exogenous=len(description.exogenous))
 
 
 # -- springs between points --------------------------------------------------------------------------------------------
