@@ -36,6 +36,7 @@ from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
 from flexarm.description.free import FreeBase, Orbit, Thruster
 from flexarm.description.friction import Brake, Friction
+from flexarm.description.gears import Gear
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
 from flexarm.description.outside import Contact, Force, MovingBase
@@ -168,6 +169,7 @@ __all__ = [
     "Frame",
     "FreeBase",
     "Friction",
+    "Gear",
     "Gyroscope",
     "Hysteresis",
     "Identification",

@@ -113,6 +113,8 @@ def body_inertia(model: Model, q: Array) -> Array:
 def _arm(model: Model) -> Model:
     with refused("factors"):
         checked_instance(model, Model, "model")
+    if model.arm.followers:
+        raise DescriptionError(f"factors: arm {model.arm.name!r} has joints that follow others, without factors here")
     return model
 
 

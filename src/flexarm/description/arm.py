@@ -40,6 +40,7 @@ from flexarm.description.closures import Closure
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
 from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_UNITS, FreeBase, Orbit, Thruster
+from flexarm.description.gears import ways
 from flexarm.description.joints import Fixed, Prismatic, Revolute, Telescope
 from flexarm.description.links import Link, Payload, Pose
 from flexarm.description.lumps import Lump
@@ -206,6 +207,11 @@ class Arm(Described):
         return self
 
     @model_validator(mode="after")
+    def _gears_fit(self) -> Self:
+        ways(self.links)
+        return self
+
+    @model_validator(mode="after")
     def _outside_fits(self) -> Self:
         known = {link.name: link for link in self.links}
         allowed = [*known, BASE] if self.free else [*known]
@@ -332,6 +338,11 @@ class Arm(Described):
         with refused("Arm.number"):
             checked_instance(name, str, "name")
         return next((i for i, link in enumerate(self.links) if link.name == name), -1)
+
+    @cached_property
+    def followers(self) -> dict[int, tuple[int, ...]]:
+        """For each link whose joint follows another one (`Gear`), the links from it to the one with the coordinate."""
+        return ways(self.links)
 
     @cached_property
     def outward(self) -> tuple[int, ...]:

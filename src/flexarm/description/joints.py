@@ -41,6 +41,8 @@ class Joint(Described):
     ----------
     moves : bool
         True if the joint has a coordinate. It also has an actuator, unless `actuated` is False.
+    leader : str or None
+        Name of the link whose joint this joint follows, see `Gear`. Such a joint moves without its own coordinate.
     turns : bool
         True if the coordinate is an angle [rad]. If False, the coordinate is a length [m].
     carries : bool
@@ -68,6 +70,16 @@ class Joint(Described):
     def _parts(self) -> Drive:
         """Parts of the drive. A joint without a `drive` has none."""
         return WITHOUT_PARTS
+
+    @property
+    def leader(self) -> str | None:
+        """Name of the link whose joint this joint follows, or None."""
+        return None
+
+    @property
+    def moving(self) -> "Joint":
+        """The joint that moves the body: for a joint that follows another one the one inside it."""
+        return self
 
     @property
     def actuated(self) -> bool:
@@ -257,13 +269,18 @@ class Driven(Joint):
 
     @model_validator(mode="after")
     def _passive_has_no_motor(self) -> Self:
+        if self.passive:
+            self.check_passive("a passive joint")
+        return self
+
+    def check_passive(self, what: str) -> None:
+        """Raise `Fault` if the joint has a motor or a transmission, for a joint of a kind that can have neither."""
         motor = "stiffness" if self.stiffness is not None else ""
         for part in ("motor", "spring", "backlash"):
             motor = motor or (f"drive.{part}" if getattr(self._parts, part) is not None else "")
-        if self.passive and motor:
-            must = "a passive joint has no motor and no transmission; for a spring, use drive.parallel"
+        if motor:
+            must = f"{what} has no motor and no transmission; for a spring, use drive.parallel"
             raise Fault(motor, f"is given, but {must}")
-        return self
 
     @model_validator(mode="after")
     def _load_is_known(self) -> Self:

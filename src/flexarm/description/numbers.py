@@ -15,7 +15,7 @@ from flexarm.checks import FINITE, NOT_NEGATIVE, NOT_ZERO, POSITIVE, Described, 
 from flexarm.description.arm import Arm, Beam, FiniteElement, Link, Payload, Rayleigh, Rigid
 from flexarm.description.bodies import Body
 from flexarm.description.free import FreeBase
-from flexarm.description.joints import Telescope
+from flexarm.description.joints import Joint, Telescope
 from flexarm.description.parts import changed_at, rule_at
 from flexarm.description.tree import BASE
 from flexarm.shapes import BENDING
@@ -45,6 +45,7 @@ RULES: dict[str, Rule] = {
     "polar_inertia": NOT_NEGATIVE,
     "rotor_inertia": NOT_NEGATIVE,
     "gear_ratio": NOT_ZERO,
+    "ratio": NOT_ZERO,
     "damping": NOT_NEGATIVE,
     "spring_damping": NOT_NEGATIVE,
     "stiffness": POSITIVE,
@@ -92,7 +93,7 @@ def rule(arm: Arm, name: str) -> Rule:
     if name == "payload.mass" and arm.payload is None:
         return NOT_NEGATIVE
     if of_drive(arm, name) and isinstance(owner, Link):
-        return rule_at(owner.joint.drive, part)  # type: ignore[attr-defined]
+        return rule_at(owner.joint.moving.drive, part)  # type: ignore[attr-defined]
     if field == "length":
         return POSITIVE if isinstance(owner, Link) and isinstance(owner.body, Beam) else NOT_NEGATIVE
     if field == "rotor_inertia" and isinstance(owner, Link) and owner.elastic:
@@ -122,7 +123,7 @@ def fixed_reason(arm: Arm, name: str) -> str:
         return "it follows from damping_ratio"
     if field == "joint" and part in ("axis.x", "axis.y", "axis.z"):
         return "it follows from joint.axis.azimuth and joint.axis.tilt"
-    if field == "joint" and isinstance(owner, Link) and "axis" not in type(owner.joint).model_fields:
+    if field == "joint" and isinstance(owner, Link) and "axis" not in type(owner.joint.moving).model_fields:
         return "the joint's description gives no axis"
     if field == "length" and isinstance(owner, Link) and isinstance(owner.joint, Telescope):
         return "the range and the shapes of a telescope depend on its length"
@@ -290,14 +291,22 @@ def _changed_tensor(I: np.ndarray, values: Mapping[str, float], field: str, defa
 def _changed_link(link: Link, values: dict[str, float], of_tapered: str) -> Link:
     if not values:
         return link
-    axis, of_joint = _inside(values, "joint"), _some(values, type(link.joint).model_fields)
+    axis, fields = _inside(values, "joint"), type(link.joint).model_fields.keys() | type(link.joint.moving).model_fields
+    of_joint = _some(values, fields - {"joint"})
     of_link = _some(values, type(link).model_fields.keys() - {"joint"})
     rest = {path: x for path, x in values.items() if path not in of_joint | of_link and _field(path) != "joint"}
-    changes, joint = _edits(link, of_link), _edits(link.joint, of_joint)
-    if axis:
-        joint["axis"] = _turned(np.array(link.joint.direction), axis)
-    changes["joint"] = link.joint.replace(**joint) if joint else link.joint
-    return link.replace(**changes, body=_changed_body(link.body, rest, of_tapered))
+    joint = _changed_joint(link.joint, of_joint, axis)
+    return link.replace(**_edits(link, of_link), joint=joint, body=_changed_body(link.body, rest, of_tapered))
+
+
+def _changed_joint(joint: Joint, values: dict[str, float], axis: dict[str, float]) -> Joint:
+    """Return the joint with other values of its numbers, and another azimuth or tilt of its axis."""
+    changes = _edits(joint, _some(values, type(joint).model_fields))
+    if joint.moving is not joint:
+        changes["joint"] = _changed_joint(joint.moving, values, axis)
+    elif axis:
+        changes["axis"] = _turned(np.array(joint.direction), axis)
+    return joint.replace(**changes) if changes else joint
 
 
 @singledispatch

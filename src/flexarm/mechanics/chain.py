@@ -1,6 +1,6 @@
 """An arm for the dynamics: a tree of bodies, and the elementary transforms between them."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from flexarm.mechanics.body import Body, Loads
 from flexarm.mechanics.drive import Rows, bodies, elements, named_angle, named_turns
 from flexarm.mechanics.elements import Element
 from flexarm.mechanics.finite import centre_line
+from flexarm.mechanics.gears import Follower, Tree, without_followers
 from flexarm.mechanics.modal import bases_of
 from flexarm.mechanics.nominal import NUMBERS, Nominal
 from flexarm.mechanics.parameters import Name, Names, value_of
@@ -105,6 +106,7 @@ class Chain:
     outside : (chain) -> its elements that depend on the pose of the base
     closures : the joints that close loops; see `mechanics.closures`
     number : index of a link by its name, -1 for the base
+    tree : the same parts with a coordinate for each follower; None without followers, see `mechanics.gears`
     """
 
     bodies: tuple[Body, ...]
@@ -129,6 +131,7 @@ class Chain:
     outside: "Callable[[Chain], tuple[Element, ...]] | None" = None
     closures: tuple[Closure, ...] = ()
     number: Callable[[str], int] = lambda name: -1
+    tree: Tree | None = None
     known: dict[Hashable, Any] | None = field(default=None, init=False, repr=False, compare=False)
     """Results of functions that are `remembered`; None unless the chain is `remembering`."""
 
@@ -207,10 +210,10 @@ def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
 
 
 def put(values: Vector, own: tuple[int | None, ...], share: Vector) -> None:
-    """Write a body's entries into a vector over all coordinates, the inverse of `taken`."""
+    """Add a body's entries to a vector over all coordinates, the inverse of `taken`."""
     for n, x in zip(own, share, strict=True):
         if n is not None:
-            values[n] = x
+            values[n] = values[n] + x
 
 
 def positions(own: Iterable[int | None]) -> list[int]:
@@ -322,7 +325,7 @@ def _weighed(
         found[i] = known[key]
         if (parent := arm.parents[i]) >= 0:
             hung[parent].append(Hanging(link.at, found[i].carried))
-            moving[parent] |= _share(link.at) > 0.0 and (link.joint.moves or moving[i])
+            moving[parent] |= _share(link.at) > 0.0 and (link.joint.moves or link.joint.leader is not None or moving[i])
     some = [found[i] for i in range(len(arm.links))]
     return [each.loads for each in some], [each.made for each in some]
 
@@ -365,7 +368,7 @@ def scale(f: float, I: Matrix) -> Matrix:
 def _assembled(
     arm: Arm, made: list[Made], ends: dict[int, Body], names: list[Name], gravity: Vector, base: Body | None
 ) -> Chain:
-    own, size = _numbered(arm, [some for some, _ in made]), len(arm.layout)
+    own, size = _numbered(arm, [some for some, _ in made]), len(arm.layout) + len(arm.followers)
     chained: list[Body] = []
     segments: list[Segment] = []
     parents: list[int] = []
@@ -426,7 +429,7 @@ def _assembled(
                 coupled[i] = turned
             place = driven.index(i) if i in driven else None
             acting += elements(link.joint, Rows(turned, through[i], moved[i]), place, name)
-    return Chain(
+    tree = Chain(
         tuple(chained),
         tuple(segments),
         tuple(parents),
@@ -444,6 +447,24 @@ def _assembled(
         closures=arm.closures,
         number=arm.number,
     )
+    return without_followers(tree, _followers(arm, names))
+
+
+def _followers(arm: Arm, names: Sequence[Name]) -> list[Follower]:
+    """Return the joints that follow others, in the order of their coordinates in the tree."""
+    found = []
+    joints = {arm.layout[n].link: n for n in arm.joints}
+    for way in arm.followers.values():
+        ratio: Scalar = 1.0
+        offset: Scalar = 0.0
+        for i in way[:-1]:
+            joint, name = arm.links[i].joint, names[i]
+            unit = "rad" if joint.turns else "m"
+            shift = name("q0", "offset", joint.offset, unit, "coordinate of the joint where the followed one's is 0")
+            offset = offset + ratio * shift
+            ratio = ratio * name("r", "ratio", joint.ratio, "", "coordinate of the joint per coordinate followed")
+        found.append(Follower(joints[way[-1]], ratio, offset))
+    return found
 
 
 def _thrust(thruster: Thruster) -> Vector:
@@ -483,13 +504,17 @@ def _named_gravity(arm: Arm, name: Name) -> Vector:
 
 
 def _numbered(arm: Arm, made: list[list[Body]]) -> list[list[tuple[int | None, ...]]]:
-    """Return the indices of the coordinates of each link's bodies: joints first, then flexible ones, motors last."""
+    """Return the indices of the coordinates of each link's bodies: joints first, then flexible ones, motors last.
+
+    Joints that follow others come after all others.
+    """
     layout = arm.layout
+    followers = {i: n for n, i in enumerate(arm.followers, start=len(layout))}
     own: list[list[tuple[int | None, ...]]] = []
     for i, (link, some) in enumerate(zip(arm.links, made, strict=True)):
         mine = [n for n, coordinate in enumerate(layout) if coordinate.link == i]  # joint, flexible ones, motor
         carried = link.joint.moves and link.joint.carries
-        first: tuple[int | None, ...] = tuple(mine) if carried else (None, *mine)
+        first: tuple[int | None, ...] = tuple(mine) if carried else (followers.get(i), *mine)
         beyond = sum(body.size for body in some[1:])
         begin = len(some[0].flexible) + 1
         own.append([first[:begin] + first[begin + beyond :] if beyond else first])

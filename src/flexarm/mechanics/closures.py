@@ -13,7 +13,7 @@ Some conditions follow from others, as those out of the plane of a planar loop. 
 are left out when the equations are traced. Others share the reactions that the motion determines only together.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -24,10 +24,13 @@ from flexarm.mechanics.chain import Chain, moved_pose
 from flexarm.mechanics.dynamics import (
     STILL,
     Root,
+    Solve,
     eliminate,
     forward_dynamics,
     input_matrix,
+    response,
     substitute,
+    symmetric_product,
 )
 from flexarm.mechanics.lean import lean
 from flexarm.mechanics.moving import at, rows_of
@@ -38,9 +41,6 @@ from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cross, dot,
 SMALL, LEAST, PASSES = 1e-10, 1e-20, 3
 """Diagonal that is added to J A, relative to its entries and to their sum, and the number of passes; see `resolved`."""
 UNIT = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
-
-Solve = Callable[[Chain, Vector, Vector, Vector, Root], Vector]
-"""(chain, q, qd, force, root) -> accelerations of the tree."""
 
 
 class Condition(NamedTuple):
@@ -203,25 +203,6 @@ def _solution(G: Matrix, b: Vector) -> Vector:
     return substitute(eliminate(G, b, 0)[2], [])
 
 
-class Response(NamedTuple):
-    """Accelerations of the tree without reactions, a (n,), and per unit of each reaction, A (n, k)."""
-
-    a: Vector
-    A: Matrix
-
-
-def response(
-    chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root, J: Matrix, solve: Solve = forward_dynamics
-) -> Response:
-    """Return the accelerations of the tree as a function of the reactions."""
-    reactions = ca.SX.sym("reactions", len(J))
-    acting = added(force, product(transposed(J), entries(reactions)))
-    qdd = ca.SX(ca.vertcat(*solve(lean(chain), q, qd, acting, root)))
-    A = ca.densify(ca.jacobian(qdd, reactions))
-    (a,) = ca.substitute([qdd], [reactions], [ca.SX.zeros(len(J))])
-    return Response(entries(ca.densify(a)), rows_of(A))
-
-
 def wrenches(chain: Chain, q: Vector, reactions: Vector) -> Matrix:
     """Return the wrench (6,) of each closure on its second frame, from the reactions of all conditions."""
     found, left = [], iter(reactions)
@@ -261,9 +242,9 @@ def motion(
         return Motion(solve(lean(chain), q, qd, force, root), [0.0] * chain.size, [], [])
     some, _, J, gamma = conditions(chain, q, qd)
     rows = [*J, *_units(chain, given)]
-    a, A = response(chain, q, qd, force, root, rows, solve)
+    a, A = response(lean(chain), q, qd, force, root, rows, solve)
     lacking = [*added(product(J, a), gamma), *(a[n] - value for n, value in given.items())]
-    found = resolved(_inverse_inertia(rows, A), scaled(-1.0, lacking))
+    found = resolved(symmetric_product(rows, A), scaled(-1.0, lacking))
     few, forces = found[: len(J)], found[len(J) :]
     every: Vector = [0.0] * sum(closure.conditions for closure in chain.closures)
     for i, value in zip(some, few, strict=True):
@@ -277,13 +258,6 @@ def driven(chain: Chain) -> list[int]:
     return [next(row for row in range(chain.size) if B[row]) for B in columns[: len(chain.driven)]]
 
 
-def _inverse_inertia(J: Matrix, A: Matrix) -> Matrix:
-    """Return J A, symmetric, (k, k)."""
-    columns = transposed(A)
-    G = [[dot(row, column) for column in columns[: r + 1]] for r, row in enumerate(J)]
-    return [[G[max(r, c)][min(r, c)] for c in range(len(J))] for r in range(len(J))]
-
-
 def projected(chain: Chain, q: Vector, qd: Vector, held: Sequence[int] = ()) -> tuple[Vector, Vector]:
     """Return one correction of coordinates and rates towards the closures, the nearest in the metric of M: (dq, dqd).
 
@@ -292,8 +266,8 @@ def projected(chain: Chain, q: Vector, qd: Vector, held: Sequence[int] = ()) -> 
     still: Vector = [0.0] * chain.size
     found = conditions(chain, q, qd)
     rows = [*found.J, *_units(chain, held)]
-    A = response(chain, q, still, still, STILL, rows).A
-    G, kept = _inverse_inertia(rows, A), [0.0] * len(held)
+    A = response(lean(chain), q, still, still, STILL, rows).A
+    G, kept = symmetric_product(rows, A), [0.0] * len(held)
     back = scaled(-1.0, product(A, resolved(G, [*found.gaps, *kept])))
     return back, scaled(-1.0, product(A, resolved(G, [*product(found.J, qd), *kept])))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from flexarm.checks import tensor
 from flexarm.description.arm import Beam, FiniteElement, Frame, Link, Rigid, Telescope
+from flexarm.description.gears import Gear
 from flexarm.description.joints import Driven, Joint
 from flexarm.description.numbers import alignment
 from flexarm.mechanics import springs
@@ -116,6 +117,11 @@ def with_drive(joint: Joint, body: Body, link: Link, name: Name) -> Body:
 
 
 @with_drive.register
+def _(joint: Gear, body: Body, link: Link, name: Name) -> Body:
+    return with_drive(joint.joint, body, link, name)
+
+
+@with_drive.register
 def driven(joint: Driven, body: Body, link: Link, name: Name) -> Body:
     """Return the body with its joint's bearing, actuator and rotor, and with the spring and motor of an elastic joint.
 
@@ -218,6 +224,11 @@ def elements(joint: Joint, rows: Rows, place: int | None, name: Name) -> list[El
     `place` is the index of the joint's input in u, None for a passive joint. New force elements are registered here.
     """
     return []
+
+
+@elements.register
+def _(joint: Gear, rows: Rows, place: int | None, name: Name) -> list[Element]:
+    return elements(joint.joint, rows, place, name)
 
 
 @elements.register

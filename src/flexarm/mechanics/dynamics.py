@@ -6,7 +6,7 @@ velocity hardly appears: a is the classical acceleration of a frame's origin, an
 that moves at a constant velocity. Gravity is an acceleration of the base.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,7 +14,8 @@ import casadi as ca
 
 from flexarm.mechanics.chain import Chain, Frame, Step, positions, put, taken
 from flexarm.mechanics.combination import combinations, following
-from flexarm.mechanics.moving import Moving, at, moving
+from flexarm.mechanics.gears import Tree, with_followers
+from flexarm.mechanics.moving import Moving, at, moving, rows_of
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.remembered import remembered
 from flexarm.mechanics.spatial import (
@@ -231,6 +232,8 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: R
 
     The acceleration of a free base follows from the 6 x 6 system that remains after all other eliminations.
     """
+    if chain.tree is not None:
+        return _led(chain, chain.tree, q, qd, force, root)
     fall, still = base_acceleration(chain, qd, chain.down, root)
     bodies, ways = outward(chain, q, qd, fall, root.w)
     left = [
@@ -255,9 +258,47 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: R
             x[i] = plus(hop, x[i], hop.joints, qdd)
         share = taken(qdd, own)[:1]
         z = substitute(flexible, x[i] + share)[7:]
-        put(qdd, own, [*share, *product(eta, z)])
+        put(qdd, own, [0.0, *product(eta, z)])
         s_ddot[i] = product(here.s_eta, z)
     return qdd
+
+
+def _led(chain: Chain, tree: Tree, q: Vector, qd: Vector, force: Vector, root: Root) -> Vector:
+    """Return the accelerations of a chain with followers, from those of its tree under the forces of its gears."""
+    acting = [*force, *[0.0] * len(tree.followers)]
+    a, A = response(with_followers(chain), tree.coordinates(q), tree.rates(qd), acting, root, tree.conditions)
+    _, _, pivots = eliminate(symmetric_product(tree.conditions, A), scaled(-1.0, product(tree.conditions, a)), 0)
+    return added(a, product(A, substitute(pivots, [])))[: chain.size]
+
+
+Solve = Callable[[Chain, Vector, Vector, Vector, Root], Vector]
+"""(chain, q, qd, force, root) -> accelerations of the tree."""
+
+
+class Response(NamedTuple):
+    """Accelerations of the tree without reactions, a (n,), and per unit of each reaction, A (n, k)."""
+
+    a: Vector
+    A: Matrix
+
+
+def response(
+    chain: Chain, q: Vector, qd: Vector, force: Vector, root: Root, J: Matrix, solve: Solve = forward_dynamics
+) -> Response:
+    """Return the accelerations of the tree as a function of the reactions of conditions J qdd + ... = 0."""
+    reactions = ca.SX.sym("reactions", len(J))
+    acting = added(force, product(transposed(J), entries(reactions)))
+    qdd = ca.SX(ca.vertcat(*solve(chain, q, qd, acting, root)))
+    A = ca.densify(ca.jacobian(qdd, reactions))
+    (a,) = ca.substitute([qdd], [reactions], [ca.SX.zeros(len(J))])
+    return Response(entries(ca.densify(a)), rows_of(A))
+
+
+def symmetric_product(J: Matrix, A: Matrix) -> Matrix:
+    """Return J A, (k, k), which is symmetric."""
+    columns = transposed(A)
+    G = [[dot(row, column) for column in columns[: r + 1]] for r, row in enumerate(J)]
+    return [[G[max(r, c)][min(r, c)] for c in range(len(J))] for r in range(len(J))]
 
 
 def combined(here: Moving, left: Vector, nominal: Nominal) -> tuple[Moving, Vector, Matrix]:
@@ -366,6 +407,9 @@ def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
 @remembered
 def mass_matrix(chain: Chain, q: Vector) -> Matrix:
     """Return M(q) by composite bodies (Mohan & Saha eq. 32): unit accelerations' wrenches, carried to the base."""
+    if chain.tree is not None:
+        M, columns = mass_matrix(with_followers(chain), chain.tree.coordinates(q)), transposed(chain.tree.G)
+        return symmetric_product(columns, transposed([product(M, column) for column in columns]))
     bodies, ways = outward(chain, q, [0.0] * chain.size)
     M = zeros(chain.size, chain.size)
 

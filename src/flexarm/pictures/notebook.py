@@ -162,8 +162,11 @@ def _table(arm: Arm) -> str:
 
 def _cells(link: Link) -> tuple[str, ...]:
     joint = escape.html(link.joint.type) + (", elastic" if link.elastic else "")
-    if link.joint.moves:
-        joint += "" if link.joint.actuated else ", passive"
+    if link.joint.leader is not None:
+        joint += f" after {escape.html(link.joint.leader)},"
+    elif link.joint.moves and not link.joint.actuated:
+        joint += ", passive"
+    if link.joint.moving.moves:
         joint += f" {'about' if link.joint.turns else 'along'} {_numbers(link.joint.direction)}"
     modes = ", ".join(f"{count} {escape.html(name)}" for name, count in link.body.counts.items() if count)
     body = link.body

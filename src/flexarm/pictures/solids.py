@@ -338,7 +338,7 @@ def _station(arm: Arm, i: int) -> float:
 def _wheel(arm: Arm, i: int, reach: float) -> dict[str, float] | None:
     """Return radius and half the height [m] of a rotor that carries nothing: a uniform disc of its mass and inertia."""
     link = arm.links[i]
-    if not isinstance(link.body, Rigid) or link.body.length > 0 or not (link.joint.moves and link.joint.turns):
+    if not isinstance(link.body, Rigid) or link.body.length > 0 or not (link.joint.moving.moves and link.joint.turns):
         return None
     if i in arm.parents or arm.payloads[i] is not None or (i == arm.tip_link and not arm.free):
         return None
@@ -400,7 +400,7 @@ def _joint(arm: Arm, i: int, before: Outline | None, drawn: Outline, reach: floa
 
 
 def _kind(link: Link) -> str:
-    joint = link.joint
+    joint = link.joint.moving
     if not joint.moves:
         return "fixed"
     if joint.turns:
@@ -446,7 +446,7 @@ def _directions(arm: Arm) -> tuple[list[np.ndarray], list[np.ndarray]]:
             lies(R, link.placement.xyz)
         R = turned[i] = R @ link.placement.rotation
         direction = R @ np.array(link.joint.direction)
-        if link.joint.moves:
+        if link.joint.moving.moves:
             (turning if link.joint.turns else lying).append(direction)
         if link.body.length > 0:
             lying.append(R[:, 0])
