@@ -336,7 +336,7 @@ LISTED = {
     "decay": (("", "<link name='last'>", "<link name='last'><velocity_decay><linear>0.1</linear></velocity_decay>"), "line 1: <velocity_decay> of <link>; the arm has no such damping"),
     "weightless": (("", "<link name='last'>", "<link name='last'><gravity>0</gravity>"), "line 1: <gravity> of <link> is false, which is ignored: gravity acts in full"),
     "a motor": (("", "<axis>", "<physics><ode><max_force>3</max_force></ode></physics><axis>"), "line 1: a motor of <ode> in <joint>; it is ignored"),
-    "mimic": (("", "</axis>", "<mimic joint='stand'><multiplier>2</multiplier></mimic></axis>"), "line 1: joint 'hip' mimics 'stand', which the arm ignores: the joint moves independently"),
+    "mimic": (("", "</axis>", "<mimic joint='stand'><multiplier>2</multiplier></mimic></axis>"), "line 1: joint 'hip' mimics 'stand', which does not move; the joint moves independently"),
     "a wrong mimic": (("", "</axis>", "<mimic><multiplier>2</multiplier></mimic></axis>"), "line 1: joint 'hip': <mimic> must name a joint and its axis; the joint moves independently"),
     "a wrong limit": (("", "</axis>", "<limit><lower>low</lower></limit></axis>"), "line 1: joint 'hip': <lower> is 'low'; it must be a finite number; it is left out"),
     "crossed limits": (("", "</axis>", "<limit><lower>1</lower><upper>-1</upper></limit></axis>"), "line 1: joint 'hip': <limit> lower is 1.0, above upper, -1.0; the range is left out"),

@@ -11,6 +11,11 @@ def state(arm, seed):
     return general_state(arm, [seed, 1771], (0.3, 1.4), 5.0)
 
 
+def independent(arm):
+    """The arm in which joints that follow others have a coordinate of their own."""
+    return arm.replace(links=[link.replace(joint=link.joint.moving) for link in arm.links])
+
+
 def refusal(read, path, text, **options):
     """The one line with which `read` refuses a file of this text, without its name."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -106,13 +106,14 @@ class _Assembly:
 
     def arm(self) -> Assembled:
         self._mount()
+        self._geared()
         self._name()
         ahead = self._way_to_tip()
         for mount in self.mounts.values():
             if mount.link in self.settings.links:
                 self._lay(mount, ahead)
         links = [self._link(mount) for mount in self.mounts.values()]
-        moving = [mount for mount in self.mounts.values() if mount.moves]
+        moving = [mount for mount in self.mounts.values() if mount.moves and mount.joint.name not in self.following]
         names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in moving}
         limits = {names[mount.joint.name]: mount.joint.limits for mount in moving}
         thrusters = self._thrusters(limits)
@@ -159,13 +160,33 @@ class _Assembly:
                     self.notes.append(f"joint {name!r} is fixed at {locked[name]:g}, because {mimic.joint!r} is locked")
                     del following[name]
                     found = True
-        for name, mimic in following.items():
-            said = (
-                f"{joints[name].at}: joint {name!r} mimics {mimic.joint!r}, which the arm ignores: the joint moves "
-                "independently"
-            )
-            self.strange.append(said)
+        self.following = following
         return locked
+
+    def _geared(self) -> None:
+        """Keep of the joints that follow others by <mimic> those that can, and list the others."""
+        joints = self.robot.joints
+        moving = {mount.joint.name for mount in self.mounts.values() if mount.moves}
+        following = {name: mimic for name, mimic in self.following.items() if name in moving}
+        self.following = {}
+        for name, mimic in following.items():
+            way, at = [name], mimic.joint
+            while at in following and at not in way:
+                way.append(at)
+                at = following[at].joint
+            if at in way:
+                reason = "which follows itself"
+            elif at not in joints or at not in moving:
+                reason = "which does not move" if at in joints else "which does not exist"
+            elif mimic.multiplier == 0.0:
+                reason = "by the factor 0"
+            else:
+                self.following[name] = mimic
+                formula = f"{mimic.multiplier:g} * {mimic.joint}" + (f" + {mimic.offset:g}" if mimic.offset else "")
+                self.notes.append(f"joint {name!r} has no coordinate: it follows {mimic.joint!r}, {name} = {formula}")
+                continue
+            said = f"joint {name!r} mimics {mimic.joint!r}, {reason}; the joint moves independently"
+            self.strange.append(f"{joints[name].at}: {said}")
 
     def _ground(self) -> tuple[str, bool]:
         """Return the link that is the base, and True if the base is free."""
@@ -566,6 +587,15 @@ class _Assembly:
         }
         drive = self._drive(joint, given.pop("drive", None))
         table = {**own, **given, **({"drive": drive} if drive is not None else {})}
+        if mimic := self.following.get(joint.name):
+            leader = self.names[self.robot.joints[mimic.joint].child]
+            return {
+                "type": "gear",
+                "joint": table,
+                "follows": leader,
+                "ratio": mimic.multiplier,
+                "offset": mimic.offset,
+            }
         if joint.name not in self.settings.joints:
             return table
         try:
