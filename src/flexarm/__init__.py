@@ -32,6 +32,7 @@ from flexarm.description.arm import (
 )
 from flexarm.description.cables import Cable, CablePoint
 from flexarm.description.closures import Closure
+from flexarm.description.compounds import Ball, Planar, Screw, Universal
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
 from flexarm.description.free import FreeBase, Orbit, Thruster
@@ -142,6 +143,7 @@ __all__ = [
     "Accelerometer",
     "Arm",
     "Backlash",
+    "Ball",
     "BangBang",
     "BaseMotion",
     "Beam",
@@ -192,6 +194,7 @@ __all__ = [
     "Payload",
     "Performance",
     "Piecewise",
+    "Planar",
     "Pose",
     "PrescribedMotion",
     "Prismatic",
@@ -204,6 +207,7 @@ __all__ = [
     "Rod",
     "SaveAt",
     "Scenario",
+    "Screw",
     "SectionTable",
     "Shaper",
     "SimulationError",
@@ -225,6 +229,7 @@ __all__ = [
     "TipVelocity",
     "TorqueSpeed",
     "Tube",
+    "Universal",
     "UrdfReport",
     "__version__",
     "add_method",

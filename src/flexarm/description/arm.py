@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
-from pydantic import BeforeValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from flexarm import checks
 from flexarm.cached import cached_property
@@ -37,6 +37,7 @@ from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
 from flexarm.description.bodies import MOST_MODES, Frame, Rigid
 from flexarm.description.cables import Cable
 from flexarm.description.closures import Closure
+from flexarm.description.compounds import expanded
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
 from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_UNITS, FreeBase, Orbit, Thruster
@@ -129,7 +130,7 @@ class Arm(Described):
         Name of the arm.
     links : list of Link
         At least one link, in any order, with unique names. If no link names a parent, the links form a chain from the
-        base to the tip.
+        base to the tip. A link with a joint of several coordinates, such as `Universal`, becomes several links.
     payload : Payload, optional
         Payload of the link `tip`.
     gravity : (3,)
@@ -155,7 +156,7 @@ class Arm(Described):
     """
 
     name: Annotated[str, checks.title]
-    links: Annotated[tuple[Link, ...], BeforeValidator(_links)]
+    links: Annotated[tuple[Link, ...], BeforeValidator(_links), AfterValidator(expanded)]
     payload: Payload | None = None
     gravity: Annotated[Vector, vector("m/s^2")] = (0.0, 0.0, 0.0)
     forces: Annotated[tuple[Force, ...], checks.list_of("forces")] = ()

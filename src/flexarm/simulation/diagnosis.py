@@ -21,6 +21,10 @@ GROWN = 1e6
 NEARLY = 0.1
 """Share of the bounds on deflections above which a failed run counts as diverged: a link bends by its own length."""
 
+ALIGNED = 1e-4
+"""Smallest eigenvalue of the scaled inertia matrix, relative to that at the start, below which axes of joints count as
+parallel."""
+
 CLOSER = 64
 """Number of times at which the last interval before a failure is sampled again."""
 
@@ -38,14 +42,31 @@ def diagnosis(
 ) -> str:
     """Return a message about a run from the coordinates `start` (nq,), whose last valid state is x at t.
 
-    It includes a remark if closures nearly lose rank at the end.
+    It includes a remark if closures nearly lose rank at the end, or if axes of joints align there.
     """
     if isinstance(plan.failure, FlexarmError):
         said = str(plan.failure)
     else:
         end, t, x = _closer(plan, solve, stretch, t, x, 2 if model.arm.closures else 1)
         said = _cause(model, drive, layout, plan, stretch, end, t, x)
-    return said + closures.singular(model, start, x[layout.q])
+    return said + closures.singular(model, start, x[layout.q]) + aligned(model, start, x[layout.q])
+
+
+def aligned(model: Model, start: Array, q: Array) -> str:
+    """Return a remark if inertia hardly resists a combined motion of joints at q, unlike at the start, or "".
+
+    Such joints have nothing between them that has mass, and their axes are parallel at q, as in a ball joint.
+    """
+    M = np.array([model.mass_matrix(x) for x in (start, q)])
+    size = np.sqrt(np.einsum("nii->ni", M))
+    if not (np.isfinite(M).all() and size.all()):
+        return ""
+    values, vectors = np.linalg.eigh(M / size[:, :, None] / size[:, None, :])
+    if not values[1, 0] < ALIGNED * values[0, 0]:
+        return ""
+    share = np.abs(vectors[1, :, 0])
+    names = " and ".join(model.velocities[i] for i in np.flatnonzero(share > 0.3 * share.max()))
+    return f"; near there hardly any inertia resists the combined motion of {names}, whose axes become parallel"
 
 
 def _closer(

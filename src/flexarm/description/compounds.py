@@ -1,0 +1,222 @@
+"""Joints with several coordinates or motions. An arm stores each as links with one coordinate each.
+
+The links before the last one have no mass. They have the name of the link with a number: "wrist_1", "wrist_2".
+"""
+
+from collections.abc import Mapping, Sequence
+from math import pi
+from typing import Annotated, Any, ClassVar, Literal, Self, final
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexarm.checks import NOT_ZERO, Fault, Vector, checked_list, flag, number, shown, unit_vector
+from flexarm.description.bodies import Body, Frame
+from flexarm.description.gears import Gear
+from flexarm.description.joints import Driven, Joint, Prismatic, Revolute
+from flexarm.description.links import Link, Pose
+from flexarm.errors import DescriptionError
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+Motions = tuple[tuple[type[Driven], Vector], ...]
+"""Kind and axis of the joint of each coordinate."""
+PARALLEL = 1e-6
+"""Smallest sine of the angle between two axes."""
+
+
+def _tables(value: object) -> Any:
+    for i, each in enumerate(found := checked_list(value, "a list of tables")):
+        if not isinstance(each, Mapping):
+            raise Fault(f"[{i}]", f"is {shown(each)}; it must be a table of drive parameters, see Driven")
+    return tuple(dict(each) for each in found)
+
+
+def _axes(value: object) -> Any:
+    found = checked_list(value, "a list of axes")
+    if len(found) != 2:
+        raise Fault("", f"has {len(found)} axes; it must have two")
+    return tuple(found)
+
+
+class Compound(Joint):
+    """Base class of joints that become several links with one coordinate each.
+
+    Parameters
+    ----------
+    drives : list of table, optional
+        Parameters of the drive of each coordinate, see `Driven`, as [{"damping": 0.1}, {"damping": 0.2}].
+    passive : bool
+        True for a joint without actuators.
+    """
+
+    moves: ClassVar[bool] = False
+    drives: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tables)] = ()
+    passive: Annotated[bool, flag] = False
+
+    @property
+    def motions(self) -> Motions:
+        """Kind and axis of the joint of each coordinate, from the carrier outward."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _parts_are_possible(self) -> Self:
+        if self.drives and len(self.drives) != len(self.motions):
+            raise Fault("drives", f"has {len(self.drives)} tables; the joint has {len(self.motions)} coordinates")
+        for i in range(len(self.motions)):
+            try:
+                self._driven(i)
+            except DescriptionError as error:
+                raise Fault(f"drives[{i}]", f"is wrong: {error}") from None
+        return self
+
+    def _driven(self, i: int) -> Driven:
+        """Return the joint of a coordinate."""
+        kind, axis = self.motions[i]
+        given = {"passive": self.passive} | (self.drives[i] if self.drives else {})
+        return kind(axis=axis, **given)
+
+    def joints(self, name: str) -> tuple[Joint, ...]:
+        """Return the joints of one coordinate each that replace the joint of a link, from the carrier outward."""
+        return tuple(self._driven(i) for i in range(len(self.motions)))
+
+    def check(self, body: Body) -> None:
+        """Raise `Fault` if the joint cannot carry the body."""
+        for joint in self.joints("link"):
+            joint.check(body)
+
+
+@final
+class Universal(Compound):
+    """A universal joint (Hooke, Cardan): two turns, about an axis of the carrier and then about one that turns with it.
+
+    A link "wrist" becomes the links "wrist_1", without mass, and "wrist". The coordinates are "wrist_1.joint" and
+    "wrist.joint".
+
+    Parameters
+    ----------
+    axes : (2, 3)
+        Unit vectors of both axes in the joint frame, at zero angles.
+    drives, passive
+        Parameters of the drives, see `Compound`.
+    """
+
+    type: Literal["universal"] = "universal"
+    axes: Annotated[tuple[Annotated[Vector, unit_vector], Annotated[Vector, unit_vector]], BeforeValidator(_axes)] = (
+        X,
+        Y,
+    )
+
+    @property
+    def motions(self) -> Motions:
+        """Two turns."""
+        return tuple((Revolute, axis) for axis in self.axes)
+
+    @model_validator(mode="after")
+    def _axes_differ(self) -> Self:
+        if float(np.linalg.norm(np.cross(*self.axes))) < PARALLEL:
+            raise Fault("axes", f"are {self.axes}, which are parallel; a universal joint turns about two directions")
+        return self
+
+
+@final
+class Ball(Compound):
+    """A ball joint: turns about x, y and z of the joint frame, one after the other (Cardan angles).
+
+    A link "hip" becomes the links "hip_1" and "hip_2", without mass, and "hip". The coordinates are the angles
+    "hip_1.joint", "hip_2.joint" and "hip.joint". The second angle must stay between -90 and 90 degrees: there, turns
+    about the first and the third axis are the same, and the equations have no solution. A run ends before it. Turn the
+    joint frame (`placement`) so that a motion of more than 90 degrees is about its x or z axis.
+
+    Parameters
+    ----------
+    drives, passive
+        Parameters of the drives, see `Compound`. A ball joint is passive by default.
+    """
+
+    type: Literal["ball"] = "ball"
+    passive: Annotated[bool, flag] = True
+
+    @property
+    def motions(self) -> Motions:
+        """Three turns."""
+        return tuple((Revolute, axis) for axis in (X, Y, Z))
+
+
+@final
+class Planar(Compound):
+    """A planar joint: slides along two directions of a plane, then a turn about its normal.
+
+    A link "foot" becomes the links "foot_1" and "foot_2", without mass, which slide, and "foot", which turns.
+
+    Parameters
+    ----------
+    normal : (3,)
+        Unit vector in the joint frame. For normal z the slides are along x and y.
+    drives, passive
+        Parameters of the drives, see `Compound`.
+    """
+
+    type: Literal["planar"] = "planar"
+    normal: Annotated[Vector, unit_vector] = Z
+
+    @property
+    def motions(self) -> Motions:
+        """Two slides and a turn."""
+        n = np.array(self.normal)
+        first = np.roll(np.eye(3)[int(np.argmax(np.abs(n)))], 1)
+        first = first - (first @ n) * n
+        first /= np.linalg.norm(first)
+        second = np.cross(n, first)
+        return (
+            (Prismatic, tuple(first.tolist())),
+            (Prismatic, tuple((second / np.linalg.norm(second)).tolist())),
+            (Revolute, self.normal),
+        )
+
+
+@final
+class Screw(Compound):
+    """A screw: a turn about an axis that moves the body along the axis, in proportion to the angle.
+
+    A link "nut" becomes the link "nut_1", without mass, whose slide follows the turn of the link "nut" (`Gear`). The
+    only coordinate is the angle "nut.joint".
+
+    Parameters
+    ----------
+    axis : (3,)
+        Unit vector in the joint frame.
+    pitch : float
+        Displacement along the axis per turn [m]. It is positive for a right-handed screw.
+    drives, passive
+        Parameters of the drive, see `Compound`: one table.
+    """
+
+    type: Literal["screw"] = "screw"
+    axis: Annotated[Vector, unit_vector] = Z
+    pitch: Annotated[float, number("m", NOT_ZERO)]
+
+    @property
+    def motions(self) -> Motions:
+        """One turn, which a slide follows."""
+        return ((Revolute, self.axis),)
+
+    def joints(self, name: str) -> tuple[Joint, ...]:
+        """Return the slide that follows the turn, and the turn."""
+        slide = Gear(joint=Prismatic(axis=self.axis), follows=name, ratio=self.pitch / (2 * pi))
+        return slide, self._driven(0)
+
+
+def expanded(links: Sequence[Link]) -> tuple[Link, ...]:
+    """Return the links with one coordinate each."""
+    found = []
+    for link in links:
+        if not isinstance(link.joint, Compound):
+            found.append(link)
+            continue
+        *inner, last = link.joint.joints(link.name)
+        for i, joint in enumerate(inner, start=1):
+            where = {"parent": link.parent, "at": link.at, "placement": link.placement} if i == 1 else {}
+            found.append(Link(name=f"{link.name}_{i}", joint=joint, body=Frame(), **where))
+        inside = {"parent": f"{link.name}_{len(inner)}", "at": 1.0, "placement": Pose()}
+        found.append(link.replace(joint=last, **inside))
+    return tuple(found)
