@@ -349,7 +349,7 @@ LISTED = {
     "an unknown attribute": (("", "<xyz>", "<xyz colour='red'>"), "line 1: colour of <xyz> in <axis>"),
     "an unknown element": (("<rope/>", "", ""), "line 1: <rope> in <model>"),
     "a second axis": (("", "<axis>", "<axis><xyz>1 0 0</xyz></axis><axis>"), "line 1: another <axis> in <joint>; only the first is used"),
-    "a ball without mass": ((f"<link name='eye'><inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial></link>{joint('j', 'ball', 'last', 'eye')}", "", ""), "line 1: joint 'j' is ball, which is not supported; it is fixed"),
+    "a ball without mass": ((f"<link name='eye'><inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial></link>{joint('j', 'ball', 'last', 'eye')}", "", ""), "line 1: joint 'j_1' moves no mass; it is fixed"),
 }  # fmt: skip
 
 

@@ -366,13 +366,13 @@ def test_every_strange_thing_is_listed(tmp_path):
     said = "\n".join(fa.urdf_report(written(tmp_path, text)).not_understood)
     for each in (
         "<gazebo> in <robot>", "<sensor> in <robot>", "<spring> in <joint>", "frame of <axis> in <joint>",
-        "joint 'hinge' moves no mass; it is fixed", "joint 'glide' is planar, which is not supported; it is fixed",
+        "joint 'hinge' moves no mass; it is fixed",
         "joint 'string' is floating, which is not supported; it is fixed",
          "transmission 'both' of type 'DifferentialTransmission' and with 2 joints is not supported",
         "transmission 'lost' of joint 'nobody', which does not exist",
     ):  # fmt: skip
         assert said.count(each) == 1, each
-    assert len(said.splitlines()) == 9
+    assert len(said.splitlines()) == 8
 
 
 def test_what_mimics_a_locked_joint_is_locked_with_it():

@@ -353,22 +353,29 @@ def test_a_beam_that_is_not_the_files_link_is_listed(place, across, said, tmp_pa
 # -- other kinds of joints ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["ball", "planar", "screw", "universal", "spherical"])
-def test_joints_of_drake_are_held_and_listed(kind, tmp_path):
-    joint = f'<drake:joint name="k" type="{kind}"><parent link="fore"/><child link="hand"/></drake:joint>'
+DRAKES = {"ball": 3, "planar": 3, "universal": 2, "screw": 1}
+
+
+@pytest.mark.parametrize("kind", DRAKES)
+def test_joints_of_drake_become_several(kind, tmp_path):
+    pitch = '<axis xyz="0 0 1"/><drake:screw_thread_pitch value="0.02"/>' if kind == "screw" else ""
+    joint = f'<drake:joint name="k" type="{kind}"><parent link="fore"/><child link="hand"/>{pitch}</drake:joint>'
+    plain = report(tmp_path, changed("</robot>", "</robot>"))
+    found = report(tmp_path, changed("</robot>", f'<link name="hand">{INERTIAL}</link>{joint}</robot>'))
+    assert not found.not_understood and len(found.joints) == len(plain.joints) + DRAKES[kind]
+    assert found.joints["k"] == "hand.joint" and any("joint 'k' is " in note for note in found.notes)
+    if kind == "screw":
+        slide = found.arm["hand_1"].joint
+        assert (slide.follows, slide.ratio) == ("hand", pytest.approx(0.02 / (2 * np.pi)))
+
+
+def test_an_unknown_joint_of_drake_is_held_and_listed(tmp_path):
+    joint = '<drake:joint name="k" type="spherical"><parent link="fore"/><child link="hand"/></drake:joint>'
     found = report(tmp_path, changed("</robot>", f'<link name="hand">{INERTIAL}</link>{joint}</robot>'))
     assert found.not_understood == (
-        f"line 11: <drake:joint>: joint 'k' is {kind}, which is not supported; it is fixed",
+        "line 11: <drake:joint>: joint 'k' is spherical, which is not supported; it is fixed",
     )
     assert found.arm.links[-1].name == "hand" and found.arm.links[-1].joint == fa.Fixed()
-
-
-def test_drakes_ball_alone_is_named(tmp_path):
-    text = f"""<robot name="r"><link name="base"/><link name="a">{INERTIAL}</link>
-<drake:joint name="j" type="ball"><parent link="base"/><child link="a"/></drake:joint></robot>"""
-    assert report(tmp_path, text).not_understood == (
-        "line 2: <drake:joint>: joint 'j' is ball, which is not supported; it is fixed",
-    )
 
 
 def test_an_element_that_may_be_a_joint_is_named_where_links_stand_alone(tmp_path):

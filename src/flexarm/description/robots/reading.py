@@ -13,6 +13,7 @@ from flexarm.checks import Fault, counted, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots import mjcf, sdf, urdf
 from flexarm.description.robots.assembly import Setting, assembled
+from flexarm.description.robots.compounds import expanded
 from flexarm.description.robots.named_files import named
 from flexarm.description.robots.robot import Limits, Robot
 from flexarm.description.robots.settings import Settings
@@ -248,7 +249,7 @@ def _report(caller: str, path: object, wanted: str | None, flexible: object, **m
     with errors_in(beside, "Settings"):
         settings = Settings(**table)
     try:
-        read = _robot(Path(given), wanted, settings)
+        read = expanded(_robot(Path(given), wanted, settings))
         made = assembled(read, settings)
     except Setting as error:
         raise DescriptionError(f"{beside}: {error}") from None

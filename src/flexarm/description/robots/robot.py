@@ -84,6 +84,10 @@ class Joint:
     at: str
     drive: dict[str, float] = field(default_factory=dict)
     spring: Beside | None = None
+    second: Vector = (0.0, 1.0, 0.0)
+    """Second axis of a universal joint, in the joint's frame."""
+    pitch: float = 0.0
+    """Displacement of a screw per turn [m]."""
 
     @property
     def moves(self) -> bool:

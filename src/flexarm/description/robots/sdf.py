@@ -8,7 +8,7 @@ world float, as in Gazebo.
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from math import hypot, radians
+from math import hypot, pi, radians
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,11 @@ CLOSING = {kind: kind for kind in ("revolute", "prismatic", "fixed", "ball", "un
 """Joints of closures by the kinds of joints that can close a loop."""
 BALL = "drake:ball_constraint"
 """Element of Drake that holds points of two links together."""
-NOT_YET = ("ball", "universal", "revolute2", "screw", "gearbox")
+TWO = ("universal", "revolute2")
+"""Kinds of joints with two axes."""
+SEVERAL = (*TWO, "ball", "screw")
+"""Kinds of joints that become several joints of the arm."""
+NOT_YET = ("gearbox",)
 """Kinds of joints that SDF has and the arm does not."""
 MOST_LINKS = 5_000
 UNLIMITED = 1e16
@@ -365,7 +369,7 @@ class _Reading:
         """Return a joint with its links, its frame and its axis."""
         file, element, where = part.file, part.element, f"joint {part.name!r}"
         kind = element.attributes.get("type", "").strip()
-        if kind not in KINDS and kind not in NOT_YET:
+        if kind not in (*KINDS, *SEVERAL, *NOT_YET):
             allowed = f"it must be {choices(*KINDS)}"
             missing = f"type is missing; {allowed}"
             raise part.wrong(unknown_name("type is", kind, KINDS, allowed) if kind else missing)
@@ -377,14 +381,14 @@ class _Reading:
         there = pose.then(part.pose)
         if not part.attached and not _relative(element):
             there = part.raw  # a joint whose child is the world
-        turned = {"axis": kind in KINDS and kind != "fixed", "axis2": False}
+        turned = {"axis": kind in (*KINDS, "revolute2", "screw") and kind != "fixed", "axis2": kind == "revolute2"}
         axes = [
             self._axis(part, scope, pose, there, tag)
-            if needed or (kind == "universal" and element.one(tag) is not None)
+            if needed or (kind in TWO and element.one(tag) is not None)
             else np.array([0.0, 0.0, 1.0])
             for tag, needed in turned.items()
         ]
-        return _Hinge(part, kind, prefix, parent, child, there, axes[0], axes[kind == "universal"])
+        return _Hinge(part, kind, prefix, parent, child, there, axes[0], axes[kind in TWO])
 
     def _end(self, part: Part, scope: Scope, path: str) -> str:
         """Return the link with which the parent or the child frame of a joint moves."""
@@ -515,7 +519,7 @@ class _Reading:
         apart = []
         for link, hinge in carried.items():
             anchor = self.places[link].inverse().then(hinge.place).p
-            if hinge.kind not in ("revolute", "continuous") or np.abs(anchor).max() < SAME:
+            if hinge.kind in ("fixed", "prismatic") or np.abs(anchor).max() < SAME:
                 continue
             apart.append(link)
             self.shifted[link] = _moved(anchor)
@@ -540,6 +544,8 @@ class _Reading:
             self.notes.append(
                 f"{where} carries its parent {child!r}; its axis is reversed, and its coordinate is not changed"
             )
+        if hinge.kind in SEVERAL:
+            return self._several(joint, hinge, turned)
         if not joint.moves:
             return joint
         x, y, z = (self.places[child].R.T @ (-hinge.axis if turned else hinge.axis)).tolist()
@@ -559,6 +565,32 @@ class _Reading:
         if ode is not None and any(_number(file, ode, key, 0.0, where) for key in ("max_force", "velocity")):
             self._tell(file, ode, "a motor of <ode> in <joint>; it is ignored")
         return joint
+
+    def _several(self, joint: Joint, hinge: _Hinge, turned: bool) -> Joint:
+        """Return a joint with several coordinates. Its frame is that of the link that it carries."""
+        file, element, R = hinge.part.file, hinge.part.element, self.places[joint.child].R.T
+        joint.kind = "universal" if hinge.kind in TWO else hinge.kind
+        if turned and joint.kind in ("universal", "screw"):
+            raise hinge.part.wrong(f"is of type {hinge.kind!r} and carries its parent; exchange parent and child")
+        joint.axis, joint.second = ((R @ axis).tolist() for axis in (hinge.axis, hinge.axis_to))
+        for tag in ("axis", "axis2") if hinge.kind in TWO else ():
+            if element.one(tag) is None:
+                raise hinge.part.wrong(f"has no <{tag}>")
+        if hinge.kind == "screw":
+            joint.pitch = self._pitch(file, element, f"joint {joint.name!r}")
+            if (axis := element.one("axis")) is not None:
+                self._dynamics(joint, file, axis)
+        elif any(axis is not None and axis.one("dynamics") is not None for axis in map(element.one, ("axis", "axis2"))):
+            self._tell(file, element, f"<dynamics> of a joint of type {hinge.kind!r}; it is ignored")
+        return joint
+
+    def _pitch(self, file: File, element: Element, where: str) -> float:
+        """Return the displacement of a screw per turn [m]."""
+        old = _number(file, element, "thread_pitch", 0.0, where)
+        pitch = _number(file, element, "screw_thread_pitch", -2 * pi / old if old else 0.0, where)
+        if pitch == 0.0:
+            raise file.wrong(element, f"{where}: <screw_thread_pitch> is missing or zero; it is the way per turn [m]")
+        return pitch
 
     def _dynamics(self, joint: Joint, file: File, axis: Element) -> None:
         """Add damping, friction and a spring to a joint."""

@@ -58,6 +58,8 @@ KNOWN: dict[str, dict[str, str]] = {
         "pose": POSE,
         "axis": "",
         "axis2": "",
+        "thread_pitch": "",
+        "screw_thread_pitch": "",
         "drake:rotor_inertia": "",
         "drake:gear_ratio": "",
     },

@@ -30,6 +30,9 @@ KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 DRAKE = "drake:joint"
 """Element of Drake for the kinds of joints that URDF does not have: ball, planar, screw, universal."""
 
+PITCH = "drake:screw_thread_pitch"
+"""Element of Drake for the displacement of a screw per turn [m]."""
+
 KNOWN: dict[str, dict[str, str]] = {
     "robot": {
         "link": "name type",
@@ -59,7 +62,7 @@ KNOWN: dict[str, dict[str, str]] = {
     "actuator": {"mechanicalReduction": "", "drake:gear_ratio": "value", "drake:rotor_inertia": "value"},
 }
 """Elements that are understood, with their attributes, by their parent elements."""
-KNOWN[DRAKE] = KNOWN["joint"]
+KNOWN[DRAKE] = KNOWN["joint"] | {PITCH: "value"}
 KNOWN |= urdf_loops.KNOWN
 
 SEVERAL = frozenset({("transmission", "joint"), ("transmission", "actuator"), (urdf_loops.LOOP, "link1")}) | {
@@ -191,6 +194,12 @@ class _Reading:
         if joint.moves:
             joint.axis = axis()
             joint.damping, joint.friction = dynamics()
+        elif kind == "planar":
+            joint.axis = axis() if element.name != DRAKE else (0.0, 0.0, 1.0)
+            self._try(dynamics, f"it has no effect, because the joint is {kind}")
+        elif kind == "screw":
+            joint.axis, joint.pitch = axis(), _pitch(where, element)
+            joint.damping, joint.friction = dynamics()
         else:
             moot = f"it has no effect, because the joint is {kind}"
             self._try(axis, moot)
@@ -274,6 +283,15 @@ def _dynamics(where: str, joint: Element) -> tuple[float, float]:
         if value < 0.0:
             raise wrong(where, element, f"<dynamics> {key} is {value}; it must be zero or positive")
     return damping, friction
+
+
+def _pitch(where: str, joint: Element) -> float:
+    """Return the displacement of a screw per turn [m]."""
+    element = joint.one(PITCH)
+    pitch = 0.0 if element is None else number(where, element, "value")
+    if pitch == 0.0:
+        raise wrong(where, joint, f"<{PITCH}> is missing or zero; it is the displacement per turn [m]")
+    return pitch
 
 
 def _limit(where: str, limit: Element, key: str) -> float | None:
