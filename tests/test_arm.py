@@ -376,6 +376,9 @@ def test_a_family_object_that_cannot_be_written():
     assert "cannot be pickled" in message(with_family(Local()).canonical)
 
 
+JOINTS = "'revolute', 'prismatic', 'telescope', 'fixed', 'gear', 'universal', 'ball', 'planar' or 'screw'"
+
+
 @pytest.mark.parametrize("text", ["{", "", '{"name": ', "[" * 100_000])
 def test_a_damaged_json_text(text):
     assert message(Arm.from_json, text).startswith("Arm: the text is not valid JSON: ")
@@ -511,9 +514,9 @@ FOREARM = [
     ({"joint": {"type": "prismatic", "spring_damping": 1}},
      "joint.spring_damping is 1.0 N s/m; without stiffness it must be 0"),
     ({"joint": {"type": "fixed", "axis": [0, 0, 1]}}, "joint: unknown key 'axis'; the only allowed key is type"),
-    ({"joint": {"type": "ball"}}, "joint.type is 'ball'; it must be 'revolute', 'prismatic', 'telescope' or 'fixed'"),
+    ({"joint": {"type": "hinge"}}, f"joint.type is 'hinge'; it must be {JOINTS}"),
     ({"joint": {"axis": [0, 0, 1]}},
-     "joint.type is missing; it must be 'revolute', 'prismatic', 'telescope' or 'fixed'"),
+     f"joint.type is missing; it must be {JOINTS}"),
     ({"joint": {"type": "revolute", "rotor": "fixed"}},
      "joint.rotor is 'fixed'; it must be 'relative' or 'absolute'"),
     # telescope
@@ -551,7 +554,8 @@ FOREARM = [
     ({"body": {**BEAM, "next_joint": "tip"}}, "next_joint is 'tip'; it must be 'slope' or 'chord'"),
     ({"body": {**BEAM, "foreshortening": 1}}, "foreshortening is 1; it must be true or false"),
     ({"joint": None}, "joint is None; use Fixed() for a rigid connection, or leave it out for a Revolute"),
-    ({"joint": "revolute"}, "joint is 'revolute'; it must be a Revolute, Prismatic, Telescope or Fixed"),
+    ({"joint": "revolute"}, 
+     "joint is 'revolute'; it must be a Revolute, Prismatic, Telescope, Fixed, Gear, Universal, Ball, Planar or Screw"),
 ]  # fmt: skip
 
 

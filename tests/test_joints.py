@@ -104,9 +104,9 @@ def test_a_ball_joint_ends_a_run_where_its_axes_align():
 def test_what_is_refused():
     for make, said in (
         (lambda: fa.Universal(axes=[(1, 0, 0), (1, 0, 0)]), "Universal: axes are .*, which are parallel; .*"),
-        (lambda: fa.Universal(axes=[(1, 0, 0)]), "Universal: axes has 1 axes; it must have two"),
+        (lambda: fa.Universal(axes=[(1, 0, 0)]), "Universal: axes has 1 entry; it must have two axes"),
         (lambda: fa.Screw(axis=(0, 0, 1), pitch=0.0), "Screw: pitch is 0.0 m; .*"),
-        (lambda: fa.Ball(drives=[{}]), "Ball: drives has 1 tables; the joint has 3 coordinates"),
+        (lambda: fa.Ball(drives=[{}]), "Ball: drives has 1 table; the joint has 3 coordinates"),
         (lambda: fa.Ball(drives=[{"damping": -1}, {}, {}]), r"Ball: drives\[0\] is wrong: .*damping is -1.0 .*"),
         (lambda: fa.Ball(drives=3), "Ball: drives is 3; .*"),
     ):

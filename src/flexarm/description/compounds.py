@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexarm.checks import NOT_ZERO, Fault, Vector, checked_list, flag, number, shown, unit_vector
+from flexarm.checks import NOT_ZERO, Fault, Vector, checked_list, counted, flag, number, shown, unit_vector
 from flexarm.description.bodies import Body, Frame
 from flexarm.description.gears import Gear
 from flexarm.description.joints import Driven, Joint, Prismatic, Revolute
@@ -18,7 +18,7 @@ from flexarm.description.links import Link, Pose
 from flexarm.errors import DescriptionError
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-Motions = tuple[tuple[type[Driven], Vector], ...]
+Motions = tuple[tuple[type[Revolute | Prismatic], Vector], ...]
 """Kind and axis of the joint of each coordinate."""
 PARALLEL = 1e-6
 """Smallest sine of the angle between two axes."""
@@ -34,7 +34,7 @@ def _tables(value: object) -> Any:
 def _axes(value: object) -> Any:
     found = checked_list(value, "a list of axes")
     if len(found) != 2:
-        raise Fault("", f"has {len(found)} axes; it must have two")
+        raise Fault("", f"has {counted(len(found), 'entry')}; it must have two axes")
     return tuple(found)
 
 
@@ -61,7 +61,8 @@ class Compound(Joint):
     @model_validator(mode="after")
     def _parts_are_possible(self) -> Self:
         if self.drives and len(self.drives) != len(self.motions):
-            raise Fault("drives", f"has {len(self.drives)} tables; the joint has {len(self.motions)} coordinates")
+            must = f"the joint has {counted(len(self.motions), 'coordinate')}"
+            raise Fault("drives", f"has {counted(len(self.drives), 'table')}; {must}")
         for i in range(len(self.motions)):
             try:
                 self._driven(i)

@@ -10,7 +10,7 @@
 - Recursions: `chain` makes the tree of bodies, `spatial` has the elementary transforms, `moving` a body in motion, and
   `dynamics` the recursions. `lean` reduces frames, `combination` combines modes, and `links` joins segments.
   `remembered` lets the quantities of a model share the recursions' results. `closures` adds the reactions of closed
-  loops.
+  loops, and `gears` eliminates the coordinates of joints that follow others.
 - Results: `quantities` has one function for each quantity of a model. `factors` and `drawing` have further ones.
 - Parameters: `parameters` gives them names. `nominal` and `varied` are for those that vary.
 """

@@ -10,6 +10,7 @@ import numpy as np
 from flexarm.description.arm import Arm, Beam, FiniteElement, Link, Pose
 from flexarm.description.closures import Closure
 from flexarm.description.free import FreeBase, Thruster
+from flexarm.description.gears import Gear
 from flexarm.description.numbers import alignment
 from flexarm.description.tree import BASE
 from flexarm.mechanics.body import Body, Loads
@@ -459,6 +460,7 @@ def _followers(arm: Arm, names: Sequence[Name]) -> list[Follower]:
         offset: Scalar = 0.0
         for i in way[:-1]:
             joint, name = arm.links[i].joint, names[i]
+            assert isinstance(joint, Gear)
             unit = "rad" if joint.turns else "m"
             shift = name("q0", "offset", joint.offset, unit, "coordinate of the joint where the followed one's is 0")
             offset = offset + ratio * shift
