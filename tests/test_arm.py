@@ -554,7 +554,7 @@ FOREARM = [
     ({"body": {**BEAM, "next_joint": "tip"}}, "next_joint is 'tip'; it must be 'slope' or 'chord'"),
     ({"body": {**BEAM, "foreshortening": 1}}, "foreshortening is 1; it must be true or false"),
     ({"joint": None}, "joint is None; use Fixed() for a rigid connection, or leave it out for a Revolute"),
-    ({"joint": "revolute"}, 
+    ({"joint": "revolute"},
      "joint is 'revolute'; it must be a Revolute, Prismatic, Telescope, Fixed, Gear, Universal, Ball, Planar or Screw"),
 ]  # fmt: skip
 
