@@ -21,7 +21,7 @@ def across(angle):
 
 
 def angles(centre):
-    """The angles of the arms for a place of the platform: each elbow is on a circle, and on a sphere around its ends."""
+    """The angles of the arms for a place of the platform: each elbow is on a circle and on a sphere."""
     found = []
     for around in AROUND:
         x = (PLATFORM - RING) + outward(around) @ centre
