@@ -58,7 +58,15 @@ def lone(**changes):
     return fa.Arm(**(made | changes))
 
 
+def geared():
+    """The bush on a fixed base, whose panel turns after the lower link."""
+    arm = bush(free=False)
+    gear = fa.Gear(joint=fa.Revolute(axis=(0.6, 0, 0.8), damping=0.3), follows="lower", ratio=-0.7, offset=0.2)
+    return arm.replace(links=[arm.links[0].replace(joint=gear), *arm.links[1:]])
+
+
 CASES = {
+    "geared": geared,
     "fixed": lambda: bush(free=False),
     "free": bush,
     "station": lambda: bush(at=0.5),

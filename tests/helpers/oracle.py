@@ -712,7 +712,7 @@ def through(couplings, moved):
 
 def names(arm):
     """Names of the rates: a free base's, joints, flexible coordinates link by link, motors."""
-    moving = [link for link in arm.links if link.joint.type != "fixed"]
+    moving = [link for link in arm.links if link.joint.type not in ("fixed", "gear")]
     bending = [link for link in arm.links if link.body.type in ("beam", "finite-element")]
     return (
         *(TWIST if free(arm) else ()),

@@ -123,7 +123,7 @@ def random_state(arm, seed):
         if name.endswith(".motor"):
             q[i] = q[coordinates.index(name.replace(".motor", ".joint"))] + rng.uniform(0.05, 0.3)
     qd = rng.uniform(0.4, 1.3, len(size)) * rng.choice([-1, 1], len(size))
-    u = rng.uniform(-2, 2, sum(link.joint.type != "fixed" for link in arm.links) + len(thrusters(arm)))
+    u = rng.uniform(-2, 2, sum(link.joint.type not in ("fixed", "gear") for link in arm.links) + len(thrusters(arm)))
     if free(arm):
         q, qd = np.concatenate([rng.normal(size=3), unit(rng, size=4), q]), np.concatenate([rng.normal(size=6), qd])
     return q, qd, u
