@@ -31,7 +31,7 @@ from flexarm.description.arm import (
     Tube,
 )
 from flexarm.description.cables import Cable, CablePoint
-from flexarm.description.closures import Closure
+from flexarm.description.closures import Bushing, Closure
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
 from flexarm.description.free import FreeBase, Orbit, Thruster
@@ -146,6 +146,7 @@ __all__ = [
     "Beam",
     "Box",
     "Brake",
+    "Bushing",
     "ButcherTableau",
     "Cable",
     "CablePoint",

@@ -5,8 +5,8 @@
 - `bodies` has the base class of bodies. `beams` with `sections` and `stations`, and `finite` with `finite_file` and
   `mat_process`, are the flexible ones. `lumps` are fixed to bodies.
 - `joints` has the joints and `drives` their drives, with the `parts` of `friction`, `springs` and `motors`. `presets`
-  is a catalogue of drives. `couplings` are between joints, `closures` close loops, and `tree` has the parents of
-  links.
+  is a catalogue of drives. `couplings` are between joints, `closures` close loops by joints or by springs, and `tree`
+  has the parents of links.
 - `outside` has forces, contacts and a moving base, `struts` springs between points, `cables` cables that only pull,
   `free` a free base, and `wheels` its reaction wheels.
 - `numbers` finds parameters by their names, and `plausible` warns about values in the wrong unit.
