@@ -38,7 +38,7 @@ from flexarm.description.free import FreeBase, Orbit, Thruster
 from flexarm.description.friction import Brake, Friction
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
-from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.outside import Contact, Drag, Force, MovingBase
 from flexarm.description.robots import (
     RobotReport,
     UrdfReport,
@@ -157,6 +157,7 @@ __all__ = [
     "Coupling",
     "Cycloidal",
     "DescriptionError",
+    "Drag",
     "Drive",
     "Encoder",
     "Equations",
