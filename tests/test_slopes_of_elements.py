@@ -7,7 +7,6 @@ switches are found too, in the traced program: comparisons, limits, sizes and si
 import importlib
 import inspect
 import pkgutil
-import typing
 from typing import Literal, get_args, get_origin
 
 import casadi as ca
@@ -96,12 +95,17 @@ CASES = {
         "winch": cable(stiffness=90.0, length=1.1, damping=0.7, input="rate"),
         "winch of a rope": cable(EA=90.0, length=1.1, damping=0.7, transition=0.0, input="rate"),
     },
+    "bushing": {
+        "springs": spatial(bushings=[fa.Bushing(name="foot", link="b", stiffness=90.0, angular_stiffness=7.0)]),
+        "damped": spatial(bushings=[fa.Bushing(name="foot", link="b", to="a", stiffness=9.0, damping=(0, 3, 1))]),
+    },
     "pulled_by_input": {"tension": cable(input="tension")},
     "force": {
         kind: spatial(forces=[fa.Force(name="push", link="b", kind=kind, axes=axes)])
         for kind, axes in (("force", "base"), ("moment", "link"), ("wrench", "link"))
     },
     "distributed": {"spread": spatial(forces=[fa.Force(name="push", link="b", kind="distributed", axes="link")])},
+    "drag": {"drag": spatial(drags=[fa.Drag(link="b", coefficient=(1.0, 2.0, 0.5))])},
     "drive": {"drive": spatial(forces=[fa.Force(name="push", link="b", kind="drive")])},
     "moving_base": {"moving": spatial(base=fa.MovingBase())},
     "gravity_gradient": {"orbit": spatial(base=fa.FreeBase(mass=3.0, inertia=0.4, orbit=fa.Orbit(rate=1e-3)))},
@@ -147,12 +151,14 @@ ONE_SIDED = {"gravity_gradient": (3, 4)}
 
 
 def makers():
-    """The functions of the mechanics that make an element, by name."""
+    """The functions of the mechanics that make an element, by name; not those that make one of another."""
     found = {}
     for each in pkgutil.iter_modules(mechanics.__path__):
         module = importlib.import_module(f"{mechanics.__name__}.{each.name}")
         for name, function in inspect.getmembers(module, inspect.isfunction):
-            if function.__module__ == module.__name__ and typing.get_type_hints(function).get("return") is Element:
+            kinds = function.__annotations__
+            alone = Element not in [kind for of, kind in kinds.items() if of != "return"]
+            if function.__module__ == module.__name__ and kinds.get("return") is Element and alone:
                 found[name] = function
     return found
 

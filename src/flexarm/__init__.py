@@ -31,7 +31,7 @@ from flexarm.description.arm import (
     Tube,
 )
 from flexarm.description.cables import Cable, CablePoint
-from flexarm.description.closures import Closure
+from flexarm.description.closures import Bushing, Closure
 from flexarm.description.compounds import Ball, Planar, Screw, Universal
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
@@ -40,7 +40,7 @@ from flexarm.description.friction import Brake, Friction
 from flexarm.description.gears import Gear
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
-from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.outside import Contact, Drag, Force, MovingBase
 from flexarm.description.robots import (
     RobotReport,
     UrdfReport,
@@ -149,6 +149,7 @@ __all__ = [
     "Beam",
     "Box",
     "Brake",
+    "Bushing",
     "ButcherTableau",
     "Cable",
     "CablePoint",
@@ -159,6 +160,7 @@ __all__ = [
     "Coupling",
     "Cycloidal",
     "DescriptionError",
+    "Drag",
     "Drive",
     "Encoder",
     "Equations",

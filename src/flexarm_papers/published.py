@@ -198,8 +198,8 @@ def macneal_harder() -> list[Number]:
     EI = {"y": E * thickness * width**3 / 12, "z": E * width * thickness**3 / 12}
     GJ = E / (2 + 2 * poisson) * width * thickness**3 / 3 * (1 - 0.63 * thickness / width)
     body = fa.Beam(
-        length=length, mass=1e-6, EI=EI, GJ=GJ, modes={"y": 3, "z": 3, "torsion": 1}, segments=2,
-        initial_angles={"torsion": np.pi / 2},
+        length=length, mass=1e-6, EI=EI, GJ=GJ, shear=5 / 6 * E / (2 + 2 * poisson) * width * thickness,
+        modes={"y": 3, "z": 3, "torsion": 1}, segments=2, initial_angles={"torsion": np.pi / 2},
     )  # fmt: skip
     model, q0 = _hung(body), np.zeros(14)
 
@@ -207,8 +207,8 @@ def macneal_harder() -> list[Number]:
         q, _ = analysis.equilibrium(model.at(np.eye(3)[axis]), q0)
         return float(model.deflections(q)[0, axis])
 
-    note = "The integral of slender beams is {} in; shear adds 0.0000034 in."
-    rows = (("along the thickness of the root", "0.005424", 2, "0.0054259"), ("across", "0.001754", 1, "0.0017462"))
+    note = "The integral over the sections of a beam with shear is {} in."
+    rows = (("along the thickness of the root", "0.005424", 2, "0.0054293"), ("across", "0.001754", 1, "0.0017496"))
     return [_noted(f"deflection {name} [in]", p, deflection(axis), note.format(x)) for name, p, axis, x in rows]
 
 
@@ -240,6 +240,23 @@ def kimball() -> list[Number]:
 
     found = brentq(growth, 1.5, 2.0, xtol=1e-9)
     return [Number("speed at which whirl begins, over sqrt(EI / m L^3): sqrt(3)", "1.73205", found)]
+
+
+def smith() -> list[Number]:
+    """Damping from outside, 0.7 times the internal one, raises the speed at which a uniform shaft begins to whirl."""
+    from scipy.optimize import brentq
+
+    tau, omega = 0.05, 1.8751040687119611**2 * PER_SECOND
+    shaft = fa.Beam(length=L, mass=MASS, EI=EI, modes={"y": 2, "z": 2}, shapes="clamped-free", tau=tau)
+    link = fa.Link(name="shaft", joint=fa.Revolute(axis=(1, 0, 0)), body=shaft)
+    air = fa.Drag(link="shaft", coefficient=0.7 * MASS * tau * omega**2)
+    model = fa.Model(fa.Arm(name="shaft", links=[link], drags=[air]))
+
+    def growth(speed: float) -> float:
+        return float(analysis.steady_modes(model, qd=[speed * omega]).pole.values.real.max())
+
+    found = brentq(growth, 1.2, 2.0, xtol=1e-9)
+    return [Number("speed at which whirl begins, over omega: 1 + 0.7", "1.70000", found)]
 
 
 def papadopoulos_dubowsky() -> list[Number]:
@@ -318,6 +335,7 @@ PROGRAMS = (
     Program("macneal-harder", "MacNeal & Harder 1985, Finite Elem. Anal. Des. 1: 3", macneal_harder),
     Program("simo-vu-quoc", "Simo & Vu-Quoc 1987, J. Sound Vib. 119: 487", simo_vu_quoc),
     Program("kimball", "Kimball 1924, General Electric Review 27: 244", kimball),
+    Program("smith", "Smith 1933, Proc. R. Soc. A 142: 92", smith),
     Program("papadopoulos-dubowsky", "Papadopoulos & Dubowsky 1993, J. Dyn. Syst. Meas. Control 115: 44",
             papadopoulos_dubowsky),
     Program("andrews", "Mazzia & Magherini 2008, Test set for IVP solvers, release 2.4", andrews),

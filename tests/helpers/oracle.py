@@ -47,7 +47,7 @@ class Lagrangian:
 
     Covers trees, a base that is fixed, moved or free, revolute, prismatic, telescoping, fixed and elastic joints, both
     conventions of the rotor, rigid links, beams of any family of shapes, uniform or tapered, foreshortening, slope and
-    chord, hubs, payloads, struts, cables (without transition), couplings and thrusters; anything else raises
+    chord, hubs, payloads, struts, bushings, cables (without transition), couplings and thrusters; anything else raises
     NotImplementedError. `points` is the number of Gauss points on a smooth beam; 20 integrate products of the first
     four modes to rounding. Shapes made of more than four pieces have 5 on each: there are cubic polynomials and short
     pieces.
@@ -86,6 +86,8 @@ class Lagrangian:
             parts.grow(arm, i, R, p, points)
         for strut in arm.struts:
             parts.strain += parts.wound(strut)
+        for bushing in arm.bushings:
+            parts.cushion(bushing)
         gaps = ca.vertcat(ca.SX(0, 1), *(parts.gap(closure) for closure in arm.closures))
         spans = [parts.span(cable) for cable in arm.cables]
         for cable, L in zip(arm.cables, spans, strict=True):
@@ -346,12 +348,7 @@ class Parts:
 
     def gap(self, closure):
         """Return numbers that are all zero if the two frames of a closure meet as its joint allows."""
-        R, p = self.carried(closure.link, closure.at)
-        if closure.to == "base":
-            B, o = self.tips[None]
-            S, r = B @ rpy(closure.end.rpy), o + B @ np.array(closure.end.xyz)
-        else:
-            S, r = self.carried(closure.to, closure.end)
+        (R, p), (S, r) = self.frames_of(closure)
         a, b = R @ ca.DM(closure.axis), S @ ca.DM(closure.axis_to or closure.axis)
         away, turned = r - p, R.T @ S
         level = ca.cross(a, b)
@@ -364,6 +361,27 @@ class Parts:
             "planar": lambda: ca.vertcat(a.T @ away, level),
             "universal": lambda: ca.vertcat(away, a.T @ b),
         }[closure.joint]()
+
+    def frames_of(self, connection):
+        """The two frames of a closure or a bushing."""
+        first = self.carried(connection.link, connection.at)
+        if connection.to != "base":
+            return first, self.carried(connection.to, connection.end)
+        (B, o), there = self.tips[None], connection.end
+        return first, (B @ rpy(there.rpy), o + B @ np.array(there.xyz))
+
+    def cushion(self, bushing):
+        """Energy and loss of a bushing, whose angles are those of a vector: 2 sin(a / 2) along the axis."""
+        (R, p), (S, r) = self.frames_of(bushing)
+        away, turned = R.T @ (r - p), R.T @ S
+        phi = ca.inv_skew(turned - turned.T) / ca.sqrt(1 + ca.trace(turned))
+        w = self.turn_rate(turned.T)  # along the axes of the second frame; opposite
+        for k, c, x, v in (
+            (bushing.stiffness, bushing.damping, away, self.rate(away)),
+            (bushing.angular_stiffness, bushing.angular_damping, phi, w),
+        ):
+            self.strain += ca.DM(k).T @ x**2 / 2
+            self.lost += ca.DM(c).T @ v**2 / 2
 
     def span(self, cable):
         """Distance along the points of a cable."""
@@ -571,14 +589,17 @@ class Parts:
         order = {"y": 2, "z": 2, "torsion": 1, "axial": 1}
         bend = {d: ca.SX(strains[d](x, order[d]) / L ** order[d]) @ eta[d] for d in DIRECTIONS}
         local, profile = section(part, x), part.profile(x)
+        shears = self.shear_strains(part, x, eta, strains, bend)
         weights = L * (np.diff(ends)[:, None] / 6 * [1, 4, 1]).ravel()
         for d in DIRECTIONS:
             self.strain += ca.DM(local[d] * weights).T @ bend[d] ** 2 / 2
+        for d in BENDING:
+            self.strain += ca.DM(local["kGA", d] * weights).T @ shears[d] ** 2 / 2
 
         def rate(i, Q, r):
             y, z, t = (bend[d][i] + part.initial_angles.get(d, 0.0) / L for d in ("y", "z", "torsion"))
             skew = ca.vertcat(ca.horzcat(0, -y, -z), ca.horzcat(y, 0, -t), ca.horzcat(z, t, 0))
-            return Q @ skew, (1 + bend["axial"][i]) * Q[:, 0]
+            return Q @ skew, Q @ ca.vertcat(1 + bend["axial"][i], shears["y"][i], shears["z"][i])
 
         def climbed(i, Q, r, h):  # from the point i to i + 2
             k1 = rate(i, Q, r)
@@ -605,6 +626,25 @@ class Parts:
         for lump in part.lumps:
             self.cloud(R, p, np.array([lump.mass]), found[int(np.argmin(np.abs(x - lump.at)))][1])
         return [(at, (R @ Q, p + R @ r)) for at, (Q, r) in zip(x, found, strict=True)]
+
+    def shear_strains(self, part, x, eta, strains, bend):
+        """Shear of a segment along y and z, from the balance of moments between its ends."""
+        L, step, moments = part.length, 1e-4, {}
+        rest = {d: part.initial_angles.get(d, 0.0) / L for d in DIRECTIONS}
+        EI = {d: section(part, x)[d] for d in DIRECTIONS}
+        for d in BENDING:
+            a, b = (section(part, np.clip(x + h, 0, 1))[d] for h in (-step, step))
+            growth = (b - a) / (np.clip(x + step, 0, 1) - np.clip(x - step, 0, 1)) / L
+            slope = ca.SX(strains[d](x, 3) / L**3) @ eta[d]
+            moments[d] = ca.DM(EI[d]) * slope + ca.DM(growth) * bend[d]
+        y, z, twist = (bend[d] + rest[d] for d in ("y", "z", "torsion"))
+        My, Mz, Mx = (ca.DM(EI[d]) * bend[d] for d in ("y", "z", "torsion"))  # about z, about -y, about x
+        force = {"y": -(moments["y"] - twist * Mz + z * Mx), "z": -(moments["z"] + twist * My - y * Mx)}
+        found = {}
+        for d in BENDING:
+            kGA = section(part, x)["kGA", d]
+            found[d] = force[d] / kGA if kGA.any() and part.counts[d] else ca.SX.zeros(len(x))
+        return found
 
     def telescope(self, link, R, p, eta, modes):
         """A beam that slides out of a hub: places at s in (0, l), and the rest in the hub."""
@@ -812,7 +852,7 @@ FIELDS = set(
     " gear_ratio damping stiffness spring_damping length mass mass_per_length EI GJ EA polar_inertia modes material"
     " section com inertia rotor section_tip next_joint foreshortening shapes total_length free_length"
     " convection file unit origin part sections tau loss_factor rayleigh lumps shear shear_coefficient"
-    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables"
+    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables bushings"
     " initial_angles".split()
 )
 

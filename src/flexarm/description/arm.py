@@ -36,7 +36,7 @@ from flexarm.checks import (
 from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
 from flexarm.description.bodies import MOST_MODES, Frame, Rigid
 from flexarm.description.cables import Cable
-from flexarm.description.closures import Closure
+from flexarm.description.closures import Bushing, Closure, Connection
 from flexarm.description.compounds import expanded
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
@@ -45,7 +45,7 @@ from flexarm.description.gears import ways
 from flexarm.description.joints import Fixed, Prismatic, Revolute, Telescope
 from flexarm.description.links import Link, Payload, Pose
 from flexarm.description.lumps import Lump
-from flexarm.description.outside import Base, Contact, Force
+from flexarm.description.outside import Base, Contact, Drag, Force
 from flexarm.description.plausible import implausible
 from flexarm.description.sections import Box, Material, Rod, Tube
 from flexarm.description.stations import SectionTable
@@ -153,6 +153,10 @@ class Arm(Described):
         Link whose tip is the tip of the arm. Default: the last link of the list.
     cables : list of Cable
         Cables that only pull, through points of links and of the base.
+    bushings : list of Bushing
+        Springs and dampers between frames of links and of the base.
+    drags : list of Drag
+        Viscous drag of links in still air or water.
     """
 
     name: Annotated[str, checks.title]
@@ -168,6 +172,8 @@ class Arm(Described):
     closures: Annotated[tuple[Closure, ...], checks.list_of("closures")] = ()
     tip: Annotated[str | None, checks.optional_text] = None
     cables: Annotated[tuple[Cable, ...], checks.list_of("cables")] = ()
+    bushings: Annotated[tuple[Bushing, ...], checks.list_of("bushings")] = ()
+    drags: Annotated[tuple[Drag, ...], checks.list_of("drags")] = ()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -238,6 +244,17 @@ class Arm(Described):
                 raise Fault("link", fault, where=f"force {force.name!r}")
         return self
 
+    @model_validator(mode="after")
+    def _drags_fit(self) -> Self:
+        names = [link.name for link in self.links]
+        for i, drag in enumerate(self.drags):
+            if drag.link not in names:
+                raise Fault(f"drags[{i}].link", unknown_name("is", drag.link, names, "the links are"))
+            if not self._length_of(drag.link) > 0.0:
+                fault = f"is {drag.link!r}, which has no fixed length; a drag needs a link with a length"
+                raise Fault(f"drags[{i}].link", fault)
+        return self
+
     def _length_of(self, name: str) -> float:
         """Return the length of a link [m], or 0 for the base and for a telescope, whose length changes."""
         return next((x.body.length for x in self.links if x.name == name and not isinstance(x.joint, Telescope)), 0.0)
@@ -276,18 +293,19 @@ class Arm(Described):
         return self
 
     @model_validator(mode="after")
-    def _closures_fit(self) -> Self:
+    def _connections_fit(self) -> Self:
         known = {link.name: link for link in self.links}
         taken = {*known, BASE, "payload", "gravity", *(x.name for x in self.forces), *(x.name for x in self.contacts)}
         taken |= {x.name for x in self.cables}
-        for i, closure in enumerate(self.closures):
-            where = f"closures[{i}]"
-            if closure.name in taken:
-                message = f"is {closure.name!r}, which is already in use; give each closure a different name"
+        joined: list[tuple[str, Connection]] = [(f"closures[{i}]", each) for i, each in enumerate(self.closures)]
+        joined += [(f"bushings[{i}]", each) for i, each in enumerate(self.bushings)]
+        for where, each in joined:
+            if each.name in taken:
+                message = f"is {each.name!r}, which is already in use; give each closure and bushing a different name"
                 raise Fault(f"{where}.name", message)
-            taken.add(closure.name)
-            ends = [("link", closure.link, [*known], "at", closure.at)]
-            ends += [("to", closure.to, [*known, BASE], "place", closure.end)]
+            taken.add(each.name)
+            ends = [("link", each.link, [*known], "at", each.at)]
+            ends += [("to", each.to, [*known, BASE], "place", each.end)]
             for field, owner, names, station, at in ends:
                 _check_end(known, names, owner, at, (field, station), f"{where}.")
         return self
@@ -501,9 +519,13 @@ class Arm(Described):
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
-        """Kinds of external load that the arm has: "forces", "contacts", "struts", "cables", "base", "orbit"."""
+        """Kinds of external load that the arm has.
+
+        They are fields, such as "forces", and "base" for a moving base or "orbit" for an orbit.
+        """
         moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
-        return (*(field for field in ("forces", "contacts", "struts", "cables") if getattr(self, field)), *moved)
+        fields = ("forces", "contacts", "struts", "cables", "bushings", "drags")
+        return (*(field for field in fields if getattr(self, field)), *moved)
 
     @cached_property
     def touches(self) -> bool:
