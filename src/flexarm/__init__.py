@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     )
     from flexarm.simulation import inputs
     from flexarm.simulation.butcher import ButcherTableau
+    from flexarm.simulation.changes import Change
     from flexarm.simulation.ensemble import simulate_many
     from flexarm.simulation.exogenous import BaseMotion
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
@@ -153,6 +154,7 @@ __all__ = [
     "Cable",
     "CablePoint",
     "CableTension",
+    "Change",
     "Closure",
     "Contact",
     "ContactForce",
@@ -311,6 +313,7 @@ LATE = {
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",
+    "simulation.changes": "Change",
     "simulation.options": "SaveAt Solver",
     "model.assembly": "assemble",
     "simulation.solvers": "add_method",
