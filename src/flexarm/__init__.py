@@ -51,6 +51,7 @@ from flexarm.description.robots import (
     urdf_report,
 )
 from flexarm.description.sections import MATERIALS
+from flexarm.description.slosh import slosh
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
 from flexarm.description.wheels import reaction_wheel
@@ -281,6 +282,7 @@ __all__ = [
     "show_versions",
     "simulate",
     "simulate_many",
+    "slosh",
     "study",
     "urdf_report",
     "view",

@@ -223,7 +223,7 @@ class Course:
         return change, index
 
     def instant(self, change: Change, a: State, b: float, state: Callable[[float], Array]) -> State:
-        """Return the time from a to b at which a condition is met, and the state there. `state` gives it at any time."""
+        """Return the time from a to b at which a condition is met, and the state there; `state` gives it at a time."""
         from scipy.optimize import brentq
 
         layout = self._layout
