@@ -1,4 +1,4 @@
-"""Pendulums for liquid in a tank, beside integrals of linear potential flow over the wall, the bottom and the surface."""
+"""Pendulums for liquid in a tank, beside integrals of linear potential flow over its walls and the surface."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,9 @@ def potential_flow(h, root, g):
 def test_pendulums_are_the_waves_of_potential_flow(case):
     h, g = CASES[case], 3.7
     still, *swings = tank(h)
-    found = [(each.payload.mass, each.body.length, up.at.xyz[0]) for up, each in zip(swings[::2], swings[1::2])]
+    found = [
+        (each.payload.mass, each.body.length, up.at.xyz[0]) for up, each in zip(swings[::2], swings[1::2], strict=True)
+    ]
     for root, (m, L, hinge) in zip(jnp_zeros(1, 2), found, strict=True):
         weight, height, omega = potential_flow(h, root, g)
         assert np.allclose([m, hinge, np.sqrt(g / L)], [weight, height, omega], rtol=1e-10)

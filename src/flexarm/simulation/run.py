@@ -453,14 +453,11 @@ class Run:
                 return found
             rows = zip(self.times[first : self.reached].tolist(), self.x[first : self.reached], strict=True)
             points = [(a, x), *rows, *([] if found is None else [(b, found)])]
-            if (met := course.met(points)) is None:
+            if (met := course.met(points, solve)) is None:
                 return found
-            change, i = met
-            start = points[i - 1]
-            t, x = course.instant(change, start, points[i][0], lambda t: solve(*start, np.array([t])).x[-1])  # noqa: B023
-            self.short, self.reached = None, int(np.searchsorted(self.times, t, side="right"))
-            x = self._entered(course.change(t, x, change), t)
-            x, a = course.enter(t, b, x), t
+            self.short, self.reached = None, int(np.searchsorted(self.times, met.t, side="right"))
+            x = course.enter(met.t, b, course.change(met.t, met.x, met.change))
+            a, x = met.t, self._entered(x, met.t)
             feed(a, x)
 
     def _fed(self, feed: Callable[[], None]) -> bool:

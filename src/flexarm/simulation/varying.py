@@ -11,7 +11,7 @@ leaves with the mass, -dE/dp dp/dt, counts as negative work.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from flexarm.errors import DescriptionError, errors_in
 from flexarm.model import Model
 from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
+from flexarm.simulation.advance import Stretch
 from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.changes import Change, check_changing, checked_changes, jump
@@ -34,6 +35,15 @@ if TYPE_CHECKING:
 
 State = tuple[float, Array]
 """A time and the state there."""
+
+
+class Met(NamedTuple):
+    """A change whose condition is met, the time, and the state then."""
+
+    change: Change
+    t: float
+    x: Array
+
 
 LOOKS = 257
 """Number of times of a run at which values of functions of time are checked."""
@@ -183,7 +193,7 @@ class Course:
 
     def _jump(self, t: float, x: Array, p: Array, change: Change | None) -> Array:
         """Return the state after the parameters jump to p at t."""
-        if np.array_equal(p, self.model.p):
+        if change is None and np.array_equal(p, self.model.p):
             return x
         layout, after = self._layout, self.model.at(p)
         found = jump(self.model, after, change, x[layout.q], x[layout.qd], x[layout.s])
@@ -209,31 +219,35 @@ class Course:
         assert self._power is not None
         self._plan.follow(p, stage, self._power, sizes, (a, b))
 
-    def met(self, points: Sequence[State]) -> tuple[Change, int] | None:
-        """Return the first change whose condition is met between two points, and the index of the second of these."""
-        layout, found = self._layout, list[tuple[int, Change]]()
-        for change in [each for each in self._pending if each.time is None]:
-            values = np.array([change.value(t, x[layout.q], x[layout.qd]) for t, x in points])
-            rises = np.flatnonzero((values[:-1] < 0.0) & (values[1:] >= 0.0))
-            if len(rises):
-                found.append((int(rises[0]) + 1, change))
-        if not found:
-            return None
-        index, change = min(found, key=lambda each: each[0])
-        return change, index
+    def met(self, points: Sequence[State], solve: Callable[[float, Array, Array], Stretch]) -> Met | None:
+        """Return the first change whose condition is met between two points, with the time and the state then.
 
-    def instant(self, change: Change, a: State, b: float, state: Callable[[float], Array]) -> State:
-        """Return the time from a to b at which a condition is met, and the state there; `state` gives it at a time."""
+        The solver integrates from a time and a state to other times.
+        """
+        found = list[tuple[int, Change]]()
+        for change in [each for each in self._pending if each.time is None]:
+            values = np.array([self._value(change, *point) for point in points])
+            rises = np.flatnonzero((values[:-1] < 0.0) & (values[1:] >= 0.0))
+            found += [(int(i), change) for i in rises[:1]]
+        first = min((i for i, _ in found), default=0)
+        some = [self._located(each, points[i], points[i + 1][0], solve) for i, each in found if i == first]
+        return min(some, key=lambda each: each.t, default=None)
+
+    def _value(self, change: Change, t: float, x: Array) -> float:
+        return change.value(t, x[self._layout.q], x[self._layout.qd])
+
+    def _located(
+        self, change: Change, start: State, end: float, solve: Callable[[float, Array, Array], Stretch]
+    ) -> Met:
+        """Return the time between a state and an end at which a condition is met, and the state there."""
         from scipy.optimize import brentq
 
-        layout = self._layout
+        def state(t: float) -> Array:
+            return start[1] if t == start[0] else solve(*start, np.array([t])).x[-1]  # type: ignore[no-any-return]
 
-        def value(t: float) -> float:
-            x = a[1] if t == a[0] else state(t)
-            return change.value(t, x[layout.q], x[layout.qd])
-
-        t = float(brentq(value, a[0], b, xtol=NEAR * (b - a[0]), rtol=4 * np.finfo(float).eps))
-        return t, a[1] if t == a[0] else state(t)
+        accuracy = {"xtol": NEAR * (end - start[0]), "rtol": 4 * np.finfo(float).eps}
+        t = float(brentq(lambda t: self._value(change, t, state(t)), start[0], end, **accuracy))
+        return Met(change, t, state(t))
 
     def values(self, t: Array) -> Array:
         """Return the parameters (times, k) at times that the run has reached."""
