@@ -429,3 +429,22 @@ def test_a_run_that_fails_after_a_change_names_the_reason():
         run(model, 9.0, u=lambda t, q, qd: 90.0 * qd, qd0=[0.1], changes=[fa.Change(at=0.1, values=GRIP)])
     assert "diverged" in str(stopped.value) and "changes" in stopped.value.result.attrs
     assert np.allclose(payloads.inertia(rod().at(GRIP), "payload"), np.diag([0.6] * 3 + [0.0] * 3))
+
+
+def test_sensors_of_a_controller_measure_the_arm_with_its_present_payload():
+    model, seen = rod(gravity=(0, -9.81, 0)), {}
+
+    def controller(t, y):
+        seen[round(t, 3)] = y[0]
+        return [0.3]
+
+    sensors = [fa.Accelerometer(link="rod", at=1.0)]
+    law = fa.control.Sampled(controller, period=0.01, sensors=sensors)
+    flow, change = {"payload.mass": lambda t: 0.9 - 2.0 * t}, {"payload.mass": 0.6}
+    for given in ({"p": flow}, {"p": {"payload.mass": 0.1}, "changes": [fa.Change(at=0.055, values=change)]}):
+        result = run(model, 0.1, u=law, qd0=[0.8], samples=11, **given)
+        for t in (0.02, 0.07, 0.09):
+            mass = 0.9 - 2.0 * t if given["p"] is flow else (0.1 if t < 0.055 else 0.6)
+            q, qd = (result[name].sel(time=t, method="nearest").values for name in ("q", "qd"))
+            expected = fa.outputs(model.at({"payload.mass": mass}), sensors).values(q, qd, u=[0.3])
+            assert np.isclose(seen[t], expected[0], rtol=1e-6)

@@ -7,7 +7,7 @@ conserves the generalized momentum,
 
 where I is the inertia of the body, V its velocity and angular velocity before the impact, and J qd those of the tip
 that grips it. The reactions of closures act as impulses that keep the loops closed. The impact loses kinetic energy
-(P. E. Nikravesh, Computer-aided analysis of mechanical systems, 1988, section 13.2). A body that is released keeps the
+(Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 11). A body that is released keeps the
 velocity of its tip, so the rates of the arm do not change.
 """
 

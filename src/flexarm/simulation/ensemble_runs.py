@@ -544,7 +544,8 @@ class Alone:
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
-            run.failure = diagnosis(run.present(model), drive, layout, plan, solve, *run.short, start[layout.q])
+            present = run.present(model, run.short[1])
+            run.failure = diagnosis(present, drive, layout, plan, solve, *run.short, start[layout.q])
         if run.missed is not None:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]

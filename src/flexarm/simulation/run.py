@@ -241,7 +241,7 @@ def simulate(
                 interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
                 ended_itself = plan.failure is None or isinstance(plan.failure, FlexarmError)
                 if run.short is not None and ended_itself and not interruption.came:
-                    run.failure = diagnosis(run.present(model), drive, layout, plan, solve, *run.short, q)
+                    run.failure = diagnosis(run.present(model, run.short[1]), drive, layout, plan, solve, *run.short, q)
         finally:
             bar.close()
         finished = clock.perf_counter()
@@ -409,7 +409,7 @@ class Run:
                 done, x, self.reached, steps = ahead(edges, x)
                 self.steps += steps
             for a, b in pairwise(map(float, edges[done:])):
-                if not self._fed(lambda: drive.feed(plan, model, a, x)):  # noqa: B023  (called at once)
+                if not self._fed(lambda: drive.feed(plan, self.present(model, a), a, x)):  # noqa: B023  (called at once)
                     return
                 for c, d in pairwise([a, b] if whole else self._parts(exogenous, a, b)):
                     if self.course is not None:
@@ -432,9 +432,9 @@ class Run:
             more = np.union1d(more, self.course.edges[(self.course.edges > a) & (self.course.edges < b)])
         return sorted({*edges, *more.tolist()}) if len(more) else edges
 
-    def present(self, model: Model) -> Model:
-        """Return the model with its present parameters."""
-        return model if self.course is None else self.course.model
+    def present(self, model: Model, t: float) -> Model:
+        """Return the model with the parameters at a time that the run has reached."""
+        return model if self.course is None else self.course.present(t)
 
     def _entered(self, x: Array, t: float) -> Array:
         """Store the state after a jump at t in the result, if t is one of its times, and return the state."""

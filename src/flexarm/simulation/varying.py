@@ -5,7 +5,7 @@ For mass that leaves with the velocity of its place, the equations of motion are
     M(q, p(t)) qdd + h(q, qd, p(t)) = forces ,
 
 without a term in dM/dt: each particle obeys Newton's law until it leaves (I. V. Meshchersky, 1897; H. Irschik & H. J.
-Holl, Applied Mechanics Reviews 57 (2004) 145-160, section 3). The thrust of a jet is an external force. The energy that
+Holl, Applied Mechanics Reviews 57 (2004) 145-160). The thrust of a jet is an external force. The energy that
 leaves with the mass, -dE/dp dp/dt, counts as negative work.
 """
 
@@ -185,10 +185,14 @@ class Course:
             self._follow(a, b, x)
         return x
 
+    def present(self, t: float) -> Model:
+        """Return the model with the parameters at a time after the last jump."""
+        return self._varying.now(self.model, t)
+
     def change(self, t: float, x: Array, change: Change) -> Array:
         """Return the state after a change at t."""
         self._pending.remove(change)
-        self.model = self._varying.now(self.model, t)
+        self.model = self.present(t)
         return self._jump(t, x, self.model.parameter_values(change.values), change)
 
     def _jump(self, t: float, x: Array, p: Array, change: Change | None) -> Array:
@@ -211,7 +215,7 @@ class Course:
 
     def _follow(self, a: float, b: float, x: Array) -> None:
         """Have the plan evaluate the parameters at each time of an interval."""
-        self.model = model = self._varying.now(self.model, a)
+        self.model = model = self.present(a)
         p, layout = np.array(model.p), self._layout
         stage = self._varying.inputs.stage(self._plan, p, model, a, x)
         p[:] = model.p  # a stage writes the parameters that it changes
