@@ -435,7 +435,7 @@ def test_sensors_of_a_controller_measure_the_arm_with_its_present_payload():
     model, seen = rod(gravity=(0, -9.81, 0)), {}
 
     def controller(t, y):
-        seen[round(t, 3)] = y[0]
+        seen[round(t, 3)] = y
         return [0.3]
 
     sensors = [fa.Accelerometer(link="rod", at=1.0)]
@@ -447,4 +447,26 @@ def test_sensors_of_a_controller_measure_the_arm_with_its_present_payload():
             mass = 0.9 - 2.0 * t if given["p"] is flow else (0.1 if t < 0.055 else 0.6)
             q, qd = (result[name].sel(time=t, method="nearest").values for name in ("q", "qd"))
             expected = fa.outputs(model.at({"payload.mass": mass}), sensors).values(q, qd, u=[0.3])
-            assert np.isclose(seen[t], expected[0], rtol=1e-6)
+            assert np.allclose(seen[t], expected, rtol=1e-6)
+
+
+def test_drives_take_part():
+    """A winding's resistance jumps; beside it, bristles and a controller's memory stand between rates and tank."""
+    motor = fa.Motor(input="voltage", torque_constant=0.2, resistance=1.5)
+    friction = fa.Friction(coulomb=0.3, model="lugre", bristle_stiffness=40.0, bristle_damping=1.0)
+    joints = [
+        fa.Revolute(rotor_inertia=0.02, gear_ratio=3.0, drive=fa.Drive(motor=motor)),
+        fa.Revolute(rotor_inertia=0.02, drive=fa.Drive(friction=friction)),
+    ]
+    links = [fa.Link(name=x, joint=j, body=fa.Rigid(length=0.4, mass=0.5)) for x, j in zip("ab", joints, strict=True)]
+    arm = fa.Arm(name="driven", links=links, payload=fa.Payload(mass=0.4))
+    model = fa.Model(arm, vary=["payload.mass", "a.drive.motor.resistance", "b.drive.friction.bristle_stiffness"])
+    change = fa.Change(at=0.1, values={"a.drive.motor.resistance": 0.5})
+    law = fa.control.JointPD(reference=[0.5, 0.4], Kp=4.0, Kd=0.3, filter=50.0, gravity=False)
+    p = {"payload.mass": fa.Table([0.0, 1.0], [0.4, 0.1], "linear")}
+    p["b.drive.friction.bristle_stiffness"] = lambda t: 40.0 - 30.0 * t
+    result = run(model, 0.3, u=law, p=p, changes=[change], q0=[0.1, 0.7], rtol=1e-10)
+    u, qd, t = result.u.values, result.qd.values, result.time.values
+    current = (u[:, 0] - 0.2 * 3.0 * qd[:, 0]) / np.where(t < 0.1, 1.5, 0.5)
+    assert np.allclose(result.power, u[:, 0] * current + u[:, 1] * qd[:, 1], rtol=1e-9, atol=1e-12)
+    assert np.abs(result.drive_state).max() > 1e-3 and result.energy_drift < 1e-8
