@@ -355,6 +355,8 @@ ODD = [fa.Change(at=0.5, values={"payload.mass": 2.0, "payload.inertia": 1e-4})]
         ({"p": {"mP": fa.Table([0, 1], [[1, 2], [3, 4]])}}, "p['mP'] has 2 columns; it must have one"),
         ({"p": {"mP": lambda t: 0.5 - t}}, "p at t = 0.5 s: p: payload.mass is 0.0 kg; it must be positive"),
         ({"p": {"mass": lambda t: 0.5 - t}}, "p: the model does not vary 'mass'"),
+        ({"p": {"mP": lambda t: 1.0, "payload.mass": lambda t: 1.0}}, "p gives payload.mass twice"),
+        ({"changes": np.zeros(3)}, "changes is array([0., 0., 0.]); it must be a list of fa.Change"),
         ({"p": {"mP": fa.Table}}, "p['mP'] is <class"),
         (
             {"p": {"mP": lambda t: 1.0}, "changes": [fa.Change(at=0.5, values=GRIP)]},

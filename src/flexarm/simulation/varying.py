@@ -11,6 +11,7 @@ leaves with the mass, -dE/dp dp/dt, counts as negative work.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
@@ -61,16 +62,18 @@ def varying(
     model: Model, functions: Mapping[str, Any], changes: Any, drives: Sequence[Block], until: float
 ) -> "Varying | None":
     """Return how parameters change in the runs of a model, or None. Raise `DescriptionError` if they cannot."""
-    if not functions and (changes is None or changes == []):
+    sudden = () if changes is None else checked_changes(changes, model, until)
+    if not functions and not sudden:
         return None
     if any(drive.quantity != "state_rate" for drive in drives):
         raise DescriptionError("parameters cannot change in a run with a PrescribedMotion; use a controller")
-    sudden = () if changes is None else checked_changes(changes, model, until)
     check_changing(model, {*functions, *(name for each in sudden for name in each.values)})
-    parts = tuple(sorted(_part(model, *each) for each in functions.items()))
-    names = tuple(each.name for each in model.varied)
+    parts = tuple(sorted((_part(model, *each) for each in functions.items()), key=lambda part: part[0]))
+    names, places = tuple(each.name for each in model.varied), [i for i, _, _ in parts]
+    if again := [names[i] for i, j in pairwise(places) if i == j]:
+        raise DescriptionError(f"p gives {again[0]} twice, by its name and by its symbol; give it once")
     found = Varying(ExogenousInputs(names, parts), sudden)
-    if twice := {names[i] for i, _, _ in parts} & {names[_place(model, x)] for each in sudden for x in each.values}:
+    if twice := {names[i] for i in places} & {names[_place(model, x)] for each in sudden for x in each.values}:
         raise DescriptionError(f"{min(twice)} is a function of time in p, so that changes cannot set it")
     t = np.unique([*np.linspace(0.0, until, LOOKS), *found.inputs.jumps().clip(0.0, until)])
     for when, row in zip(t.tolist(), found.values(model, model.p, t), strict=True) if parts else ():
