@@ -195,6 +195,33 @@ def test_closures_take_part_in_the_impact():
     assert json.loads(result.attrs["changes"])[0]["lost"] > 0
 
 
+def test_a_joint_that_follows_another_takes_part():
+    """One coordinate: the tip moves by t = dr/dq, so that a point mass adds m t . t to the inertia."""
+    follows = fa.Gear(joint=fa.Revolute(), follows="a", ratio=-0.7)
+    rods = [fa.Rigid(length=length, mass=0.5) for length in (0.6, 0.4)]
+    links = [fa.Link(name=x, joint=j, body=b) for x, j, b in zip("ab", (fa.Revolute(), follows), rods, strict=True)]
+    model = fa.Model(fa.Arm(name="geared", links=links), vary=["payload.mass"])
+    q, v = 0.9, np.array([0.3, -0.8, 0.5])
+    along = [0.6 * np.array([-np.sin(q), np.cos(q), 0]), 0.3 * 0.4 * np.array([-np.sin(0.3 * q), np.cos(0.3 * q), 0])]
+    t = sum(along)
+    inertia = model.mass_matrix(np.array([q]))[0, 0]
+    change = fa.Change(at=1.0, values=GRIP, velocity=tuple(v))
+    found = jump(model, model.at(GRIP), change, np.array([q]), np.array([1.2]), np.zeros(0))
+    assert np.isclose(found.qd[0], (inertia * 1.2 + 0.6 * t @ v) / (inertia + 0.6 * t @ t), rtol=1e-12)
+
+
+def test_a_run_stops_at_backlash_before_and_after_a_change():
+    joint = fa.Revolute(
+        rotor_inertia=0.02, stiffness=200.0, drive=fa.Drive(backlash=fa.Backlash(width=0.05, sharp=True))
+    )
+    link = fa.Link(name="rod", joint=joint, body=fa.Rigid(length=L, mass=M))
+    model = fa.Model(fa.Arm(name="loose", links=[link], gravity=(0, -9.81, 0)), vary=["payload.mass"])
+    changes = [fa.Change(at=0.2, values=GRIP), fa.Change(at=lambda t, q, qd: -0.3 - q[0], values={"payload.mass": 0.1})]
+    result = run(model, 0.5, q0=[0.2, 0.2], changes=changes)
+    assert "stopped at" in result.attrs["method_reason"] and result.energy_drift < 1e-8
+    assert len(json.loads(result.attrs["changes"])) == 2
+
+
 def test_a_stiffness_changes_without_a_jump_of_rates():
     model, (q, qd) = satellite(), somewhere(satellite())
     found = jump(

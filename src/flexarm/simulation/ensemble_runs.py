@@ -30,8 +30,7 @@ from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
 from flexarm.simulation.sampled_calls import SampledCalls
-from flexarm.simulation.varying import Course as Changes
-from flexarm.simulation.varying import Varying
+from flexarm.simulation.varying import ChangingParameters, Varying
 
 INTERRUPTED = "interrupted"
 
@@ -535,11 +534,11 @@ class Alone:
             asked.radius,
         )
         start, exogenous = group.x[i, 0].copy(), runs.exogenous(r)
-        varying, inputs, course = runs.varying, None, None
+        varying, inputs, changing = runs.varying, None, None
         if varying is not None:
-            inputs, course = varying.inputs, Changes(varying, model, plan, layout, asked.until)
+            inputs, changing = varying.inputs, ChangingParameters(varying, model, plan, layout, asked.until)
         found = restarts.breakpoints(model, drive, exogenous, times, group.method, inputs)
-        run = Run(times, start, found, course)
+        run = Run(times, start, found, changing)
         run.integrate(model, drive, exogenous, plan, solve, layout)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
@@ -550,9 +549,9 @@ class Alone:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]
         group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
-        if course is not None:
+        if changing is not None:
             assert group.p is not None
-            group.p[i, :known] = course.values(times[:known])
+            group.p[i, :known] = changing.values(times[:known])
         if not drive.batched or drive.period is not None:
             if group.held is None:
                 group.hold(runs, asked)

@@ -49,7 +49,7 @@ from flexarm.simulation.plausible import implausible
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.unstable import unstable_start
-from flexarm.simulation.varying import Course, over_time, varying
+from flexarm.simulation.varying import ChangingParameters, over_time, varying
 from flexarm.simulation.watch import Bar, Interruption, Progress, attended, running
 from flexarm.trajectory import Reference, reference_values
 from flexarm.trajectory.reference import checked_reference
@@ -191,9 +191,9 @@ def simulate(
     if p is not None:
         model = model.at(p)
     model, exogenous = disturbed(model, w, disturbance)
-    changing = varying(model, functions, changes, [drive], float(until))
-    model = model if changing is None else changing.now(model, 0.0)
-    layout = Layout.of(model, len(drive.memory), changing is not None and changing.flows)
+    variation = varying(model, functions, changes, [drive], float(until))
+    model = model if variation is None else variation.now(model, 0.0)
+    layout = Layout.of(model, len(drive.memory), variation is not None and variation.flows)
     rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
@@ -229,10 +229,10 @@ def simulate(
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
     with usual_errors():
-        more = None if changing is None else changing.inputs
+        more = None if variation is None else variation.inputs
         breakpoints = restarts.breakpoints(model, drive, exogenous, times, chosen, more)
-    course = None if changing is None else Course(changing, model, plan, layout, float(until))
-    run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints, course)
+    changing = None if variation is None else ChangingParameters(variation, model, plan, layout, float(until))
+    run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints, changing)
     attended(plan, drive.computed or exogenous.computed, seen)
     with usual_errors(), heard_by(interruption):
         try:
@@ -268,8 +268,8 @@ def simulate(
         if exogenous.parts:
             statistics["outside_description"] = exogenous.described()
         rows = None
-        if course is not None:
-            rows, statistics["changes"] = course.values(t), json.dumps(course.done)
+        if changing is not None:
+            rows, statistics["changes"] = changing.values(t), json.dumps(changing.done)
         result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous, rows)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
@@ -349,7 +349,7 @@ class Run:
         Why the run could not continue: an input's own message, or the diagnosis.
     breakpoints : (k,)
         Times at which the solver restarts, in addition to the jumps of the input [s].
-    course : Course, optional
+    changing : ChangingParameters, optional
         Parameters that change during the run.
     missed : float, optional
         Time at which a function of time changed unseen [s].
@@ -358,7 +358,7 @@ class Run:
     times: Array
     start: Array
     breakpoints: Array = field(default_factory=lambda: np.empty(0))
-    course: Course | None = None
+    changing: ChangingParameters | None = None
     x: Array = field(init=False)
     reached: int = 1
     steps: int = 0
@@ -398,9 +398,9 @@ class Run:
         end = float(self.times[-1])
         x, corners = self.start, map(float, drive.corners(end))
         exogenous.feed(plan, model, 0.0, x)
-        if self.course is not None:
-            self.course.begin()
-        whole = len(self._parts(exogenous, 0.0, end)) == 2 and self.course is None
+        if self.changing is not None:
+            self.changing.begin()
+        whole = len(self._parts(exogenous, 0.0, end)) == 2 and self.changing is None
         ahead = drive.ahead(plan, solve.advance(), self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
@@ -412,8 +412,8 @@ class Run:
                 if not self._fed(lambda: drive.feed(plan, self.present(model, a), a, x)):  # noqa: B023  (called at once)
                     return
                 for c, d in pairwise([a, b] if whole else self._parts(exogenous, a, b)):
-                    if self.course is not None:
-                        x = self._entered(self.course.enter(c, d, x), c)
+                    if self.changing is not None:
+                        x = self._entered(self.changing.enter(c, d, x), c)
                     if not whole:
                         exogenous.feed(plan, model, c, x)
                     found = self._changing(plan, solve, c, d, x, lambda t, x: exogenous.feed(plan, model, t, x))
@@ -428,13 +428,13 @@ class Run:
         edges, more = exogenous.between(a, b), self.breakpoints
         near = NEAR * (b - a)
         more = more[(more > a + near) & (more < b - near)]
-        if self.course is not None:
-            more = np.union1d(more, self.course.edges[(self.course.edges > a) & (self.course.edges < b)])
+        if self.changing is not None:
+            more = np.union1d(more, self.changing.edges[(self.changing.edges > a) & (self.changing.edges < b)])
         return sorted({*edges, *more.tolist()}) if len(more) else edges
 
     def present(self, model: Model, t: float) -> Model:
         """Return the model with the parameters at a time that the run has reached."""
-        return model if self.course is None else self.course.present(t)
+        return model if self.changing is None else self.changing.present(t)
 
     def _entered(self, x: Array, t: float) -> Array:
         """Store the state after a jump at t in the result, if t is one of its times, and return the state."""
@@ -446,17 +446,17 @@ class Run:
         self, plan: Plan, solve: Solving, a: float, b: float, x: Array, feed: Callable[[float, Array], None]
     ) -> Array | None:
         """Return the state at b from x at a, or None as `_stretch` does, with the changes whose conditions are met."""
-        course = self.course
+        changing = self.changing
         while True:
             first, found = self.reached, self._stretch(plan, solve, a, b, x)
-            if course is None or not course.conditional or plan.stopped:
+            if changing is None or not changing.conditional or plan.stopped:
                 return found
             rows = zip(self.times[first : self.reached].tolist(), self.x[first : self.reached], strict=True)
             points = [(a, x), *rows, *([] if found is None else [(b, found)])]
-            if (met := course.met(points, solve)) is None:
+            if (met := changing.met(points, solve)) is None:
                 return found
             self.short, self.reached = None, int(np.searchsorted(self.times, met.t, side="right"))
-            x = course.enter(met.t, b, course.change(met.t, met.x, met.change))
+            x = changing.enter(met.t, b, changing.change(met.t, met.x, met.change))
             a, x = met.t, self._entered(x, met.t)
             feed(a, x)
 

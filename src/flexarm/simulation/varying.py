@@ -147,7 +147,7 @@ class Varying:
 
 
 @final
-class Course:
+class ChangingParameters:
     """The parameters in one run, and the changes that have happened.
 
     Attributes
