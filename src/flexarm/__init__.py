@@ -51,6 +51,7 @@ from flexarm.description.robots import (
     urdf_report,
 )
 from flexarm.description.sections import MATERIALS
+from flexarm.description.slosh import slosh
 from flexarm.description.springs import Backlash, Hysteresis, Parallel, Spring, Stops
 from flexarm.description.struts import Strut
 from flexarm.description.wheels import reaction_wheel
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     )
     from flexarm.simulation import inputs
     from flexarm.simulation.butcher import ButcherTableau
+    from flexarm.simulation.changes import Change
     from flexarm.simulation.ensemble import simulate_many
     from flexarm.simulation.exogenous import BaseMotion
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
@@ -154,6 +156,7 @@ __all__ = [
     "Cable",
     "CablePoint",
     "CableTension",
+    "Change",
     "Closure",
     "Contact",
     "ContactForce",
@@ -281,6 +284,7 @@ __all__ = [
     "show_versions",
     "simulate",
     "simulate_many",
+    "slosh",
     "study",
     "urdf_report",
     "view",
@@ -313,6 +317,7 @@ LATE = {
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",
+    "simulation.changes": "Change",
     "simulation.options": "SaveAt Solver",
     "model.assembly": "assemble",
     "simulation.solvers": "add_method",

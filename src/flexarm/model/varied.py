@@ -73,16 +73,17 @@ class Varied:
 
         Raises `DescriptionError`.
         """
+        none = "p is given, but the model has no varied parameters; choose them by Model(arm, vary=[...])"
         if isinstance(p, Mapping):
+            if p and not self:
+                raise DescriptionError(none)
             p = self._by_name(p, otherwise)
         x = p
         if type(x) is not np.ndarray or x.dtype != float:
             with refused():
                 x = checked_array(p, "p", finite=False)
         if not self:
-            raise DescriptionError(
-                "p is given, but the model has no varied parameters; choose them by Model(arm, vary=[...])"
-            )
+            raise DescriptionError(none)
         if x.ndim == 0 or x.shape[-1] != len(self.parameters):
             names = ", ".join(each.name for each in self.parameters)
             message = f"its last axis must have {counted(len(self.parameters), 'number')}: {names}"

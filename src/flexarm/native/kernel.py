@@ -293,6 +293,11 @@ class Kernel:
         """Constants w, (n_w,)."""
         return np.empty(0) if self._constants is None else self._constants()
 
+    @property
+    def prologue(self) -> "Kernel | None":
+        """Kernel that computes w from parameters p, or None."""
+        return self._prologue
+
     def constants_of(self, p: np.ndarray) -> np.ndarray:
         """Return w at other parameters, (..., k) -> (..., n_w); p of doubles."""
         if self._prologue is None:

@@ -9,6 +9,7 @@
 - Solvers: `methods` chooses one by name (`solvers`), and `race` chooses automatically. `rhs` evaluates the rates.
   `explicit` takes and rejects the steps (`stages`) of the tables in `butcher`. `steps`, which `implicit` calls, does so
   for the tables in `tableaus`; its slopes are finite differences. `advance` is their common interface.
+- Parameters that change in a run: `changes` are sudden ones, and `varying` follows all of them.
 - Events: `breakpoints`, `restarts` at fast inputs, and `crossings`: sharp backlash and end stops, at which a run stops.
 - SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, `lanes_sampled` calls their sampled
   controllers, and `lanes_closures` moves their states onto the closures of an arm.

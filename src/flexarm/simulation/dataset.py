@@ -160,10 +160,7 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
     needed = [part for part, names in needs.items() if {*names} & {*kept}]
     found: dict[str, Array] = {}
 
-    def plain(name: str, i: slice, columns: int) -> Array:
-        return model.kernel(name).many(np.ascontiguousarray(motion[i, :columns]))
-
-    value = of or plain
+    value = of or with_rows(model, motion, None)
     if len(needed) == len(needs):
         seen = 5 + 6 * links
         x = by_pieces(lambda i: value("observed", i, motion.shape[1]), count, seen + m, moving)
@@ -188,38 +185,57 @@ def observed(model: Model, motion: Array, kept: tuple[str, ...], of: Evaluate | 
     return found
 
 
-def supplied(model: Model, drive: Block, layout: Layout, x: Array, u: Array, w: Array, rates: Array) -> Array:
+def supplied(
+    model: Model,
+    drive: Block,
+    layout: Layout,
+    x: Array,
+    u: Array,
+    w: Array,
+    rates: Array,
+    p: Array | None = None,
+) -> Array:
     """Return the power of inputs and external loads (times,): of u (times, m) at rates B' qd, and of w (times, k).
 
-    The inputs of motors are more than forces. In a prescribed motion, u are forces and there are no motors.
+    If parameters change during the run, p has a row for each time. The inputs of motors are more than forces. In a
+    prescribed motion, u are forces and there are no motors.
     """
     forces = np.einsum("ti,ti->t", u, rates)
     if model.arm.plain:
         return forces
-    if drive.quantity == "state_rate":
-        return _supplied(model, layout, x, u, w)
-    return forces + _supplied(model, layout, x, np.zeros_like(u), w)
+    given = drive.quantity == "state_rate"  # otherwise u are forces
+    parts = layout.parts(x, w) | {"u": u if given else np.zeros_like(u)}
+    power = _of_parts(model, "power", parts, 1, p)[:, 0]
+    return power if given else forces + power
 
 
-def tensions(model: Model, layout: Layout, x: Array, w: Array) -> Array:
+def tensions(model: Model, layout: Layout, x: Array, w: Array, p: Array | None = None) -> Array:
     """Return the tension of each cable (times, cables) [N] at states x (times, layout.size) and exogenous inputs w."""
-    parts = layout.parts(x, w)
-    columns = [parts[name] for name in model.arguments("tension")]
-    kernel, width = model.kernel("tension"), sum(each.shape[1] for each in columns)
-    return by_pieces(
-        lambda i: kernel.many(np.hstack([each[i] for each in columns])), len(x), len(model.arm.cables), width
-    )
+    return _of_parts(model, "tension", layout.parts(x, w), len(model.arm.cables), p)
 
 
-def _supplied(model: Model, layout: Layout, x: Array, u: Array, w: Array) -> Array:
-    parts = layout.parts(x, w) | {"u": u}
-    columns = [parts[name] for name in model.arguments("power")]
-    width = sum(each.shape[1] for each in columns)
+def _of_parts(model: Model, name: str, parts: dict[str, Array], width: int, p: Array | None) -> Array:
+    """Return a quantity (times, width) from its arguments by name, each row at its parameters p if given."""
+    columns = [parts[argument] for argument in model.arguments(name)]
 
-    def power(i: slice) -> Array:
-        return model.kernel("power").many(np.hstack([each[i] for each in columns]))
+    def value(i: slice) -> Array:
+        return _at_rows(model, name, np.hstack([each[i] for each in columns]), None if p is None else p[i])
 
-    return by_pieces(power, len(x), 1, width)[:, 0]
+    return by_pieces(value, len(columns[0]), width, sum(each.shape[1] for each in columns))
+
+
+def with_rows(model: Model, rows: Array, p: Array | None) -> Evaluate:
+    """Return a function that evaluates a quantity at some rows, each at its own parameters p (rows, k) if given."""
+
+    def value(name: str, i: slice, columns: int) -> Array:
+        return _at_rows(model, name, np.ascontiguousarray(rows[i, :columns]), None if p is None else p[i])
+
+    return value
+
+
+def _at_rows(model: Model, name: str, x: Array, p: Array | None) -> Array:
+    kernel = model.kernel(name)
+    return kernel.many(x) if p is None else kernel.many_states([x, kernel.constants_of(p)])[0]
 
 
 def variables(
@@ -231,15 +247,19 @@ def variables(
     x: Array,
     kept: tuple[str, ...],
     exogenous: ExogenousInputs,
+    p: Array | None,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the kept variables of states x (times, layout.size) at times t, and the energy balance if there is one."""
+    """Return the kept variables of states x (times, layout.size) at times t, and the energy balance if there is one.
+
+    If parameters change during the run, p has a row for each time.
+    """
     w = exogenous.output(model, t, x[:, layout.q], x[:, layout.qd])
     found: dict[str, Array] = {name: x[:, getattr(layout, name)] for name in ("q", "qd", "work", "dissipated")}
     audit: dict[str, Any] = {}
     motion = np.hstack([x[:, layout.motion], x[:, layout.s]]) if layout.own else x[:, layout.motion]
     found |= {"drive_state": x[:, layout.s], "w": w}
     if "tension" in kept:
-        found["tension"] = tensions(model, layout, x, w)
+        found["tension"] = tensions(model, layout, x, w, p)
     if {"u", "power", *MOMENTA} & {*kept}:
         m = len(model.inputs)
         found["u"] = by_pieces(
@@ -248,14 +268,14 @@ def variables(
             m,
             8 * (layout.size + layout.exogenous),
         )
-    seen = observed(model, motion, kept)
+    seen = observed(model, motion, kept, with_rows(model, motion, p))
     with np.errstate(over="ignore", invalid="ignore"):  # `faulty` checks all values
         if "tip" in seen:
             found["tip"] = seen["tip"]
         if "deflections" in seen:
             found |= {"deflection": seen["deflections"][..., :3], "tip_angle": seen["deflections"][..., 3:]}
         if "rates" in seen:
-            found["power"] = supplied(model, drive, layout, x, found["u"], w, seen["rates"])
+            found["power"] = supplied(model, drive, layout, x, found["u"], w, seen["rates"], p)
         if "energy" in seen:
             kinetic, potential, work, dissipated = *seen["energy"].T, found["work"], found["dissipated"]
             balance = kinetic + potential - work + dissipated
@@ -266,7 +286,7 @@ def variables(
             audit = {"energy_drift": drift, "energy_scale": float(scale)}
         if "momenta" in seen:
             found |= {"momentum": seen["momenta"][:, :3], "angular_momentum": seen["momenta"][:, 3:]}
-            if by := acting(model, drive, exogenous, float(t[-1]), found["u"], w):
+            if by := acting(model, drive, exogenous, float(t[-1]), found["u"], w, p is not None):
                 audit["momentum_changed_by"] = by
             else:
                 audit |= kept_momenta(model, found["q"], found["qd"], seen["momenta"])
@@ -352,11 +372,15 @@ def dataset(
     statistics: dict,
     keep: tuple[str, ...] | None,
     exogenous: ExogenousInputs,
+    p: Array | None = None,
 ) -> "Dataset":
-    """Return the result of a run with states x (times, layout.size) at times t."""
+    """Return the result of a run with states x (times, layout.size) at times t.
+
+    If parameters change during the run, p has a row for each time.
+    """
     arm, common = model.arm, model.of_arm(Common)
     kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free, len(arm.cables))
-    found, audit = variables(model, drive, reference, layout, t, x, kept, exogenous)
+    found, audit = variables(model, drive, reference, layout, t, x, kept, exogenous, p)
     data: Data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
     if drive.records:
         sizes = np.cumsum([len(each.signals) for each in drive.records])

@@ -34,6 +34,7 @@ from flexarm.simulation.parameters import parameter_rows
 from flexarm.simulation.plausible import implausible
 from flexarm.simulation.run import checked_wanted, missed_input
 from flexarm.simulation.sampled import Sampled, like
+from flexarm.simulation.varying import over_time, varying
 from flexarm.simulation.watch import Bar, Progress
 from flexarm.trajectory import Reference
 
@@ -70,6 +71,7 @@ def simulate_many(
     disturbance: Any = None,
     device: Literal["cpu", "gpu"] = "cpu",
     real: Literal["double", "float"] = "double",
+    changes: Any = None,
     **former: Any,
 ) -> "Dataset":
     """Simulate N motions of an arm, and return an `xarray.Dataset` with the dimension `run`.
@@ -89,6 +91,7 @@ def simulate_many(
         Coordinates and rates at t = 0; default as in `simulate`, which also describes those of a free base.
     p : (k,) or (N, k), or a dict of some by name, each one number or N of them
         Parameters of the arms that move, where the model varies. Controllers are designed for the model as it is given.
+        Functions of time, as in `simulate`, are the same in all runs.
     w : exogenous inputs of `simulate`, a list of N of them, or numbers (N, k)
         External loads. Runs with constant w are computed in SIMD batches.
     disturbance : disturbance of `simulate`, a list of N of them, or numbers (N, m)
@@ -109,6 +112,9 @@ def simulate_many(
         constant.
     real : "double" or "float"
         Precision on a graphics processor: numbers of 64 or of 32 bits.
+    changes : list of Change, optional
+        Sudden changes of parameters in every run, as in `simulate`. Runs with such changes, or with parameters that are
+        functions of time, are computed one after the other.
     former
         The former arguments of `simulate`, each with a `DeprecationWarning`.
 
@@ -145,6 +151,7 @@ def simulate_many(
     check_end(until, solver)
     drives, which = _drives(u, model, save.record)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
+    p, functions = over_time(p)
     values = None if p is None else parameter_rows(model, p)
     if values is not None and values.ndim > 2:
         raise DescriptionError(f"p has shape {values.shape}; it must be ({len(model.p)},) or (N, {len(model.p)})")
@@ -155,6 +162,9 @@ def simulate_many(
     if values is not None and values.ndim == 1:
         model, values = model.at(values), None
     model, exogenous_inputs, around = _disturbed(model, exogenous_inputs, around, disturbances, by)
+    changing = varying(model, functions, changes, drives, float(until))
+    if changing is not None and device == "gpu":
+        raise DescriptionError("simulate_many: parameters cannot change in a run on a graphics processor; use the CPU")
     references = [drive.wanted if reference is None else reference for drive in drives]
     for each in references:
         if each is not None:
@@ -178,7 +188,7 @@ def simulate_many(
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)
-    everything = Runs(model, drives, which, q, qd, values, exogenous_inputs, around)
+    everything = Runs(model, drives, which, q, qd, values, exogenous_inputs, around, changing)
 
     if device == "gpu":
         from flexarm.simulation import gpu  # here, because the module imports CasADi

@@ -1,6 +1,6 @@
 """Result of an ensemble: a dataset with a dimension `run`, and an energy balance of every run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.simulation import balance
 from flexarm.simulation.common import Common
-from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied, tensions
+from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, observed, supplied, tensions, with_rows
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
 from flexarm.simulation.momenta import acting, base_turn, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
@@ -119,7 +119,7 @@ def _variables(
         found["w"] = np.array([_acting(runs, group, i, t) for i in range(count)])
     if "tension" in kept:
         acting = found.get("w", np.empty((*x.shape[:2], 0)))
-        pulled = (tensions(runs.at(r), layout, x[i], acting[i]) for i, r in enumerate(group.indices))
+        pulled = (tensions(runs.at(r), layout, x[i], acting[i], p) for i, r, p in _parameters(group))
         found["tension"] = np.array([*pulled]).reshape(count, len(t), -1)
     seen = observed(runs.model, motion, kept, _evaluate(runs, group, motion, len(t)))
     shape = (count, len(t))
@@ -206,7 +206,9 @@ def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], mom
     for i, q in enumerate(known):
         r, n = group.indices[i], len(q)
         model, w = runs.at(r), found["w"][i, :n] if "w" in found else np.empty((n, 0))
-        if not acting(model, runs.drive(r), runs.exogenous(r), float(times[n - 1]), found["u"][i, :n], w):
+        if not acting(
+            model, runs.drive(r), runs.exogenous(r), float(times[n - 1]), found["u"][i, :n], w, group.p is not None
+        ):
             own = kept_momenta(model, q, found["qd"][i, :n], both[i, :n])
             for name in MOMENTA:
                 drifts[f"{name}_drift"][i] = own[f"{name}_drift"]
@@ -228,14 +230,16 @@ def _supplied(runs: Runs, group: Group, x: Array, u: Array, w: Array | None, rat
     acting = np.empty((*x.shape[:2], 0)) if w is None else w
     return np.array(
         [
-            supplied(runs.at(r), runs.drive(r), group.layout, x[i], u[i], acting[i], rates[i])
-            for i, r in enumerate(group.indices)
+            supplied(runs.at(r), runs.drive(r), group.layout, x[i], u[i], acting[i], rates[i], p)
+            for i, r, p in _parameters(group)
         ]
     )
 
 
 def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
     """Return a function that evaluates a quantity at some rows, each with its run's parameters, or None."""
+    if group.p is not None:
+        return with_rows(runs.model, rows, group.p.reshape(len(rows), -1))
     if runs.p is None:
         return None
     p = runs.p[group.indices]
@@ -249,6 +253,12 @@ def _evaluate(runs: Runs, group: Group, rows: Array, times: int) -> Any:
         return kernel.many_states([np.ascontiguousarray(x), w])[0]
 
     return value
+
+
+def _parameters(group: Group) -> Iterator[tuple[int, Any, Array | None]]:
+    """Yield the position and the index of each run, and its parameters (times, k) if they change."""
+    for i, r in enumerate(group.indices):
+        yield i, r, None if group.p is None else group.p[i]
 
 
 def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:

@@ -30,6 +30,7 @@ from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.run import MOST_AHEAD, Run
 from flexarm.simulation.sampled_calls import SampledCalls
+from flexarm.simulation.varying import ChangingParameters, Varying
 
 INTERRUPTED = "interrupted"
 
@@ -68,6 +69,8 @@ class Runs:
         Parameters; None if all runs have the model's.
     exogenous_inputs, around : list of ExogenousInputs, (N,) or None
         Exogenous inputs, and the index of each run's; None if all runs share one.
+    varying : Varying, optional
+        Parameters that change during the runs.
     courses : dict
         Cached trajectories of drives in SIMD batches, by the index of the drive.
     """
@@ -80,6 +83,7 @@ class Runs:
     p: Array | None
     exogenous_inputs: Sequence[ExogenousInputs] = (ExogenousInputs((), ()),)
     around: Array | None = None
+    varying: Varying | None = None
     courses: dict[int, Course] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -103,15 +107,16 @@ class Runs:
         return self.drives[0].records
 
     def at(self, r: int) -> Model:
-        """Return the model with the run's parameters."""
-        return self.model if self.p is None else self.model.at(self.p[r])
+        """Return the model with the run's parameters at its start."""
+        model = self.model if self.p is None else self.model.at(self.p[r])
+        return model if self.varying is None else self.varying.now(model, 0.0)
 
     def some(self, part: slice) -> "Runs":
         """Return a part of the runs."""
         p = None if self.p is None else self.p[part]
         around = None if self.around is None else self.around[part]
         own = self.which[part], self.q[part], self.qd[part], p
-        return Runs(self.model, self.drives, *own, self.exogenous_inputs, around, self.courses)
+        return Runs(self.model, self.drives, *own, self.exogenous_inputs, around, self.varying, self.courses)
 
     def course(self, of: int, asked: "Asked") -> Course:
         """Return the trajectory of a drive for SIMD batches; it is computed once for all runs."""
@@ -144,6 +149,8 @@ class Group:
         Times [s] at which a function of time changed unseen, by the positions of the runs.
     off : (k,)
         Positions of the runs whose energy balance is off.
+    p : (G, times, k) or None
+        Parameters at each time, if they change during the runs.
     status, methods : lists of str
     """
 
@@ -155,6 +162,7 @@ class Group:
     in_lanes: bool
     x: Array = field(init=False)
     held: Array | None = field(init=False, default=None)
+    p: Array | None = field(init=False, default=None)
     known: Array = field(init=False)
     missed: dict[int, float] = field(init=False, default_factory=dict)
     off: Array = field(init=False, default_factory=lambda: np.empty(0, dtype=int))
@@ -174,6 +182,9 @@ class Group:
         self.known, self.steps, self.evaluations = np.zeros((3, count), dtype=np.int64)
         self.known[:] = 1
         self.status, self.methods = [INTERRUPTED] * count, [self.method] * count
+        if runs.varying is not None:
+            each = [np.tile(runs.at(r).p, (len(asked.times), 1)) for r in self.indices]
+            self.p = np.array(each)
 
     def hold(self, runs: Runs, asked: Asked) -> None:
         """Allocate u and the recorded signals of sampled laws, which do not follow from the states."""
@@ -220,8 +231,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
         # with states or exogenous inputs, runs form SIMD batches only if no sampled law is called in between
         bare = not (model.states or model.exogenous)
         able = method in METHODS and not crossings.stops(model, first, method)
-        lanes = kind[0] and kind[-2] and (bare or not sampled) and able
-        layout = Layout.of(model, len(first.memory))
+        lanes = kind[0] and kind[-2] and (bare or not sampled) and able and runs.varying is None
+        layout = Layout.of(model, len(first.memory), runs.varying is not None and runs.varying.flows)
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
     return made
 
@@ -523,16 +534,24 @@ class Alone:
             asked.radius,
         )
         start, exogenous = group.x[i, 0].copy(), runs.exogenous(r)
-        run = Run(times, start, restarts.breakpoints(model, drive, exogenous, times, group.method))
+        varying, inputs, changing = runs.varying, None, None
+        if varying is not None:
+            inputs, changing = varying.inputs, ChangingParameters(varying, model, plan, layout, asked.until)
+        found = restarts.breakpoints(model, drive, exogenous, times, group.method, inputs)
+        run = Run(times, start, found, changing)
         run.integrate(model, drive, exogenous, plan, solve, layout)
         if plan.failure is not None and not isinstance(plan.failure, FlexarmError):
             raise plan.failure
         if run.short is not None and not self._stopped:
-            run.failure = diagnosis(model, drive, layout, plan, solve, *run.short, start[layout.q])
+            present = run.present(model, run.short[1])
+            run.failure = diagnosis(present, drive, layout, plan, solve, *run.short, start[layout.q])
         if run.missed is not None:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]
         group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
+        if changing is not None:
+            assert group.p is not None
+            group.p[i, :known] = changing.values(times[:known])
         if not drive.batched or drive.period is not None:
             if group.held is None:
                 group.hold(runs, asked)

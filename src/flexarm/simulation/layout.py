@@ -33,7 +33,7 @@ class Layout:
     inputs, exogenous : int
         Lengths of u and of w.
     touches : bool
-        True if parts of the arm make and break contact.
+        True if parts of the arm make and break contact, or if mass arrives or leaves.
     """
 
     nq: int
@@ -46,11 +46,11 @@ class Layout:
     touches: bool = False
 
     @classmethod
-    def of(cls, model: Model, memory: int = 0) -> "Layout":
-        """Return the layout of a model's runs."""
+    def of(cls, model: Model, memory: int = 0, flows: bool = False) -> "Layout":
+        """Return the layout of a model's runs, in which mass arrives or leaves if it `flows`."""
         own, inputs, exogenous = len(model.states), len(model.inputs), len(model.exogenous)
         pose = len(POSE) * model.arm.free
-        return cls(model.nq, model.nv, memory, own, inputs, exogenous, pose, model.arm.touches)
+        return cls(model.nq, model.nv, memory, own, inputs, exogenous, pose, model.arm.touches or flows)
 
     @property
     def unknowns(self) -> int:
@@ -101,8 +101,8 @@ class Layout:
     def steering(self) -> slice:
         """Slice of the numbers whose error controls the solver's step: all except quadrature states.
 
-        Where parts make contact, powers come in bursts that a step which follows only the motion may miss. Quadrature
-        states then count, too.
+        Where parts make contact or mass flows, powers change in ways that a step which follows only the motion may
+        miss. Quadrature states then count, too.
         """
         return slice(0, self.size if self.touches else self.states)
 

@@ -135,6 +135,7 @@ def planned(model: Model, drive: Block, layout: Layout, method: str) -> tuple[Pl
     rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
     place, inputs = rate.addresses["evaluate"], layout.inputs + layout.memory
     plan = Plan(place, layout.states, inputs, len(RIDING), rate, tried, kernel.constants, layout.exogenous)
+    plan.takes(kernel, plan.fixed)
     closing(model, plan, drive.quantity)
     return plan, rate
 

@@ -12,11 +12,14 @@ LOOKS = 33
 """Number of times of a run at which the scale of exchanged momentum is evaluated."""
 
 
-def acting(model: Model, drive: Block, exogenous: ExogenousInputs, until: float, u: Array, w: Array) -> str:
+def acting(
+    model: Model, drive: Block, exogenous: ExogenousInputs, until: float, u: Array, w: Array, changes: bool = False
+) -> str:
     """Return the names of the external loads on an arm on a free base, or "" if there is none and momenta are constant.
 
-    u (times, m) and w (times, k) are those at the times of the result, up to `until`. Between two times, only loads
-    that the drive and the exogenous inputs can report are detected.
+    Bodies that arrive and leave, by `changes` of parameters, count as loads. u (times, m) and w (times, k) are those at
+    the times of the result, up to `until`. Between two times, only loads that the drive and the exogenous inputs can
+    report are detected.
     """
     arm = model.arm
     known = drive.known(until)
@@ -32,6 +35,7 @@ def acting(model: Model, drive: Block, exogenous: ExogenousInputs, until: float,
         "struts": any(not strut.to for strut in arm.struts),
         "drags": bool(arm.drags),
         "cables": any(cable.grounded for cable in arm.cables),
+        "changes of parameters": changes,
     }
     return ", ".join(name for name, acts in found.items() if acts)
 

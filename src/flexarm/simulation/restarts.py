@@ -18,7 +18,14 @@ ROUNDS = 4
 """Largest number of repeated runs after a missed input. Each repetition finds all changes that the run before shows."""
 
 
-def breakpoints(model: Model, drive: Block, exogenous: ExogenousInputs | None, times: Array, method: str) -> Array:
+def breakpoints(
+    model: Model,
+    drive: Block,
+    exogenous: ExogenousInputs | None,
+    times: Array,
+    method: str,
+    parameters: ExogenousInputs | None = None,
+) -> Array:
     """Return the times, other than known jumps, at which a run should restart.
 
     A control law is evaluated at the arm's default start. Sampled laws are constant between samples. Methods with fixed
@@ -26,7 +33,8 @@ def breakpoints(model: Model, drive: Block, exogenous: ExogenousInputs | None, t
     """
     if solvers.fixed(method):
         return np.empty(0)
-    sources = [each for each in (drive if drive.period is None else None, exogenous) if each is not None]
+    blocks = drive if drive.period is None else None, exogenous, parameters
+    sources = [each for each in blocks if each is not None]
     q, qd = initial(model, drive.begins)
 
     def function(t: Array) -> Array:

@@ -23,8 +23,14 @@ from flexarm.simulation.breakpoints import Seen
 
 NAN = float("nan")
 
+Ends = tuple[float, float]
+"""Start and end of an interval [s]."""
+
 DIVERGED = 1e12
 """Size of a coordinate or a rate, in SI units, above which a state counts as diverged."""
+
+RATE_STEP = 1e-5
+"""Step of differences that give the rates of parameters, as a share of an interval."""
 
 ENDLESS = 2**62
 """Number of evaluations that stands for no limit."""
@@ -57,6 +63,8 @@ class RunRecord:
         Bounds of the first states, above which there is no rate, and the number of violations.
     closed, closing : addresses
         A function that moves a state onto the arm's closures, `void closed(x, closing)`, and its data; 0 without any.
+    carried, carrying : addresses
+        A function that adds to the powers, `void carried(buffer, powers, carrying)`, and its data; 0 if there is none.
     look, judge : int, address
         Number of evaluations at which `void judge(buffer, dx, 0)` is called, which sets the next number.
     buffer : (1 + states + inputs + exogenous + constants + tried,)
@@ -83,6 +91,8 @@ class RunRecord:
     passed: int = 0
     closed: int = 0
     closing: int = 0
+    carried: int = 0
+    carrying: int = 0
     look: int = ENDLESS
     judge: int = 0
 
@@ -133,6 +143,9 @@ class Plan:
         self._watching: Any = None
         self._beside: Any = None
         self._closing: Any = None
+        self._taking: list[tuple[Kernel, np.ndarray]] = []
+        self._followed: Placed | None = None
+        self._following: Any = None
         self.span = 0.0
         """The run's end [s]; 0 if the values that it saw of Python functions are not stored."""
         self.seen: dict[int, tuple[Any, Any, Seen]] = {}
@@ -161,6 +174,33 @@ class Plan:
     def stopped(self) -> bool:
         """True if the run was stopped."""
         return self.shared.stop != 0
+
+    def takes(self, kernel: Kernel, constants: np.ndarray) -> None:
+        """Have `set_parameters` write the constants of this kernel, which are stored in this array."""
+        self._taking.append((kernel, constants))
+
+    def set_parameters(self, p: np.ndarray) -> None:
+        """Evaluate the rates and the closures with other parameters (k,) of the model from now on."""
+        for kernel, constants in self._taking:
+            constants[:] = kernel.constants_of(p)
+
+    def follow(self, p: np.ndarray, stage: "Stage", power: Kernel, sizes: tuple[int, int, int], ends: Ends) -> None:
+        """Take the parameters p, which a stage writes, at each time of an interval.
+
+        The kernel `power` of (q, qd, s), of p and of its rates gives the rate of the energy that comes with p. `sizes`
+        are those of (q, qd), of the controller's memory and of s.
+        """
+        prologue = self._taking[0][0].prologue
+        assert prologue is not None
+        k, codes = len(p), [each.code for each in (prologue, power)]
+        constants, evaluate = (each.addresses["evaluate"] for each in codes)
+        given = np.concatenate([np.zeros(sizes[0] + sizes[2] + 2 * k), power.constants])
+        step, last = RATE_STEP * (ends[1] - ends[0]), float(np.nextafter(ends[1], -np.inf))
+        numbers = p, given, np.zeros(1), np.zeros(k)
+        carried = Placed(Carried(*stage[:2], evaluate, *sizes, k, *numbers, step, ends[0], last))
+        self._followed = Placed(Followed(0, 0, *stage[:2], constants, p, len(self.w)))
+        self._following = stage, codes, carried  # must stay alive as long as code may be called
+        self.shared.carried, self.shared.carrying = loops().addresses["carried"], carried.address
 
     def rate(self, code: Any) -> None:
         """Evaluate another kernel from now on."""
@@ -194,6 +234,7 @@ class Plan:
         given, found = np.concatenate([np.zeros(known), kernel.constants]), np.zeros(known + 1)
         data = Placed(Closing(kernel.code.addresses["evaluate"], known, given, found, MET**2))
         self.loops = given[known:]
+        self.takes(kernel, self.loops)
         self._closing = kernel, data  # must stay alive as long as code may be called
         self.shared.closed, self.shared.closing = loops().addresses["close"], data.address
 
@@ -273,7 +314,11 @@ class Plan:
 
     def feed_beside(self, stage: Address, data: Address = 0, held: Any = None) -> None:
         """Take w from a stage. A constant w stays in the buffer, and no code is called."""
-        self.shared.exogenous = 0 if stage == loops().addresses["nothing"] else stage
+        stage = 0 if stage == loops().addresses["nothing"] else stage
+        if self._followed is not None:
+            self._followed.exogenous, self._followed.given = stage, data
+            stage, data = loops().addresses["followed"], self._followed.address
+        self.shared.exogenous = stage
         self.shared.given = data
         self._beside = held
 
@@ -296,8 +341,8 @@ def stage_of(kernel: Kernel) -> Stage:
     return loops().addresses["evaluated"], data.address, (code, data)
 
 
-loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, growth, watch, close))
-"""Machine code of `rhs`, `growth`, `watch`, `close` and the stages, compiled once per process."""
+loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, growth, watch, close, followed, carried))
+"""Machine code of `rhs`, `growth`, `watch`, `close`, `carried` and the stages, compiled once per process."""
 
 
 @dataclass
@@ -337,6 +382,47 @@ class Closing:
     given: Floats
     found: Floats
     small: float
+
+
+@dataclass
+class Followed:
+    """Data of the stage `followed`: the stage of w and its data, or 0; the stage of the parameters p and its data.
+
+    Further data are the kernel from p to the constants of the rates, p, and the place of the constants after w.
+    """
+
+    exogenous: int
+    given: int
+    stage: int
+    data: int
+    prologue: int
+    p: Floats
+    place: int
+
+
+@dataclass
+class Carried:
+    """Data of `carried`: the stage of the parameters p and its data, and the kernel of the power.
+
+    The kernel takes (q, qd), `moving` numbers of a state, and after `memory` others its `own` states of drives. Then
+    follow p and the rates of p, `count` numbers each. These rates are differences over `step` to both sides, within the
+    times `first` and `last`.
+    """
+
+    stage: int
+    data: int
+    kernel: int
+    moving: int
+    memory: int
+    own: int
+    count: int
+    p: Floats
+    given: Floats
+    value: Floats
+    before: Floats
+    step: float
+    first: float
+    last: float
 
 
 @dataclass
@@ -386,6 +472,8 @@ def rhs(dy: Floats, t: float, y: Floats, shared: Sequence[RunRecord], unused: in
     if s.exogenous != 0:
         call(s.exogenous, s.buffer, s.buffer[s.place :], s.given)
     call(s.rate, x, dy)
+    if s.carried != 0:
+        call(s.carried, s.buffer, dy[s.states :], s.carrying)
     if s.watch != 0:
         call(s.watch, s.buffer, dy, s.watched)
     looked(shared, y, dy)
@@ -499,3 +587,41 @@ def several(buffer: Floats, w: Floats, data: Several) -> None:
     """Evaluate each part of w by its own stage (a stage)."""
     for i in range(data.count):
         call(data.stages[i], buffer, w[data.places[i] :], data.data[i])
+
+
+def followed(buffer: Floats, w: Floats, data: Followed) -> None:
+    """Evaluate w by its stage, and the constants after w from parameters that another stage writes (a stage)."""
+    if data.exogenous != 0:
+        call(data.exogenous, buffer, w, data.given)
+    call(data.stage, buffer, data.p, data.data)
+    call(data.prologue, data.p, w[data.place :])
+
+
+def carried(buffer: Floats, powers: Floats, data: Carried) -> None:
+    """Add the power of mass that arrives or leaves to the power of the inputs."""
+    t, given, n, k = buffer[0], data.given, data.moving, data.count
+    p = given[n + data.own :]
+    rates = p[k:]
+    a, b = max(t - data.step, data.first), min(t + data.step, data.last)
+    if not a < b:
+        return
+    buffer[0] = a
+    call(data.stage, buffer, data.p, data.data)
+    for i in lanes(k):
+        data.before[i] = data.p[i]
+    buffer[0] = b
+    call(data.stage, buffer, data.p, data.data)
+    for i in range(k):
+        rates[i] = (data.p[i] - data.before[i]) / (b - a)
+    buffer[0] = t
+    call(data.stage, buffer, data.p, data.data)
+    x = buffer[1:]
+    for i in lanes(n):
+        given[i] = x[i]
+    s, own = x[n + data.memory :], given[n:]
+    for i in lanes(data.own):
+        own[i] = s[i]
+    for i in lanes(k):
+        p[i] = data.p[i]
+    call(data.kernel, given, data.value)
+    powers[0] += data.value[0]

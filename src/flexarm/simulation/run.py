@@ -1,5 +1,6 @@
 """Simulation of an arm's motion under inputs, with its energy balance."""
 
+import json
 import logging
 import time as clock
 import warnings
@@ -48,6 +49,7 @@ from flexarm.simulation.plausible import implausible
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.unstable import unstable_start
+from flexarm.simulation.varying import ChangingParameters, over_time, varying
 from flexarm.simulation.watch import Bar, Interruption, Progress, attended, running
 from flexarm.trajectory import Reference, reference_values
 from flexarm.trajectory.reference import checked_reference
@@ -85,6 +87,7 @@ def simulate(
     s0: Any = None,
     w: Any = None,
     disturbance: Any = None,
+    changes: Any = None,
     **former: Any,
 ) -> "Dataset":
     """Simulate the motion of an arm from t = 0. Return an `xarray.Dataset` on a uniform grid of times.
@@ -125,7 +128,9 @@ def simulate(
         Name of the result in its attributes; default the arm's name.
     p : (k,) or dict, optional
         Parameters of the arm that moves, where the model varies, see `Model`; default the model's own. A controller is
-        designed for the model as it is given: to design it for the parameters, pass `model.at(p)`.
+        designed for the model as it is given: to design it for the parameters, pass `model.at(p)`. In a dict, a value
+        may also be a `Table`, a `Piecewise` or a Python function of t, as the mass of a tank that drains. Mass then
+        arrives and leaves with the velocity of its place.
     s0 : (states,), optional
         States of drives at t = 0, see `Model.states`; default zero.
     w : numbers, function, input or dict, optional
@@ -138,6 +143,10 @@ def simulate(
         fx to mz, f or m [N, N m], along the base's axes; or a `Force`. Values are as those of w. A disturbance acts in
         continuous time, and a sampled controller does not know it. The result is that of the arm with these forces
         added, which are in `w`.
+    changes : list of Change, optional
+        Sudden changes of parameters, as `fa.Change(at=2.0, values={"payload.mass": 3.0})`: the arm picks up a body, or
+        releases it. The energy that arrives with a body is part of `work`, and the loss by the impact is part of
+        `dissipated`. The attribute `changes` lists both.
     former
         The former arguments atol, step, spectral_radius, keep and record, each with a `DeprecationWarning`.
 
@@ -178,10 +187,13 @@ def simulate(
     rtol, atol, radius = solver.rtol, solver.atol, solver.spectral_radius
     drive = as_input(u, model)  # before `at` and `disturbed`, so that controllers are designed for the given model
     drive = drive.recording(save.record, model) if save.record else drive
+    p, functions = over_time(p)
     if p is not None:
         model = model.at(p)
     model, exogenous = disturbed(model, w, disturbance)
-    layout = Layout.of(model, len(drive.memory))
+    variation = varying(model, functions, changes, [drive], float(until))
+    model = model if variation is None else variation.now(model, 0.0)
+    layout = Layout.of(model, len(drive.memory), variation is not None and variation.flows)
     rest = initial(model, drive.begins)
     q, qd = begun_at("q0", q0, rest[0], model.coordinates), begun_at("qd0", qd0, rest[1], model.velocities)
     q = unit_pose("q0", q, model.arm)
@@ -217,8 +229,10 @@ def simulate(
     bar = Bar(float(until), model.arm.name)
     seen = bar if progress is True else progress or None
     with usual_errors():
-        breakpoints = restarts.breakpoints(model, drive, exogenous, times, chosen)
-    run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints)
+        more = None if variation is None else variation.inputs
+        breakpoints = restarts.breakpoints(model, drive, exogenous, times, chosen, more)
+    changing = None if variation is None else ChangingParameters(variation, model, plan, layout, float(until))
+    run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints, changing)
     attended(plan, drive.computed or exogenous.computed, seen)
     with usual_errors(), heard_by(interruption):
         try:
@@ -227,7 +241,7 @@ def simulate(
                 interruption.came = interruption.came or isinstance(plan.failure, KeyboardInterrupt)
                 ended_itself = plan.failure is None or isinstance(plan.failure, FlexarmError)
                 if run.short is not None and ended_itself and not interruption.came:
-                    run.failure = diagnosis(model, drive, layout, plan, solve, *run.short, q)
+                    run.failure = diagnosis(run.present(model, run.short[1]), drive, layout, plan, solve, *run.short, q)
         finally:
             bar.close()
         finished = clock.perf_counter()
@@ -253,7 +267,10 @@ def simulate(
         t, x = times[: run.reached], run.x[: run.reached]
         if exogenous.parts:
             statistics["outside_description"] = exogenous.described()
-        result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous)
+        rows = None
+        if changing is not None:
+            rows, statistics["changes"] = changing.values(t), json.dumps(changing.done)
+        result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous, rows)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
     if run.failure:
@@ -332,6 +349,8 @@ class Run:
         Why the run could not continue: an input's own message, or the diagnosis.
     breakpoints : (k,)
         Times at which the solver restarts, in addition to the jumps of the input [s].
+    changing : ChangingParameters, optional
+        Parameters that change during the run.
     missed : float, optional
         Time at which a function of time changed unseen [s].
     """
@@ -339,6 +358,7 @@ class Run:
     times: Array
     start: Array
     breakpoints: Array = field(default_factory=lambda: np.empty(0))
+    changing: ChangingParameters | None = None
     x: Array = field(init=False)
     reached: int = 1
     steps: int = 0
@@ -378,7 +398,9 @@ class Run:
         end = float(self.times[-1])
         x, corners = self.start, map(float, drive.corners(end))
         exogenous.feed(plan, model, 0.0, x)
-        whole = len(self._parts(exogenous, 0.0, end)) == 2
+        if self.changing is not None:
+            self.changing.begin()
+        whole = len(self._parts(exogenous, 0.0, end)) == 2 and self.changing is None
         ahead = drive.ahead(plan, solve.advance(), self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
@@ -387,12 +409,14 @@ class Run:
                 done, x, self.reached, steps = ahead(edges, x)
                 self.steps += steps
             for a, b in pairwise(map(float, edges[done:])):
-                if not self._fed(lambda: drive.feed(plan, model, a, x)):  # noqa: B023  (called at once)
+                if not self._fed(lambda: drive.feed(plan, self.present(model, a), a, x)):  # noqa: B023  (called at once)
                     return
                 for c, d in pairwise([a, b] if whole else self._parts(exogenous, a, b)):
+                    if self.changing is not None:
+                        x = self._entered(self.changing.enter(c, d, x), c)
                     if not whole:
                         exogenous.feed(plan, model, c, x)
-                    found = self._stretch(plan, solve, c, d, x)
+                    found = self._changing(plan, solve, c, d, x, lambda t, x: exogenous.feed(plan, model, t, x))
                     if found is None:
                         return
                     x = found
@@ -404,7 +428,37 @@ class Run:
         edges, more = exogenous.between(a, b), self.breakpoints
         near = NEAR * (b - a)
         more = more[(more > a + near) & (more < b - near)]
+        if self.changing is not None:
+            more = np.union1d(more, self.changing.edges[(self.changing.edges > a) & (self.changing.edges < b)])
         return sorted({*edges, *more.tolist()}) if len(more) else edges
+
+    def present(self, model: Model, t: float) -> Model:
+        """Return the model with the parameters at a time that the run has reached."""
+        return model if self.changing is None else self.changing.present(t)
+
+    def _entered(self, x: Array, t: float) -> Array:
+        """Store the state after a jump at t in the result, if t is one of its times, and return the state."""
+        if self.times[self.reached - 1] == t:
+            self.x[self.reached - 1] = x
+        return x
+
+    def _changing(
+        self, plan: Plan, solve: Solving, a: float, b: float, x: Array, feed: Callable[[float, Array], None]
+    ) -> Array | None:
+        """Return the state at b from x at a, or None as `_stretch` does, with the changes whose conditions are met."""
+        changing = self.changing
+        while True:
+            first, found = self.reached, self._stretch(plan, solve, a, b, x)
+            if changing is None or not changing.conditional or plan.stopped:
+                return found
+            rows = zip(self.times[first : self.reached].tolist(), self.x[first : self.reached], strict=True)
+            points = [(a, x), *rows, *([] if found is None else [(b, found)])]
+            if (met := changing.met(points, solve)) is None:
+                return found
+            self.short, self.reached = None, int(np.searchsorted(self.times, met.t, side="right"))
+            x = changing.enter(met.t, b, changing.change(met.t, met.x, met.change))
+            a, x = met.t, self._entered(x, met.t)
+            feed(a, x)
 
     def _fed(self, feed: Callable[[], None]) -> bool:
         """Return True if an input could be set, else store its failure."""

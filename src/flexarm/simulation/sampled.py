@@ -229,6 +229,7 @@ class SampledFeedback(LawBlock):
 
     def stage(self, plan: Plan, u: Array, model: Model, t: float, x: Array) -> Stage:
         """Call the law and hold its output. Calls must be in order of time from the beginning."""
+        self.running.observe(model)
         u[:] = self.running.sample(plan, t, x)
         return nothing_to_do()
 

@@ -232,6 +232,11 @@ class SampledCalls:
             self._u = found[:m].copy()
         return found[:m]
 
+    def observe(self, model: Model) -> None:
+        """Have a Python controller measure the arm with the parameters of this model from now on."""
+        if self._block.function is not None:
+            self._seen.observe(model)
+
     def _command(self, t: float, y: Array) -> Array:
         """Return the output of the Python controller, (m,)."""
         block = self._block

@@ -126,6 +126,11 @@ class Seen:
         self._all, self._driven = bool((self._every == 1).all()), self._outputs.driven
         self._noisy, self._rounded = np.flatnonzero(self._noise), np.flatnonzero(self._resolution)
 
+    def observe(self, model: Model) -> None:
+        """Measure a model of the same arm from now on, if its parameters have changed."""
+        if self._sensors is not None and not np.array_equal(model.p, self.model.p):
+            self.model, self._outputs = model, outputs(model, self._sensors)
+
     @property
     def driven(self) -> bool:
         """True if the measurements may depend on external loads."""

@@ -137,6 +137,8 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     for j in range(pose):
         e[j] = s.e[n + m - own + j] - k[j]
     copied(s.e[m - s.memory :], e[m:], s.width - m)
+    if shared.carried != 0:
+        call(shared.carried, shared.buffer, e[m:], shared.carrying)
     if shared.watch != 0:
         call(shared.watch, shared.buffer, e, shared.watched)
     looked(s.shared, y, e)
