@@ -203,6 +203,23 @@ def _solution(G: Matrix, b: Vector) -> Vector:
     return substitute(eliminate(G, b, 0)[2], [])
 
 
+def allowed(J: Matrix, free: Sequence[int]) -> Matrix:
+    """Return N (n, f) with J N = 0, whose rows of the free coordinates are the unit matrix.
+
+    The other columns of J must be independent; see `model.closures.independent`.
+    """
+    n = len(J[0])
+    others = [i for i in range(n) if i not in free]
+    columns = transposed(J)
+    G = [[dot(columns[r], columns[c]) for c in others] for r in others]
+    found = [[float(i == free[k]) for k in range(len(free))] for i in range(n)]
+    for k, i in enumerate(free):
+        dependent = resolved(G, [-dot(columns[r], columns[i]) for r in others])
+        for r, value in zip(others, dependent, strict=True):
+            found[r][k] = value
+    return found
+
+
 def wrenches(chain: Chain, q: Vector, reactions: Vector) -> Matrix:
     """Return the wrench (6,) of each closure on its second frame, from the reactions of all conditions."""
     found, left = [], iter(reactions)

@@ -341,10 +341,28 @@ def check_independent(what: str, model: Traced, q: Array) -> None:
         raise DescriptionError(f"{what}: closures couple the {counted(len(driven), 'joint')} with a motor; {must}")
 
 
+def independent_rows(model: Traced, q: Array) -> list[int]:
+    """Return the indices of independent conditions that determine all others, none without closures."""
+    if not model.arm.closures:
+        return []
+    from scipy.linalg import qr  # here, since it takes long to import
+
+    J = jacobian(model, q)
+    return sorted(qr(J.T, mode="r", pivoting=True)[1][: rank(J)].tolist())
+
+
 def rank(J: Array) -> int:
     """Return the number of independent conditions."""
     sizes = np.linalg.svd(J, compute_uv=False)
     return int((sizes > INDEPENDENT * sizes.max(initial=0.0)).sum())
+
+
+def shared(model: Traced, q: Array, B: Array, force: Array) -> Array:
+    """Return the inputs (m,) with the least sum of squares that balance a force together with the reactions."""
+    if not model.arm.closures:
+        return np.asarray(np.linalg.lstsq(B, force, rcond=None)[0])
+    N = independent(model, q)[0]
+    return np.asarray(np.linalg.lstsq(N.T @ B, N.T @ force, rcond=INDEPENDENT)[0])
 
 
 def independent(model: Traced, q: Array) -> tuple[Array, list[int]]:
