@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BALANCED = 1e-6
 """Largest residual force of an arm at rest, as a share of the largest force."""
+ROUNDING = 1e-12
+"""Largest residual force of an arm at rest on which no force acts [N or N m]."""
 
 
 @final
@@ -106,7 +108,7 @@ def check_rest(model: Model, q: Array) -> None:
     )
     # gravity and springs may have equal sizes and cancel, so the residual is compared with each, not with their sum
     left = np.abs(N.T @ (forces[0] + forces[1] - B @ holding(model, q)))
-    if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces):
+    if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces) + ROUNDING:
         name = names[int(left.argmax())]
         said = f"the arm is not in equilibrium there: {name} has a residual of {left.max():.3g}"
         raise DescriptionError(f"q: {said}; use q from analysis.equilibrium")

@@ -1,8 +1,10 @@
 """An arm as x' = f(x, u, p), y = g(x, u, p), with torque-driven joints and joints with a given motion.
 
 A joint with a given motion is no part of the state: its angle, rate and acceleration are inputs, in place of its
-torque. With closures, f and g are those at the nearest state that satisfies them. Let f(q, qd, u) = f0 + B u be the forward dynamics and g the given coordinates. Their torques follow from the
+torque. Let f(q, qd, u) = f0 + B u be the forward dynamics and g the given coordinates. Their torques follow from the
 given accelerations a, B_g u_g = a - f0_g, and are eliminated. If all drives are given, this is `prescribed_rate`.
+
+With closures, f and g are those at the nearest state that satisfies them.
 """
 
 import json

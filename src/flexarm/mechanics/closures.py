@@ -208,16 +208,23 @@ def allowed(J: Matrix, free: Sequence[int]) -> Matrix:
 
     The other columns of J must be independent; see `model.closures.independent`.
     """
-    n = len(J[0])
-    others = [i for i in range(n) if i not in free]
+    columns = []
+    for i in free:
+        column = dependent(J, free, transposed(J)[i])
+        column[i] = 1.0
+        columns.append(column)
+    return transposed(columns)
+
+
+def dependent(J: Matrix, free: Sequence[int], b: Vector) -> Vector:
+    """Return x (n,) with J x = -b by least squares, whose free coordinates are zero."""
     columns = transposed(J)
+    others = [i for i in range(len(columns)) if i not in free]
     G = [[dot(columns[r], columns[c]) for c in others] for r in others]
-    found = [[float(i == free[k]) for k in range(len(free))] for i in range(n)]
-    for k, i in enumerate(free):
-        dependent = resolved(G, [-dot(columns[r], columns[i]) for r in others])
-        for r, value in zip(others, dependent, strict=True):
-            found[r][k] = value
-    return found
+    x: Vector = [0.0] * len(columns)
+    for i, value in zip(others, resolved(G, [-dot(columns[i], b) for i in others]), strict=True):
+        x[i] = value
+    return x
 
 
 def wrenches(chain: Chain, q: Vector, reactions: Vector) -> Matrix:

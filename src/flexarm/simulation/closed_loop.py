@@ -184,7 +184,8 @@ class ClosedLoop:
         model, n = self.model, self.model.nv
         if not model.arm.closures:
             return x
-        q, qd = closures.closed(model, configuration(model.arm, x[:n]), x[n : 2 * n])
+        q, _ = closures.assembled(model, configuration(model.arm, x[:n]))
+        q, qd = closures.closed(model, q, x[n : 2 * n])
         return np.concatenate([local(model.arm, q), qd, x[2 * n :]])
 
     @property
