@@ -118,12 +118,7 @@ SLEW = fa.Quintic([0.4] * 3, [0.9] * 3, duration=1.0)
 REFUSED = {
     "ScheduledLQR": lambda model: fa.control.ScheduledLQR(SLEW).law(model),
     "Composite": lambda model: fa.control.Composite([0.0] * 3, Kp=9.0, Kd=2.0).law(model),
-    "ComputedTorque": lambda model: fa.control.ComputedTorque(SLEW, Kp=9.0, Kd=2.0).law(model),
-    "Cascaded": lambda model: fa.control.Cascaded(SLEW, Kp=9.0, Kv=2.0, feedforward="dynamics").law(model),
-    "RigidInverseDynamics": lambda model: fa.simulate(model, 0.1, u=fa.RigidInverseDynamics(SLEW)),
     "TipCompensated": lambda model: trajectory.TipCompensated(SLEW, model, axes="xyz"),
-    "TaskLine": lambda model: trajectory.TaskLine(model.arm, [0.1, 0.1], [0.2, 0.2], 1.0, axes="xyz"),
-    "convergence": lambda model: analysis.convergence(four_bar(flexible=True)),
     "flexible_equations": lambda model: analysis.flexible_equations(model),
     "lyapunov_rate": lambda model: analysis.lyapunov_rate(model, *np.zeros((2, 5, 3)), u=np.zeros((5, 3))),
     "frozen_eigenvalues": lambda model: analysis.frozen_eigenvalues(model, *np.zeros((2, 5, 3)), u=np.zeros((5, 3))),

@@ -17,7 +17,6 @@ from flexarm.model import Model, closures
 from flexarm.model.linear import held
 from flexarm.shapes import family
 
-
 UNMOVED = 1e-12
 """Share of the tip's largest slope below which a motion does not move the tip: closures may hold it."""
 

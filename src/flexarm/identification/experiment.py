@@ -246,7 +246,8 @@ def _starts(model: Model, q0: Any, qd0: Any) -> tuple[Array, Array]:
     qd = _start(model, "qd0", qd0, np.zeros(model.nv))
     if not model.arm.closures:
         return q, qd
-    return closures.started("identify", model, *np.broadcast_arrays(q, qd), (q0 is not None, qd0 is not None))
+    q, qd = np.broadcast_arrays(q, qd)
+    return closures.started("identify", model, q, qd, (q0 is not None, qd0 is not None))
 
 
 def _start(model: Model, name: str, value: Any, otherwise: Array) -> Array:

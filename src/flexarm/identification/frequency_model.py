@@ -178,7 +178,7 @@ def _matrices(model: Model, sensors: Sequence[Sensor], at: Array, rows: Sequence
             J = closures.function(model, "slopes")(q, *more)
             reactions = _reactions(J, B, restoring, free)
             matrices[2] -= closures.function(model, "stiffening")(q, reactions, *more)
-            matrices = _bordered(*matrices, J[list(rows), :])
+            matrices = _bordered(matrices, J[list(rows), :])
         matrices = [still(x) for x in matrices]
         slopes = [ca.densify(ca.jacobian(ca.vec(x), p)) for x in matrices]
         return ca.Function("near_rest", [q, u, p], [*matrices, *slopes])
@@ -203,11 +203,12 @@ def _reactions(J: Any, B: Any, force: Any, free: Sequence[int]) -> Any:
     return least(J.T, force - B @ least(W, N.T @ force))
 
 
-def _bordered(M: Any, D: Any, K: Any, B: Any, C: Any, J: Any) -> list[Any]:
+def _bordered(matrices: list[Any], J: Any) -> list[Any]:
     """Return the matrices with J q = 0, and with the reactions as additional unknowns."""
     import casadi as ca
 
-    k, n = J.shape
+    M, D, K, B, C = matrices
+    k = J.shape[0]
 
     def padded(X: Any) -> Any:
         return ca.diagcat(X, ca.SX(k, k))

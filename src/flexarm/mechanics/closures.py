@@ -171,13 +171,19 @@ def symbolic(chain: Chain) -> Symbolic:
     return Symbolic(q, qd, ca.SX(ca.vertcat(*rates(chain, entries(q), entries(qd)))))
 
 
+def restricting(chain: Chain) -> list[int]:
+    """Return the indices of the conditions that do not hold for every motion."""
+    _, zd, every = symbolic(chain)
+    slope = ca.jacobian(every, zd)
+    return [i for i in range(every.numel()) if slope[i, :].nnz()]
+
+
 @remembered
 def conditions(chain: Chain, q: Vector, qd: Vector) -> Conditions:
     """Return the conditions that restrict the motion."""
     z, zd, every = symbolic(chain)
-    slope = ca.jacobian(every, zd)
-    some = [i for i in range(every.numel()) if slope[i, :].nnz()]
-    few, slope = every[some], ca.densify(slope[some, :])
+    some = restricting(chain)
+    few, slope = every[some], ca.densify(ca.jacobian(every, zd)[some, :])
     J, gamma = at([z, zd], (q, qd), [slope, ca.densify(ca.jtimes(few, z, zd))])
     found = gaps(chain, q)
     return Conditions(some, [found[i] for i in some], rows_of(J), entries(gamma))
@@ -329,6 +335,13 @@ def slopes(chain: Chain, q: Vector) -> Matrix:
     z, zd, every = symbolic(chain)
     (J,) = at([z], [q], [ca.densify(ca.jacobian(every, zd))])
     return rows_of(J)
+
+
+def bias(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return (dJ/dt) qd of all conditions, (k,)."""
+    z, zd, every = symbolic(chain)
+    (found,) = at([z, zd], (q, qd), [ca.densify(ca.jtimes(every, z, zd))])
+    return entries(found)
 
 
 def rate_slopes(chain: Chain, q: Vector, qd: Vector) -> Matrix:

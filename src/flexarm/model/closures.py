@@ -34,7 +34,7 @@ FLAT = 0.02
 """
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gaps", "facing", "slopes"), ("q",)),
-    **dict.fromkeys(("rates", "correction", "prescribed_correction", "rate_slopes"), ("q", "qd")),
+    **dict.fromkeys(("rates", "bias", "correction", "prescribed_correction", "rate_slopes"), ("q", "qd")),
     "stiffening": ("q", "reactions"),
 }
 """Arguments of the functions of the module `mechanics.closures`."""
@@ -113,6 +113,18 @@ def stiffening(model: Traced, q: Array, reactions: Array) -> Array:
 def rate_slopes(model: Traced, q: Array, qd: Array) -> Array:
     """Return d(J qd)/dq of all conditions, (k, n), q in local coordinates."""
     return _evaluated(model, "rate_slopes", q, qd)
+
+
+def bias(model: Traced, q: Array, qd: Array) -> Array:
+    """Return (dJ/dt) qd of all conditions, (k,): the accelerations of the gaps are J qdd + (dJ/dt) qd."""
+    return _numbers(model, "bias", q, qd)
+
+
+def restricting(model: Traced) -> list[int]:
+    """Return the indices of the conditions that do not hold in every position."""
+    from flexarm.mechanics.closures import restricting as found
+
+    return found(model.chain)
 
 
 def owners(arm: Arm) -> list[str]:

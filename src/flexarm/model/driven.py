@@ -83,7 +83,7 @@ class Driven:
         gaps, slopes = (closures.function(self.model, name) for name in ("gaps", "slopes"))
         q = ca.SX(q)
         for _ in range(STEPS):
-            q = q + ca.vertcat(*dependent(rows_of(slopes(q)), self.free, ca.vertsplit(gaps(q))))
+            q = q + ca.vertcat(*dependent(rows_of(ca.SX(slopes(q))), self.free, ca.vertsplit(gaps(q))))
         return q, self._allowed(q) @ ca.SX(rates)[list(self.free)]
 
     def forces(self, q: Column, qd: Column, v: Column) -> Column:
@@ -114,5 +114,5 @@ class Driven:
         from flexarm.mechanics.closures import allowed
         from flexarm.mechanics.moving import rows_of
 
-        rows: Sequence[Any] = allowed(rows_of(closures.function(self.model, "slopes")(q)), self.free)
+        rows: Sequence[Any] = allowed(rows_of(ca.SX(closures.function(self.model, "slopes")(q))), self.free)
         return ca.vertcat(*(ca.horzcat(*row) for row in rows))

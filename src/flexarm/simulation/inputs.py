@@ -15,7 +15,17 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, checked_numbers, counted, refused, shown
+from flexarm.checks import (
+    POSITIVE,
+    Fault,
+    checked_array,
+    checked_instance,
+    checked_number,
+    checked_numbers,
+    counted,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Arm
 from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError, FlexarmError
