@@ -384,8 +384,6 @@ def test_what_does_not_support_closures_says_so(tmp_path):
     arm = four_bar()
     model, (q, _) = fa.Model(arm), assembled(arm)
     refused = {
-        "export_modelica": lambda: fa.export_modelica(model, tmp_path / "a.mo"),
-        "export_simulink": lambda: fa.export_simulink(model, tmp_path / "s"),
         "export_exudyn": lambda: fa.export_exudyn(model, tmp_path / "a.py"),
         "optimal_motion": lambda: fa.optimal_motion(model, q, q + 0.1),
         "udu": lambda: factorization.udu(model, q),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FITS = 1e-6
 """Largest gap of a start [m or 1, and per second]; a smaller one is closed before the run."""
+APART = 1e-3
+"""Largest gap [m or 1, and per second] in the solver of another program. One correction leaves about its square."""
 CLOSED = 1e-12
 """Gap at which an assembly ends [m or 1]."""
 MET = 1e-9

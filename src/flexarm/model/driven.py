@@ -87,7 +87,7 @@ class Driven:
         return q, self._allowed(q) @ ca.SX(rates)[list(self.free)]
 
     def forces(self, q: Column, qd: Column, v: Column) -> Column:
-        """Return the inputs (m,) for accelerations v of all drives, of which the independent ones count."""
+        """Return the inputs (m,) for accelerations v (m,) of the drives. Only those of the independent ones count."""
         import casadi as ca
 
         z, rates = ca.SX.sym("q", self.model.nv), ca.SX.sym("rates", len(self.free))
