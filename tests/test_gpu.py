@@ -19,7 +19,7 @@ import numpy as np
 import ptx as emulated
 import pytest
 from controlled import refused
-from driven_loops import four_bar
+from driven_loops import at, four_bar
 from host_gpu import HostGpu
 
 import flexarm as fa
@@ -461,6 +461,15 @@ def test_ptx_itself_computed_line_by_line(varied, monkeypatch, real):
     found = fa.simulate_many(varied, 0.008, device="gpu", real=real, **given)
     close(found, fa.simulate_many(varied, 0.008, **given), real)
     assert [each for each in fake.launched if each[1] == "runs"] == [(nvptx.THREADS, "runs")]
+
+
+def test_ptx_of_a_loop_computed_line_by_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda())
+    monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
+    loop = fa.Model(four_bar())
+    given = {**GIVEN, "q0": [at(loop, 0.9), at(loop, 1.2)], "u": [[3.0], [2.0]], "solver": fa.Solver(step=2e-3)}
+    found = fa.simulate_many(loop, 0.004, device="gpu", **given)
+    close(found, fa.simulate_many(loop, 0.004, **given), "double")
 
 
 def test_cuda_core_itself_launches_over_a_played_driver(tmp_path):
