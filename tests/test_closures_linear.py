@@ -9,6 +9,8 @@ import flexarm as fa
 from flexarm import analysis, control
 from flexarm.control.shaping import controlled_vibrations
 from flexarm.identification.frequency_model import linear
+from flexarm.identification.plant import Plant
+from flexarm.model import closures
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.passed import passed
 
@@ -161,6 +163,17 @@ def test_parameters_of_a_loop_are_found(model):
         fa.identify(model, data, FIT, outputs=sensors, q0=q0 + 0.1)
 
 
+def test_the_plant_of_a_fit_is_that_at_the_nearest_state(model, still):
+    """Outputs at a state with a gap of some 1e-6 m are those after one correction."""
+    plant = Plant(fa.Model(model.arm, vary=FIT), SENSORS)
+    away, qd = still[0] + [0.0, 3e-6, 0.0, 0.0, 0.0], np.zeros(5)
+    near = closures.corrected(model, away, qd)
+    u, nothing = np.zeros((2, 3, 1)), np.zeros((10, 0))
+    seen = plant.motion(np.concatenate([away, qd]), nothing, plant.model.p, np.zeros((3, 0)), u, 1e-3).y[0]
+    assert abs(near[0][0] - away[0]) > 1e-7
+    assert seen == pytest.approx(fa.outputs(model, SENSORS).values(*near, np.zeros(1)), abs=1e-12)
+
+
 def test_an_excitation_of_a_loop_keeps_its_limits():
     arm = four_bar(flexible=True, gravity=0.0)
     model, sensors = fa.Model(arm), [fa.Encoder(coordinate="crank.joint", noise=1e-6)]
@@ -187,5 +200,11 @@ def test_motors_that_are_too_many_rest_where_their_gains_balance():
     h = 1e-5
     q, near = (fa.assemble(model, [angle, *x[1:]], held=["crank.joint"]) for angle in (x[0] + h, x[0] - h))
     energy = [([30.0, 40.0, 50.0] @ (each - 0.9) ** 2) / 2 for each in (q, near)]
-    assert found.stable and len(found.end.poles) == 2
     assert (energy[0] - energy[1]) / (2 * h) == pytest.approx(0.0, abs=1e-6)
+    # the poles of one degree of freedom, from energies, with the motions of the joints by differences
+    rest = ([30.0, 40.0, 50.0] @ (x - 0.9) ** 2) / 2
+    far = [fa.assemble(model, [x[0] + d, *x[1:]], held=["crank.joint"]) for d in (1e-3, -1e-3)]
+    k = sum(([30.0, 40.0, 50.0] @ (each - 0.9) ** 2) / 2 - rest for each in far) / 1e-6
+    n = (q - near) / (2 * h)
+    expected = np.roots([n @ model.mass_matrix(x) @ n, (2.0 + 0.05) * n @ n, k])
+    assert found.stable and np.sort_complex(found.end.poles) == pytest.approx(np.sort_complex(expected), rel=1e-4)
