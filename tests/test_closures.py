@@ -384,14 +384,8 @@ def test_what_does_not_support_closures_says_so(tmp_path):
     arm = four_bar()
     model, (q, _) = fa.Model(arm), assembled(arm)
     refused = {
-        "equations": lambda: fa.equations(arm),
-        "export_modelica": lambda: fa.export_modelica(model, tmp_path / "a.mo"),
-        "export_simulink": lambda: fa.export_simulink(model, tmp_path / "s"),
         "export_exudyn": lambda: fa.export_exudyn(model, tmp_path / "a.py"),
         "optimal_motion": lambda: fa.optimal_motion(model, q, q + 0.1),
-        "the linear analysis of a closed loop": lambda: fa.analysis.loop(
-            model, fa.control.JointPD([0, 0, 0], Kp=1.0, Kd=1.0), q
-        ),
         "udu": lambda: factorization.udu(model, q),
     }
     for what, call in refused.items():

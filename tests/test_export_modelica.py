@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from driven_loops import four_bar
 from exported import telescope, with_currents
 from random_arms import random_arm
 from rubbing import random_drives
@@ -13,6 +14,7 @@ from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.modelica import modelica
 from flexarm.exports.programs import state
+from flexarm.model import closures
 
 rumoca = pytest.importorskip("rumoca", reason="Rumoca, which compiles Modelica, is not installed")
 
@@ -45,6 +47,7 @@ CASES = {
     "drives": lambda: (fa.Model(with_currents()), None),
     "friction and a push": lambda: (fa.Model(rubbing()), [fa.TipPosition(axes="xz")]),
     "free base": lambda: (fa.Model(fa.load("canadarm-free")), None),
+    "closures": lambda: (fa.Model(four_bar(flexible=True), vary=["rocker.mass"]), [fa.Accelerometer(link="rocker")]),
 }
 
 
@@ -86,6 +89,26 @@ def test_rates_and_signals_are_the_models(case):
     seen = fa.outputs(model, usual_sensors(model) if sensors is None else sensors)
     signals = [ran[f"arm.{legal(name)}"][0] for name in seen.names]
     close(signals, seen.values(at["q"], at["qd"], at["u"], **more))
+
+
+def test_a_loop_in_modelica_stays_closed():
+    """A start off the closures stops the simulation; a small gap does not grow."""
+    model = fa.Model(four_bar(flexible=True))
+    q, qd = fa.assemble(model, [1.1, 0.2, 1.2, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0, 0.0], held=["crank.joint"])
+    text = modelica(model, "Arm", None, q, qd)
+    ran = compiled(text, given=[3.0]).simulate(
+        t=(0.0, 0.5), dt=0.05, config=rumoca.SimConfig(rtol=1e-9, atol=1e-11, solver="rk-like")
+    )
+    ours = fa.simulate(model, 0.5, [3.0], q0=q, qd0=qd, rtol=1e-11, samples=11, progress=False)
+    found = np.transpose([ran[f"arm.q_{legal(each)}"] for each in model.coordinates])
+    np.testing.assert_allclose(found, ours.q.values, rtol=0, atol=1e-6)
+    assert "assert(apart[1] < 1e-06" in text
+    (begins,) = re.findall(r"q_coupler_joint\(.*start = ([-\d.]+)", text)
+    away = text.replace(f"start = {begins}", f"start = {float(begins) + 1e-5!r}")
+    ran = compiled(away, given=[3.0]).simulate(t=(0.0, 1e-9), dt=1e-9)
+    near = closures.corrected(model, q + [0.0, 1e-5, 0.0, 0.0, 0.0], qd)
+    rates = [ran[f"arm.dx[{i}]"][0] for i in range(1, 11)]
+    close(rates, model.evaluate("state_rate", *near, np.array([3.0]))[:10], 1e-9)
 
 
 @pytest.mark.parametrize("name", ["rigid-two-link", "subudhi-morris"])

@@ -9,6 +9,7 @@ import fmpy.ssp.ssd
 import numpy as np
 import pytest
 from command_line import caller
+from driven_loops import at, four_bar
 from fmpy.ssp.simulation import simulate_ssp
 
 import flexarm as fa
@@ -37,6 +38,20 @@ def test_fmpys_master_gives_our_loop(model, tmp_path):
     found = np.transpose([theirs["arm.upper_joint"], theirs["arm.fore_joint"]])
     assert np.ptp(found, axis=0).min() > 0.05
     np.testing.assert_allclose(found, ours.q.values[1:, :2], rtol=0, atol=1e-9)
+
+
+def test_a_loop_of_links_gives_our_loop(tmp_path):
+    """The arm's FMU keeps its closures; FMPy begins with zeros, as the crank does."""
+    arm = fa.Model(four_bar())
+    q0 = at(arm, 0.0)
+    law, late = (Sampled(JointPD([0.3], Kp=40.0, Kd=6.0, gravity=False), PERIOD, delay=x) for x in (0.0, PERIOD))
+    theirs = simulate_ssp(
+        str(fa.export_ssp(law, arm, tmp_path / "loop.ssp", q0=q0, tolerance=1e-10)), stop_time=0.05, step_size=PERIOD
+    )
+    more = {"rtol": 1e-11, "samples": len(theirs) + 1, "progress": False}
+    ours = fa.simulate(arm, PERIOD * len(theirs), late, q0=q0, qd0=np.zeros(3), **more)
+    assert np.ptp(ours.q.values[:, 0]) > 0.01
+    np.testing.assert_allclose(theirs["arm.crank_joint"], ours.q.values[1:, 0], rtol=0, atol=1e-10)
 
 
 def test_who_is_connected_with_whom(model, tmp_path):

@@ -19,6 +19,7 @@ import numpy as np
 import ptx as emulated
 import pytest
 from controlled import refused
+from driven_loops import at, four_bar
 from host_gpu import HostGpu
 
 import flexarm as fa
@@ -164,6 +165,21 @@ def test_a_free_base_with_forces_from_outside(host):
     given = {**GIVEN, **begun(model), "u": np.zeros(len(model.inputs)), "samples": 3}
     found = fa.simulate_many(model, 0.02, device="gpu", **given)
     close(found, fa.simulate_many(model, 0.02, **given), "double")
+
+
+def test_runs_of_loops_stay_on_their_closures(host):
+    """Each run with its own mass of the rocker, under torques and under a law."""
+    arm = four_bar(flexible=True)
+    model = fa.Model(arm, vary=["rocker.mass"])
+    starts = [fa.assemble(arm, [crank, 0.2, 1.2, 0, 0], held=["crank.joint"]) for crank in (0.9, 1.1, 1.3)]
+    given = {**GIVEN, "q0": starts, "p": {"rocker.mass": [1.2, 1.7, 2.2]}}
+    for u in ([[3.0], [2.0], [1.0]], JointPD([1.0], Kp=40.0, Kd=4.0, gravity=False)):
+        found = fa.simulate_many(model, 0.05, device="gpu", u=u, **given)
+        close(found, fa.simulate_many(model, 0.05, u=u, **given), "double")
+        gaps = model.closure_gaps(found.q.values[:, -1], found.qd.values[:, -1])
+        assert np.abs(gaps).max() < 1e-11
+    with told("device is 'gpu'; closures, as of arm 'four-bar', need real='double'"):
+        fa.simulate_many(model, 0.05, device="gpu", real="float", u=[0.0], **given)
 
 
 def test_drives_with_states_and_friction(host):
@@ -445,6 +461,15 @@ def test_ptx_itself_computed_line_by_line(varied, monkeypatch, real):
     found = fa.simulate_many(varied, 0.008, device="gpu", real=real, **given)
     close(found, fa.simulate_many(varied, 0.008, **given), real)
     assert [each for each in fake.launched if each[1] == "runs"] == [(nvptx.THREADS, "runs")]
+
+
+def test_ptx_of_a_loop_computed_line_by_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda())
+    monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
+    loop = fa.Model(four_bar())
+    given = {**GIVEN, "q0": [at(loop, 0.9), at(loop, 1.2)], "u": [[3.0], [2.0]], "solver": fa.Solver(step=2e-3)}
+    found = fa.simulate_many(loop, 0.004, device="gpu", **given)
+    close(found, fa.simulate_many(loop, 0.004, **given), "double")
 
 
 def test_cuda_core_itself_launches_over_a_played_driver(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 import flexarm as fa
 from flexarm.checks import ANY_SIZE, LONGEST, SIZES, checked_number, shown
-from flexarm.closed_forms.parts import PARTS
+from flexarm.closed_forms.parts import ALL_PARTS as PARTS
 from flexarm.description.arm import MOST_COORDINATES, MOST_LINKS
 from flexarm.description.beams import MOST_PRODUCTS, MOST_SEGMENT_MODES, MOST_SHORTENING, THINNEST_BASE
 from flexarm.description.bodies import MOST_MODES

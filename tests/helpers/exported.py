@@ -12,8 +12,8 @@ import flexarm as fa
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 GCC, OCTAVE = shutil.which("gcc"), shutil.which("octave-cli")
 LETTERS = {"damping": "C", "bias": "h", "stiffness_force": "f", "energy": "E", "tip": "T", "jacobian": "J"}
-LETTERS |= {"kinematics": "N"}
-COLUMNS = ("G", "bias", "stiffness_force", "energy")
+LETTERS |= {"kinematics": "N", "closure_jacobian": "A", "closure_bias": "b", "closure_gaps": "g"}
+COLUMNS = ("G", "bias", "stiffness_force", "energy", "closure_bias", "closure_gaps")
 
 
 def telescope():

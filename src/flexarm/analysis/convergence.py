@@ -12,11 +12,13 @@ from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm, FiniteElement
 from flexarm.description.beams import DIRECTIONS, MOST_SEGMENT_MODES, Beam
 from flexarm.description.bodies import MOST_MODES
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.linear import held
 from flexarm.shapes import family
+
+UNMOVED = 1e-12
+"""Share of the tip's largest slope below which a motion does not move the tip: closures may hold it."""
 
 
 @final
@@ -109,7 +111,8 @@ def convergence(arm: Arm, q: Array | None = None) -> Convergence:
     ----------
     arm : Arm
     q : (nq,), optional
-        Configuration of the joints, the motors and a free base. The links are undeformed. Default: `arm.rest`.
+        Configuration of the joints, the motors and a free base. The links are undeformed. Default: `arm.rest`, or the
+        position nearby that satisfies the closures.
 
     Raises
     ------
@@ -120,15 +123,15 @@ def convergence(arm: Arm, q: Array | None = None) -> Convergence:
     """
     with refused("convergence"):
         checked_instance(arm, Arm, "arm")
-    refuse_closures(arm, "convergence")
     larger, modes, kept = _with_more(arm)
     few, more = Model(arm), Model(larger)
-    given = few.argument("q", arm.rest if q is None else q)
+    given = few.argument("q", closures.rest(few) if q is None else q)
     if given.ndim != 1:
         raise DescriptionError("convergence: q has more than one axis; give one configuration")
     bends = {arm.velocities[i] for i in arm.flexible}
     stays = {name: x for name, x in zip(arm.coordinates, given.tolist(), strict=True) if name not in bends}
     places = [np.array([stays.get(name, 0.0) for name in model.coordinates]) for model in (few, more)]
+    closures.check_closed("convergence", few, places[0])
     here, there = (_measured(model, place) for model, place in zip((few, more), places, strict=True))
     locked, free = len(here[0]), len(here[1])
     return Convergence(arm, modes, kept, *here, there[0][:locked], there[1][:free], *there[2:])
@@ -188,15 +191,24 @@ def _with_another_mode(body: FiniteElement) -> tuple[FiniteElement, str]:
         return body, error.message
 
 
+def _bending(model: Model, q: Array) -> Array:
+    """Return the motions (n, k) that closures, held drives, and a held base allow."""
+    drives, base = model.input_matrix(q)[:, : len(model.arm.driven)], 6 * model.arm.free
+    if not model.arm.closures:
+        return held(drives)[:, base:]
+    return closures.free_directions(np.vstack([closures.jacobian(model, q), drives.T, np.eye(model.nv)[:base]]))[0]
+
+
 def _measured(model: Model, q: Array) -> tuple[Array, Array, Array, float]:
     """Frequencies with the drives held and free, the sag, and the compliance."""
     straight = model.tip(q)[:3, 3]
     weighs = any(model.gravity) and not model.arm.free  # an arm in free fall does not sag
     sagged = model.tip(equilibrium(model, q)[0])[:3, 3] if weighs else straight
-    N = held(model.input_matrix(q)[:, : len(model.arm.driven)])
-    N = N[:, 6 * model.arm.free :]  # a free base is held when the compliance is computed
+    N = _bending(model, q)
     K = N.T @ np.array(model.slope("stiffness_force", 0)(q)) @ N
-    J = np.array(model.slope("tip", 0)(q))[12:15] @ N  # a pose is stored column by column
+    slopes = np.array(model.slope("tip", 0)(q))[12:15]  # a pose is stored column by column
+    J = slopes @ N
+    J[np.abs(J) < UNMOVED * np.abs(slopes).max(initial=0.0)] = 0.0
     try:
         compliance = float(np.linalg.eigvalsh(J @ np.linalg.solve(K, J.T))[-1])
     except np.linalg.LinAlgError:

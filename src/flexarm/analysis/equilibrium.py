@@ -93,7 +93,7 @@ def equilibrium(
                 break
             if rates.any():
                 _check_steady(model, x, rates, N, force)
-            return x, _inputs(model, _shared(model, x, B, force(x)) if arm.closures else u)
+            return x, _inputs(model, closures.shared(model, x, B, force(x)) if arm.closures else u)
     if held == "drives" and model.arm.touches and not arm.closures:
         x = configuration(model, q)
         settled = _settled(arm, x, N, model.mass_matrix(x), force, slope)
@@ -113,12 +113,6 @@ def _constrained(model: Model, x: Array, K: Array, reactions: Array) -> tuple[Ar
         return K, np.empty((0, model.nv)), np.empty(0)
     J, gaps = closures.jacobian(model, x), closures.gaps(model, x)
     return K - closures.stiffening(model, x, reactions), J, gaps
-
-
-def _shared(model: Model, x: Array, B: Array, force: Array) -> Array:
-    """Efforts (m,) with the least sum of squares that balance a force together with the reactions of the closures."""
-    N = closures.independent(model, x)[0]
-    return np.asarray(np.linalg.lstsq(N.T @ B, N.T @ force, rcond=closures.INDEPENDENT)[0])
 
 
 def equilibrium_slope(model: Model, q: ArrayLike) -> Array:

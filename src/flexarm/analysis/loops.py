@@ -185,7 +185,7 @@ class LinearLoop:
         s, error = eigenvalues(closed_matrix(self.model, self.phases, self.period))
         if self.span is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
-                error = np.where(s != 0.0, error / (np.abs(s) * self.span), 0.0)
+                error = np.where(s != 0.0, np.log1p(error / np.abs(s)) / self.span, 0.0)
             s = continuous(s, self.span)
         order = np.lexsort((s.imag, -s.real))
         return s[order], error[order]
@@ -195,7 +195,7 @@ class LinearLoop:
         import control
 
         model, at, period = self.model, self.at, self.period
-        n, k, m = model.nv, len(at.A), len(model.inputs)
+        n, k, m = model.nv, len(at.all_of), len(model.inputs)
         q, qd, s = posed(model.arm, self.x[:n]), self.x[n : 2 * n], self.x[2 * n : k]
         arm = model.linearize(q, qd, at.u, outputs, s=s if len(s) else None, w=self.w)
         systems = [each.closed(period) for each in self.phases]
@@ -235,7 +235,8 @@ class LinearLoop:
         return control.StateSpace(A, B, -at.to_u[chosen], D, dt=period or 0, **signals)
 
     def _states(self) -> list[str]:
-        return state_names(self.model) + [f"law_{i + 1}" for i in range(len(self.at.to_z))]
+        names = state_names(self.model)
+        return [names[i] for i in self.at.chosen] + [f"law_{i + 1}" for i in range(len(self.at.to_z))]
 
     def _place(self, input: str | int) -> int:
         names = list(self.model.inputs)

@@ -20,12 +20,11 @@ from flexarm.checks import checked_flag, checked_instance, checked_names, checke
 from flexarm.closed_forms.collect import Form, Writer, collected
 from flexarm.closed_forms.exports import check, identifier, program
 from flexarm.closed_forms.formats import Program, c, javascript, latex, markdown, matlab, python, text
-from flexarm.closed_forms.parts import PARTS, known, of_motion
+from flexarm.closed_forms.parts import ALL_PARTS, known, of_motion
 from flexarm.closed_forms.regressor import Regressor, base, chosen
 from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
 from flexarm.closed_forms.traced import PLACE, Traced, rate_of, trace
 from flexarm.description.arm import Arm, Beam
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.parameters import LengthFunction, Parameter, fitting
 from flexarm.shapes import ClosedForm, closed_form, family
@@ -84,7 +83,6 @@ def equations(
         named = f"link {driven[0]!r} has a drive (friction, a brake, ...)"
         message = f"{named}, which has no closed form; use arm.without_drives() for the other equations"
         raise DescriptionError(f"equations: arm {arm.name!r}: {message}")
-    refuse_closures(arm, "equations")
     if arm.outside:
         instead = {"base": "base=None", "orbit": "base=arm.base.replace(orbit=None)"}
         without = ", ".join(instead.get(field, f"{field}=()") for field in arm.outside)
@@ -228,6 +226,21 @@ class Equations:
     def jacobian(self) -> Any:
         """Jacobian of the payload frame: velocity and angular velocity, in the world's axes, by the rates, (6, n)."""
         return self._matrix("jacobian")
+
+    @cached_property
+    def closure_jacobian(self) -> Any:
+        """Jacobian A of the gaps of the closures, (k, n): A qd = 0. Only for an arm with closures."""
+        return self._matrix("closure_jacobian")
+
+    @cached_property
+    def closure_bias(self) -> Any:
+        """Part b of the accelerations of the gaps, A qdd + b = 0, (k, 1)."""
+        return self._matrix("closure_bias")
+
+    @cached_property
+    def closure_gaps(self) -> Any:
+        """Gaps of the closures, (k, 1), without those that are zero in every position."""
+        return self._matrix("closure_gaps")
 
     @cached_property
     def kinematics(self) -> Any:
@@ -476,7 +489,7 @@ class Equations:
         """
         if self._however_large:
             return [self._ring.with_values(x, self.numbers) for x in self._translated(name, None)]
-        if name in PARTS and PARTS[name].of_poses == 2 and self._pose > POSE:
+        if name in ALL_PARTS and ALL_PARTS[name].of_poses == 2 and self._pose > POSE:
             self._refuse(name, f"the pose of the tip alone has more than {POSE} terms, and it has about their square")
         try:
             found = self._translated(name, Limit(ON_THE_WAY, PRODUCTS))
@@ -529,11 +542,11 @@ class Equations:
         return translated(function, self._traced.names, self._ring, limit)
 
     def _expression(self, name: str) -> ca.SX:
-        expression = STAND_INS[name] if name in STAND_INS else PARTS[name].expression
+        expression = STAND_INS[name] if name in STAND_INS else ALL_PARTS[name].expression
         return self._traced.placed(expression(self._traced))
 
     def _shape(self, name: str) -> tuple[int, int]:
-        shape: tuple[int, int] = PARTS[name].expression(self._traced).shape
+        shape: tuple[int, int] = ALL_PARTS[name].expression(self._traced).shape
         return shape
 
     def _matrix(self, name: str) -> Any:

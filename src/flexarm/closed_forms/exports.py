@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.attitude import configuration, local
 from flexarm.closed_forms.formats import RESERVED, Program
-from flexarm.closed_forms.parts import PARTS, known, motion_line
+from flexarm.closed_forms.parts import ALL_PARTS, known, motion_line
 from flexarm.closed_forms.traced import Traced
 from flexarm.description.arm import Arm
 from flexarm.model import Model
@@ -26,7 +26,7 @@ def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str
     kept = tuple(p for p in traced.parameters if p.symbol not in numbers)
     symbols = dict(zip((p.symbol for p in traced.named), ca.vertsplit(traced.p), strict=True))
     values = ca.vertcat(*(numbers.get(name, x) for name, x in symbols.items()))
-    expressions = [traced.placed(PARTS[part].expression(traced)) for part in parts]
+    expressions = [traced.placed(ALL_PARTS[part].expression(traced)) for part in parts]
     tips = [traced.placed(traced.tips), traced.placed(traced.tip_rates)]
     expressions = ca.substitute(expressions, [traced.s, traced.sd], tips)
     expressions = ca.substitute(expressions, [traced.p, traced.f], [ca.SX(values), traced.function_values])
@@ -34,7 +34,7 @@ def program(traced: Traced, arm: Arm, parts: Sequence[str], numbers: Mapping[str
     if kept:
         inputs["p"] = ca.vertcat(*(symbols[p.symbol] for p in kept))
     results = ca.cse([ca.densify(x) for x in expressions])
-    made = {PARTS[part].letter: (PARTS[part], x) for part, x in zip(parts, results, strict=True)}
+    made = {ALL_PARTS[part].letter: (ALL_PARTS[part], x) for part, x in zip(parts, results, strict=True)}
     shapes: dict[str, tuple[int, ...]] = {n: (x.shape[0],) if part.column else x.shape for n, (part, x) in made.items()}
     return Program(
         name=identifier(arm),
@@ -55,7 +55,7 @@ def identifier(arm: Arm) -> str:
     return f"{name}_" if name in RESERVED | OURS else name
 
 
-OURS = {"q", "qd", "p", *(part.letter for part in PARTS.values())}
+OURS = {"q", "qd", "p", *(part.letter for part in ALL_PARTS.values())}
 """Names of inputs and outputs, which do not change with the arm's name."""
 
 LONGEST = 60
@@ -79,6 +79,6 @@ def check(
         values = [np.array(found[name]) for name in function.name_out()]
     else:
         model = Model(arm)
-        values = [PARTS[part].native(model, state["q"], state["qd"]) for part in parts]
-    expected = {PARTS[part].letter: x.tolist() for part, x in zip(parts, values, strict=True)}
+        values = [ALL_PARTS[part].native(model, state["q"], state["qd"]) for part in parts]
+    expected = {ALL_PARTS[part].letter: x.tolist() for part, x in zip(parts, values, strict=True)}
     return {name: x.tolist() for name, x in state.items()}, expected

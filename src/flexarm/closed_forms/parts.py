@@ -16,7 +16,7 @@ from flexarm.closed_forms.traced import Traced, coriolis
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.chain import tangent
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.linear import tip_jacobian
 
 
@@ -162,24 +162,61 @@ PARTS = {
 }
 """Parts by the names of the attributes of `Equations`."""
 
+CLOSURE_PARTS = {
+    "closure_jacobian": Part(
+        "A",
+        "Jacobian of the closures",
+        "Jacobian of the gaps of the closures: A qd = 0",
+        lambda traced: traced.closure_jacobian,
+        lambda model, q, qd: closures.jacobian(model, q)[closures.restricting(model)],
+        of_motion=True,
+        of_poses=1,
+    ),
+    "closure_bias": Part(
+        "b",
+        "Accelerations of the gaps without accelerations of the coordinates",
+        "accelerations of the gaps are A qdd + b",
+        lambda traced: traced.closure_bias,
+        lambda model, q, qd: closures.bias(model, q, qd)[closures.restricting(model)],
+        column=True,
+        of_motion=True,
+        of_poses=1,
+    ),
+    "closure_gaps": Part(
+        "g",
+        "Gaps of the closures",
+        "gaps of the closures [m or 1]",
+        lambda traced: traced.closure_gaps,
+        lambda model, q, qd: closures.gaps(model, q)[closures.restricting(model)],
+        column=True,
+        of_motion=True,
+        of_poses=1,
+    ),
+}
+"""Further parts of arms with closures, without conditions that hold in every position."""
+
+ALL_PARTS = {**PARTS, **CLOSURE_PARTS}
+
 
 def known(names: Any) -> tuple[str, ...]:
     """Return names of parts, each once; raises `DescriptionError` if there is no such part."""
     with refused():
-        given = checked_names(names, f"a list of parts, out of {', '.join(PARTS)}", "parts")
+        given = checked_names(names, f"a list of parts, out of {', '.join(ALL_PARTS)}", "parts")
     for name in given:
-        if not isinstance(name, str) or name not in PARTS:
-            raise DescriptionError(unknown_name("unknown part", name, PARTS, "known parts are"))
+        if not isinstance(name, str) or name not in ALL_PARTS:
+            raise DescriptionError(unknown_name("unknown part", name, ALL_PARTS, "known parts are"))
     return tuple(dict.fromkeys(given))
 
 
 def of_motion(arm: Arm) -> tuple[str, ...]:
     """Names of the parts of the equations of motion.
 
-    They include the force of strain if it is not U q, and for a free base the matrix of its coordinates' rates.
+    They include the force of strain if it is not U q, for a free base the matrix of its coordinates' rates, and the
+    parts of closures.
     """
     names = tuple(name for name, part in PARTS.items() if part.of_motion)
-    return (*names, *["stiffness_force"] * strain_apart(arm), *["kinematics"] * arm.free)
+    more = [*["stiffness_force"] * strain_apart(arm), *["kinematics"] * arm.free]
+    return (*names, *more, *(CLOSURE_PARTS if arm.closures else ()))
 
 
 def strain_apart(arm: Arm) -> bool:
@@ -190,6 +227,7 @@ def strain_apart(arm: Arm) -> bool:
 def motion_line(arm: Arm) -> str:
     """Text of the equations of motion in one line."""
     line = f"M qdd + (D + C) qd + {'f' if strain_apart(arm) else 'U q'} + G = B u"
+    line = f"{line} + A' lambda, A qdd + b = 0, g = 0" if arm.closures else line
     return f"{line}, q' = N qd" if arm.free else line
 
 

@@ -16,14 +16,18 @@ from typing import Any
 import casadi as ca
 
 from flexarm.cached import cached_property
-from flexarm.description.arm import Arm
+from flexarm.description.arm import Arm, Beam
 from flexarm.description.bodies import Body
 from flexarm.description.numbers import coordinate_labels
+from flexarm.errors import DescriptionError
+from flexarm.mechanics import closures as loops
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import quantities
+from flexarm.mechanics.body import Body as Member
 from flexarm.mechanics.chain import Chain, Frame, moved_pose, named_chain, rotation, taken
 from flexarm.mechanics.parameters import Ledger, LengthFunction, Parameter
 from flexarm.mechanics.spatial import Vector, is_zero
+from flexarm.model import Model, closures
 
 TIPS = ("x", "w", "v", "alpha", "delta", "gamma")
 """Letters of a body's six tip functions: its length, deflections in y and z, slopes in y and z, torsion."""
@@ -103,7 +107,7 @@ class Traced:
     def parameters(self) -> tuple[Parameter, ...]:
         """Named parameters on which the equations depend."""
         met = self._met(self.inertia, self.gravity, self.stiffness_force, self.damping, self.input, self.energy)
-        met |= self._met(self.tip, self.tips)
+        met |= self._met(self.tip, self.tips, *([self.closure_gaps] if self.arm.closures else []))
         return tuple(p for p in self.named if p.symbol in met)
 
     @cached_property
@@ -113,6 +117,7 @@ class Traced:
             return ()
         met = self._met(self.inertia, self.bias, self.gravity, self.stiffness, self.stiffness_force, self.energy)
         met |= self._met(self.tips, self.tip_rates, self.tip, self.jacobian)
+        met |= self._met(self.closure_gaps, self.closure_bias) if self.arm.closures else set()
         return tuple(f for f in self.functions if f.symbol in met)
 
     def _met(self, *expressions: ca.SX) -> set[str]:
@@ -184,6 +189,50 @@ class Traced:
         found[:3, 3:6] = -ca.skew(p)
         B = _matrix(self._posed.pose.R)
         return ca.vertcat(ca.mtimes(B, found[:3, :]), ca.mtimes(B, found[3:, :]))
+
+    @cached_property
+    def closure_gaps(self) -> ca.SX:
+        """Gaps of the closures, (k, 1), without those that are zero in every position."""
+        if not self.arm.closures:
+            raise DescriptionError(f"equations: arm {self.arm.name!r} has no closures; leave out their parts")
+        every = ca.SX(ca.vertcat(*loops.gaps(self._with_named_ends, self._q)))
+        return every[closures.restricting(Model(self.arm))]
+
+    @property
+    def _with_named_ends(self) -> Chain:
+        """The chain whose sections have symbols where something is mounted, as at the tips.
+
+        A closure at the end of a beam with a chord is at its last section, which has none.
+        """
+
+        def named(i: int, body: Member) -> Member:
+            def line(x: float, eta: Vector) -> Vector:
+                if x not in self.chain.places[i]:
+                    return body.section(x, eta)
+                values = [value for place in self.chain.places[i] for value in body.outlet(place, eta)]
+                k = 6 * self.chain.places[i].index(x)
+                return self.chain.seen(i, values, [0.0] * len(values))[0][k : k + 6]
+
+            return replace(body, line=line)
+
+        chords = [
+            link
+            for link, one in enumerate(self.arm.links)
+            if isinstance(one.body, Beam) and one.body.next_joint == "chord"
+        ]
+        plain = {i for link in chords for i in self.chain.links[link]}
+        bodies = (body if i in plain else named(i, body) for i, body in enumerate(self.chain.bodies))
+        return replace(self.chain, bodies=tuple(bodies))
+
+    @cached_property
+    def closure_jacobian(self) -> ca.SX:
+        """Jacobian A of these gaps, (k, nv): their rates are A qd. The pose of a free base does not change them."""
+        return ca.densify(self._slope(self.closure_gaps))
+
+    @cached_property
+    def closure_bias(self) -> ca.SX:
+        """Part (dA/dt) qd of the accelerations of these gaps, (k, 1)."""
+        return ca.mtimes(self._slope(ca.mtimes(self.closure_jacobian, self.qd)), self.qd)
 
     @cached_property
     def kinematics(self) -> ca.SX:

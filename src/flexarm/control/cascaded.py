@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_array, checked_flag, choices, refused, shown
-from flexarm.control.gains import actuated, actuators, followed, motion, of_all, rigid_arm
+from flexarm.control.gains import actuated, actuators, followed, gravity_torque, motion, of_all, rigid_arm, rigid_loops
 from flexarm.control.motors import Motors
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
@@ -55,7 +54,7 @@ class Cascaded:
     feedforward : "none", "gravity" or "dynamics"
         Feedforward torque of the rigid arm: its gravity torque at y, or its complete inverse dynamics along the
         reference, with rotors and friction. An arm on a free base has no gravity torque. Its inverse dynamics assume
-        that the base moves with zero momentum.
+        that the base moves with zero momentum. With closures, the torques have the least sum of squares.
     torque_limit : float or (m,), optional
         Largest size of tau* [N m or N].
     current_bandwidth : float or (m,), optional
@@ -86,7 +85,7 @@ class Cascaded:
         limit = (
             np.full(m, np.inf) if self.torque_limit is None else limits("Cascaded: torque_limit", self.torque_limit, m)
         )
-        forward, motors = self._feedforward(model, reference), Motors.of(model)
+        forward, motors = self._feedforward(model, reference, B_T), Motors.of(model)
         slow = motors.inductance > 0.0
         currents, gain, decay = motors.currents, motors.resistance, np.ones(m)
         if slow.any():
@@ -99,7 +98,7 @@ class Cascaded:
             w, v = parted(z, len(integrates))
             i = own.T @ more[-1][currents] if slow.any() else ca.DM.zeros(m)
             error = Kp * (r - y) - yd + (rd if self.rate else 0.0)
-            wanted = Kv * error + integrates.T @ w + forward(t, y)
+            wanted = Kv * error + integrates.T @ w + forward(t, q)
             torque = clipped(wanted, limit)
             off = torque / motors.per_ampere - i
             full = gain * off + own.T @ v + motors.emf * yd
@@ -114,21 +113,22 @@ class Cascaded:
         facts = {"Kc": gain[slow], "windings": decay[slow]} if slow.any() else {}
         return Law(expression, memory, jumps=jumps, reference=reference, facts=facts, drives=bool(slow.any()))
 
-    def _feedforward(self, model: Model, reference: Reference) -> Callable[[Any, Column], Column]:
-        """Return the feedforward torque of the rigid arm as a function of t and y."""
+    def _feedforward(self, model: Model, reference: Reference, B_T: Array) -> Callable[[Any, Column], Column]:
+        """Return the feedforward torque of the rigid arm as a function of t and q."""
         if self.feedforward not in FEEDFORWARD:
             must = f"it must be {choices(*map(repr, FEEDFORWARD))}"
             raise DescriptionError(f"Cascaded: feedforward is {shown(self.feedforward)}; {must}")
         if self.feedforward == "none":
-            return lambda t, y: 0.0
-        refuse_closures(model, "Cascaded with a feedforward")
-        rigid = rigid_arm("Cascaded", model)
+            return lambda t, q: 0.0
         if self.feedforward == "gravity":
-            carried = rigid.fixed("gravity_force")
-            return lambda t, y: 0.0 if model.arm.free else carried(y)
+            carried = gravity_torque("Cascaded", model)
+            return lambda t, q: 0.0 if model.arm.free else carried(q, B_T @ q)
+        if model.arm.closures:
+            return _in_loops(model, reference)
+        rigid = rigid_arm("Cascaded", model)
         inverse, rates = joint_forces(rigid), without_momentum(rigid)
 
-        def along(t: Any, y: Column) -> Column:
+        def along(t: Any, _: Column) -> Column:
             r, rd, rdd = motion(reference, t)
             q = with_pose(rigid, r)
             return inverse(q, rates(q, rd), rdd)
@@ -139,6 +139,18 @@ class Cascaded:
         if self.current_bandwidth is not None:
             return _each("current_bandwidth", self.current_bandwidth, m)
         return np.full(m, 0.5 / period if period is not None else 1.0)
+
+
+def _in_loops(model: Model, reference: Reference) -> Callable[[Any, Column], Column]:
+    """Return the inverse dynamics of a rigid arm with closures along a reference, near the measured position."""
+    driven = rigid_loops("Cascaded", model)
+
+    def along(t: Any, q: Column) -> Column:
+        r, rd, rdd = motion(reference, t)
+        start, rates = driven.placed(model, q, r), driven.placed(model, 0 * q, rd)
+        return driven.forces(*driven.closed(start, rates), rdd)
+
+    return along
 
 
 def _current_loops(motors: Motors, period: float | None, bandwidth: Array) -> tuple[Array, Array]:

@@ -1,13 +1,14 @@
 """Computed torque: inverse dynamics of the rigid arm."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, rigid_arm, torques
-from flexarm.description.closures import refuse_closures
+from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, rigid_arm, rigid_loops, torques
 from flexarm.model import Model
 from flexarm.model.adrift import BASE, joint_forces
 from flexarm.model.local import configured
@@ -27,6 +28,9 @@ class ComputedTorque:
     On a free base M is the generalised inertia M_qq - M_qb M_bb^-1 M_bq, where b are the base's six rates. The base
     moves freely, its rates are measured, and the error obeys the same equation. Thrusters are off.
 
+    With closures, the motors must determine the position of the rigid arm. As many of them as it has free motions obey
+    the equation, and all torques together have the least sum of squares. The joints without a motor are measured, too.
+
     Parameters
     ----------
     reference : Reference, float or (m,)
@@ -45,21 +49,33 @@ class ComputedTorque:
         torques("ComputedTorque", model)
         Kp, Kd = gain("ComputedTorque: Kp", self.Kp, m), gain("ComputedTorque: Kd", self.Kd, m)
         reference, B_T = followed("ComputedTorque", self.reference, model), actuated(model)
-        refuse_closures(model, "ComputedTorque")
-        inverse = joint_forces(rigid_arm("ComputedTorque", model))
+        inverse = _inverse(model, B_T)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
-            y, yd = B_T @ q, B_T @ qd
-            v = demanded(reference, t, y, yd, Kp, Kd)
-            return of_all(model, inverse(*_with_base(model, q, qd, y, yd), v)), []
+            v = demanded(reference, t, B_T @ q, B_T @ qd, Kp, Kd)
+            return of_all(model, inverse(q, qd, v)), []
 
         return Law(expression, jumps=jumps_of(reference), reference=reference)
 
 
-def _with_base(model: Model, q: Column, qd: Column, y: Column, yd: Column) -> tuple[Column, Column]:
-    """Coordinates and rates of the rigid arm: those of a free base, and those that the encoders measure."""
-    if not model.arm.free:
-        return y, yd
-    import casadi as ca
+def _inverse(model: Model, B_T: Array) -> Callable[[Column, Column, Column], Column]:
+    """Return the torques of the rigid arm as a function of the complete q and qd, and of the joints' accelerations."""
+    if model.arm.closures:
+        driven = rigid_loops("ComputedTorque", model)
 
-    return ca.vertcat(configured(model.arm, q)[: BASE + 1], y), ca.vertcat(qd[:BASE], yd)
+        def in_loops(q: Column, qd: Column, v: Column) -> Column:
+            start, rates = (driven.placed(model, x, B_T @ x) for x in (q, qd))
+            return driven.forces(*driven.closed(start, rates), v)
+
+        return in_loops
+    inverse = joint_forces(rigid_arm("ComputedTorque", model))
+
+    def with_base(q: Column, qd: Column, v: Column) -> Column:
+        if not model.arm.free:
+            return inverse(B_T @ q, B_T @ qd, v)
+        import casadi as ca
+
+        pose = configured(model.arm, q)[: BASE + 1]
+        return inverse(ca.vertcat(pose, B_T @ q), ca.vertcat(qd[:BASE], B_T @ qd), v)
+
+    return with_base

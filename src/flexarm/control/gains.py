@@ -1,6 +1,6 @@
 """Gains and references, checked against an arm before anything runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from flexarm.checks import POSITIVE, checked_array, checked_instance, checked_nu
 from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.driven import Driven
 from flexarm.simulation.law import Column, Law, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
@@ -146,6 +147,30 @@ def rigid_arm(what: str, model: Model) -> Model:
     if rigid.nv != len(model.arm.driven) + 6 * model.arm.free:
         raise DescriptionError(f"arm {model.arm.name!r}: the controller needs exactly one actuator per joint")
     return rigid
+
+
+def rigid_loops(what: str, model: Model) -> Driven:
+    """Return the rigid arm of an arm with closures, as its drives move it."""
+    return Driven.of(what, Model(model.arm_at().rigid()))
+
+
+def gravity_torque(what: str, model: Model) -> Callable[[Column, Column], Column]:
+    """Return the gravity torque of the rigid arm, (m,), as a function of q, of all coordinates, and of y.
+
+    With closures, it is that of all drives with the least sum of squares.
+    """
+    if not model.arm.closures:
+        carried = rigid_arm(what, model).fixed("gravity_force")
+        return lambda q, y: carried(y)
+    driven = rigid_loops(what, model)
+    weight = driven.model.fixed("gravity_force")
+
+    def shared(q: Column, y: Column) -> Column:
+        start = driven.placed(model, q, y)
+        x, _ = driven.closed(start, 0 * start)
+        return driven.shared(x, weight(x))
+
+    return shared
 
 
 def demanded(reference: Reference, t: Any, y: Column, yd: Column, Kp: Array, Kd: Array) -> Column:

@@ -1,6 +1,6 @@
 """A Kalman filter between sensors and a controller that needs the complete state."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,9 +15,9 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, counted, refu
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.control.riccati import from_sample_to_sample
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, closures
+from flexarm.model.linear import of_independent
 from flexarm.simulation.butcher import RK4
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.law import Column, Controller, Law, parted
@@ -40,6 +40,9 @@ class Observed:
     the Runge-Kutta method, with steps that suit the arm's fastest mode. One step with the exponential of the linearised
     arm would cost less, but is unstable away from the configuration.
 
+    With closures, L is that of the independent coordinates, and each corrected estimate moves onto the closures. A
+    continuous filter f(x^, u) also moves back onto them, with the rate of the arm's fastest mode.
+
     The reading of an accelerometer depends on u. A sample is taken just before u changes, so the filter expects
     h(x^, f(x^, u)) with the u that has reached the arm since the last sample. A disturbance of the arm appears in the
     reading and in the motion, and the gain takes this correlation into account.
@@ -58,7 +61,7 @@ class Observed:
         [rad/s^2 or m/s^2].
     configuration : (n,) or (m,), optional
         Configuration, or joint coordinates alone, about which the gain is found; default the start of the controller's
-        reference, else `arm.rest`.
+        reference, else `arm.rest`. With closures and without a reference, the estimate starts there.
     sampled_at : float
         Period that the filter assumes if the loop is continuous [s].
 
@@ -96,11 +99,9 @@ class Observed:
         sensors = tuple(self.sensors)
         sigma = self._noise(model, sensors, period)
         inner = inner_law("Observed", self.controller, model, period)
-        refuse_closures(model, "Observed")
         n = len(model.coordinates)
         W = gain("Observed: process", self.process, m)
-        start = np.concatenate(initial(model, inner.reference))
-        q0 = start[:n] if self.configuration is None else configuration(model, self.configuration)
+        q0, start = self._start(model, inner)
         function = model.output_function(sensors)
         x = function.sx_in()
         felt = ca.depends_on(function(*x), x[function.index_in("qdd")])
@@ -109,7 +110,7 @@ class Observed:
             raise DescriptionError(f"Observed: {what}; use Sampled(Observed(...), period)")
         L, fastest, poles, deviation = _gain(model, sensors, q0, W, unmodelled, sigma, period, sampled_at, felt)
         steps = 0 if period is None else _steps(period, fastest)
-        output, motion = model.with_numbers(function), model.fixed("forward_dynamics")
+        output, motion, closed = model.with_numbers(function), model.fixed("forward_dynamics"), _closed(model)
         states = (*model.coordinates, *(f"{name}.rate" for name in model.velocities))
         resolution = [float(each.resolution) for each in sensors for _ in each.names(model.arm)]
 
@@ -129,7 +130,7 @@ class Observed:
             show("measured", y, names, "as the sensors'")
             show("innovation", innovation, names, "as the sensors'")
             if period is not None:
-                x = x + mended
+                x = closed(x + mended)
             show("estimate", x, states, "as q and qd")
             u, after = inner(t, x[:n], x[n:], own, *noise)
 
@@ -140,7 +141,8 @@ class Observed:
                     return ca.vertcat(x[n:], motion(x[:n], x[n:], applied))
 
                 if period is None:
-                    return ca.vertcat(after(applied), rate(x) + mended)
+                    there = closed(x)
+                    return ca.vertcat(after(applied), rate(there) + mended + fastest * (there - x))
                 state = x
                 for _ in range(steps):
                     state, _ = RK4.step(rate, state, period / steps)
@@ -152,6 +154,16 @@ class Observed:
         facts = {**inner.facts, "observer_poles": poles, "measured": list(names), "deviation": deviation}
         memory = (*inner.memory, *start.tolist(), *[0.0] * (m * felt))
         return Law(expression, memory, noise, inner.jumps, inner.reference, facts, inner.drives, felt, inner.cycle)
+
+    def _start(self, model: Model, inner: Law) -> tuple[Array, Array]:
+        """Return the configuration of the design, and the first estimate (2 n,)."""
+        q, qd = initial(model, inner.reference)
+        at = None if self.configuration is None else configuration(model, self.configuration)
+        if model.arm.closures:
+            led = inner.reference is not None
+            q, qd = (at, qd) if at is not None and not led else (q, qd)
+            q, qd = closures.started("Observed", model, q, qd, (False, False), led=led)
+        return q if at is None else at, np.concatenate([q, qd])
 
     def _noise(self, model: Model, sensors: Sequence[Any], period: float | None) -> dict[str, Array]:
         """Standard deviations of each signal: `noise` alone, and `all` with the rounding."""
@@ -175,6 +187,14 @@ class Observed:
         return {"noise": np.array(noise), "all": np.array(all_)}
 
 
+def _closed(model: Model) -> Callable[[Column], Column]:
+    """Return a function that moves a state nearly onto the closures, so that its gaps become their squares."""
+    if not model.arm.closures:
+        return lambda x: x
+    once = model.with_numbers(closures.function(model, "correction"))
+    return lambda x: once(x[: model.nq], x[model.nq :])[:-1]
+
+
 @designing("Observed")
 def _gain(
     model: Model,
@@ -191,11 +211,12 @@ def _gain(
 
     The poles are those of z in a sampled loop. In a sampled loop a disturbance d is constant over a period:
     x_k = Phi x_k-1 + G d. Accelerometers measure the same d: y_k = C x_k + E d + v. In terms of x_k-1 these are noises
-    with a covariance S between them.
+    with a covariance S between them. With closures, x are the independent coordinates and rates.
     """
-    n = len(model.coordinates)
     q, u = equilibrium(model, q)
-    system = model.linearize(q, np.zeros(n), u, outputs=sensors)
+    whole, _ = of_independent("Observed", model, q, np.zeros(model.nv))
+    n = whole.shape[1] // 2
+    system = model.linearize(q, np.zeros(model.nv), u, outputs=sensors)
     A, B, C = (np.asarray(part) for part in (system.A, system.B, system.C))
     T = sampled_at if period is None else period
     pushed = np.zeros((2 * n, n))
@@ -213,8 +234,8 @@ def _gain(
                 acting = np.hstack([B @ W, pushed])
                 held = linalg.expm(T * np.block([[A, acting], [np.zeros((n + len(W), 3 * n + len(W)))]]))
                 G = held[: 2 * n, 2 * n :]
-                y_qdd = model.output_slopes(sensors, q, np.zeros(n), np.zeros(n))[2]
-                E = np.hstack([np.asarray(system.D) @ W, unmodelled * y_qdd])
+                y_qdd = model.output_slopes(sensors, q, *np.zeros((2, model.nv)))[2]
+                E = np.hstack([np.asarray(system.D) @ W, unmodelled * y_qdd @ whole[model.nv :, n:]])
                 Qd, S, R = G @ G.T, G @ (C @ G + E).T, (C @ G + E) @ (C @ G + E).T + R
             else:
                 # van Loan: covariance of the noise over a period
@@ -231,9 +252,9 @@ def _gain(
     decay = np.abs(poles) - 1 if period is not None else poles.real / np.abs(poles).max()
     if not (decay < -1e-8).all():
         raise _no_filter("its estimate does not converge")
-    deviation = np.sqrt(np.maximum(np.diag(P), 0.0)).tolist()
+    deviation = np.sqrt(np.maximum(np.diag(whole @ P @ whole.T), 0.0)).tolist()
     fastest = float(np.abs(np.linalg.eigvals(A)).max())
-    return L, fastest, sorted(poles.tolist(), key=lambda s: (abs(s), s.imag)), deviation
+    return whole @ L, fastest, sorted(poles.tolist(), key=lambda s: (abs(s), s.imag)), deviation
 
 
 def _steps(period: float, fastest: float) -> int:

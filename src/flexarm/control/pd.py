@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from flexarm.attitude import local
 from flexarm.brief import brief
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_flag, checked_number, refused
-from flexarm.control.gains import actuated, actuators, followed, gain, motion, of_all, rigid_arm, rounded, torques
+from flexarm.control.gains import actuated, actuators, followed, gain, gravity_torque, motion, of_all, rounded, torques
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.feedback import initial
@@ -76,25 +76,25 @@ class JointPD:
             torques("JointPD", model)
         Kp, Kd = gain("JointPD: Kp", self.Kp, m), gain("JointPD: Kd", self.Kd, m)
         reference, B_T = followed("JointPD", self.reference, model), actuated(model)
-        carried = rigid_arm("JointPD with gravity=True", model).fixed("gravity_force") if weighs else None
+        carried = gravity_torque("JointPD with gravity=True", model) if weighs else None
         names = [model.velocities[i] for i in model.arm.actuated]
 
-        def pushed(t: Any, y: Column, yd: Column) -> Column:
+        def pushed(t: Any, q: Column, y: Column, yd: Column) -> Column:
             r, rd, _ = motion(reference, t)
             show("measured", y, names, "rad or m")
             show("rate", yd, names, "rad/s or m/s")
             u = torque(Kp, Kd, r - y, rd - yd)
-            return of_all(model, u if carried is None else u + carried(y))
+            return of_all(model, u if carried is None else u + carried(q, y))
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
-            return pushed(t, B_T @ q, B_T @ qd), []
+            return pushed(t, q, B_T @ q, B_T @ qd), []
 
         if omega is None:
             return Law(expression, jumps=jumps_of(reference), reference=reference)
 
         def continuous(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             rate = omega * (B_T @ q - z)
-            return pushed(t, B_T @ q, rate), rate
+            return pushed(t, q, B_T @ q, rate), rate
 
         a = 0.0 if period is None else float(np.exp(-omega * period))
 
@@ -105,7 +105,7 @@ class JointPD:
             rate, begun = parted(more, m)
             y = rounded(y + noise[0] if noise else y, [encoder["resolution"]] * m)
             rate = a * rate + (1 - a) * begun * (y - before) / period
-            return pushed(t, y, rate), ca.vertcat(y, rate, 1.0)
+            return pushed(t, q, y, rate), ca.vertcat(y, rate, 1.0)
 
         if period is None:
             start = B_T @ local(model.arm, initial(model, reference)[0])

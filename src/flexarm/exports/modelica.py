@@ -20,12 +20,12 @@ from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.closed_forms.formats.program import Program
 from flexarm.closed_forms.formats.statements import assignments, free, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
-from flexarm.description.closures import refuse_closures
 from flexarm.exports.fmu.arm import start, system, usual_sensors
 from flexarm.exports.fmu.system import Signal
 from flexarm.exports.fmu.units import DISPLAYED, powers
 from flexarm.files import checked_path, write_whole
 from flexarm.model import Model, Sensor
+from flexarm.model.closures import APART
 
 NAMED = re.compile(r"[A-Za-z]\w*\.mo", re.ASCII)
 
@@ -41,7 +41,7 @@ matrix max min mod ndims noClock noEvent ones outerProduct pre previous product 
 semiLinear shiftSample sign sin sinh size skew smooth spatialDistribution sqrt sum superSample symmetric tan tanh
 terminal terminate ticksInState time timeInState transition transpose vector zeros"""
 
-OWN = "Input Output beyond rates signals driven dx y z"
+OWN = "Input Output apart beyond gaps rates signals driven dx y z"
 """Names in the model other than those of its variables."""
 
 MODELICA = Language(
@@ -125,7 +125,9 @@ def export_modelica(
     - parameters `p_NAME`, which are those that the model varies, with its values
     - the sensors' signals by their names
 
-    The equations are functions inside the class, whose statements are those of the traced program.
+    The equations are functions inside the class, whose statements are those of the traced program. With closures, they
+    are those of the nearest state that satisfies them, because the solver leaves them by its tolerance. The simulation
+    stops if a gap exceeds 1 mm.
 
     Parameters
     ----------
@@ -146,7 +148,6 @@ def export_modelica(
     FlexarmError
         If an operation cannot be written in Modelica.
     """
-    refuse_closures(model, "export_modelica")
     with refused("export_modelica"):
         checked_instance(model, Model, "model")
     file = checked_file(path)
@@ -170,7 +171,7 @@ def modelica(
     at = start(model, q0, qd0, s0)
     seen = usual_sensors(model) if sensors is None else sensors
     model.output_names(seen)
-    found = system(model, seen, at, step=1.0, tolerance=0.0)  # for co-simulation, which does not apply here
+    found = system(model, seen, at, step=1.0, tolerance=0.0, near=True)  # step and tolerance do not apply here
     taken = {*MODELICA.reserved, name}
     named = {
         kind: [(_name(each, taken), each) for each in signals]
@@ -182,6 +183,9 @@ def modelica(
     programs = {"dx": rates}
     programs |= {"y": _of(measured, "signals", np.flatnonzero(~at_once), "xp")} if not at_once.all() else {}
     programs |= {"z": _of(measured, "driven", np.flatnonzero(at_once), "xup")} if at_once.any() else {}
+    if model.arm.closures:
+        corrected = next(each for each in found.programs if each.name == "correction")
+        programs["apart"] = _of(corrected, "gaps", np.array([nx]), "xp")
     functions = [_function(each) for each in programs.values()]
     if any("beyond(" in each for each in functions):
         functions.insert(0, BEYOND)
@@ -197,6 +201,9 @@ def modelica(
         *(_declared("Output", *each) for each in named["y"]),
     ]
     equations = [f"der({own}) = dx[{i}];" for i, (own, _) in enumerate(named["x"], 1)]
+    if model.arm.closures:
+        said = "the state does not satisfy the closures: give another start, or a smaller tolerance"
+        equations.append(f'assert(apart[1] < {APART**2!r}, "{said}");')
     counts = {"y": count(1), "z": count(1)}
     for (own, _), now in zip(named["y"], at_once, strict=True):
         array = "z" if now else "y"

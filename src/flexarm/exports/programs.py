@@ -118,6 +118,21 @@ def correction(model: Model) -> Exported:
     )
 
 
+def at_nearest(model: Model, exported: Exported) -> Exported:
+    """Return a program of one result at the nearest state on the closures, for solvers that do not keep them.
+
+    Such a solver leaves them by its tolerance. The gaps after the correction are about the squares of those before.
+    """
+    function = exported.program.function
+    x = dict(zip(function.name_in(), function.sx_in(), strict=True))
+    more = (x["p"],) if "p" in x else ()
+    found = closures.function(model, "correction")(x["q"], x["qd"], *more)
+    near = x | {"q": found[: model.nq], "qd": found[model.nq : -1]}
+    result = ca.densify(ca.cse(function(*near.values())))
+    moved = ca.Function(function.name(), [*x.values()], [result], [*x], function.name_out())
+    return replace(exported, program=replace(exported.program, function=moved))
+
+
 def slopes(model: Model) -> Exported:
     """Return the derivatives of forward dynamics with respect to q (local coordinates of a free base), qd and u."""
     function = model.function("forward_dynamics")
@@ -208,7 +223,8 @@ def state(model: Model, rng: np.random.Generator) -> dict[str, Array]:
     for amplitude in 0.1 * 0.5 ** np.arange(20):
         found = {a: amplitude * rng.normal(size=size) for a, size in sizes.items()}
         found["q"] = configuration(arm, local(arm, closures.rest(model)) + amplitude * rng.normal(size=model.nv))
-        found["q"], found["qd"] = closures.closed(model, found["q"], found["qd"])
+        if arm.closures:
+            found["q"], found["qd"] = closures.closed(model, closures.assembled(model, found["q"])[0], found["qd"])
         given = [found[a] for a in model.arguments("state_rate")]
         few = [value for a, value in zip(model.arguments("state_rate"), given, strict=True) if a not in ("s", "w")]
         more = {a: found[a] for a in ("s", "w") if a in model.arguments("state_rate")}

@@ -11,11 +11,11 @@ from flexarm import escape
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.matlab import MATLAB, matlab
-from flexarm.description.closures import refuse_closures
-from flexarm.exports.programs import checked_sensors, measured, quantity, sizes
+from flexarm.exports.programs import at_nearest, checked_sensors, correction, measured, quantity, sizes
 from flexarm.exports.source import c_sources
 from flexarm.files import checked_path, write_whole
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, Sensor, closures
+from flexarm.model.closures import APART
 from flexarm.sensors import outputs
 
 OCTAVE_TOO = replace(MATLAB, others={"nan": "NaN", "inf": "Inf"})
@@ -126,6 +126,9 @@ def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[S
     of the block are u, and exogenous inputs if the arm has them. Its outputs are q, qd, energies and sensor signals.
     Its parameters are the initial state, and p if the model has varied parameters.
 
+    With closures, the solver of Simulink does not keep them. The rates and all outputs are those of the nearest state
+    that satisfies the closures, and the block stops if a gap exceeds 1 mm.
+
     Parameters
     ----------
     model : Model
@@ -142,7 +145,6 @@ def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[S
     FlexarmError
         If an operation cannot be written in C or MATLAB.
     """
-    refuse_closures(model, "export_simulink")
     folder = Path(checked_path(path))
     return [write_whole(folder / file, text.encode()) for file, text in simulink(model, sensors).items()]
 
@@ -155,8 +157,10 @@ def simulink(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, str]:
     name = identifier(model.arm)[: LONGEST - len("_state_rate")]
     plant = f"{name}_plant"
     found = [quantity(model, "energy"), quantity(model, "state_rate")] + ([measured(model, sensors)] if sensors else [])
+    if model.arm.closures:
+        found = [*(at_nearest(model, each) for each in found), correction(model)]
     title = f"{model.arm.name}: what its block of Simulink computes"
-    program = replace(quantity(model, "state_rate").program, name=f"{name}_state_rate")
+    program = replace(found[1].program, name=f"{name}_state_rate")
     return {
         **c_sources(plant, [each.program for each in found], "double", title, sizes(model, sensors)),
         f"{name}_sfun.c": _sfunction(model, name, plant, sensors),
@@ -179,6 +183,7 @@ def _sfunction(model: Model, name: str, plant: str, sensors: Sequence[Sensor]) -
     arguments = [a for a, _ in state] + [a for a, _ in held] + p
     energy = [a for a, _ in state] + p
     read = arguments if driven else [a for a, _ in state] + ["none"] * len(held) + p  # the outputs do not read `none`
+    where = "near" if model.arm.closures else "x"
     reading = local if driven else local[len(held) :]
     if sensors and held and not driven:
         reading = [f"static const real_T none[{max(nu, nw)}] = {{0.0}};", *reading]
@@ -202,7 +207,7 @@ def _sfunction(model: Model, name: str, plant: str, sensors: Sequence[Sensor]) -
         + ("; p, or [] for the parameters' own values" if p else ""),
         parameter_macro=GIVEN.substitute(plant=plant) if p else "",
         nx=nx,
-        rest=", ".join([repr(float(x)) for x in (*model.arm.rest, *[0.0] * (nx - nq))]),
+        rest=", ".join([repr(float(x)) for x in (*closures.rest(model), *[0.0] * (nx - nq))]),
         count=1 + len(p),
         start=nq + nv + ns,
         and_s=" and the states of drives" * bool(ns),
@@ -223,12 +228,13 @@ def _sfunction(model: Model, name: str, plant: str, sensors: Sequence[Sensor]) -
             [
                 *(f"real_T *{a}_out = ssGetOutputPortRealSignal(S, {i});" for i, (a, _) in enumerate(written)),
                 *(reading if sensors else local[len(held) :]),
+                *(_closing(name, plant, nq, nv, p) if model.arm.closures else []),
                 *(
                     line
                     for a, size, at in (("q", nq, 0), ("qd", nv, nq))
                     for line in (
                         f"for (int i = 0; i < {size}; i++) {{",
-                        f"    {a}_out[i] = x[{f'{at} + ' if at else ''}i];",
+                        f"    {a}_out[i] = {where}[{f'{at} + ' if at else ''}i];",
                         "}",
                     )
                 ),
@@ -239,6 +245,20 @@ def _sfunction(model: Model, name: str, plant: str, sensors: Sequence[Sensor]) -
         locals=_lines(local),
         rate=f"{plant}_state_rate({', '.join([*arguments, 'ssGetdX(S)'])});",
     )
+
+
+def _closing(name: str, plant: str, nq: int, nv: int, p: list[str]) -> list[str]:
+    """Return lines that find the nearest state on the closures, and stop if it is far away."""
+    arguments = ", ".join(["x", f"&x[{nq}]", *p, "near"])
+    return [
+        f"real_T near[{nq + nv + 1}];",
+        f"{plant}_correction({arguments});",
+        f"if (!(near[{nq + nv}] < {APART**2!r})) {{",
+        f'    ssSetErrorStatus(S, "{name}: the state does not satisfy the closures: give another start, or a smaller '
+        'tolerance");',
+        "    return;",
+        "}",
+    ]
 
 
 GIVEN = Template("""#define P(S) ssGetSFcnParam((S), 1)

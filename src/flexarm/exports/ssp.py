@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 from flexarm import escape
 from flexarm.checks import Fault, checked_instance, refused
-from flexarm.description.closures import refuse_closures
 from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
 from flexarm.exports.fmu.law import readers
@@ -66,7 +65,6 @@ def export_ssp(
     FlexarmError
         As in `export_fmu`.
     """
-    refuse_closures(model, "export_ssp")
     with refused("export_ssp"):
         checked_instance(model, Model, "model")
         check_writable(path)

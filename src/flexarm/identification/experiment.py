@@ -13,7 +13,7 @@ from flexarm.identification.plant import Plant
 from flexarm.identification.records import Record, Smooth, as_list, records
 from flexarm.identification.shooting import Measured, cuts
 from flexarm.identification.unknowns import Unknown, signed
-from flexarm.model import Model
+from flexarm.model import Model, closures
 
 
 @final
@@ -206,7 +206,11 @@ def experiment(
                 )
         named = tuple(map(str, outputs))
     free = [model.coordinates[i] for i in plant.free]
-    n = len(model.coordinates)
+    if model.arm.closures and (segments > 1 or states is not False):
+        what = "states" if segments == 1 else "segments"
+        raise DescriptionError(
+            f"identify: {what} is not supported yet for arms with closures, as {model.arm.name!r}; give q0 and qd0"
+        )
     found = Experiment(
         plant,
         driving,
@@ -215,8 +219,7 @@ def experiment(
         named,
         _chosen("offsets", offsets, named),
         _chosen("states", states, free),
-        _start(model, "q0", q0, np.array(model.arm.rest)),
-        _start(model, "qd0", qd0, np.zeros(n)),
+        *_starts(model, q0, qd0),
         sample_rate,
         held,
         segments,
@@ -235,6 +238,16 @@ def _chosen(what: str, given: Any, names: Sequence[str]) -> Array:
         if name not in names:
             raise DescriptionError(unknown_name(f"identify: {what}: unknown name", name, names, "known names are"))
     return np.array([name in given for name in names])
+
+
+def _starts(model: Model, q0: Any, qd0: Any) -> tuple[Array, Array]:
+    """Initial coordinates and rates, (n,) or (records, n), which satisfy the closures."""
+    q = _start(model, "q0", q0, np.array(model.arm.rest))
+    qd = _start(model, "qd0", qd0, np.zeros(model.nv))
+    if not model.arm.closures:
+        return q, qd
+    q, qd = np.broadcast_arrays(q, qd)
+    return closures.started("identify", model, q, qd, (q0 is not None, qd0 is not None))
 
 
 def _start(model: Model, name: str, value: Any, otherwise: Array) -> Array:

@@ -10,6 +10,9 @@ E = C + C' s + C'' s^2, the response is G = E Z^-1 B, and a parameter changes it
     dG = dE X + Y (dB - dZ X),    X = Z^-1 B,    Y = E Z^-1
 
 so two solutions with one matrix yield all derivatives. First-order states would need matrices of twice the size.
+
+With closures, independent rows J of their conditions border the matrices: J q = 0, and the reactions follow q. K then
+contains the effect of the reactions at rest, which the inputs with the least sum of squares leave to the closures.
 """
 
 from collections.abc import Sequence
@@ -19,9 +22,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, Sensor, closures
 from flexarm.model.outputs import key as output_key
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 BALANCED = 1e-6
 """Largest residual force of an arm at rest, as a share of the largest force."""
+ROUNDING = 1e-12
+"""Largest residual force of an arm at rest on which no force acts [N or N m]."""
 
 
 @final
@@ -39,6 +43,7 @@ class Linear:
     Attributes
     ----------
     M, D, K : (n, n)
+        With closures, n includes their independent conditions, and the unknowns their reactions.
     B : (n, m)
     C : (3, p, n)
         Derivatives of the outputs in q, qd and qdd.
@@ -87,20 +92,24 @@ class Linear:
 def holding(model: Model, q: Array) -> Array:
     """Inputs (m,) that hold the arm at rest at q, in the sense of least squares."""
     B, force = np.array(model.fixed("input_matrix")(q)), np.array(model.fixed("restoring_force")(q)).ravel()
-    return np.linalg.lstsq(B, force, rcond=None)[0]
+    return closures.shared(model, q, B, force)
 
 
 def check_rest(model: Model, q: Array) -> None:
     """Raise `DescriptionError` if no inputs hold the arm at q."""
-    refuse_closures(model, "identification at rest")
+    closures.check_closed("q", model, q)
+    N, names = np.eye(len(q)), model.coordinates
+    if model.arm.closures:
+        N, free = closures.independent(model, q)
+        names = tuple(names[i] for i in free)
     B, forces = (
         np.array(model.fixed("input_matrix")(q)),
         [np.array(model.fixed(name)(q)).ravel() for name in ("gravity_force", "stiffness_force")],
     )
     # gravity and springs may have equal sizes and cancel, so the residual is compared with each, not with their sum
-    left = np.abs(forces[0] + forces[1] - B @ holding(model, q))
-    if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces):
-        name = model.coordinates[int(left.argmax())]
+    left = np.abs(N.T @ (forces[0] + forces[1] - B @ holding(model, q)))
+    if left.max(initial=0.0) > BALANCED * max(np.abs(force).max(initial=0.0) for force in forces) + ROUNDING:
+        name = names[int(left.argmax())]
         said = f"the arm is not in equilibrium there: {name} has a residual of {left.max():.3g}"
         raise DescriptionError(f"q: {said}; use q from analysis.equilibrium")
 
@@ -116,9 +125,9 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
     if arm.states or not arm.plain:
         said = "has motors, states of drives or exogenous inputs, which this identification does not support"
         raise DescriptionError(f"arm {arm.name!r} {said}; use arm.without_drives()")
-    u = holding(model, q)
-    n, m, p, k = len(q), len(u), len(model.output_names(sensors)), len(model.p)
-    found = [np.array(x) for x in _matrices(model, sensors)(q, u, model.p)]
+    u, rows = holding(model, q), closures.independent_rows(model, q)
+    n, m, p, k = len(q) + len(rows), len(u), len(model.output_names(sensors)), len(model.p)
+    found = [np.array(x) for x in _matrices(model, sensors, q, rows)(q, u, model.p)]
     shapes = [(n, n), (n, n), (n, n), (n, m), (3, p, n)]
     flat = [(n, n), (n, n), (n, n), (n, m), (3 * p, n)]
     matrices = [x.reshape(shape) for x, shape in zip(found[:5], shapes, strict=True)]
@@ -130,8 +139,12 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
     return Linear(*matrices, *slopes)
 
 
-def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
-    """CasADi Function of q, u, p: M, D, K, B, C, and the derivatives of each in p, in column order."""
+def _matrices(model: Model, sensors: Sequence[Sensor], at: Array, rows: Sequence[int]) -> "ca.Function":
+    """CasADi Function of q, u, p: M, D, K, B, C, and the derivatives of each in p, in column order.
+
+    `rows` are independent conditions of the closures at the configuration `at`.
+    """
+    free = closures.independent(model, at)[1] if rows else []
 
     def trace() -> "ca.Function":
         import casadi as ca
@@ -141,8 +154,10 @@ def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
             ca.SX.sym(a, size) for a, size in (("q", n), ("qd", n), ("qdd", n), ("u", m), ("p", len(model.p)))
         )
 
+        more = (p,) if len(model.p) else ()
+
         def value(name: str, *arguments: Any) -> Any:
-            return model.function(name)(*arguments, p) if len(model.p) else model.function(name)(*arguments)
+            return model.function(name)(*arguments, *more)
 
         def still(expression: Any) -> Any:
             at_rest = ca.substitute([ca.SX(expression)], [qd, qdd], [ca.DM.zeros(n), ca.DM.zeros(n)])
@@ -150,16 +165,53 @@ def _matrices(model: Model, sensors: Sequence[Sensor]) -> "ca.Function":
 
         B = value("input_matrix", q)
         function = model.output_function(sensors)
-        y = function(q, qd, qdd, p) if len(model.p) else function(q, qd, qdd)
+        y = function(q, qd, qdd, *more)
+        restoring = value("restoring_force", q)
         matrices = [
             value("mass_matrix", q),
             ca.jacobian(value("damping_force", q, qd), qd),
-            ca.jacobian(value("restoring_force", q) - B @ u, q),
+            ca.jacobian(restoring - B @ u, q),
             B,
             ca.vertcat(*(ca.jacobian(y, x) for x in (q, qd, qdd))),
         ]
+        if rows:
+            J = closures.function(model, "slopes")(q, *more)
+            reactions = _reactions(J, B, restoring, free)
+            matrices[2] -= closures.function(model, "stiffening")(q, reactions, *more)
+            matrices = _bordered(matrices, J[list(rows), :])
         matrices = [still(x) for x in matrices]
         slopes = [ca.densify(ca.jacobian(ca.vec(x), p)) for x in matrices]
         return ca.Function("near_rest", [q, u, p], [*matrices, *slopes])
 
-    return model.traced(f"near rest, {output_key(model, sensors)}", trace)
+    return model.traced(f"near rest, {output_key(model, sensors)}, {rows}, {free}", trace)
+
+
+def _reactions(J: Any, B: Any, force: Any, free: Sequence[int]) -> Any:
+    """Return the reactions at rest, under the inputs with the least sum of squares, as expressions."""
+    import casadi as ca
+
+    from flexarm.mechanics.closures import allowed, resolved
+    from flexarm.mechanics.moving import rows_of
+
+    N = ca.vertcat(*(ca.horzcat(*row) for row in allowed(rows_of(J), free)))
+    W = ca.densify(N.T @ B)
+
+    def least(A: Any, b: Any) -> Any:
+        """Return x of least squares of A x = b, and of those the shortest."""
+        return ca.vertcat(*resolved(rows_of(A.T @ A), ca.vertsplit(A.T @ b)))
+
+    return least(J.T, force - B @ least(W, N.T @ force))
+
+
+def _bordered(matrices: list[Any], J: Any) -> list[Any]:
+    """Return the matrices with J q = 0, and with the reactions as additional unknowns."""
+    import casadi as ca
+
+    M, D, K, B, C = matrices
+    k = J.shape[0]
+
+    def padded(X: Any) -> Any:
+        return ca.diagcat(X, ca.SX(k, k))
+
+    bordered = ca.vertcat(ca.horzcat(K, J.T), ca.horzcat(J, ca.SX(k, k)))
+    return [padded(M), padded(D), bordered, ca.vertcat(B, ca.SX(k, B.shape[1])), ca.horzcat(C, ca.SX(C.shape[0], k))]

@@ -3,6 +3,8 @@
 A joint with a given motion is no part of the state: its angle, rate and acceleration are inputs, in place of its
 torque. Let f(q, qd, u) = f0 + B u be the forward dynamics and g the given coordinates. Their torques follow from the
 given accelerations a, B_g u_g = a - f0_g, and are eliminated. If all drives are given, this is `prescribed_rate`.
+
+With closures, f and g are those at the nearest state that satisfies them.
 """
 
 import json
@@ -10,10 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from flexarm.cached import cached_property
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.identification.sensitivities import Motion
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.model.outputs import key as output_key
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ class Plant:
 
     def __post_init__(self) -> None:
         arm = self.model.arm
-        refuse_closures(arm, "identify")
+        if arm.closures and self.given:
+            raise DescriptionError(
+                f"identify: given is not supported yet for arms with closures, as {arm.name!r}; use inputs"
+            )
         if arm.free:
             raise DescriptionError(
                 f"identify: the base of arm {arm.name!r} is free, which identification does not support"
@@ -93,6 +97,9 @@ class Plant:
         for i, number in enumerate(self.given):
             place = model.arm.actuated[number]
             q[place], qd[place], a[place] = ca.vertsplit(u[len(self.driven) + 3 * i : len(self.driven) + 3 * i + 3])
+        if model.arm.closures:  # steps leave the closures a little
+            near = closures.function(model, "correction")(q, qd, p[:k])
+            q, qd = near[:n], near[n : 2 * n]
         qdd = self._acceleration(q, qd, a, torque, p[:k])
         rate = ca.vertcat(*(qd[i] for i in free), *(qdd[i] for i in free))
         y = model.output_function(self.sensors)(q, qd, qdd, p[:k])

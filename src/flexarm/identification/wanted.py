@@ -11,7 +11,7 @@ from flexarm.checks import Fault, checked_array, checked_number, refused, shown,
 from flexarm.errors import DescriptionError
 from flexarm.identification.unknowns import Unknown, bounded, positive, signed
 from flexarm.mechanics.parameters import Parameter, fitting
-from flexarm.model import Model
+from flexarm.model import Model, closures
 
 
 def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
@@ -24,7 +24,25 @@ def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
         model = Model(model.arm, vary=list(fit))
     names = [each.name for each in model.varied]
     found = dict.fromkeys(each.name for pattern in fit for each in fitting(model.varied, pattern))
-    return model, tuple(names.index(name) for name in found)
+    chosen = tuple(names.index(name) for name in found)
+    _check_fits(model, chosen)
+    return model, chosen
+
+
+def _check_fits(model: Model, chosen: tuple[int, ...]) -> None:
+    """Raise `DescriptionError` for parameters that open the closures, whose starts would have to change with them."""
+    if not model.arm.closures:
+        return
+    import casadi as ca
+
+    gaps = closures.function(model, "gaps")
+    q, p = gaps.sx_in()
+    for i in chosen:
+        if ca.depends_on(gaps(q, p), p[i]):
+            raise DescriptionError(
+                f"identify: fit has {model.varied[i].name}, which opens the closures of arm {model.arm.name!r}; "
+                "measure lengths and positions, and leave them out"
+            )
 
 
 def aliased(model: Model, chosen: tuple[int, ...], table: Any, what: str) -> dict[str, Any]:

@@ -153,13 +153,19 @@ def symbolic(chain: Chain) -> Symbolic:
     return Symbolic(q, qd, ca.SX(ca.vertcat(*rates(chain, entries(q), entries(qd)))))
 
 
+def restricting(chain: Chain) -> list[int]:
+    """Return the indices of the conditions that do not hold for every motion."""
+    _, zd, every = symbolic(chain)
+    slope = ca.jacobian(every, zd)
+    return [i for i in range(every.numel()) if slope[i, :].nnz()]
+
+
 @remembered
 def conditions(chain: Chain, q: Vector, qd: Vector) -> Conditions:
     """Return the conditions that restrict the motion."""
     z, zd, every = symbolic(chain)
-    slope = ca.jacobian(every, zd)
-    some = [i for i in range(every.numel()) if slope[i, :].nnz()]
-    few, slope = every[some], ca.densify(slope[some, :])
+    some = restricting(chain)
+    few, slope = every[some], ca.densify(ca.jacobian(every, zd)[some, :])
     J, gamma = at([z, zd], (q, qd), [slope, ca.densify(ca.jtimes(few, z, zd))])
     found = gaps(chain, q)
     return Conditions(some, [found[i] for i in some], rows_of(J), entries(gamma))
@@ -183,6 +189,30 @@ def resolved(G: Matrix, b: Vector) -> Vector:
 
 def _solution(G: Matrix, b: Vector) -> Vector:
     return substitute(eliminate(G, b, 0)[2], [])
+
+
+def allowed(J: Matrix, free: Sequence[int]) -> Matrix:
+    """Return N (n, f) with J N = 0, whose rows of the free coordinates are the unit matrix.
+
+    The other columns of J must be independent; see `model.closures.independent`.
+    """
+    columns = []
+    for i in free:
+        column = dependent(J, free, transposed(J)[i])
+        column[i] = 1.0
+        columns.append(column)
+    return transposed(columns)
+
+
+def dependent(J: Matrix, free: Sequence[int], b: Vector) -> Vector:
+    """Return x (n,) with J x = -b by least squares, whose free coordinates are zero."""
+    columns = transposed(J)
+    others = [i for i in range(len(columns)) if i not in free]
+    G = [[dot(columns[r], columns[c]) for c in others] for r in others]
+    x: Vector = [0.0] * len(columns)
+    for i, value in zip(others, resolved(G, [-dot(columns[i], b) for i in others]), strict=True):
+        x[i] = value
+    return x
 
 
 def wrenches(chain: Chain, q: Vector, reactions: Vector) -> Matrix:
@@ -287,6 +317,13 @@ def slopes(chain: Chain, q: Vector) -> Matrix:
     z, zd, every = symbolic(chain)
     (J,) = at([z], [q], [ca.densify(ca.jacobian(every, zd))])
     return rows_of(J)
+
+
+def bias(chain: Chain, q: Vector, qd: Vector) -> Vector:
+    """Return (dJ/dt) qd of all conditions, (k,)."""
+    z, zd, every = symbolic(chain)
+    (found,) = at([z, zd], (q, qd), [ca.densify(ca.jtimes(every, z, zd))])
+    return entries(found)
 
 
 def rate_slopes(chain: Chain, q: Vector, qd: Vector) -> Matrix:

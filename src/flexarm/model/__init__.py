@@ -4,7 +4,8 @@
 - `evaluation` calls them with arrays. `faults`, `attitudes` and `exogenous` check values and arguments.
 - `varied` has parameters that vary, and `user_code` the cache keys of classes from outside the package.
 - `linear` has modes and linear models, `outputs` sensor signals, and `drawing` positions of sections.
-- `local` and `adrift` are for free bases, `closures` and `assembly` for closed loops, `payloads` for their inertia.
+- `local` and `adrift` are for free bases, `closures`, `assembly` and `driven` for closed loops, `payloads` for the
+  inertia of payloads.
 """
 
 from flexarm.model.core import Model, ModelLike, as_model

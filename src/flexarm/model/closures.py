@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FITS = 1e-6
 """Largest gap of a start [m or 1, and per second]; a smaller one is closed before the run."""
+APART = 1e-3
+"""Largest gap [m or 1, and per second] in the solver of another program. One correction leaves about its square."""
 CLOSED = 1e-12
 """Gap at which an assembly ends [m or 1]."""
 MET = 1e-9
@@ -34,7 +36,7 @@ FLAT = 0.02
 """
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gaps", "facing", "slopes"), ("q",)),
-    **dict.fromkeys(("rates", "correction", "prescribed_correction", "rate_slopes"), ("q", "qd")),
+    **dict.fromkeys(("rates", "bias", "correction", "prescribed_correction", "rate_slopes"), ("q", "qd")),
     "stiffening": ("q", "reactions"),
 }
 """Arguments of the functions of the module `mechanics.closures`."""
@@ -113,6 +115,18 @@ def stiffening(model: Traced, q: Array, reactions: Array) -> Array:
 def rate_slopes(model: Traced, q: Array, qd: Array) -> Array:
     """Return d(J qd)/dq of all conditions, (k, n), q in local coordinates."""
     return _evaluated(model, "rate_slopes", q, qd)
+
+
+def bias(model: Traced, q: Array, qd: Array) -> Array:
+    """Return (dJ/dt) qd of all conditions, (k,): the accelerations of the gaps are J qdd + (dJ/dt) qd."""
+    return _numbers(model, "bias", q, qd)
+
+
+def restricting(model: Traced) -> list[int]:
+    """Return the indices of the conditions that do not hold in every position."""
+    from flexarm.mechanics.closures import restricting as found
+
+    return found(model.chain)
 
 
 def owners(arm: Arm) -> list[str]:
@@ -341,10 +355,28 @@ def check_independent(what: str, model: Traced, q: Array) -> None:
         raise DescriptionError(f"{what}: closures couple the {counted(len(driven), 'joint')} with a motor; {must}")
 
 
+def independent_rows(model: Traced, q: Array) -> list[int]:
+    """Return the indices of independent conditions that determine all others, none without closures."""
+    if not model.arm.closures:
+        return []
+    from scipy.linalg import qr  # here, since it takes long to import
+
+    J = jacobian(model, q)
+    return sorted(qr(J.T, mode="r", pivoting=True)[1][: rank(J)].tolist())
+
+
 def rank(J: Array) -> int:
     """Return the number of independent conditions."""
     sizes = np.linalg.svd(J, compute_uv=False)
     return int((sizes > INDEPENDENT * sizes.max(initial=0.0)).sum())
+
+
+def shared(model: Traced, q: Array, B: Array, force: Array) -> Array:
+    """Return the inputs (m,) with the least sum of squares that balance a force together with the reactions."""
+    if not model.arm.closures:
+        return np.asarray(np.linalg.lstsq(B, force, rcond=None)[0])
+    N = independent(model, q)[0]
+    return np.asarray(np.linalg.lstsq(N.T @ B, N.T @ force, rcond=INDEPENDENT)[0])
 
 
 def independent(model: Traced, q: Array) -> tuple[Array, list[int]]:

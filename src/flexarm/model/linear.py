@@ -226,13 +226,16 @@ def slopes(
     return A, np.vstack([np.zeros((n, B.shape[1])), B])
 
 
-def _of_independent(model: Traced, q: Array, qd: Array) -> tuple[Array, list[int]]:
-    """Return (q, qd, s) as a linear function of the independent ones of these, and the indices of these.
+def of_independent(where: str, model: Traced, q: Array, qd: Array) -> tuple[Array, list[int]]:
+    """Return small (q, qd, s) as a linear function of the independent ones of these, and the indices of these.
 
-    J(q) qd = 0 determines the other coordinates and rates.
+    J(q) qd = 0 determines the other coordinates and rates. Without closures all are independent. Raises
+    `DescriptionError` for a state that does not satisfy the closures.
     """
-    closures.check_closed("linearize", model, q, qd)
     n, k = model.nv, len(model.states)
+    if not model.arm.closures:
+        return np.eye(2 * n + k), list(range(2 * n + k))
+    closures.check_closed(where, model, q, qd)
     J, (N, free) = closures.jacobian(model, q), closures.independent(model, q)
     others = [i for i in range(n) if i not in free]
     P = np.zeros_like(N)
@@ -275,6 +278,6 @@ def linearize(
         C = np.hstack([y_q, y_qd, np.zeros((len(names), k))]) + y_qdd @ A[n : 2 * n]
         D = y_qdd @ B[n : 2 * n]
     if model.arm.closures:
-        T, chosen = _of_independent(model, at["q"], at["qd"])
+        T, chosen = of_independent("linearize", model, at["q"], at["qd"])
         A, B, C, states = (A @ T)[chosen], B[chosen], C @ T, [states[i] for i in chosen]
     return control.StateSpace(A, B, C, D, inputs=inputs, outputs=list(names), states=states)

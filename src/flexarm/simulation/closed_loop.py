@@ -10,10 +10,9 @@ from flexarm.arrays import Array
 from flexarm.attitude import configuration, local
 from flexarm.cached import cached_property
 from flexarm.description.arm import Arm
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import FlexarmError
-from flexarm.model import Model
-from flexarm.model.linear import slopes
+from flexarm.model import Model, closures
+from flexarm.model.linear import of_independent, slopes
 from flexarm.model.local import localized
 from flexarm.simulation.law import Law
 
@@ -23,6 +22,12 @@ if TYPE_CHECKING:
 
 FELT = 1e-12
 """Share of the largest entry below which a coordinate counts as having no effect on the others."""
+
+LONGEST = 0.5
+"""Largest change of a number of the state in a step towards an equilibrium of an arm with closures.
+
+Its coordinates follow curves, which the step does not. Without a limit the search left the closures from 0.4 rad away.
+"""
 
 LawSlopes = Callable[[float, Array, Array], tuple[Array, Array, Array, Array]]
 """A function (t, q, (qd, s, z, qdd)) -> u, next memory (or its rate), and the slopes of both with respect to (q, qd, s,
@@ -34,6 +39,8 @@ z, qdd). Slopes with respect to q are in local coordinates. qdd is present if th
 class Deviations:
     """Linear equations of small deviations x from a motion under a control law with memory z.
 
+    With closures, x are deviations of the independent coordinates and rates, and of the states of the drives.
+
     Without sampling dx/dt = A x + B (u + d), with u = x_u x + z_u z. The rate dz/dt, or the next z, is x_z x + z_z z.
 
     Attributes
@@ -42,6 +49,8 @@ class Deviations:
     A (k, k), B (k, m) : matrices of the arm, in continuous time
     to_u, to_z : slopes with respect to (x, z)
     felt (memory, m) : effect on the next memory of an input that is added to u at the drives
+    all_of (2 n + s, k) : deviations of all (q, qd, s) as a function of x
+    chosen : indices of x among (q, qd, s)
     """
 
     u: Array
@@ -52,6 +61,8 @@ class Deviations:
     to_u: Array
     to_z: Array
     felt: Array
+    all_of: Array
+    chosen: list[int]
 
     def plant(self, period: float | None) -> tuple[Array, Array]:
         """Return A and B. With a period, return the matrices of one period with constant u."""
@@ -86,9 +97,6 @@ class ClosedLoop:
     period: float | None = None
     w: Array | None = None
     slopes_of_law: LawSlopes | None = None
-
-    def __post_init__(self) -> None:
-        refuse_closures(self.model, "the linear analysis of a closed loop")
 
     @property
     def memory(self) -> tuple[float, ...]:
@@ -140,20 +148,25 @@ class ClosedLoop:
         """Return the equilibrium of arm and law near x, by Newton's method. Raise `FlexarmError` if there is none."""
         model, n = self.model, self.model.nv
         for _ in range(50):
+            x = self._on_closures(x)
             at = self.deviations(t, x)
-            k = len(at.A)
+            k, end = len(at.A), len(at.all_of)
             # at an equilibrium, the next value of a sampled memory equals its last value
             still = 0.0 if self.period is None else 1.0
-            J = np.vstack([np.hstack([at.A, np.zeros((k, len(x) - k))]) + at.B @ at.to_u, at.to_z])
-            J[k:, k:] -= still * np.eye(len(x) - k)
+            J = np.vstack([np.hstack([at.A, np.zeros((k, len(x) - end))]) + at.B @ at.to_u, at.to_z])
+            J[k:, k:] -= still * np.eye(len(x) - end)
             try:
-                left = np.concatenate([x[n : 2 * n], at.rate, at.following - still * x[k:]])
+                moving = np.concatenate([x[n : 2 * n], at.rate])[at.chosen]
+                left = np.concatenate([moving, at.following - still * x[end:]])
                 # the equilibria of a free base or of a link with backlash form a continuum: take the nearest by least
                 # squares
                 loose = model.arm.free or model.arm.touches
                 step = -np.linalg.lstsq(J, left)[0] if loose else -np.linalg.solve(J, left)
             except np.linalg.LinAlgError:
                 break
+            if model.arm.closures:
+                step = step * min(1.0, LONGEST / np.abs(step).max(initial=LONGEST))
+            step = np.concatenate([at.all_of @ step[:k], step[k:]])
             q = displaced(model.arm, configuration(model.arm, x[:n]), step[:n])
             x = np.concatenate([local(model.arm, q), x[n:] + step[n:]])
             if not np.isfinite(x).all():
@@ -165,6 +178,15 @@ class ClosedLoop:
         raise FlexarmError(
             f"arm {model.arm.name!r}: no equilibrium of the closed loop is near the end of the reference"
         )
+
+    def _on_closures(self, x: Array) -> Array:
+        """Return a state nearby that satisfies the closures."""
+        model, n = self.model, self.model.nv
+        if not model.arm.closures:
+            return x
+        q, _ = closures.assembled(model, configuration(model.arm, x[:n]))
+        q, qd = closures.closed(model, q, x[n : 2 * n])
+        return np.concatenate([local(model.arm, q), qd, x[2 * n :]])
 
     @property
     def rounds(self) -> bool:
@@ -188,7 +210,12 @@ class ClosedLoop:
             to_u, to_z, following = both[: len(u)], both[len(u) :], np.concatenate([following, u])
             felt = np.vstack([felt, np.eye(len(u))])
         A, B = slopes(model, q, qd, u, s=s, w=self.w)
-        return Deviations(u, following, self._rate(q, qd, u, s), A, B[:, : len(u)], to_u, to_z, felt)
+        B, rate = B[:, : len(u)], self._rate(q, qd, u, s)
+        T, chosen = of_independent("closed loop", model, q, qd)
+        if model.arm.closures:
+            A, B = (A @ T)[chosen], B[chosen]
+            to_u, to_z = (np.hstack([to[:, :k] @ T, to[:, k:]]) for to in (to_u, to_z))
+        return Deviations(u, following, rate, A, B, to_u, to_z, felt, T, chosen)
 
     def felt(self, x: Array) -> Array:
         """Return the accelerations qdd at x that the law measures, or an empty array if it measures none."""

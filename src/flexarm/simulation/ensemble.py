@@ -193,7 +193,7 @@ def simulate_many(
     if device == "gpu":
         from flexarm.simulation import gpu  # here, because the module imports CasADi
 
-        gpu.check(solver.method, solver.step, drives, exogenous_inputs, model)
+        gpu.check(solver.method, solver.step, drives, exogenous_inputs, model, real)
     place, together = None, count
     if folder is not None:
         from flexarm.simulation.ensemble_files import Folder  # here, because the module imports h5py and xarray

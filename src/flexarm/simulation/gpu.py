@@ -13,9 +13,8 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import counted
-from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, closures
 from flexarm.native import cuda
 from flexarm.native.cuda import Device, Launch
 from flexarm.native.kernel import Kernel
@@ -24,11 +23,12 @@ from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
 from flexarm.simulation import gpu_loops
 from flexarm.simulation.block import Block
-from flexarm.simulation.ensemble_runs import Asked, Group, Runs, constants, held_outside, told, told_of_growth
+from flexarm.simulation.ensemble_runs import Asked, Group, Runs, closing, constants, held_outside, told, told_of_growth
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY
 from flexarm.simulation.gpu_states import verified
+from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.layout import Layout
 
 METHOD = "rk4"
@@ -47,7 +47,12 @@ WORK = 2e11
 
 
 def check(
-    method: str, step: float | None, drives: Sequence[Block], exogenous_inputs: Sequence[ExogenousInputs], model: Model
+    method: str,
+    step: float | None,
+    drives: Sequence[Block],
+    exogenous_inputs: Sequence[ExogenousInputs],
+    model: Model,
+    real: Real,
 ) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
     if method != METHOD or step is None:
@@ -56,7 +61,8 @@ def check(
         if drive.period is not None or not drive.batched:
             must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
-    refuse_closures(model, "device 'gpu'")
+    if model.arm.closures and real != "double":
+        raise DescriptionError(f"device is 'gpu'; closures, as of arm {model.arm.name!r}, need real='double'")
     if not all(each.constant for each in exogenous_inputs):
         raise DescriptionError("device is 'gpu', which supports only constant w and disturbance")
     cuda.device()
@@ -176,8 +182,14 @@ class _Courses:
         self.times = len(asked.times) - 1
 
 
-def program(rate: Kernel, layout: Layout, real: Real, law: Kernel | None = None) -> tuple[str, Any, gpu_loops.Entry]:
-    """Return runs of a rate, optionally under a law, as `cuda.Device.kernel` takes them: key, parts and entry."""
+def program(
+    rate: Kernel, layout: Layout, real: Real, law: Kernel | None = None, closed: Kernel | None = None
+) -> tuple[str, Any, gpu_loops.Entry]:
+    """Return runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry.
+
+    A law and a correction onto closures are optional.
+    """
+    known = 0 if closed is None else layout.nq + layout.nv
     fed = layout.inputs + layout.memory
 
     def parts() -> list[str]:
@@ -185,18 +197,22 @@ def program(rate: Kernel, layout: Layout, real: Real, law: Kernel | None = None)
 
         try:
             found = [straight(instructions(rate.trace()), layout.states + fed, real)]
-            function = law.trace() if law is not None else None
-            if law is None or function is None:
-                found.append(straight([], 0, real, "law"))
-            else:
-                known = function.nnz_in() - len(law.constants)
-                found.append(straight(instructions(function), known, real, "law"))
+            found += [_beside(kernel, name, real) for kernel, name in ((law, "law"), (closed, "correction"))]
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
-        return [*found, ir_of(gpu_loops.advanced, real=real, elsewhere=(evaluate, gpu_loops.law))]
+        return [*found, ir_of(gpu_loops.advanced, real=real, elsewhere=(evaluate, gpu_loops.law, gpu_loops.correction))]
 
     key = f"runs\n{rate.key}" if law is None else f"runs\n{rate.key}\nunder\n{law.key}"
-    return key, parts, gpu_loops.runs(layout.size, fed)
+    key = key if closed is None else f"{key}\non\n{closed.key}"
+    return key, parts, gpu_loops.runs(layout.size, fed, known)
+
+
+def _beside(kernel: Kernel | None, name: str, real: Real) -> str:
+    """Return the code of a kernel with this name, which the runs call, or of nothing."""
+    if kernel is None:
+        return straight([], 0, real, name)
+    function = kernel.trace()
+    return straight(instructions(function), function.nnz_in() - len(kernel.constants), real, name)
 
 
 def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
@@ -224,7 +240,16 @@ class _There:
         Number of times whose states fit into device memory.
     """
 
-    def __init__(self, device: Device, launch: Launch, layout: Layout, state: Array, own: Array, courses: _Courses):
+    def __init__(
+        self,
+        device: Device,
+        launch: Launch,
+        layout: Layout,
+        state: Array,
+        own: Array,
+        courses: _Courses,
+        closed: BatchClosing | None,
+    ):
         count, size, T = *state.shape, state.dtype
         self._device, self._launch, self._count = device, launch, count
         self.x = np.array(state.T, order="C")  # always a copy
@@ -250,11 +275,14 @@ class _There:
             "at": self.at,
             "known": self.known,
             "status": self.status,
+            "loops": np.zeros((0, count), dtype=T) if closed is None else closed.constants.T.astype(T),
         }
         self._places = {name: device.put(values) for name, values in arrays.items()}
         self._places["out"] = device.room(self._out)
         words = {"count": count, "size": size, "states": layout.states, "inputs": layout.inputs}
         words["follows"] = int(courses.follow)
+        words["closed"] = 0 if closed is None else closed.record.known
+        words["spare"] = gpu_loops.spare(size, layout.inputs + layout.memory)
         words |= {name: memory.address for name, memory in self._places.items()}
         self._record = device.put(np.array([words[each.name] for each in fields(gpu_loops.Runs)], dtype=np.int64))
 
@@ -288,6 +316,7 @@ class OnGpu:
         drive = runs.drive(group.indices[0])
         self._rate = integrand(runs.model, drive.quantity, group.layout.memory)
         self._law = drive.kernel_for(runs.model) if drive.of_state else None
+        self._closed = closures.kernel(runs.model, drive.quantity) if runs.model.arm.closures else None
         device = cuda.device()
         verified(device, self._rate, real)
         self._launch(device)  # compile here, so that errors appear here
@@ -295,7 +324,7 @@ class OnGpu:
         self.finished = 0
 
     def _launch(self, device: Device) -> Launch:
-        key, parts, entry = program(self._rate, self._group.layout, self._real, self._law)
+        key, parts, entry = program(self._rate, self._group.layout, self._real, self._law, self._closed)
         return device.kernel(key, parts, entry, self._real)
 
     def __call__(self) -> None:
@@ -308,7 +337,8 @@ class OnGpu:
         courses = _Courses([runs.drives[i] for i in drives], which, runs.model, self._asked, group.step)
         own = np.hstack([held_outside(runs, indices), constants(runs, self._rate, indices)])
         device = cuda.device()
-        there = _There(device, self._launch(device), group.layout, x[:, 0].astype(T), own.astype(T), courses)
+        loops = closing(runs, indices)
+        there = _There(device, self._launch(device), group.layout, x[:, 0].astype(T), own.astype(T), courses, loops)
         self._advance(there, x)
         there.fetch("piece", "at", "x")
         total = x.shape[1]

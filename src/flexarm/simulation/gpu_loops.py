@@ -9,10 +9,14 @@ and sums. The temporaries of the rates are in registers.
 
 from dataclasses import dataclass
 
+from flexarm.model.closures import CORRECTIONS, MET
 from flexarm.native.language import Floats, Words
 from flexarm.native.nvptx import Entry, evaluate
 from flexarm.simulation.butcher import RK4
 from flexarm.simulation.rhs import DIVERGED
+
+SMALL = MET**2
+"""Sum of squares of gaps and their rates that is small enough."""
 
 UNDER_WAY, DONE, GROWN = 0, 1, 3
 """Status of a run, as in `lanes`."""
@@ -45,6 +49,10 @@ class Runs:
         Number of times of the result at which the state is known, and the status.
     out : (times, size, count)
         States at the times of the result from `start` on.
+    closed, loops : int, (k, count)
+        Length of q and qd, which a correction moves onto the closures, or 0; and the correction's constants.
+    spare : int
+        Place of the correction's results in a thread's memory.
     """
 
     count: int
@@ -70,6 +78,9 @@ class Runs:
     known: Words
     status: Words
     out: Floats
+    closed: int
+    loops: Floats
+    spare: int
 
 
 def law(  # pragma: no cover  (only its signature is used)
@@ -77,6 +88,23 @@ def law(  # pragma: no cover  (only its signature is used)
 ) -> None:
     """A law of (t, state), compiled separately like `evaluate`."""
     raise NotImplementedError
+
+
+def correction(  # pragma: no cover  (only its signature is used)
+    x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int
+) -> None:
+    """Correct (q, qd) towards the closures; the last result is the sum of squares of the gaps before."""
+    raise NotImplementedError
+
+
+def put_on_closures(s: Runs, r: int, x: Floats, found: Floats) -> None:  # pragma: no cover  (for the GPU alone)
+    """Correct a state until the gaps of the closures and their rates are small."""
+    for _ in range(CORRECTIONS):
+        correction(x, 1, s.loops[r:], s.count, found, 1)
+        for j in range(s.closed):
+            x[j] = found[j]
+        if found[s.closed] < SMALL:
+            return
 
 
 def advanced(  # pragma: no cover  (runs as code for the GPU alone)
@@ -114,13 +142,15 @@ def stepped(  # pragma: no cover  (runs as code for the GPU alone)
     """Take a step from the state at the start of work. Return 0, and leave the state, if the step diverges."""
     size, states, h, stride = s.size, s.states, s.h[piece], s.stride[piece]
     row = s.where[r] + s.row[piece] + 2 * at * stride
-    y, moved, k, x = work, work[size:], work[2 * size :], work[3 * size + 1 :]
+    y, moved, k, x, found = work, work[size:], work[2 * size :], work[3 * size + 1 :], work[s.spare :]
     for j in range(states):
         x[j] = y[j]
     for j in range(size):
         moved[j] = 0.0
     for stage in range(4):
         half = (stage + 1) // 2
+        if s.closed > 0:
+            put_on_closures(s, r, x, found)
         if s.follows == 1:
             work[3 * size] = min(s.t[piece] + (float(at) + 0.5 * float(half)) * h, s.before[piece])
             law(work[3 * size :], 1, s.laws[r:], s.count, x[states:], 1)
@@ -143,9 +173,19 @@ def stepped(  # pragma: no cover  (runs as code for the GPU alone)
             return 0
     for j in range(size):
         y[j] += moved[j]
+    if s.closed > 0:
+        put_on_closures(s, r, y, found)
     return 1
 
 
-def runs(size: int, fed: int) -> Entry:
-    """Return the entry point for states of `size` numbers, where the rate takes `fed` further numbers."""
-    return Entry("runs", "advanced", pointers=1, integers=3, work=4 * size + 1 + fed)
+def spare(size: int, fed: int) -> int:
+    """Return the place of a correction's results in a thread's memory, see `runs`."""
+    return 4 * size + 1 + fed
+
+
+def runs(size: int, fed: int, closed: int = 0) -> Entry:
+    """Return the entry point for states of `size` numbers, where the rate takes `fed` further numbers.
+
+    A correction, if there is one, has `closed` + 1 results.
+    """
+    return Entry("runs", "advanced", pointers=1, integers=3, work=spare(size, fed) + closed + (closed > 0))

@@ -6,7 +6,7 @@ Each class is a `Block`.
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -15,13 +15,23 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.cached import cached_property
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
+from flexarm.checks import (
+    POSITIVE,
+    Fault,
+    checked_array,
+    checked_instance,
+    checked_number,
+    checked_numbers,
+    counted,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Arm
-from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model, closures
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
+from flexarm.model.driven import Driven
 from flexarm.native.language import Placed
 from flexarm.simulation.block import Block, Cubics, OfTime
 from flexarm.simulation.feedback import check_drives, on_reference
@@ -30,6 +40,7 @@ from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import DIVERGED, EVALUATE_STAGE, Plan, Stage, cubic_table, loops, nothing_to_do
 from flexarm.simulation.sampled import Sampled, feedback
 from flexarm.trajectory import Reference, jumps_of
+from flexarm.trajectory.in_loops import in_loops
 from flexarm.trajectory.reference import checked_reference, positions, reference_key
 
 if TYPE_CHECKING:
@@ -317,20 +328,27 @@ class RigidInverseDynamics(OfTime):
     The torques are an expression in t, derived from the same recursion as all other quantities, and compiled. A free
     base moves so that the arm has no momentum, as at rest, and its thrusters are off.
 
+    With closures, the joints without a motor follow the others, and the torques have the least sum of squares.
+
     Parameters
     ----------
     reference : Reference
         A motion of all joints.
     arm : Arm, optional
         Arm whose torques are computed; default that of the model in `simulate`.
+    q0 : (joints,), optional
+        With closures: all joints near the start of the reference, which decide how the arm is assembled.
     """
 
     reference: Reference
     arm: Arm | None = None
+    q0: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         with refused("RigidInverseDynamics"):
             checked_reference(self.reference)
+            if self.q0 is not None:
+                object.__setattr__(self, "q0", checked_numbers(self.q0, part="q0"))
             if self.arm is not None:
                 checked_instance(self.arm, Arm, "arm")
 
@@ -345,9 +363,9 @@ class RigidInverseDynamics(OfTime):
         """
         own = self.arm is None and not model.varied
         arm = model.arm if own else self.arm or model.arm_at()
-        refuse_closures(arm, "rigid inverse dynamics")
-        refuse_passive(arm, "rigid inverse dynamics")
-        if len(arm.joints) + len(arm.thrusters) != len(model.inputs):
+        if not arm.closures:
+            refuse_passive(arm, "rigid inverse dynamics")
+        if len(arm.driven) + len(arm.thrusters) != len(model.inputs):
             raise DescriptionError(f"arm {arm.name!r}: rigid inverse dynamics need exactly one actuator per joint")
         for name, unit in zip(model.inputs, model.arm.input_units, strict=True):
             if unit == "V":
@@ -359,6 +377,8 @@ class RigidInverseDynamics(OfTime):
     def expressed(self, model: Model, late: float = 0.0) -> Callable[[Any], Any]:
         """Return the inverse dynamics of the rigid arm as a function of time."""
         arm = self._arm(model)
+        if arm.closures:
+            return self._in_loops(Driven.of("RigidInverseDynamics", Model(arm.rigid())))
 
         def torque(t: Any) -> Any:
             import casadi as ca
@@ -375,11 +395,33 @@ class RigidInverseDynamics(OfTime):
 
         return torque
 
+    def _in_loops(self, driven: Driven) -> Callable[[Any], Any]:
+        """Return the inverse dynamics of a rigid arm with closures as a function of time."""
+        count = driven.model.nv
+        if self.q0 is None or len(self.q0) != count:
+            given = "is missing" if self.q0 is None else f"has {counted(len(self.q0), 'number')}"
+            names = ", ".join(driven.model.coordinates)
+            raise DescriptionError(f"RigidInverseDynamics: q0 {given}; closures need the {count} joints: {names}")
+        _width("reference", positions(self.reference, 0.0).numel(), driven.model)
+        near = in_loops(driven, self.reference, np.array(self.q0))
+
+        def torque(t: Any) -> Any:
+            import casadi as ca
+
+            s = ca.SX.sym("t")
+            theta = positions(self.reference, s)
+            theta_d = ca.jacobian(theta, s)
+            rates = driven.placed(driven.model, ca.SX.zeros(count), theta_d)
+            force = driven.forces(*driven.closed(near(s), rates), ca.jacobian(theta_d, s))
+            return ca.substitute(ca.densify(force), s, ca.SX(t))
+
+        return torque
+
     def key(self, model: Model) -> list[Any]:
-        """Return the arm and the reference."""
+        """Return the arm, the reference, and where an arm with closures begins."""
         arm = self._arm(model)
         text = (model if arm is model.arm else Model(arm)).fingerprint
-        return ["rigid inverse dynamics", text, reference_key(self.reference)]
+        return ["rigid inverse dynamics", text, reference_key(self.reference), *(self.q0 or ())]
 
     def described(self) -> str:
         """Return a text with the reference."""

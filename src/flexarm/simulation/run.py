@@ -217,11 +217,7 @@ def simulate(
     plan, rate = methods.planned(model, drive, layout, chosen)
     compiled = clock.perf_counter()
     acting = exogenous.output(model, times[:1], q[None], qd[None])[0] if exogenous.of_time else None
-    if (
-        acting is not None
-        and not model.arm.closures
-        and (said := unstable_start(model, drive, q, s, float(until), acting))
-    ):
+    if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
     solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
 

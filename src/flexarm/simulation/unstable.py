@@ -46,12 +46,11 @@ class Rough(FlexarmError):
 def unstable_start(model: Model, drive: Block, q: Array, s: Array, until: float, w: Array | None = None) -> str:
     """Return a warning about the unstable pole of a run from this state, or "".
 
-    Both the initial state with zero rates and a nearby equilibrium of the loop must have such a pole. An arm with
-    closures is not checked.
+    Both the initial state with zero rates and a nearby equilibrium of the loop must have such a pole.
     """
     if not isinstance(drive, LawBlock) or (isinstance(drive, SampledFeedback) and drive.function is not None):
         return ""
-    if _moves(drive.wanted) or model.arm.closures:
+    if _moves(drive.wanted):
         return ""
     loop = ClosedLoop(model, drive.law, drive.period, w, slopes_of_law=by_differences(model, drive))
     x = loop.start(q, s=s)
@@ -108,7 +107,8 @@ def _worst(loop: ClosedLoop, x: Array, until: float) -> tuple[complex, str, tupl
     if not reads or not _grows(s, until):  # a law that does not depend on the arm cannot stabilize it
         return None
     M = loop.model.fixed("mass_matrix")(configuration(loop.model.arm, x[: loop.model.nv]))
-    sizes = np.abs(shapes[: loop.model.nv, i]) * np.sqrt(np.diag(np.array(M)))
+    moved = phases[0].all_of[: loop.model.nv] @ shapes[: len(phases[0].A), i]
+    sizes = np.abs(moved) * np.sqrt(np.diag(np.array(M)))
     return complex(s[i]), local_names(loop.model.arm)[int(np.argmax(sizes))], phases
 
 

@@ -10,10 +10,10 @@ from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_number, checked_numbers, counted, refused, shown
 from flexarm.description.arm import Arm, Telescope
-from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, closures
+from flexarm.model.driven import Driven
 from flexarm.trajectory.motions import quintic
 from flexarm.trajectory.reference import share
 
@@ -33,7 +33,8 @@ WORST_CONDITION = 1e6
 class TaskLine:
     """Straight line of the rigid arm's tip, from rest to rest, with the timing of `Quintic`.
 
-    For an arm on a free base the line is relative to the base in its pose of rest.
+    For an arm on a free base the line is relative to the base in its pose of rest. With closures, the joints without a
+    motor follow, and the motors must determine the position of the rigid arm.
 
     The constructor finds the joints' motion by Newton's method along the line from its start, on `arm.rigid()`. It
     stores the motion as a polynomial in the share of the line, interpolated at Chebyshev points. It raises the degree
@@ -50,10 +51,11 @@ class TaskLine:
     duration : float
         Duration of the motion [s]. The arm rests at the start before it and at the end after it.
     axes : str
-        Coordinates of the tip, such as "xy": as many as the arm has joints.
+        Coordinates of the tip, such as "xy": as many as the arm has joints. With closures: as many as it has free
+        motions.
     q0 : (joints,), optional
         Initial guess of the search for the start, which decides between elbow up and elbow down. Default: every
-        revolute joint at 0.5 rad.
+        revolute joint at 0.5 rad. With closures: all joints of the rigid arm, also those without a motor.
     tolerance : float
         [m]
 
@@ -84,10 +86,11 @@ class TaskLine:
     def __post_init__(self) -> None:
         if not isinstance(self.arm, Arm):
             raise DescriptionError(f"TaskLine: arm is {shown(self.arm)}; it must be an Arm")
-        refuse_closures(self.arm, "TaskLine")
-        refuse_passive(self.arm, "TaskLine")
         rigid = self.arm.rigid()
-        joints = tuple(rigid.velocities[i] for i in rigid.driven)
+        if not rigid.closures:
+            refuse_passive(rigid, "TaskLine")
+        free = Driven.of("TaskLine", Model(rigid)).free if rigid.closures else rigid.driven
+        joints = tuple(rigid.velocities[i] for i in free)
         with refused("TaskLine"):
             check_axes(self.axes, joints)
             for name, unit in (("start", "m"), ("end", "m"), ("q0", "")):
@@ -95,8 +98,9 @@ class TaskLine:
                 if given is None and name != "end":
                     continue
                 values = checked_numbers(given, unit, part=name)
-                if len(values) != len(joints):
-                    raise Fault(name, f"has {counted(len(values), 'number')}; it must have {len(joints)}")
+                must = len(rigid.joints) if name == "q0" else len(joints)
+                if len(values) != must:
+                    raise Fault(name, f"has {counted(len(values), 'number')}; it must have {must}")
                 object.__setattr__(self, name, values)
             if self.start is None and self.q0 is None:
                 raise Fault("start", "is missing; without it q0 says where the tip is")
@@ -104,16 +108,16 @@ class TaskLine:
                 object.__setattr__(self, name, checked_number(getattr(self, name), unit, POSITIVE, name))
         tip = _Tip(rigid, self.axes)
         if self.start is None:
-            object.__setattr__(self, "start", tuple(tip.place(np.array(self.q0)).tolist()))
-        line = _Line(tip, np.array(self.start), np.array(self.end))
+            object.__setattr__(self, "start", tuple(tip.place(tip.closed(np.array(self.q0)))[: len(joints)].tolist()))
+        line = _Line(tip, *(tip.whole(np.array(place)) for place in (self.start, self.end)))
         coefficients, deviation = line.fitted(line.followed(self.q0), self.tolerance)
-        object.__setattr__(self, "coefficients", coefficients)
+        object.__setattr__(self, "coefficients", coefficients[:, tip.driven])
         object.__setattr__(self, "deviation", deviation)
 
     def expression(self, t: Any) -> list[Any]:
         """Joint coordinates at the symbolic time t."""
         x = 2 * quintic(share(t, 0.0, self.duration)) - 1
-        return [_clenshaw(c.tolist(), x) for c in self.coefficients.T]
+        return [clenshaw(c.tolist(), x) for c in self.coefficients.T]
 
     def described(self) -> str:
         """Text with the line, its duration, and a digest of the joints' motion."""
@@ -130,7 +134,7 @@ def check_axes(axes: object, joints: tuple[str, ...]) -> None:
         raise Fault("axes", f"is {axes!r}; it must have one axis per joint, {len(joints)}: {', '.join(joints)}")
 
 
-def _clenshaw(c: list[float], x: Any) -> Any:
+def clenshaw(c: list[float], x: Any) -> Any:
     """Sum of c_k T_k(x) by Clenshaw's method."""
     b1: Any = 0.0
     b2: Any = 0.0
@@ -140,24 +144,38 @@ def _clenshaw(c: list[float], x: Any) -> Any:
 
 
 class _Tip:
-    """Position of a rigid arm's tip, and its Jacobian."""
+    """Position of a rigid arm's tip, and its Jacobian. The gaps of independent closures follow the position."""
 
     def __init__(self, arm: Arm, axes: str):
         import casadi as ca
 
-        model, joints = Model(arm), len(arm.driven)
-        pose, rest = np.split(arm.rest, [len(arm.rest) - joints])
+        model, joints = Model(arm), len(arm.joints)
+        pose, rest = np.split(closures.rest(model), [len(arm.rest) - joints])
         q = ca.SX.sym("q", joints)
-        place = ca.densify(ca.SX(model.fixed("tip")(ca.vertcat(pose, q))[["xyz".index(a) for a in axes], 3]))
-        self.arm, self.axes, self.rest = arm, axes, rest
+        place = ca.SX(model.fixed("tip")(ca.vertcat(pose, q))[["xyz".index(a) for a in axes], 3])
+        self.arm, self.axes, self.rest, self.model = arm, axes, rest, model
+        self.turning = np.array([arm.layout[i].unit == "rad" for i in arm.joints])
+        self.driven = [arm.joints.index(i) for i in arm.driven]
+        if arm.closures:
+            rows = closures.independent_rows(model, self.closed(rest + 0.5 * self.turning))
+            place = ca.vertcat(place, closures.function(model, "gaps")(q)[rows])
+        place = ca.densify(place)
         self._place = ca.Function("place", [q], [place])
         self._both = ca.Function("both", [q], [place, ca.densify(ca.jacobian(place, q))])
-        links = [(k, arm.links[arm.layout[i].link]) for k, i in enumerate(arm.driven)]
+        links = [(k, arm.links[arm.layout[i].link]) for k, i in enumerate(arm.joints)]
         self._most = {i: link.body.length for i, link in links if isinstance(link.joint, Telescope)}
 
     def place(self, q: Array) -> Array:
-        """Position of the tip: (joints,) -> (axes,), or (N, joints) -> (N, axes)."""
+        """Position of the tip and gaps: (joints,) -> (joints,), or (N, joints) -> (N, joints)."""
         return np.array(self._place(q.T)).T.reshape(q.shape)
+
+    def whole(self, place: Array) -> Array:
+        """Return a position of the tip with gaps of zero."""
+        return np.append(place, np.zeros(len(self.rest) - len(place)))
+
+    def closed(self, q: Array) -> Array:
+        """Return joint coordinates near q that satisfy the closures."""
+        return closures.assembled(self.model, q)[0] if self.arm.closures else q
 
     def slope(self, q: Array) -> Array:
         """Jacobian, (axes, joints)."""
@@ -186,15 +204,15 @@ class _Tip:
 
     def guesses(self, q0: Any) -> list[Array]:
         """Initial guesses: the given configuration, then a bent one, then others."""
-        rest = self.rest
-        turning = np.array([link.joint.turns for link in self.arm.links if link.joint.actuated])
+        rest, turning = self.rest, self.turning
         rng = np.random.default_rng(0)
         bent = [rest + 0.5 * turning, *(rest + rng.uniform(-2.5, 2.5, len(rest)) * turning for _ in range(8))]
-        return bent if q0 is None else [np.array(q0), *bent]
+        return [self.closed(q) for q in (bent if q0 is None else [np.array(q0), *bent])]
 
     def fits(self, q: Array) -> bool:
-        """True if every telescope's free length is possible."""
-        return all(0 < q[i] <= most for i, most in self._most.items())
+        """True if every telescope's free length is possible, and axes of closures are not opposite."""
+        facing = not self.arm.closures or bool((closures.facing(self.model, q) > 0).all())
+        return facing and all(0 < q[i] <= most for i, most in self._most.items())
 
     def allowed(self, q: Array) -> Array:
         """Return the joint coordinates with the lengths of telescopes clipped to possible ones."""
@@ -202,7 +220,7 @@ class _Tip:
 
     def shown(self, place: Array) -> str:
         """Text of a position, such as x = 0.5, y = 0.2 m."""
-        return ", ".join(f"{a} = {p:.4g}" for a, p in zip(self.axes, place, strict=True)) + " m"
+        return ", ".join(f"{a} = {p:.4g}" for a, p in zip(self.axes, place, strict=False)) + " m"
 
 
 class _Line:

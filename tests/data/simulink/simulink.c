@@ -39,6 +39,10 @@ int main(void)
         (void)numbers(S.in[i]);
     }
     mdlOutputs(&S, 0);
+    if (S.error) {
+        printf("%s\n", S.error);
+        return 1;
+    }
     mdlDerivatives(&S);
     printf("%d %d %d\n", S.states, S.inputs ? S.widths_in[0] : 0, S.feedthrough[0]);
     for (int i = 0; i < S.outputs; i++) {

@@ -8,7 +8,7 @@ from typing import Protocol
 from flexarm import escape
 from flexarm.closed_forms.collect import Form
 from flexarm.closed_forms.formats.mathematics import entry_lines, matrix, number, symbol
-from flexarm.closed_forms.parts import PARTS, Part, known, of_motion, stiffness_varies, strain_apart
+from flexarm.closed_forms.parts import ALL_PARTS, Part, known, of_motion, stiffness_varies, strain_apart
 from flexarm.description.arm import Arm, Beam, Coordinate
 from flexarm.description.free import POSE, TWIST
 from flexarm.mechanics.parameters import LengthFunction, Parameter
@@ -114,7 +114,7 @@ def document(equations: Derived, parts: Sequence[str] | None = None) -> list[Blo
     if parts is None:
         blocks += [Heading("Equations of motion"), *_motion(equations, present)]
     for name in chosen:
-        part = PARTS[name]
+        part = ALL_PARTS[name]
         if name == "energy":
             blocks += [Heading(part.title), *_energies(equations)]
         elif name == "tip":
@@ -308,7 +308,12 @@ def _motion(equations: Derived, present: dict[str, bool]) -> list[Block]:
         left.append(rf"G({q})")
     column = ",".join(symbol(s) for s in equations.coordinates)
     right = r"B\,\mathbf u" if present["B"] else "0"
-    lines = [f"{' + '.join(left)} &= {right}", rf"{q} &= ({column})^T"]
+    if arm.closures:
+        right = rf"{right} + A^T \lambda" if present["B"] else r"A^T \lambda"
+    lines = [f"{' + '.join(left)} &= {right}"]
+    if arm.closures:
+        lines += [rf"A({q})\,{second} + b({q},{rate}) &= 0", rf"g({q}) &= 0"]
+    lines.append(rf"{q} &= ({column})^T")
     text = rf"$D$ is half the slope of the Coriolis and centrifugal forces in ${rate}$, so that $\dot M - 2 D$ is "
     text += "skew (Lin and Lewis 1994, Theorem 1)."
     if arm.free:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from flexarm.closed_forms.collect import Atom, Form, Product
 from flexarm.closed_forms.formats.document import Derived
-from flexarm.closed_forms.parts import PARTS, known, motion_line, of_motion
+from flexarm.closed_forms.parts import ALL_PARTS, known, motion_line, of_motion
 
 
 def text(equations: Derived, parts: Sequence[str] | None = None) -> str:
@@ -29,7 +29,7 @@ def text(equations: Derived, parts: Sequence[str] | None = None) -> str:
         lines += ["", "functions of a free length; with _l and _ll their derivatives by it"]
         plain = {f.letters: f for f in equations.functions}
         lines += [f"  {s:10} {f.name}: {f.meaning}, of {equations.length_of(f)}" for s, f in plain.items()]
-    matrices = {PARTS[name]: equations.forms(name) for name in names}
+    matrices = {ALL_PARTS[name]: equations.forms(name) for name in names}
     stand_ins = equations.stand_ins()
     if stand_ins:
         lines += ["", "abbreviations"]

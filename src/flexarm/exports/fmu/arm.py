@@ -48,8 +48,13 @@ def start(model: Model, q0: Any, qd0: Any, s0: Any) -> Array:
     return np.concatenate([q, qd, s])
 
 
-def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, tolerance: float) -> System:
-    """Return the model as a system with this initial state (q, qd, s) and its present parameters."""
+def system(
+    model: Model, sensors: Sequence[Sensor], start: Array, step: float, tolerance: float, near: bool = False
+) -> System:
+    """Return the model as a system with this initial state (q, qd, s) and its present parameters.
+
+    If `near`, rates and outputs are those of the nearest state that satisfies the closures.
+    """
     import casadi as ca
 
     arm = model.arm
@@ -74,9 +79,13 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
     )
     sizes = {"x": len(states), "u": len(inputs), "p": len(varied)}
     symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
-    rates, y = _traced(model, sensors, symbols)
+    closed = near and bool(arm.closures)
+    at = symbols | {"x": _corrected(model, symbols)[:-1]} if closed else symbols
+    rates, y = _traced(model, sensors, at)
     both = ca.vertcat(rates, y)
     known = ca.vertcat(*symbols.values())
+    place = np.arange(known.numel()) - len(states)
+    moving = (place < 0) | (place >= len(inputs))  # states and parameters
     touched = _crossings(model, symbols)
     given = parameters(model)
     order = ("x", "u", "vx", "vu", "vp", "weights", "p")
@@ -124,8 +133,8 @@ def system(model: Model, sensors: Sequence[Sensor], start: Array, step: float, t
         tuple(varied),
         signals,
         tuple(programs),
-        depends(rates, known) | bool(arm.closures),  # through the correction, on all
-        depends(y, known) | bool(arm.closures),
+        depends(rates, known) | (moving & bool(arm.closures)),  # through the correction
+        depends(y, known) | (moving & bool(arm.closures)),
         step,
         tolerance,
         indicators=tuple(
