@@ -147,7 +147,7 @@ import numpy as np
 import flexarm as fa
 
 rod = {"name": "rod", "body": {"type": "rigid", "length": 0.5, "mass": 1.2}}
-arm = fa.Arm(name="paddle", links=[rod], drags=[{"link": "rod", "coefficient": 0.4}])
+arm = fa.Arm(name="paddle", links=[rod], paddles=[{"link": "rod", "coefficient": 0.4}])
 result = fa.simulate(arm, until=2.0, qd0=[3.0], progress=False)
 rate = 0.4 * 0.5**3 / (1.2 * 0.5**2 / 3)  # v' = -rate v^2
 by_hand = 3.0 / (1.0 + 3.0 * rate * result.time.values)

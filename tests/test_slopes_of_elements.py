@@ -96,6 +96,10 @@ CASES = {
         "winch": cable(stiffness=90.0, length=1.1, damping=0.7, input="rate"),
         "winch of a rope": cable(EA=90.0, length=1.1, damping=0.7, transition=0.0, input="rate"),
     },
+    "bushing": {
+        "springs": spatial(bushings=[fa.Bushing(name="foot", link="b", stiffness=90.0, angular_stiffness=7.0)]),
+        "damped": spatial(bushings=[fa.Bushing(name="foot", link="b", to="a", stiffness=9.0, damping=(0, 3, 1))]),
+    },
     "pulled_by_input": {"tension": cable(input="tension")},
     "force": {
         kind: spatial(forces=[fa.Force(name="push", link="b", kind=kind, axes=axes)])

@@ -31,7 +31,7 @@ from flexarm.description.arm import (
     Tube,
 )
 from flexarm.description.cables import Cable, CablePoint
-from flexarm.description.closures import Closure
+from flexarm.description.closures import Bushing, Closure
 from flexarm.description.compounds import Ball, Planar, Screw, Universal
 from flexarm.description.couplings import Coupling
 from flexarm.description.drives import Drive
@@ -149,6 +149,7 @@ __all__ = [
     "Beam",
     "Box",
     "Brake",
+    "Bushing",
     "ButcherTableau",
     "Cable",
     "CablePoint",

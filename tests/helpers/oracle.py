@@ -47,7 +47,7 @@ class Lagrangian:
 
     Covers trees, a base that is fixed, moved or free, revolute, prismatic, telescoping, fixed and elastic joints, both
     conventions of the rotor, rigid links, beams of any family of shapes, uniform or tapered, foreshortening, slope and
-    chord, hubs, payloads, struts, cables (without transition), couplings and thrusters; anything else raises
+    chord, hubs, payloads, struts, bushings, cables (without transition), couplings and thrusters; anything else raises
     NotImplementedError. `points` is the number of Gauss points on a smooth beam; 20 integrate products of the first
     four modes to rounding. Shapes made of more than four pieces have 5 on each: there are cubic polynomials and short
     pieces.
@@ -86,6 +86,8 @@ class Lagrangian:
             parts.grow(arm, i, R, p, points)
         for strut in arm.struts:
             parts.strain += parts.wound(strut)
+        for bushing in arm.bushings:
+            parts.cushion(bushing)
         gaps = ca.vertcat(ca.SX(0, 1), *(parts.gap(closure) for closure in arm.closures))
         spans = [parts.span(cable) for cable in arm.cables]
         for cable, L in zip(arm.cables, spans, strict=True):
@@ -346,12 +348,7 @@ class Parts:
 
     def gap(self, closure):
         """Return numbers that are all zero if the two frames of a closure meet as its joint allows."""
-        R, p = self.carried(closure.link, closure.at)
-        if closure.to == "base":
-            B, o = self.tips[None]
-            S, r = B @ rpy(closure.end.rpy), o + B @ np.array(closure.end.xyz)
-        else:
-            S, r = self.carried(closure.to, closure.end)
+        (R, p), (S, r) = self.frames_of(closure)
         a, b = R @ ca.DM(closure.axis), S @ ca.DM(closure.axis_to or closure.axis)
         away, turned = r - p, R.T @ S
         level = ca.cross(a, b)
@@ -364,6 +361,27 @@ class Parts:
             "planar": lambda: ca.vertcat(a.T @ away, level),
             "universal": lambda: ca.vertcat(away, a.T @ b),
         }[closure.joint]()
+
+    def frames_of(self, connection):
+        """The two frames of a closure or a bushing."""
+        first = self.carried(connection.link, connection.at)
+        if connection.to != "base":
+            return first, self.carried(connection.to, connection.end)
+        (B, o), there = self.tips[None], connection.end
+        return first, (B @ rpy(there.rpy), o + B @ np.array(there.xyz))
+
+    def cushion(self, bushing):
+        """Energy and loss of a bushing, whose angles are those of a vector: 2 sin(a / 2) along the axis."""
+        (R, p), (S, r) = self.frames_of(bushing)
+        away, turned = R.T @ (r - p), R.T @ S
+        phi = ca.inv_skew(turned - turned.T) / ca.sqrt(1 + ca.trace(turned))
+        w = self.turn_rate(turned.T)  # along the axes of the second frame; opposite
+        for k, c, x, v in (
+            (bushing.stiffness, bushing.damping, away, self.rate(away)),
+            (bushing.angular_stiffness, bushing.angular_damping, phi, w),
+        ):
+            self.strain += ca.DM(k).T @ x**2 / 2
+            self.lost += ca.DM(c).T @ v**2 / 2
 
     def span(self, cable):
         """Distance along the points of a cable."""
@@ -812,7 +830,7 @@ FIELDS = set(
     " gear_ratio damping stiffness spring_damping length mass mass_per_length EI GJ EA polar_inertia modes material"
     " section com inertia rotor section_tip next_joint foreshortening shapes total_length free_length"
     " convection file unit origin part sections tau loss_factor rayleigh lumps shear shear_coefficient"
-    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables"
+    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables bushings"
     " initial_angles".split()
 )
 

@@ -6,7 +6,7 @@
   `mat_process`, are the flexible ones. `lumps` are fixed to bodies.
 - `joints` has the joints and `drives` their drives, with the `parts` of `friction`, `springs` and `motors`. `presets`
   is a catalogue of drives. `gears` has joints that follow other joints, and `compounds` those with several axes.
-  `couplings` are between joints, `closures` close loops, and `tree` has the parents of links.
+  `couplings` are between joints, `closures` close loops by joints or by springs, and `tree` has the parents of links.
 - `outside` has forces, contacts and a moving base, `struts` springs between points, `cables` cables that only pull,
   `free` a free base, and `wheels` its reaction wheels.
 - `numbers` finds parameters by their names, and `plausible` warns about values in the wrong unit.

@@ -36,7 +36,7 @@ from flexarm.checks import (
 from flexarm.description.beams import DIRECTIONS, KNOWN_SHAPES, Beam, Rayleigh
 from flexarm.description.bodies import MOST_MODES, Frame, Rigid
 from flexarm.description.cables import Cable
-from flexarm.description.closures import Closure
+from flexarm.description.closures import Bushing, Closure, Connection
 from flexarm.description.compounds import expanded
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
@@ -153,6 +153,8 @@ class Arm(Described):
         Link whose tip is the tip of the arm. Default: the last link of the list.
     cables : list of Cable
         Cables that only pull, through points of links and of the base.
+    bushings : list of Bushing
+        Springs and dampers between frames of links and of the base.
     """
 
     name: Annotated[str, checks.title]
@@ -168,6 +170,7 @@ class Arm(Described):
     closures: Annotated[tuple[Closure, ...], checks.list_of("closures")] = ()
     tip: Annotated[str | None, checks.optional_text] = None
     cables: Annotated[tuple[Cable, ...], checks.list_of("cables")] = ()
+    bushings: Annotated[tuple[Bushing, ...], checks.list_of("bushings")] = ()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -276,18 +279,19 @@ class Arm(Described):
         return self
 
     @model_validator(mode="after")
-    def _closures_fit(self) -> Self:
+    def _connections_fit(self) -> Self:
         known = {link.name: link for link in self.links}
         taken = {*known, BASE, "payload", "gravity", *(x.name for x in self.forces), *(x.name for x in self.contacts)}
         taken |= {x.name for x in self.cables}
-        for i, closure in enumerate(self.closures):
-            where = f"closures[{i}]"
-            if closure.name in taken:
-                message = f"is {closure.name!r}, which is already in use; give each closure a different name"
+        joined: list[tuple[str, Connection]] = [(f"closures[{i}]", each) for i, each in enumerate(self.closures)]
+        joined += [(f"bushings[{i}]", each) for i, each in enumerate(self.bushings)]
+        for where, each in joined:
+            if each.name in taken:
+                message = f"is {each.name!r}, which is already in use; give each closure and bushing a different name"
                 raise Fault(f"{where}.name", message)
-            taken.add(closure.name)
-            ends = [("link", closure.link, [*known], "at", closure.at)]
-            ends += [("to", closure.to, [*known, BASE], "place", closure.end)]
+            taken.add(each.name)
+            ends = [("link", each.link, [*known], "at", each.at)]
+            ends += [("to", each.to, [*known, BASE], "place", each.end)]
             for field, owner, names, station, at in ends:
                 _check_end(known, names, owner, at, (field, station), f"{where}.")
         return self
@@ -501,9 +505,13 @@ class Arm(Described):
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
-        """Kinds of external load that the arm has: "forces", "contacts", "struts", "cables", "base", "orbit"."""
+        """Kinds of external load that the arm has.
+
+        They are fields, such as "forces", and "base" for a moving base or "orbit" for an orbit.
+        """
         moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
-        return (*(field for field in ("forces", "contacts", "struts", "cables") if getattr(self, field)), *moved)
+        fields = ("forces", "contacts", "struts", "cables", "bushings")
+        return (*(field for field in fields if getattr(self, field)), *moved)
 
     @cached_property
     def touches(self) -> bool:

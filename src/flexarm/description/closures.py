@@ -1,4 +1,4 @@
-"""Closed loops: joints that connect a link to another link, or to the base, in addition to the tree."""
+"""Connections of a link to another link, or to the base, in addition to the tree: by a joint, or by springs."""
 
 from typing import Annotated, Any, Literal, Self, final
 
@@ -6,7 +6,17 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks
-from flexarm.checks import Described, Fault, Vector, optional_unit_vector, shown, unit_vector
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    Described,
+    Fault,
+    Vector,
+    checked_number,
+    counted,
+    optional_unit_vector,
+    shown,
+    unit_vector,
+)
 from flexarm.description.links import Pose, placed
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
@@ -19,8 +29,45 @@ def _placed(value: object) -> Any:
     return None if value is None else placed(value, "a position (3,), or a pose")
 
 
+def _three(unit: str) -> BeforeValidator:
+    """Return the check of three numbers that are not negative; one number stands for all three."""
+
+    def check(value: object) -> Any:
+        if not isinstance(value, list | tuple | np.ndarray):
+            return (checked_number(value, unit, NOT_NEGATIVE),) * 3
+        if len(value) != 3:
+            raise Fault("", f"has {counted(len(value), 'number')}; give one number, or three")
+        return tuple(checked_number(x, unit, NOT_NEGATIVE, f"[{i}]") for i, x in enumerate(value))
+
+    return BeforeValidator(check)
+
+
+class Connection(Described):
+    """Two frames that are connected: one on a link, the other on another link or on the base."""
+
+    name: Annotated[str, checks.title]
+    link: Annotated[str, checks.text]
+    at: Annotated[float | Pose, BeforeValidator(_placed)] = 1.0
+    to: Annotated[str, checks.text] = BASE
+    place: Annotated[float | Pose | None, BeforeValidator(_placed)] = None
+
+    @model_validator(mode="after")
+    def _has_two_ends(self) -> Self:
+        if self.to == self.link:
+            kind = type(self).__name__.lower()
+            raise Fault("to", f"is {self.to!r}, the link itself; a {kind} connects two different links")
+        if self.to == BASE and isinstance(self.place, float):
+            raise Fault("place", f"is {shown(self.place)}; the base has no length: give a position (3,) or a pose")
+        return self
+
+    @property
+    def end(self) -> float | Pose:
+        """Second frame: a station of the link `to`, or a pose."""
+        return (Pose() if self.to == BASE else 1.0) if self.place is None else self.place
+
+
 @final
-class Closure(Described):
+class Closure(Connection):
     """A joint that closes a loop: it connects a link to another link, or to the base.
 
     The joint has no coordinate. Its two frames are that of the section `at` of the link, and that of `place`. The
@@ -57,11 +104,6 @@ class Closure(Described):
         in the second frame, and must be given.
     """
 
-    name: Annotated[str, checks.title]
-    link: Annotated[str, checks.text]
-    at: Annotated[float | Pose, BeforeValidator(_placed)] = 1.0
-    to: Annotated[str, checks.text] = BASE
-    place: Annotated[float | Pose | None, BeforeValidator(_placed)] = None
     joint: Literal["revolute", "ball", "fixed", "prismatic", "planar", "universal"] = "revolute"
     axis: Annotated[Vector, unit_vector] = (0.0, 0.0, 1.0)
     axis_to: Annotated[Vector | None, optional_unit_vector] = None
@@ -74,10 +116,6 @@ class Closure(Described):
             raise Fault(
                 "axis_to", f"is given for joint = {self.joint!r}, which has no axis in the other frame: leave it out"
             )
-        if self.to == self.link:
-            raise Fault("to", f"is {self.to!r}, the link itself; a closure connects two different links")
-        if self.to == BASE and isinstance(self.place, float):
-            raise Fault("place", f"is {shown(self.place)}; the base has no length: give a position (3,) or a pose")
         return self
 
     @property
@@ -85,10 +123,53 @@ class Closure(Described):
         """Number of conditions that the closure imposes on the relative pose of its frames."""
         return {"revolute": 5, "ball": 3, "fixed": 6, "prismatic": 5, "planar": 3, "universal": 4}[self.joint]
 
-    @property
-    def end(self) -> float | Pose:
-        """Second frame: a station of the link `to`, or a pose."""
-        return (Pose() if self.to == BASE else 1.0) if self.place is None else self.place
+
+@final
+class Bushing(Connection):
+    """Springs and dampers between two frames, such as a rubber mount, a leaf spring or a joint that gives way.
+
+    The second frame moves in the first one: its origin by p, and its axes by a rotation of the angle a about the unit
+    vector n. The forces have the potential
+
+        1/2 (stiffness . p^2 + angular_stiffness . phi^2),    phi = 2 sin(a / 2) n
+
+    with the squares of the components along the axes of the first frame. For small angles phi is the rotation vector
+    a n. For a rotation about one axis the moment is angular_stiffness sin(a). It is largest at 90 degrees. Where the
+    frames coincide, the springs are unloaded.
+
+    Parameters
+    ----------
+    name : str
+        Name of the bushing.
+    link : str
+        Name of the link that carries the first frame.
+    at : float, (3,) or Pose
+        First frame, as in `Closure`.
+    to : str
+        Link that carries the second frame, or "base" (the default).
+    place : float, (3,) or Pose, optional
+        Second frame, as in `Closure`.
+    stiffness : float or (3,)
+        Stiffness along the axes of the first frame [N/m]. One number is that of all three axes.
+    angular_stiffness : float or (3,)
+        Stiffness against rotation about these axes [N m/rad].
+    damping : float or (3,)
+        Viscous damping of the rate of p [N s/m].
+    angular_damping : float or (3,)
+        Viscous damping of the relative angular velocity [N m s/rad].
+    """
+
+    stiffness: Annotated[Vector, _three("N/m")] = (0.0, 0.0, 0.0)
+    angular_stiffness: Annotated[Vector, _three("N m/rad")] = (0.0, 0.0, 0.0)
+    damping: Annotated[Vector, _three("N s/m")] = (0.0, 0.0, 0.0)
+    angular_damping: Annotated[Vector, _three("N m s/rad")] = (0.0, 0.0, 0.0)
+
+    @model_validator(mode="after")
+    def _acts(self) -> Self:
+        if not any((*self.stiffness, *self.angular_stiffness, *self.damping, *self.angular_damping)):
+            names = "stiffness, angular_stiffness, damping or angular_damping"
+            raise Fault("stiffness", f"is missing; give {names}")
+        return self
 
 
 def refuse_closures(what: Any, where: str) -> None:

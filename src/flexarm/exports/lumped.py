@@ -423,7 +423,11 @@ def _check(link: Link) -> None:
 
 
 def _left_out(arm: Arm) -> list[str]:
-    found = [f"{field} are left out" for field in ("forces", "contacts", "struts", "cables") if getattr(arm, field)]
+    found = [
+        f"{field} are left out"
+        for field in ("forces", "contacts", "struts", "cables", "bushings")
+        if getattr(arm, field)
+    ]
     if arm.base is not None and not arm.free:
         found.append("the base stands still")
     for link in arm.links:

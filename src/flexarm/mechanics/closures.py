@@ -34,9 +34,9 @@ from flexarm.mechanics.dynamics import (
 )
 from flexarm.mechanics.lean import lean
 from flexarm.mechanics.moving import at, rows_of
-from flexarm.mechanics.outside import station
 from flexarm.mechanics.remembered import remembered
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, added, cross, dot, entries, product, scaled, transposed
+from flexarm.mechanics.stations import Between, between
 
 SMALL, LEAST, PASSES = 1e-10, 1e-20, 3
 """Diagonal that is added to J A, relative to its entries and to their sum, and the number of passes; see `resolved`."""
@@ -73,34 +73,16 @@ class Conditions(NamedTuple):
     gamma: Vector
 
 
-class Between(NamedTuple):
-    """The second frame of a closure in the first one: position p, rotation R, rates of both along the first's axes."""
-
-    p: Vector
-    R: Matrix
-    v: Vector
-    w: Vector
-
-    def slide(self, axis: Vector) -> Condition:
-        """Return the condition that the origins coincide along an axis of the first frame."""
-        return Condition(dot(axis, self.p), dot(axis, self.v), [*axis, 0.0, 0.0, 0.0])
-
-    def turn(self, axis: Vector, other: Vector) -> Condition:
-        """Return the condition that an axis of the first frame and another one of the second are perpendicular."""
-        turned = product(self.R, other)
-        moment = cross(turned, axis)
-        return Condition(dot(axis, turned), dot(self.w, moment), [0.0, 0.0, 0.0, *moment])
+def slide(here: Between, axis: Vector) -> Condition:
+    """Return the condition that the origins coincide along an axis of the first frame."""
+    return Condition(dot(axis, here.p), dot(axis, here.v), [*axis, 0.0, 0.0, 0.0])
 
 
-def between(chain: Chain, closure: Closure, q: Vector, qd: Vector) -> Between:
-    """Return the second frame of a closure as it moves in the first one."""
-    a = station(chain, chain.number(closure.link), closure.at, q, qd)
-    b = station(chain, chain.number(closure.to), closure.end, q, qd)
-    inward = transposed(a.frame.R)
-    p = product(inward, added(b.frame.p, scaled(-1.0, a.frame.p)))
-    R = transposed([product(inward, column) for column in transposed(b.frame.R)])
-    v = added(product(R, b.twist[:3]), scaled(-1.0, added(a.twist[:3], cross(a.twist[3:], p))))
-    return Between(p, R, v, added(product(R, b.twist[3:]), scaled(-1.0, a.twist[3:])))
+def turn(here: Between, axis: Vector, other: Vector) -> Condition:
+    """Return the condition that an axis of the first frame and another one of the second are perpendicular."""
+    turned = product(here.R, other)
+    moment = cross(turned, axis)
+    return Condition(dot(axis, turned), dot(here.w, moment), [0.0, 0.0, 0.0, *moment])
 
 
 def across(axis: Vector) -> tuple[Vector, Vector]:
@@ -115,16 +97,16 @@ def of_closure(closure: Closure, here: Between) -> list[Condition]:
     """Return the conditions of a closure."""
     axis, other = list(closure.axis), list(closure.axis_to or closure.axis)
     first, second = across(axis)
-    point = [here.slide(each) for each in UNIT]
-    level = [here.turn(first, other), here.turn(second, other)]
-    same = [here.turn(UNIT[(k + 1) % 3], UNIT[k]) for k in range(3)]
+    point = [slide(here, each) for each in UNIT]
+    level = [turn(here, first, other), turn(here, second, other)]
+    same = [turn(here, UNIT[(k + 1) % 3], UNIT[k]) for k in range(3)]
     return {
         "revolute": [*point, *level],
         "ball": point,
         "fixed": [*point, *same],
-        "prismatic": [here.slide(first), here.slide(second), *same],
-        "planar": [here.slide(axis), *level],
-        "universal": [*point, here.turn(axis, other)],
+        "prismatic": [slide(here, first), slide(here, second), *same],
+        "planar": [slide(here, axis), *level],
+        "universal": [*point, turn(here, axis, other)],
     }[closure.joint]
 
 

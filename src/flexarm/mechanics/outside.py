@@ -1,10 +1,6 @@
-"""External loads on an arm: forces at stations, contacts with planes, cables, and the motion of its base.
+"""External loads on an arm: forces, contacts, springs between points and frames, cables, and the motion of its base."""
 
-The outward pass of the recursions also moves stations: from the base frame of a link by the section's position and
-angles, which are elementary motions like those of a tip.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,103 +10,16 @@ import numpy as np
 
 from flexarm.description.arm import Arm
 from flexarm.description.cables import Cable
-from flexarm.description.links import Pose
+from flexarm.description.closures import Bushing
 from flexarm.description.outside import Contact, Force, MovingBase
 from flexarm.description.struts import Strut
-from flexarm.mechanics.chain import TIP, Chain, Frame, taken, to_pose
-from flexarm.mechanics.dynamics import (
-    STILL,
-    Root,
-    base_frame,
-    first_moment,
-    input_matrix,
-    kinetic_energy,
-    outward,
-    placed,
-    twist_of_base,
-    twists,
-)
-from flexarm.mechanics.elements import Along, Element, Push, Seen, along
-from flexarm.mechanics.links import located
-from flexarm.mechanics.moving import at
+from flexarm.mechanics.chain import Chain
+from flexarm.mechanics.dynamics import STILL, Root, first_moment, input_matrix, kinetic_energy
+from flexarm.mechanics.elements import Element, Push, Seen, along
 from flexarm.mechanics.orbit import gravity_gradient
-from flexarm.mechanics.spatial import Motion, Scalar, Vector, added, cross, dot, entries, product, scaled
+from flexarm.mechanics.spatial import Scalar, Vector, added, cross, dot, entries, product, scaled
 from flexarm.mechanics.springs import beyond
-
-
-class Station(NamedTuple):
-    """A section of a link at a state: its frame in the base frame, and its (v, w) along its own axes."""
-
-    frame: Frame
-    twist: Vector
-
-
-def station(chain: Chain, link: int, x: float | Pose, q: Vector, qd: Vector) -> Station:
-    """Return the section of a link at x in [0, 1] of its length, or the frame at a pose in the link's base frame.
-
-    The link -1 means the base's frame, in which x may be a pose.
-    """
-    if isinstance(x, Pose):
-        here = _of_body(chain, chain.links[link][0] if link >= 0 else -1, q, qd)
-        return _moved(here, [motion(axis, value) for motion, axis, value in to_pose(x)])
-    if link < 0:
-        return _of_body(chain, -1, q, qd)
-    member, x = located(chain, link, x)
-    last = chain.links[link][member]
-    section = zip(TIP, *_section(chain, last, x, q, qd), strict=True)
-    steps = [motion(axis, sign * value, sign * rate) for (motion, axis, sign), value, rate in section]
-    return _moved(_of_body(chain, last, q, qd), steps)
-
-
-def _of_body(chain: Chain, i: int, q: Vector, qd: Vector) -> Station:
-    """Return the base frame of a body, or of the base if i is -1."""
-    if i < 0:
-        return Station(base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3))
-    few = chain.up_to(i)
-    bodies, ways = outward(few, q, qd)
-    return Station(placed(ways, base_frame(few, q))[-1], twists(few, qd, bodies, ways)[-1])
-
-
-def _moved(here: Station, steps: Iterable[Motion]) -> Station:
-    """Return a frame after elementary motions with their rates."""
-    p, R, twist = here.frame.p, here.frame.R, here.twist
-    for step in steps:
-        twist, p = step.acceleration(twist), added(p, product(R, step.shift))
-        R = [step.acceleration([0.0, 0.0, 0.0, *row])[3:] for row in R]
-        twist[step.direction] = twist[step.direction] + step.rate
-    return Station(Frame(p, R), twist)
-
-
-def acceleration(chain: Chain, link: int, x: float, q: Vector, qd: Vector, qdd: Vector) -> tuple[Frame, Vector]:
-    """Return the frame of a section, and the acceleration of its origin along its own axes, dv/dt + w x v.
-
-    The twist depends on the rates and on the inner coordinates, but not on the pose of the base.
-    """
-    z, zd = ca.SX.sym("q", chain.size), ca.SX.sym("qd", chain.size)
-    frame, (*v, a, b, c) = station(chain, link, x, q, qd)
-    moving = ca.densify(ca.SX(ca.vertcat(*station(chain, link, x, entries(z), entries(zd)).twist[:3])))
-    rate, more = ca.SX(ca.vertcat(*qd)), ca.SX(ca.vertcat(*qdd))
-    (v_dot,) = at([z, zd], (q, qd), [ca.jtimes(moving, z, rate) + ca.jtimes(moving, zd, more)])
-    return frame, added(entries(v_dot), cross([a, b, c], v))
-
-
-def _section(chain: Chain, i: int, x: float, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
-    """Return position and angles of a section in its body's base frame, and their rates."""
-    body, own = chain.bodies[i], chain.own[i]
-    z, zd = ca.SX.sym("eta", body.size), ca.SX.sym("etad", body.size)
-    here = ca.SX(ca.vertcat(*body.section(x, entries(z))))
-    s, sd = at([z, zd], (taken(q, own)[1:], taken(qd, own)[1:]), [here, ca.jtimes(here, z, zd)])
-    return entries(s), entries(sd)
-
-
-def velocity(chain: Chain, link: int, x: float, in_base: bool = True) -> Along:
-    """Return a function for (v, w) of a section, along the base's axes or its own."""
-
-    def rates(q: Vector, qd: Vector) -> Vector:
-        frame, twist = station(chain, link, x, q, qd)
-        return product(frame.R, twist[:3]) + product(frame.R, twist[3:]) if in_base else twist
-
-    return rates
+from flexarm.mechanics.stations import between, station, velocity
 
 
 def with_outside(chain: Chain, arm: Arm) -> Chain:
@@ -127,6 +36,7 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
         acting += [contact(chain, each, arm.number(each.link)) for each in arm.contacts]
         acting += [strut(chain, each, arm.number) for each in arm.struts]
         acting += [cable(chain, each, arm.number) for each in arm.cables]
+        acting += [bushing(chain, each) for each in arm.bushings]
         acting += [gravity_gradient(chain, arm.orbit)] if arm.orbit else []
         return tuple(acting)
 
@@ -212,6 +122,35 @@ def strut(chain: Chain, description: Strut, number: Callable[[str], int]) -> Ele
         return 0.5 * description.stiffness * (apart - description.length) ** 2
 
     return Element(potential=energy)
+
+
+def bushing(chain: Chain, description: Bushing) -> Element:
+    """Return the element of six springs and dampers between two frames.
+
+    With the second frame at p, R in the first one, and phi = 2 sin(angle / 2) times the axis of R, the energy is
+
+        V = 1/2 sum k_i p_i^2 + 1/2 sum c_i phi_i^2,    phi_i^2 = 1 + 2 R_ii - tr R
+
+    which is smooth for every rotation. The dampers act along the rate of p and the relative angular velocity.
+    """
+    still, resistance = [0.0] * chain.size, [*description.damping, *description.angular_damping]
+
+    def energy(q: Vector) -> Scalar:
+        here = between(chain, description, q, still)
+        trace = here.R[0][0] + here.R[1][1] + here.R[2][2]
+        bent = [1.0 + 2.0 * here.R[i][i] - trace for i in range(3)]
+        moved = [x * x for x in here.p]
+        return 0.5 * (dot(description.stiffness, moved) + dot(description.angular_stiffness, bent))
+
+    def rates(q: Vector, qd: Vector) -> Vector:
+        here = between(chain, description, q, qd)
+        return [*here.v, *here.w]
+
+    def push(seen: Seen) -> Push:
+        force = [-d * v for d, v in zip(resistance, seen.v, strict=True)]
+        return Push(force, lost=-dot(force, seen.v))
+
+    return Element(rates, push, potential=energy) if any(resistance) else Element(potential=energy)
 
 
 # -- cables ------------------------------------------------------------------------------------------------------------

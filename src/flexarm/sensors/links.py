@@ -121,7 +121,8 @@ class ContactForce(Sampling):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the normal force that the contact applies."""
-        from flexarm.mechanics.outside import normal_force, pressed, velocity
+        from flexarm.mechanics.outside import normal_force, pressed
+        from flexarm.mechanics.stations import velocity
 
         contact = arm.contacts[self._place(arm)]
         link = arm.number(contact.link)

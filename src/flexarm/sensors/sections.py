@@ -81,7 +81,7 @@ class _OfSection(Sampling):
 
     def station(self, arm: Arm, chain: Any, q: list, qd: list) -> Any:
         """Frame and twist of the section at a state."""
-        from flexarm.mechanics.outside import station
+        from flexarm.mechanics.stations import station
 
         return station(chain, self.section(arm)[1], self.at, q, qd)
 
@@ -176,8 +176,8 @@ class Accelerometer(_OfSection):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return dv/dt + w x v along the section's axes, minus R' g."""
-        from flexarm.mechanics.outside import acceleration
         from flexarm.mechanics.spatial import added, product, scaled, transposed
+        from flexarm.mechanics.stations import acceleration
 
         frame, a = acceleration(chain, self.section(arm)[1], self.at, q, qd, qdd)
         if self.gravity:
