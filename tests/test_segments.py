@@ -106,25 +106,13 @@ REFUSED = [
     ({"modes": {"y": 7}}, "modes.y is 7; a segment can have at most 6 modes: use more segments instead"),
     ({"damping": [0.1, 0.1, 0.1]}, "damping is a list; with segments give one ratio"),
     ({"damping": {"y": 0.1}}, "damping is a table; with segments give one ratio"),
-    ({"shear": 1e6}, "shear is given, but beams with segments have no shear deformation; leave it out"),
-    (
-        {
-            "mass": None,
-            "EI": None,
-            "GJ": None,
-            "shear_coefficient": 0.8,
-            "section": fa.Rod(diameter=0.1),
-            "material": fa.Material(E=1e9, density=1e3, poisson=0.3),
-        },
-        "shear_coefficient is given, but beams with segments have no shear deformation",
-    ),
     (
         {
             "mass": None,
             "EI": None,
             "sections": {"x": [0, 1], "mass_per_length": [1, 1], "EI": [1, 1], "shear": [1, 1]},
         },
-        "sections.shear is given, but beams with segments have no shear deformation",
+        "sections is given; with shear a beam of segments must be uniform or tapered",
     ),
     (
         {"lumps": [{"at": 0.1, "mass": 1.0}, {"at": 0.5, "mass": 1.0, "inertia": 0.1}]},

@@ -589,14 +589,17 @@ class Parts:
         order = {"y": 2, "z": 2, "torsion": 1, "axial": 1}
         bend = {d: ca.SX(strains[d](x, order[d]) / L ** order[d]) @ eta[d] for d in DIRECTIONS}
         local, profile = section(part, x), part.profile(x)
+        shears = self.shear_strains(part, x, eta, strains, bend)
         weights = L * (np.diff(ends)[:, None] / 6 * [1, 4, 1]).ravel()
         for d in DIRECTIONS:
             self.strain += ca.DM(local[d] * weights).T @ bend[d] ** 2 / 2
+        for d in BENDING:
+            self.strain += ca.DM(local["kGA", d] * weights).T @ shears[d] ** 2 / 2
 
         def rate(i, Q, r):
             y, z, t = (bend[d][i] + part.initial_angles.get(d, 0.0) / L for d in ("y", "z", "torsion"))
             skew = ca.vertcat(ca.horzcat(0, -y, -z), ca.horzcat(y, 0, -t), ca.horzcat(z, t, 0))
-            return Q @ skew, (1 + bend["axial"][i]) * Q[:, 0]
+            return Q @ skew, Q @ ca.vertcat(1 + bend["axial"][i], shears["y"][i], shears["z"][i])
 
         def climbed(i, Q, r, h):  # from the point i to i + 2
             k1 = rate(i, Q, r)
@@ -623,6 +626,25 @@ class Parts:
         for lump in part.lumps:
             self.cloud(R, p, np.array([lump.mass]), found[int(np.argmin(np.abs(x - lump.at)))][1])
         return [(at, (R @ Q, p + R @ r)) for at, (Q, r) in zip(x, found, strict=True)]
+
+    def shear_strains(self, part, x, eta, strains, bend):
+        """Shear of a segment along y and z, from the balance of moments between its ends."""
+        L, step, moments = part.length, 1e-4, {}
+        rest = {d: part.initial_angles.get(d, 0.0) / L for d in DIRECTIONS}
+        EI = {d: section(part, x)[d] for d in DIRECTIONS}
+        for d in BENDING:
+            a, b = (section(part, np.clip(x + h, 0, 1))[d] for h in (-step, step))
+            growth = (b - a) / (np.clip(x + step, 0, 1) - np.clip(x - step, 0, 1)) / L
+            slope = ca.SX(strains[d](x, 3) / L**3) @ eta[d]
+            moments[d] = ca.DM(EI[d]) * slope + ca.DM(growth) * bend[d]
+        y, z, twist = (bend[d] + rest[d] for d in ("y", "z", "torsion"))
+        My, Mz, Mx = (ca.DM(EI[d]) * bend[d] for d in ("y", "z", "torsion"))  # about z, about -y, about x
+        force = {"y": -(moments["y"] - twist * Mz + z * Mx), "z": -(moments["z"] + twist * My - y * Mx)}
+        found = {}
+        for d in BENDING:
+            kGA = section(part, x)["kGA", d]
+            found[d] = force[d] / kGA if kGA.any() and part.counts[d] else ca.SX.zeros(len(x))
+        return found
 
     def telescope(self, link, R, p, eta, modes):
         """A beam that slides out of a hub: places at s in (0, l), and the rest in the hub."""

@@ -1,14 +1,14 @@
-"""Kirchhoff's exact rod as a boundary-value problem, which shares no code with the package."""
+"""The exact rod as a boundary-value problem, which shares no code with the package."""
 
 import numpy as np
 from scipy.integrate import solve_bvp
 
 
-def rod_in_space(force, EI, GJ, length, bent=(0.0, 0.0, 0.0)):
-    """Tip and turn of a clamped rod that does not stretch or shear: m' = -r' x f, R' = R [kappa x], by collocation.
+def rod_in_space(force, EI, GJ, length, bent=(0.0, 0.0, 0.0), soft=(0.0, 0.0, 0.0)):
+    """Tip and turn of a clamped rod: m' = -r' x f, R' = R [kappa x], r' = R (e_x + soft R' f), by collocation.
 
     kappa = kappa_0 + R' m in the section's own axes over (GJ, EI_z, EI_y); nothing else is assumed. `bent` has the
-    curvature at rest about the section's axes x, y, z.
+    curvature at rest about the section's axes x, y, z, and `soft` has 1 / EA, 1 / kGA_y, 1 / kGA_z.
     """
     stiff, rest = np.array([GJ, EI["z"], EI["y"]])[:, None], np.array(bent)[:, None]
 
@@ -19,7 +19,8 @@ def rod_in_space(force, EI, GJ, length, bent=(0.0, 0.0, 0.0)):
         o = 0 * x
         skew = np.array([[o, -z, y_], [z, o, -x], [-y_, x, o]])
         turning = np.einsum("ijn,jkn->ikn", R, skew)
-        along = R[:, 0]
+        strained = np.array(soft)[:, None] * np.einsum("ijn,i->jn", R, force)
+        along = R[:, 0] + np.einsum("ijn,jn->in", R, strained)
         moment = -np.cross(along.T, force).T
         return np.vstack([along, turning.reshape(9, -1), moment])
 

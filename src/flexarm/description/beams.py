@@ -63,6 +63,8 @@ BENT_AT_REST = ("y", "z", "torsion")
 MOST_TURNED = 1.0
 """Largest angle of an unloaded segment, all directions together [rad]. Its last section then stays in front of the
 first one, so that the angles of sections are unique."""
+LEAST_SHEARED = 2
+"""Smallest number of modes of a segment with shear, whose shear force follows from the slope of the curvature."""
 MOST_SEGMENTS, MOST_SEGMENT_MODES = 100, 6
 """Largest number of segments of a beam, and of modes per direction of a segment.
 
@@ -264,7 +266,8 @@ class Beam(Body):
     lumps : list of Lump
         Rigid bodies on the beam.
     shear : float or {"y": float, "z": float}
-        Shear stiffness, kappa G A [N], for a Timoshenko beam.
+        Shear stiffness, kappa G A [N], for a Timoshenko beam. A beam of segments must be uniform or tapered, with two
+        modes or more in each plane that shears.
     shear_coefficient : float or {"y": float, "z": float}
         Shear coefficient kappa in place of `shear`. G and A follow from material and section.
     rotary_inertia : bool, float or {"y": float, "z": float}
@@ -360,10 +363,12 @@ class Beam(Body):
             raise Fault("initial_angles", f"{what}, or check that the angles are in radians")
         if self.next_joint != "slope":
             raise Fault("next_joint", f"is {self.next_joint!r}; with segments it must be 'slope'")
-        if any(self.shears(direction) for direction in BENDING):
-            given = [name for name in ("shear", "shear_coefficient") if getattr(self, name) is not None]
-            where = given[0] if given else "sections.shear"
-            raise Fault(where, "is given, but beams with segments have no shear deformation; leave it out")
+        for direction in self.sheared:
+            if self.counts[direction] < LEAST_SHEARED:
+                least = f"with shear a segment needs at least {LEAST_SHEARED}"
+                raise Fault(f"modes.{direction}", f"is {self.counts[direction]}; {least}, whose curvature varies")
+            if self.sections is not None:
+                raise Fault("sections", "is given; with shear a beam of segments must be uniform or tapered")
         for i, lump in enumerate(self.lumps):
             for field, value in (("inertia", lump.inertia), ("offset", lump.offset)):
                 if np.any(value):
@@ -418,7 +423,7 @@ class Beam(Body):
             raise Fault("rotary_inertia", message)
         for direction in BENDING:
             shapes = self.families[direction]
-            if self.counts[direction] and self.shears(direction) and not follows_the_beam(family(shapes, direction)):
+            if self.segments is None and direction in self.sheared and not follows_the_beam(family(shapes, direction)):
                 given = shapes if isinstance(shapes, str) else getattr(shapes, "name", type(shapes).__name__)
                 part = f"shapes.{direction}" if isinstance(self.shapes, dict) else "shapes"
                 raise Fault(
@@ -485,7 +490,7 @@ class Beam(Body):
     def part(self, a: float, b: float) -> "Beam":
         """Return the beam between two stations, fractions of the length, 0 <= a < b <= 1, as a beam in one piece.
 
-        If the beam is bent at rest, the piece has one segment.
+        If the beam is bent at rest, or is of segments and shears, the piece has one segment.
 
         It has its share of the length, the mass, the taper or table and the lumps, in the order of their stations. A
         lump on the station b belongs to the next part. Modes, shapes and damping are the same. Raises
@@ -499,6 +504,8 @@ class Beam(Body):
         if self.curved:
             angles = {direction: angle * (b - a) for direction, angle in self.initial_angles.items()}
             changes |= {"segments": 1, "initial_angles": angles}
+        if self.segments is not None and self.sheared:
+            changes["segments"] = 1
         if self.mass is not None:
             changes["mass"] = self.mass * (b - a)
         if self.section is not None and self.section_tip is not None:
@@ -551,6 +558,11 @@ class Beam(Body):
             raise DescriptionError(f"Beam.shears: direction is {shown(direction)}; it must be {choices(*BENDING)}")
         along = self.profile(0.0)
         return bool((along.kGA_y if direction == "y" else along.kGA_z)[0])
+
+    @property
+    def sheared(self) -> tuple[str, ...]:
+        """Directions "y" and "z" along which the beam bends and shears."""
+        return tuple(direction for direction in BENDING if self.counts[direction] and self.shears(direction))
 
     @property
     def breaks(self) -> tuple[float, ...]:

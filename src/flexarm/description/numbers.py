@@ -35,6 +35,7 @@ REFUSED, DENSER = "refused", "denser"
 """Treatment of a tapered beam's mass and stiffness, which follow from its sections: see `changed`."""
 FOLLOWING = ("mass", "polar_inertia", "rotary_inertia", "com", "inertia")
 """Fields of parameters that may follow from a link's length or mass by default."""
+_OF_SHEAR = ("length", "EI", "GJ", "shear")
 OF_MODES = ("mass", "length", "EI", "GJ", "EA", "polar_inertia", "shear", "rotary_inertia", "lumps")
 """Parameters on which a link's modes depend."""
 RULES: dict[str, Rule] = {
@@ -127,7 +128,11 @@ def fixed_reason(arm: Arm, name: str) -> str:
         return "the joint's description gives no axis"
     if field == "length" and isinstance(owner, Link) and isinstance(owner.joint, Telescope):
         return "the range and the shapes of a telescope depend on its length"
-    if isinstance(owner, Link) and isinstance(owner.body, Beam) and not owner.body.one_factor:
+    if not (isinstance(owner, Link) and isinstance(owner.body, Beam)):
+        return ""
+    if owner.body.segments and owner.body.sheared and field in _OF_SHEAR:
+        return "the shear strains of a beam with segments depend on it"
+    if not owner.body.one_factor:
         modal = any(ratio + owner.body.loss_factor for ratio in owner.body.damping_ratios)
         if modal and field in OF_MODES:
             of = "a link with lumps, shear, rotary inertia or initial angles"

@@ -10,9 +10,15 @@ With the rotation R_0 at rest, R_0' = R_0 [kappa_0 x], and R = Q R_0,
 
     Q' = Q [(R_0 kappa) x]
 
-so a curved segment differs from a straight one only in numbers. Q and r are solved for as polynomials in xi (Picard's
-iteration), truncated at the third degree, and so is the resulting inertia. In a plane, straight at rest, R turns by
-theta = sum phi' xi, and r = (x - 1/2 int theta^2, int theta - 1/6 int theta^3).
+so a curved segment differs from a straight one only in numbers. With shear, r' has the terms (0, gamma_y, gamma_z) in
+the section's own axes. The shear forces balance the moments M = (GJ, EI_z, EI_y) kappa of a segment without loads:
+
+    M' + (kappa_0 + kappa) x M + e_x x N = 0,    gamma_y = N_y / kGA_y,    gamma_z = N_z / kGA_z
+
+so the shear strains are polynomials of second degree in xi, and shear needs no further amplitudes. Q and r are solved
+for as polynomials in xi (Picard's iteration), truncated at the third degree, and so is the resulting inertia. In a
+plane, straight at rest and without shear, R turns by theta = sum phi' xi, and r = (x - 1/2 int theta^2, int theta - 1/6
+int theta^3).
 """
 
 from collections.abc import Mapping
@@ -29,6 +35,7 @@ from flexarm.mechanics.expansion import (
     DEGREE,
     Expansion,
     Monomials,
+    Sum,
     arc_sine,
     arc_tangent,
     dotted,
@@ -41,6 +48,9 @@ from flexarm.shapes import Basis, family, quadrature
 
 POINTS = 24
 """Number of Gauss points: exact for polynomials of degree 47; integrands reach 3 (modes + 1) and a taper's four."""
+
+SHEARING = 2
+"""Degree of the shear strains, which are small beside the angles."""
 
 INERTIA = 2
 """Degree of the inertia, one more per torsion coordinate. Otherwise it would not stay positive for thin beams."""
@@ -56,7 +66,7 @@ class Numbers(NamedTuple):
     lumps: list[Scalar]
     """Masses [kg]."""
     stiffness: list[Scalar]
-    """EI y, EI z, GJ, EA at the base of the complete beam, 1 in directions without modes."""
+    """EI y, EI z, GJ, EA, kGA y, kGA z at the base of the complete beam, 1 in directions without modes or shear."""
     known: list[float]
     """The same values in the description."""
 
@@ -69,6 +79,8 @@ class Line(NamedTuple):
     """Weights of the integral from 0 to 1; 0 at the tip."""
     integral: np.ndarray
     """Matrix from values to the integral from 0 to x: (points, points)."""
+    slope: np.ndarray
+    """Matrix from values to the derivative: (points, points)."""
 
 
 def segment(part: Beam, numbers: Numbers) -> Body:
@@ -82,7 +94,9 @@ def segment(part: Beam, numbers: Numbers) -> Body:
     length = numbers.length
     by = [1.0 / length] * start[2] + [1.0] * counts[2] + [1.0 / length] * counts[3]  # d xi / d eta
 
-    R, r = _solved(bases, start, line, at_rest(part.initial_angles, line.x))
+    bent = strains(bases, start, line.x)
+    shears = shear_strains(part, bent, line, start) if part.sheared else [Expansion(), Expansion()]
+    R, r = _solved(bent, shears, line, at_rest(part.initial_angles, line.x))
     angles = [arc_tangent(R[1][0], R[0][0]), arc_sine(R[2][0]), arc_tangent(R[2][1], R[2][2])]
 
     # dimensionless modal integrals, of the mass along the segment and of each lump
@@ -123,6 +137,13 @@ def segment(part: Beam, numbers: Numbers) -> Body:
 
     tip = section(np.eye(len(line.x))[-1])
     stiffness = _stiffness(along, numbers, bases, start, line)
+    sheared = [_squared(each, kGA) for each, kGA in zip(shears, (along.kGA_y, along.kGA_z), strict=True)]
+
+    def energy(q: Scalar, eta: Vector) -> Scalar:
+        found, at = 0.5 * dot(eta, product(stiffness, eta)), Monomials(eta, by)
+        for kGA, known, form in zip(numbers.stiffness[4:], numbers.known[4:], sheared, strict=True):
+            found = found + form.at(at, kGA * length * (0.5 / known)) if form.terms else found
+        return found
 
     def curvature(station: float, eta: Vector) -> Vector:
         return [
@@ -139,7 +160,7 @@ def segment(part: Beam, numbers: Numbers) -> Body:
     return Body(
         size=k,
         inertia=inertia,
-        potential=lambda q, eta: 0.5 * dot(eta, product(stiffness, eta)),
+        potential=energy,
         damping=zeros(1 + k, 1 + k),
         drive=[0.0] * (1 + k),
         tip=lambda eta: placed(tip, eta),
@@ -165,15 +186,47 @@ def _times(row: list[Expansion], numbers: np.ndarray) -> Expansion:
     return total(along * each for each, along in zip(row, numbers, strict=True) if along.any())
 
 
+class Strains(NamedTuple):
+    """Curvatures along y and z, twist and stretch along a segment of length 1."""
+
+    y: Expansion
+    z: Expansion
+    twist: Expansion
+    stretch: Expansion
+
+
+def strains(bases: list[Basis], start: list[int], x: np.ndarray) -> Strains:
+    """Return the strains at stations x."""
+    return Strains(
+        *(
+            Expansion({(a + i,): column for i, column in enumerate(basis.values(x, order).T)})
+            for a, basis, order in zip(start, bases, (2, 2, 1, 1), strict=False)
+        )
+    )
+
+
+def shear_strains(part: Beam, bent: Strains, line: Line, start: list[int]) -> list[Expansion]:
+    """Return the shear strains along y and z that balance the moments; zero along y or z without modes or shear."""
+    here, angles, square = part.profile(line.x), part.initial_angles, part.length**2
+    turn = [bent.twist, -1.0 * bent.z, bent.y]
+    M = [stiffness * each for stiffness, each in zip((here.GJ, here.EI_z, here.EI_y), turn, strict=True)]
+    resting = [angles.get("torsion", 0.0), -angles.get("z", 0.0), angles.get("y", 0.0)]
+    whole = [each + Expansion({(): np.full_like(line.x, at)}) for each, at in zip(turn, resting, strict=True)]
+    across = _crossed(whole, M, SHEARING)
+    N_y, N_z = -1.0 * (M[2].through(line.slope) + across[2]), M[1].through(line.slope) + across[1]
+    found = []
+    for N, kGA, d in ((N_y, here.kGA_y, 0), (N_z, here.kGA_z, 1)):
+        acts = kGA.any() and start[d + 1] > start[d]
+        found.append((1.0 / (kGA * square)) * N if acts else Expansion())
+    return found
+
+
 def _solved(
-    bases: list[Basis], start: list[int], line: Line, rest: np.ndarray
+    bent: Strains, shears: list[Expansion], line: Line, rest: np.ndarray
 ) -> tuple[list[list[Expansion]], list[Expansion]]:
     """Return R and r by Picard's iteration. Each iteration is exact to one further degree."""
     ones = np.ones_like(line.x)
-    y, z, twist, stretch = (
-        Expansion({(a + i,): column for i, column in enumerate(basis.values(line.x, order).T)})
-        for a, basis, order in zip(start, bases, (2, 2, 1, 1), strict=False)
-    )
+    y, z, twist, stretch = bent
     none = Expansion()
     a, b, c = (_times([twist, -1.0 * z, y], row) for row in rest)
     skew = [[none, -1.0 * c, b], [c, none, -1.0 * a], [-1.0 * b, a, none]]
@@ -184,7 +237,10 @@ def _solved(
         Q = [[one[r][c] + more[r][c].through(line.integral) for c in range(3)] for r in range(3)]
     R = [[_times(row, rest[:, c]) for c in range(3)] for row in Q]
     stretched = Expansion({(): ones}) + stretch
-    return R, [(R[c][0] * stretched).through(line.integral) for c in range(3)]
+    along = [stretched, *shears]
+    return R, [
+        total(R[c][k] * each for k, each in enumerate(along) if each.terms).through(line.integral) for c in range(3)
+    ]
 
 
 def _crossed(a: list[Expansion], b: list[Expansion], degree: int) -> list[Expansion]:
@@ -254,6 +310,13 @@ def _stiffness(along: Profile, numbers: Numbers, bases: list[Basis], start: list
     return K
 
 
+def _squared(strain: Expansion, weights: np.ndarray) -> Sum:
+    """Return the weighted integral of a squared strain."""
+    square = (strain * strain).through(weights)
+    found: Sum = summed(square, _size(square))
+    return found
+
+
 def _weighted(part: Beam) -> Profile:
     """Return weights w_i of each property p such that int p f is sum w_i f(x_i), for p with steps and smooth f."""
     x, dx = quadrature(breaks=part.breaks)  # exact to x^31: a polynomial of degree 23 times a taper's four
@@ -271,9 +334,11 @@ def _line() -> Line:
     integrals = np.empty((POINTS + 1, POINTS))
     integrals[:, 0] = t + 1
     integrals[:, 1:] = (P[:, 2:] - P[:, :-2]) / (2 * n + 1)
-    by = np.zeros((POINTS + 1, POINTS + 1))
+    by, slope = np.zeros((POINTS + 1, POINTS + 1)), np.zeros((POINTS + 1, POINTS + 1))
     by[:, :-1] = integrals @ _coefficients() / 2
-    return Line((t + 1) / 2, np.append(w / 2, 0.0), by)
+    slopes = np.polynomial.legendre.legder(np.eye(POINTS))
+    slope[:, :-1] = 2.0 * np.polynomial.legendre.legval(t, slopes).T @ _coefficients()
+    return Line((t + 1) / 2, np.append(w / 2, 0.0), by, slope)
 
 
 @cache

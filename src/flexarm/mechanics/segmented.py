@@ -10,7 +10,7 @@ from flexarm.description.arm import DIRECTIONS, Beam
 from flexarm.mechanics.body import Body
 from flexarm.mechanics.damping import material_damping, modal_damping, named_loss, named_ratio
 from flexarm.mechanics.lumps import riding
-from flexarm.mechanics.modal import named_stiffness, per_length
+from flexarm.mechanics.modal import named_shear, named_stiffness, per_length, shear_at_base
 from flexarm.mechanics.parameters import Name, value_of
 from flexarm.mechanics.segment import Numbers, segment
 from flexarm.mechanics.spatial import (
@@ -45,6 +45,9 @@ def segments(beam: Beam, name: Name = value_of) -> tuple[list[Body], Matrix]:
     lumps = [lump.m for lump in riding(beam.lumps, name)]
     rigidity = [named_stiffness(beam, name, d) if beam.counts[x] else 1.0 for d, x in enumerate(DIRECTIONS)]
     base = [beam.stiffness[x] if beam.counts[x] else 1.0 for x in DIRECTIONS]
+    shears = [x in beam.sheared for x in DIRECTIONS[:2]]
+    rigidity += [named_shear(beam, name, d) if acts else 1.0 for d, acts in enumerate(shears)]
+    base += [shear_at_base(beam, d) if acts else 1.0 for d, acts in enumerate(shears)]
 
     def made(
         length: Scalar, mass: Scalar, about: list[Scalar], lumps: list[Scalar], rigidity: list[Scalar]
