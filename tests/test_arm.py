@@ -607,7 +607,7 @@ def test_a_family_class_is_not_a_family_object():
         (Arm, {**an_arm(), "description": 1}, "Arm: description is 1; it must be a text"),
         (Arm, {**an_arm(), "joints": 1},
          "Arm: unknown key 'joints'; allowed keys are name, links, payload, gravity, forces, contacts, base, "
-         "description, couplings, struts, closures, tip, cables, bushings"),
+         "description, couplings, struts, closures, tip, cables, bushings, drags"),
         (Arm, {**an_arm(name="upper")},
          "link 'upper': name is the same for links 1 and 2; give each link a different name"),
     ],
@@ -814,7 +814,7 @@ def test_a_file_mirrors_the_classes(tmp_path):
         (FILE.replace("y = 3.0", "y = nan"), "link 'forearm': EI.y is nan N m^2; it must be finite"),
         (FILE.replace("gravity", "gravty"),
          "unknown key 'gravty'; did you mean 'gravity'? Allowed keys are name, links, payload, gravity, forces, "
-         "contacts, base, description, couplings, struts, closures, tip, cables, bushings"),
+         "contacts, base, description, couplings, struts, closures, tip, cables, bushings, drags"),
         (FILE.replace('"forearm"', '"upper"'),
          "link 'upper': name is the same for links 1 and 2; give each link a different name"),
         (FILE.replace("[[links]]", "[links]", 1).split("[[links]]")[0], "links is {'name': 'upper'"),

@@ -106,6 +106,7 @@ CASES = {
         for kind, axes in (("force", "base"), ("moment", "link"), ("wrench", "link"))
     },
     "distributed": {"spread": spatial(forces=[fa.Force(name="push", link="b", kind="distributed", axes="link")])},
+    "drag": {"drag": spatial(drags=[fa.Drag(link="b", coefficient=(1.0, 2.0, 0.5))])},
     "drive": {"drive": spatial(forces=[fa.Force(name="push", link="b", kind="drive")])},
     "moving_base": {"moving": spatial(base=fa.MovingBase())},
     "gravity_gradient": {"orbit": spatial(base=fa.FreeBase(mass=3.0, inertia=0.4, orbit=fa.Orbit(rate=1e-3)))},

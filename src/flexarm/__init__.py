@@ -40,7 +40,7 @@ from flexarm.description.friction import Brake, Friction
 from flexarm.description.gears import Gear
 from flexarm.description.load import bundled, load
 from flexarm.description.motors import Motor, TorqueSpeed
-from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.outside import Contact, Drag, Force, MovingBase
 from flexarm.description.robots import (
     RobotReport,
     UrdfReport,
@@ -160,6 +160,7 @@ __all__ = [
     "Coupling",
     "Cycloidal",
     "DescriptionError",
+    "Drag",
     "Drive",
     "Encoder",
     "Equations",

@@ -301,6 +301,19 @@ def checked_list(value: object, what: str, part: str = "") -> list:
     return list(value)
 
 
+def three_numbers(unit: str) -> BeforeValidator:
+    """Return the check of three numbers that are not negative; one number stands for all three."""
+
+    def check(value: object) -> Any:
+        if not isinstance(value, list | tuple | np.ndarray):
+            return (checked_number(value, unit, NOT_NEGATIVE),) * 3
+        if len(value) != 3:
+            raise Fault("", f"has {counted(len(value), 'number')}; give one number, or three")
+        return tuple(checked_number(x, unit, NOT_NEGATIVE, f"[{i}]") for i, x in enumerate(value))
+
+    return BeforeValidator(check)
+
+
 def list_of(things: str) -> BeforeValidator:
     """Return the check of a field that is a list."""
     return BeforeValidator(lambda value: checked_list(value, f"a list of {things}"))

@@ -242,6 +242,23 @@ def kimball() -> list[Number]:
     return [Number("speed at which whirl begins, over sqrt(EI / m L^3): sqrt(3)", "1.73205", found)]
 
 
+def smith() -> list[Number]:
+    """Damping from outside, 0.7 times the internal one, raises the speed at which a uniform shaft begins to whirl."""
+    from scipy.optimize import brentq
+
+    tau, omega = 0.05, 1.8751040687119611**2 * PER_SECOND
+    shaft = fa.Beam(length=L, mass=MASS, EI=EI, modes={"y": 2, "z": 2}, shapes="clamped-free", tau=tau)
+    link = fa.Link(name="shaft", joint=fa.Revolute(axis=(1, 0, 0)), body=shaft)
+    air = fa.Drag(link="shaft", coefficient=0.7 * MASS * tau * omega**2)
+    model = fa.Model(fa.Arm(name="shaft", links=[link], drags=[air]))
+
+    def growth(speed: float) -> float:
+        return float(analysis.steady_modes(model, qd=[speed * omega]).pole.values.real.max())
+
+    found = brentq(growth, 1.2, 2.0, xtol=1e-9)
+    return [Number("speed at which whirl begins, over omega: 1 + 0.7", "1.70000", found)]
+
+
 def papadopoulos_dubowsky() -> list[Number]:
     """An arm of two links on a free-floating satellite cannot move its tip in one direction, although it is bent."""
     from scipy.optimize import brentq
@@ -318,6 +335,7 @@ PROGRAMS = (
     Program("macneal-harder", "MacNeal & Harder 1985, Finite Elem. Anal. Des. 1: 3", macneal_harder),
     Program("simo-vu-quoc", "Simo & Vu-Quoc 1987, J. Sound Vib. 119: 487", simo_vu_quoc),
     Program("kimball", "Kimball 1924, General Electric Review 27: 244", kimball),
+    Program("smith", "Smith 1933, Proc. R. Soc. A 142: 92", smith),
     Program("papadopoulos-dubowsky", "Papadopoulos & Dubowsky 1993, J. Dyn. Syst. Meas. Control 115: 44",
             papadopoulos_dubowsky),
     Program("andrews", "Mazzia & Magherini 2008, Test set for IVP solvers, release 2.4", andrews),

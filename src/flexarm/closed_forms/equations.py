@@ -64,8 +64,8 @@ def equations(
     ------
     DescriptionError
         If a name fits no parameter (the message lists them), or if a joint has a drive. Friction has no closed form;
-        `arm.without_drives()` has the rest. Also if the arm has forces, contacts, struts, cables, bushings, a moving
-        base or an orbit.
+        `arm.without_drives()` has the rest. Also if the arm has forces, contacts, struts, cables, bushings, drags, a
+        moving base or an orbit.
 
         When a closed form is first used, if it is too large. Small parts of such an arm are still available: U, B and
         damping of any arm, gravity of most.

@@ -45,7 +45,7 @@ from flexarm.description.gears import ways
 from flexarm.description.joints import Fixed, Prismatic, Revolute, Telescope
 from flexarm.description.links import Link, Payload, Pose
 from flexarm.description.lumps import Lump
-from flexarm.description.outside import Base, Contact, Force
+from flexarm.description.outside import Base, Contact, Drag, Force
 from flexarm.description.plausible import implausible
 from flexarm.description.sections import Box, Material, Rod, Tube
 from flexarm.description.stations import SectionTable
@@ -155,6 +155,8 @@ class Arm(Described):
         Cables that only pull, through points of links and of the base.
     bushings : list of Bushing
         Springs and dampers between frames of links and of the base.
+    drags : list of Drag
+        Viscous drag of links in still air or water.
     """
 
     name: Annotated[str, checks.title]
@@ -171,6 +173,7 @@ class Arm(Described):
     tip: Annotated[str | None, checks.optional_text] = None
     cables: Annotated[tuple[Cable, ...], checks.list_of("cables")] = ()
     bushings: Annotated[tuple[Bushing, ...], checks.list_of("bushings")] = ()
+    drags: Annotated[tuple[Drag, ...], checks.list_of("drags")] = ()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -239,6 +242,17 @@ class Arm(Described):
             if force.kind == "drive" and force.link not in drives:
                 fault = f"is {force.link!r}, whose joint has no drive; links with a drive are {', '.join(drives)}"
                 raise Fault("link", fault, where=f"force {force.name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _drags_fit(self) -> Self:
+        names = [link.name for link in self.links]
+        for i, drag in enumerate(self.drags):
+            if drag.link not in names:
+                raise Fault(f"drags[{i}].link", unknown_name("is", drag.link, names, "the links are"))
+            if not self._length_of(drag.link) > 0.0:
+                fault = f"is {drag.link!r}, which has no fixed length; a drag needs a link with a length"
+                raise Fault(f"drags[{i}].link", fault)
         return self
 
     def _length_of(self, name: str) -> float:
@@ -510,7 +524,7 @@ class Arm(Described):
         They are fields, such as "forces", and "base" for a moving base or "orbit" for an orbit.
         """
         moved = ["base"] if self.base is not None and not self.free else ["orbit"] if self.orbit else []
-        fields = ("forces", "contacts", "struts", "cables", "bushings")
+        fields = ("forces", "contacts", "struts", "cables", "bushings", "drags")
         return (*(field for field in fields if getattr(self, field)), *moved)
 
     @cached_property

@@ -6,17 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexarm import checks
-from flexarm.checks import (
-    NOT_NEGATIVE,
-    Described,
-    Fault,
-    Vector,
-    checked_number,
-    counted,
-    optional_unit_vector,
-    shown,
-    unit_vector,
-)
+from flexarm.checks import Described, Fault, Vector, optional_unit_vector, shown, three_numbers, unit_vector
 from flexarm.description.links import Pose, placed
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
@@ -27,19 +17,6 @@ def _placed(value: object) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         value = {"xyz": value}
     return None if value is None else placed(value, "a position (3,), or a pose")
-
-
-def _three(unit: str) -> BeforeValidator:
-    """Return the check of three numbers that are not negative; one number stands for all three."""
-
-    def check(value: object) -> Any:
-        if not isinstance(value, list | tuple | np.ndarray):
-            return (checked_number(value, unit, NOT_NEGATIVE),) * 3
-        if len(value) != 3:
-            raise Fault("", f"has {counted(len(value), 'number')}; give one number, or three")
-        return tuple(checked_number(x, unit, NOT_NEGATIVE, f"[{i}]") for i, x in enumerate(value))
-
-    return BeforeValidator(check)
 
 
 class Connection(Described):
@@ -159,10 +136,10 @@ class Bushing(Connection):
         Viscous damping of the relative angular velocity [N m s/rad].
     """
 
-    stiffness: Annotated[Vector, _three("N/m")] = (0.0, 0.0, 0.0)
-    angular_stiffness: Annotated[Vector, _three("N m/rad")] = (0.0, 0.0, 0.0)
-    damping: Annotated[Vector, _three("N s/m")] = (0.0, 0.0, 0.0)
-    angular_damping: Annotated[Vector, _three("N m s/rad")] = (0.0, 0.0, 0.0)
+    stiffness: Annotated[Vector, three_numbers("N/m")] = (0.0, 0.0, 0.0)
+    angular_stiffness: Annotated[Vector, three_numbers("N m/rad")] = (0.0, 0.0, 0.0)
+    damping: Annotated[Vector, three_numbers("N s/m")] = (0.0, 0.0, 0.0)
+    angular_damping: Annotated[Vector, three_numbers("N m s/rad")] = (0.0, 0.0, 0.0)
 
     @model_validator(mode="after")
     def _acts(self) -> Self:

@@ -425,7 +425,7 @@ def _check(link: Link) -> None:
 def _left_out(arm: Arm) -> list[str]:
     found = [
         f"{field} are left out"
-        for field in ("forces", "contacts", "struts", "cables", "bushings")
+        for field in ("forces", "contacts", "struts", "cables", "bushings", "drags")
         if getattr(arm, field)
     ]
     if arm.base is not None and not arm.free:

@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.description.arm import Arm
 from flexarm.description.cables import Cable
 from flexarm.description.closures import Bushing
-from flexarm.description.outside import Contact, Force, MovingBase
+from flexarm.description.outside import Contact, Drag, Force, MovingBase
 from flexarm.description.struts import Strut
 from flexarm.mechanics.chain import Chain
 from flexarm.mechanics.dynamics import STILL, Root, first_moment, input_matrix, kinetic_energy
@@ -37,6 +37,7 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
         acting += [strut(chain, each, arm.number) for each in arm.struts]
         acting += [cable(chain, each, arm.number) for each in arm.cables]
         acting += [bushing(chain, each) for each in arm.bushings]
+        acting += [drag(chain, each, arm.number(each.link)) for each in arm.drags]
         acting += [gravity_gradient(chain, arm.orbit)] if arm.orbit else []
         return tuple(acting)
 
@@ -64,22 +65,27 @@ def force(chain: Chain, description: Force, link: int) -> Element:
     return Element(lambda q, qd: both(q, qd)[first : first + given], given_force, exogenous=given)
 
 
-SPREAD, LEAST_SPREAD = 24, 6
+SPREAD, LEAST_SPREAD, LEAST_SQUARED = 24, 6, 8
 """Number of Gauss points of a distributed force over a link, and the smallest number for each segment of a beam.
 
-Six points are exact for the shapes of a segment, and 24 for those of a beam in one piece with up to about 10 modes.
+Six points are exact for the shapes of a segment, eight for their products, and 24 for both, of a beam in one piece with
+up to about 10 modes.
 """
+
+
+def spread(members: int, least: int) -> tuple[list[float], list[float]]:
+    """Return stations over a link of so many bodies, and their shares of the length: Gauss's rule on each body."""
+    x, weights = np.polynomial.legendre.leggauss(max(least, SPREAD // members))
+    places = [(i + (1.0 + point) / 2.0) / members for i in range(members) for point in x.tolist()]
+    return places, (weights / (2.0 * members)).tolist() * members
 
 
 def distributed(chain: Chain, description: Force, link: int) -> Element:
     """Return the element of a force that is spread evenly over a link. Its components w are the total force.
 
-    The generalized force is the mean of (dv/dqd)' w over the length, by Gauss's quadrature on each body of the link.
+    The generalized force is the mean of (dv/dqd)' w over the length.
     """
-    members = len(chain.links[link])
-    x, weights = np.polynomial.legendre.leggauss(max(LEAST_SPREAD, SPREAD // members))
-    places = [(i + (1.0 + point) / 2.0) / members for i in range(members) for point in x.tolist()]
-    shares = (weights / (2.0 * members)).tolist() * members
+    places, shares = spread(len(chain.links[link]), LEAST_SPREAD)
     moving = [velocity(chain, link, place, description.axes == "base") for place in places]
 
     def rates(q: Vector, qd: Vector) -> Vector:
@@ -89,6 +95,22 @@ def distributed(chain: Chain, description: Force, link: int) -> Element:
         return found
 
     return Element(rates, given_force, exogenous=3)
+
+
+def drag(chain: Chain, description: Drag, link: int) -> Element:
+    """Return the element of a viscous drag that is spread evenly over a link, along the axes of its sections."""
+    places, shares = spread(len(chain.links[link]), LEAST_SQUARED)
+    moving = [velocity(chain, link, place, in_base=False) for place in places]
+    resistance = [share * c for share in shares for c in description.coefficient]
+
+    def rates(q: Vector, qd: Vector) -> Vector:
+        return [v for rate in moving for v in rate(q, qd)[:3]]
+
+    def push(seen: Seen) -> Push:
+        force = [-c * v for c, v in zip(resistance, seen.v, strict=True)]
+        return Push(force, lost=-dot(force, seen.v))
+
+    return Element(rates, push)
 
 
 def drive(chain: Chain, description: Force, link: int) -> Element:

@@ -30,6 +30,7 @@ def acting(model: Model, drive: Block, exogenous: ExogenousInputs, until: float,
         "forces": bool(w[:, first : first + len(pushing)][:, pushing].any()),
         "contacts": bool(arm.contacts),
         "struts": any(not strut.to for strut in arm.struts),
+        "drags": bool(arm.drags),
         "cables": any(cable.grounded for cable in arm.cables),
     }
     return ", ".join(name for name, acts in found.items() if acts)
