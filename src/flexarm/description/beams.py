@@ -363,10 +363,10 @@ class Beam(Body):
             raise Fault("initial_angles", f"{what}, or check that the angles are in radians")
         if self.next_joint != "slope":
             raise Fault("next_joint", f"is {self.next_joint!r}; with segments it must be 'slope'")
-        for direction in self.sheared:
-            if self.counts[direction] < LEAST_SHEARED:
-                least = f"with shear a segment needs at least {LEAST_SHEARED}"
-                raise Fault(f"modes.{direction}", f"is {self.counts[direction]}; {least}, whose curvature varies")
+        for plane in self.sheared:
+            if self.counts[plane] < LEAST_SHEARED:
+                fewest = f"with shear a segment needs at least {LEAST_SHEARED}"
+                raise Fault(f"modes.{plane}", f"is {self.counts[plane]}; {fewest}, whose curvature varies")
             if self.sections is not None:
                 raise Fault("sections", "is given; with shear a beam of segments must be uniform or tapered")
         for i, lump in enumerate(self.lumps):
