@@ -365,8 +365,8 @@ class Beam(Body):
             raise Fault("next_joint", f"is {self.next_joint!r}; with segments it must be 'slope'")
         for plane in self.sheared:
             if self.counts[plane] < LEAST_SHEARED:
-                must = f"with shear a segment needs at least {LEAST_SHEARED}"
-                raise Fault(f"modes.{plane}", f"is {self.counts[plane]}; {must}, whose curvature varies")
+                fewest = f"with shear a segment needs at least {LEAST_SHEARED}"
+                raise Fault(f"modes.{plane}", f"is {self.counts[plane]}; {fewest}, whose curvature varies")
             if self.sections is not None:
                 raise Fault("sections", "is given; with shear a beam of segments must be uniform or tapered")
         for i, lump in enumerate(self.lumps):
