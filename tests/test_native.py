@@ -41,14 +41,19 @@ def pendulum(key="pendulum"):
     return Kernel(key, lambda: ca.Function("f", [q], [ca.vertcat(q[1], -ca.sin(q[0]))]))
 
 
-def test_nothing_is_compiled_before_it_is_called(folder, compiled):
+def test_nothing_is_compiled_before_it_is_called(folder, compiled, monkeypatch):
     kernel = pendulum()
     assert not compiled
     kernel.one(np.zeros(2))
     kernel.one(np.ones(2))
     assert len(compiled) == 1
-    kernel.many(np.zeros((3, 2)))
+    rows = np.random.default_rng(1).normal(size=(11, 2))
+    few = kernel.few(rows)
+    assert len(compiled) == 1  # by the code for one state
+    np.testing.assert_allclose(kernel.many(rows), few, rtol=1e-15)
     assert len(compiled) == 2
+    monkeypatch.setattr(native, "FEW", 10)
+    np.testing.assert_array_equal(kernel.few(rows), kernel.many(rows))
     again = pendulum()
     again.one(np.zeros(2))
     again.many(np.zeros((3, 2)))
