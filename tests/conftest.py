@@ -16,7 +16,7 @@ from pathlib import Path
 # threads on two busy cores the eigenvalues of a matrix of 240 rows take a hundred times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import machine_code
+import machine_code as caches
 import pytest
 from browser import browser, opened  # noqa: F401  (fixtures of every test)
 from children import forked_readers  # noqa: F401
@@ -68,6 +68,24 @@ def traced_alone():
         yield
 
 
+@pytest.fixture(scope="module")
+def interpreted():
+    """Let CasADi evaluate quantities of models for the tests of a file, which compile only what is integrated."""
+    from interpreted import REPLACED, evaluated  # here, since it imports the package
+
+    with evaluated(REPLACED):
+        yield
+
+
+@pytest.fixture
+def machine_code():
+    """Let machine code evaluate quantities of models, in a test of a file with `interpreted`."""
+    from interpreted import COMPILED, evaluated  # here, since it imports the package
+
+    with evaluated(COMPILED):
+        yield
+
+
 @pytest.fixture
 def monkeypatch():
     """A monkeypatch of pytest. Once it has changed the package, new models of the test share no functions."""
@@ -89,7 +107,7 @@ LARGE = "ignore:link .* bends by:flexarm.errors.LargeDeflection"
 def pytest_configure(config):
     config.addinivalue_line("filterwarnings", LARGE)
     if not config.getoption("empty_cache"):
-        machine_code.keep_compiled_programs()
+        caches.keep_compiled_programs()
     if hasattr(config, "workerinput"):  # a process of pytest-xdist has its parent's environment
         return
     if config.getoption("empty_cache"):
@@ -97,10 +115,10 @@ def pytest_configure(config):
         config.add_cleanup(temporary.cleanup)
         folder = Path(temporary.name)
     else:
-        folder = machine_code.package_cache()
+        folder = caches.package_cache()
     patch = pytest.MonkeyPatch()
     patch.setenv("FLEXARM_CACHE", str(folder))
-    patch.setenv(machine_code.KEEPS, "" if config.getoption("empty_cache") else "1")
+    patch.setenv(caches.KEEPS, "" if config.getoption("empty_cache") else "1")
     config.add_cleanup(patch.undo)
 
 

@@ -17,6 +17,8 @@ from flexarm_papers import theodore_ghosal as theodore
 from flexarm_papers.lin_lewis import compute as lin_lewis
 from flexarm_papers.lin_lewis.zeros import FAMILIES
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 def refused(match, error=fa.DescriptionError):
     """An error of one line."""

@@ -22,7 +22,10 @@ KINDS = {
 }
 
 
-CASES = [(seed, joint, kind) for seed, (joint, kind) in enumerate((j, k) for j in JOINTS for k in KINDS)]
+CHOSEN = (0, 1, 2, 5, 6, 11, 12, 16, 17, 23, 24, 28, 29)
+"""Pairs of joints and kinds that have each joint, and each kind, on a fixed and a free base, with one loop and two."""
+PAIRS = [(joint, kind) for joint in JOINTS for kind in KINDS]
+CASES = [(seed, *PAIRS[seed]) for seed in CHOSEN]
 
 
 @pytest.mark.parametrize(("seed", "joint", "kind"), CASES)

@@ -16,6 +16,8 @@ from flexarm.mechanics.expansion import Expansion, arc_sine, arc_tangent
 from flexarm.mechanics.segmented import at_rest
 from flexarm.model.drawing import drawn
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 HELIX = {"y": 0.9, "z": -0.5, "torsion": 0.7}
 L = 1.3
 
@@ -40,8 +42,9 @@ def frame(angles, x=1.0):
 # -- at rest -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("angles", [HELIX, {"y": 1.5}, {"z": 1.5}, {"torsion": -1.9}])
-@pytest.mark.parametrize("segments", [2, 3])
+@pytest.mark.parametrize(
+    ("angles", "segments"), [(HELIX, 2), (HELIX, 3), ({"y": 1.5}, 2), ({"z": 1.5}, 2), ({"torsion": -1.9}, 2)]
+)
 def test_at_rest_it_is_a_helix(angles, segments):
     """Its tip, its sections in drawings, and a force's station; deflections are counted from there."""
     arm = arm_of(beam(angles, segments), joint=fa.Revolute())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from compared import vector
 from scipy.integrate import simpson
 
 import flexarm as fa
@@ -41,9 +42,8 @@ def test_it_is_many_small_forces(kind, axes):
     q, qd = 0.1 * rng.normal(size=spread.nv), rng.normal(size=spread.nv)
     q[:2] = 0.5, -0.8
     shares = np.array([simpson(e, x=x) for e in np.eye(21)])
-    found = spread.forward_dynamics(q, qd, [0.2, 0.1], w=F)
-    wanted = many.forward_dynamics(q, qd, [0.2, 0.1], w=np.outer(shares, F).ravel())
-    without = spread.forward_dynamics(q, qd, [0.2, 0.1], w=0 * F)
+    found, without = (vector(spread, "forward_dynamics", q, qd, [0.2, 0.1], w) for w in (F, 0 * F))
+    wanted = vector(many, "forward_dynamics", q, qd, [0.2, 0.1], np.outer(shares, F).ravel())
     np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted - without).max())
 
 

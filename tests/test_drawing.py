@@ -13,6 +13,8 @@ from flexarm.description.load import bundled
 from flexarm.model.drawing import SECTION, STATIONS, drawing, drawn
 from flexarm.sensors import StrainGauge
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 OPTIONS = [
     {},
     {"families": ("pinned-pinned", "hermite", "polynomial")},

@@ -86,7 +86,7 @@ def in_c(model, start, u, folder):
         (folder / file).write_text(text, encoding="utf-8")
     (source,) = (file.name for file in folder.glob("*.c") if not file.name.endswith("_test.c"))
     name, count = source.removesuffix(".c"), 2000
-    library = Library(built(folder, source, shared="arm.so", level="-O1"))
+    library = Library(built(folder, source, shared="arm.so"))
     x = np.concatenate([start["q0"], start["qd0"], np.zeros(len(model.states) + 2)])
     held = [u] if len(u) else []
     held += [np.zeros(len(model.exogenous))] if len(model.exogenous) else []

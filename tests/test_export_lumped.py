@@ -17,6 +17,8 @@ from flexarm.cli import app
 from flexarm.exports import exudyn, mjcf
 from flexarm.exports.lumped import lumped
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 MATCH = 1e-9
 """Relative, of accelerations: what the inertia that MuJoCo demands of slender rods changes."""
 

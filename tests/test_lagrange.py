@@ -7,6 +7,7 @@ import numpy as np
 import oracle
 import pytest
 import sympy as sp
+from compared import values, vector
 from sympy.physics.mechanics import dynamicsymbols
 
 import flexarm as fa
@@ -64,8 +65,7 @@ def assert_close(actual, expected):
 CASES = [
     ((1,), True),
     ((2,), True),
-    ((2, 1), True),
-    ((1, 1), False),
+    ((1, 1), True),
     ((RIGID, 1, RIGID), False),
 ]
 
@@ -86,6 +86,7 @@ def test_the_model_is_lagranges_equations_in_symbols(modes, gravity):
         for _ in range(3):
             q, qd = random.normal(size=(2, n)) * np.r_[np.ones(len(modes)), 0.3 * np.ones(n - len(modes))]
             M, forcing = evaluated(*q, *qd, *(numbers[str(symbol)] for symbol in symbols))
-            assert_close(M, model.mass_matrix(q))
-            force = model.bias(q, qd) + model.stiffness_force(q) + model.gravity_force(q)
+            assert_close(M, values(model, "mass_matrix", q))
+            forces = (("bias", q, qd), ("stiffness_force", q), ("gravity_force", q))
+            force = sum(vector(model, *each) for each in forces)
             assert_close(forcing.ravel(), -force)

@@ -9,6 +9,8 @@ from robot_files import state
 import flexarm as fa
 from flexarm.description.robots import mjcf_process
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 mj = pytest.importorskip("mujoco")
 BOX = '<geom size="0.1"/>'
 

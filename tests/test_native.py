@@ -6,6 +6,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+from interpreted import REPLACED, evaluated
 
 import flexarm
 from flexarm.native import kernel as native
@@ -41,14 +42,19 @@ def pendulum(key="pendulum"):
     return Kernel(key, lambda: ca.Function("f", [q], [ca.vertcat(q[1], -ca.sin(q[0]))]))
 
 
-def test_nothing_is_compiled_before_it_is_called(folder, compiled):
+def test_nothing_is_compiled_before_it_is_called(folder, compiled, monkeypatch):
     kernel = pendulum()
     assert not compiled
     kernel.one(np.zeros(2))
     kernel.one(np.ones(2))
     assert len(compiled) == 1
-    kernel.many(np.zeros((3, 2)))
+    rows = np.random.default_rng(1).normal(size=(11, 2))
+    few = kernel.few(rows)
+    assert len(compiled) == 1  # by the code for one state
+    np.testing.assert_allclose(kernel.many(rows), few, rtol=1e-15)
     assert len(compiled) == 2
+    monkeypatch.setattr(native, "FEW", 10)
+    np.testing.assert_array_equal(kernel.few(rows), kernel.many(rows))
     again = pendulum()
     again.one(np.zeros(2))
     again.many(np.zeros((3, 2)))
@@ -88,3 +94,18 @@ def test_every_source_file_of_the_package_counts_for_what_is_kept(tmp_path):
         changed.write_bytes(content)
     changed.rename(changed.with_name("renamed.py"))
     assert native.sources_digest(copy) != before
+
+
+def test_casadi_in_the_place_of_machine_code(folder, compiled):
+    """As tests of mechanics have it: for one state and for many, with constants, and for inputs that are not finite."""
+    kernel = pendulum("to be evaluated")
+    rows = np.random.default_rng(2).normal(size=(5, 2))
+    with evaluated(REPLACED):
+        one, many = [kernel.one(row) for row in rows], kernel.many(rows)
+        state, finite = kernel.one_state([1, 1], (2, 1))([rows[0, :1], rows[0, 1:]])
+        assert kernel.many_states([np.full((2, 2), np.nan)])[1] is False
+    assert not compiled and finite and state.shape == (2, 1)
+    np.testing.assert_array_equal(many, one)
+    np.testing.assert_array_equal(state.ravel(), one[0])
+    np.testing.assert_allclose(kernel.many(rows), many, rtol=1e-14)
+    assert len(compiled) == 1

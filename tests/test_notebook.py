@@ -24,6 +24,8 @@ from flexarm.pictures import notebook
 from flexarm.pictures.view import viewed
 from flexarm.plots import draw
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 EVIL = "<script>alert(1)</script>\"'&lt;<img src=x onerror=alert(1)>"
 
 

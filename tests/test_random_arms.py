@@ -18,6 +18,8 @@ ORACLE = 1e-11  # of the largest term: the oracle's sums over points cancel by t
 COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
 """Number of arms. By default the tests take a sample of small arms with every kind of joint, body and base."""
 NUMBERS = range(COUNT) if COUNT else sample("joint", "body", "base", largest=9)
+NATIVE = NUMBERS if COUNT else NUMBERS[1::2]
+"""Arms whose quantities are all compiled. The package makes the same comparison whenever it compiles a function."""
 PART = 3e-10  # the same with a part, whose stiffness matrix has a condition of 1.4e7: its modes are rounded as much
 FALL = 2.5  # by which halved deflections must lessen what segments leave out: forces fall by 4, the inertia by 8
 
@@ -33,6 +35,7 @@ def compared(number):
     return Comparison(arm_of(choice_of(number), number), number)
 
 
+@pytest.mark.parametrize("number", NATIVE, scope="module", indirect=True)
 def test_native_code_is_casadis_evaluation(number, compared):
     """All quantities for one state and for eight at once, and inverse dynamics as a user calls it.
 

@@ -1,4 +1,4 @@
-"""Margins of 200 random loops, beside a dense frequency response that is a product over poles and zeros.
+"""Margins of 100 random loops, beside a dense frequency response that is a product over poles and zeros.
 
 The product knows nothing of a realization. Realizations are companion forms, and cascades whose states have units at
 random. Poles spread over up to ten decades, some are multiple, some hardly damped.
@@ -20,7 +20,7 @@ from flexarm.analysis.margins import margins, together
 from flexarm.control import Linear
 from flexarm.errors import UncertainResult
 
-COUNT = 200
+COUNT = 100
 PERIOD = 0.01
 
 

@@ -16,6 +16,8 @@ from flexarm.exports.lumped import lumped
 from flexarm.exports.mjcf import mjcf as mjcf_text
 from flexarm.model import closures
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 OTHERS = ("CONTACT", "LIMIT", "FRICTIONLOSS", "CLAMPCTRL")
 
 

@@ -171,21 +171,25 @@ def test_a_part_has_its_share():
 def test_the_equations_are_exact_to_the_third_order():
     """Against exact curves: halved angles leave an eighth of M's error, a quarter of forces', 1/16 of the tip's."""
     arm = two_links()
-    oracle, model = Lagrangian(arm, points=12), fa.Model(arm)
+    oracle, model = Lagrangian(arm, points=8), fa.Model(arm)
     rng = np.random.default_rng([14, 2])
     n, flexible = len(arm.coordinates), list(arm.flexible)
     q, qd, qdd = (rng.uniform(0.4, 1.2, n) * rng.choice([-1, 1], n) for _ in range(3))
     qd[flexible] *= 0.1
     errors = []
-    for size in (0.002, 0.001):
+    for size in (0.004, 0.002):
         at = q.copy()
         at[flexible] *= size
-        mine = (values(model, "mass_matrix", at), vector(model, "inverse_dynamics", at, qd, qdd), model.tip(at))
+        mine = (
+            values(model, "mass_matrix", at),
+            vector(model, "inverse_dynamics", at, qd, qdd),
+            values(model, "tip", at),
+        )
         their = (oracle.mass_matrix(at), oracle.inverse_dynamics(at, qd, qdd), oracle.tip(at))
         errors.append([np.abs(a - b).max() / np.abs(b).max() for a, b in zip(mine, their, strict=True)])
     errors = np.array(errors)
     fall = np.log2(errors[:-1] / errors[1:])
-    assert np.all(fall > [2.7, 1.6, 3.5]), (errors, fall)
+    assert np.all(fall > [2.7, 1.6, 3.3]), (errors, fall)
     assert np.all(errors[-1] < [1e-3, 1e-3, 1e-7]), errors
 
 
@@ -194,12 +198,12 @@ def test_a_segments_inertia_is_exact_to_the_second_order():
     body = two_links().links[0].body.replace(segments=1)
     link = fa.Link(name="upper", joint=fa.Revolute(axis=(0, 0.6, 0.8)), body=body)
     arm = fa.Arm(name="one", links=[link])
-    oracle, model = Lagrangian(arm, points=60), fa.Model(arm)
+    oracle, model = Lagrangian(arm, points=24), fa.Model(arm)
     errors, q = [], np.array([0.7, 0.9, -0.6, 1.1, 0.8])
-    for size in (0.02, 0.01):
+    for size in (0.1, 0.05):
         at = q * [1.0, size, size, size, size]
-        errors.append(np.abs(model.mass_matrix(at) - oracle.mass_matrix(at)).max())
-    assert np.all(-np.diff(np.log2(errors)) > 2.7) and errors[-1] < 2e-5, errors
+        errors.append(np.abs(values(model, "mass_matrix", at) - oracle.mass_matrix(at)).max())
+    assert np.all(-np.diff(np.log2(errors)) > 2.7) and errors[-1] < 5e-5, errors
 
 
 def test_velocities_positions_and_energies_fit():

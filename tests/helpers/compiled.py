@@ -10,7 +10,7 @@ CC = shutil.which("cc") or shutil.which("gcc")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-pedantic", "-Werror"]
 
 
-def built(folder, *sources, program=None, shared=None, level="-O1", more=(), strict=True):
+def built(folder, *sources, program=None, shared=None, level="-O0", more=(), strict=True):
     """A program or a shared library of C files in a folder; warnings are errors."""
     out = ["-o", program] if program else ["-shared", "-fPIC", "-o", shared]
     command = [CC, *(STRICT if strict else []), *more, level, *sources, *out, "-lm"]

@@ -212,6 +212,9 @@ EFFORT = 1
 """Optimization level of code for one state. Compared with level 2, compiling takes a tenth less time, and the code is
 equally fast within a percent. Code for eight states would be up to 4 percent slower."""
 
+FEW = 10_000
+"""Largest number of states that code for one state evaluates in a row. To compile code for many states takes longer."""
+
 ENTRIES = ("evaluate", "batch")
 FACTS = ("n_in", "n_out", "multiplications", "additions")
 
@@ -322,10 +325,20 @@ class Kernel:
 
     def many(self, x: np.ndarray) -> np.ndarray:
         """Evaluate many states: (N, n_in) without the constants -> (N, n_out); x of doubles."""
+        return self._rows(x, self._many())
+
+    def few(self, x: np.ndarray) -> np.ndarray:
+        """Evaluate states as `many` does, by the code for one state unless there are more than `FEW`.
+
+        A run has compiled this code already.
+        """
+        return self._rows(x, self._many() if len(x) > FEW else ManyStates(self.code))
+
+    def _rows(self, x: np.ndarray, code: ManyStates) -> np.ndarray:
         parts = self.parts(x)
         if self.takes_constants:
             parts[1] = np.broadcast_to(parts[1], (len(x), len(parts[1])))
-        return self._many()(parts)[0]
+        return code(parts)[0]
 
     def parts(self, x: np.ndarray) -> list[np.ndarray]:
         """Return the arguments of the code in parts: x (..., n_in), with the constants in their place if it has any."""

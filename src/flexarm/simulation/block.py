@@ -208,7 +208,7 @@ class Compiled(Block):
         rows = t[:, None]
         if kernel.code.facts["n_in"] > len(kernel.constants) + 1:
             rows = np.hstack([rows, q, qd, z])
-        found = kernel.many(np.ascontiguousarray(rows, dtype=float))
+        found = kernel.few(np.ascontiguousarray(rows, dtype=float))
         return found[:, : found.shape[1] - len(self.memory)]
 
     def over_time(self, model: Model, t: Array, q: Array, qd: Array) -> Array:

@@ -107,7 +107,7 @@ class Feedback(LawBlock, Compiled):
         rows = np.hstack(
             [t[:, None], parts["q"], parts["qd"], parts["z"], np.zeros((len(t), len(law.memory) - memory))]
         )
-        found = kernel(law, self.model, self.name).many(np.ascontiguousarray(rows))
+        found = kernel(law, self.model, self.name).few(np.ascontiguousarray(rows))
         return found[:, len(self.model.inputs) + memory :]
 
     def described(self) -> str:

@@ -493,7 +493,7 @@ class PrescribedMotion(OfTime):
         if model.states or model.exogenous or model.arm.free or model.arm.closures:
             columns = [{**parts, "u": a}[name] for name in model.arguments("prescribed_force")]
             return model.kernel("prescribed_force").many(np.ascontiguousarray(np.hstack(columns)))
-        rates = model.kernel("prescribed_rate").many(np.ascontiguousarray(np.hstack([q, qd, a])))
+        rates = model.kernel("prescribed_rate").few(np.ascontiguousarray(np.hstack([q, qd, a])))
         return model.inverse_dynamics(q, qd, rates[:, Layout.of(model).qd])[:, list(model.arm.actuated)]
 
     def described(self) -> str:

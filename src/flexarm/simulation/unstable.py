@@ -83,7 +83,7 @@ def by_differences(model: Model, drive: LawBlock) -> LawSlopes:
         qd, s, z, qdd = np.split(x + dx[:, n:], [n, n + k, n + k + memory], axis=1)
         parts = [np.full((len(dx), 1), t), displaced(model.arm, q, dx[:, :n]), qd]
         parts += [s, z, np.zeros((len(dx), noises)), qdd] if sampled else [z]
-        values = drive.kernel.many(np.hstack(parts))
+        values = drive.kernel.few(np.hstack(parts))
         weights = np.array([b for _, b in STENCIL])
         both = [
             np.einsum("ijk,j->ki", part.reshape(size, len(STENCIL), -1), weights) / h

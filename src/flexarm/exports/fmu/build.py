@@ -48,7 +48,7 @@ def library(path: str, texts: Mapping[str, str], files: Sequence[str], name: str
         for file, text in texts.items():
             Path(folder, file).write_text(text, encoding="utf-8")
         pic, maths = (["-fPIC"], ["-lm"]) if sys.platform != "win32" else ([], [])  # Windows has no libm of its own
-        flags = ["-std=c99", "-O2", *pic, "-shared", "-fvisibility=hidden", "-w", "-I."]
+        flags = ["-std=c99", "-O1", *pic, "-shared", "-fvisibility=hidden", "-w", "-I."]
         command = [path, *flags, *files, "-o", f"{name}.lib", *maths]
         try:
             done = subprocess.run(
