@@ -41,7 +41,7 @@ class Comparison:
 
     def __init__(self, arm: fa.Arm, seed: int):
         self.arm, self.seed, self.model = arm, seed, fa.Model(arm)
-        self.segmented = any(link.body.pieces for link in arm.links)
+        self.segmented = any(link.body.pieces or getattr(link.body, "curved", False) for link in arm.links)
         self._opinions: dict[int, Whole] = {}
         self._force = 0.0
         self._states = [state_of(arm, 100 * seed + k) for k in range(STATES)]

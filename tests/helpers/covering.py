@@ -34,15 +34,18 @@ def covering(
     starts: Sequence[Choice],
     refusal: Callable[[Choice], str | None],
     seed: int = 0,
+    known: Sequence[Choice] = (),
 ) -> list[Choice]:
     """Return choices that cover every pair which is possible with the other values of one of the starting choices.
 
-    Each choice starts from a pair that is still missing and takes, option by option, the value that adds the most
-    missing pairs and is not refused.
+    The choices that are known come first. Each further choice starts from a pair that is still missing and takes,
+    option by option, the value that adds the most missing pairs and is not refused.
     """
     rng = np.random.default_rng(seed)
     possible, refused = _possible(options, starts, refusal)
-    missing, choices = dict.fromkeys(possible), []
+    choices = [choice for choice in known if refusal(choice) is None]
+    covered = set().union(*map(pairs_of, choices))
+    missing = dict.fromkeys(pair for pair in possible if pair not in covered)
     while missing:
         pair = next(iter(missing))
         start = {**possible[pair], **dict(pair)}

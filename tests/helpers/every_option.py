@@ -313,6 +313,11 @@ VALUES = {
         },
         "table": lambda r: {"body": {"sections": _table(r)}},
     },
+    "angles at rest": {
+        "absent": _none,
+        "bent": lambda r: {"body": {"initial_angles": {"y": r.uniform(0.2, 0.5), "z": r.uniform(0.2, 0.5)}}},
+        "twisted": lambda r: {"body": {"initial_angles": {"z": r.uniform(0.2, 0.5), "torsion": r.uniform(0.3, 0.9)}}},
+    },
     "foreshortening": {"absent": _none, "true": lambda r: {"body": {"foreshortening": True}}},
     "next joint": {"absent": _none, "chord": lambda r: {"body": {"next_joint": "chord"}}},
     "shear": {
@@ -371,6 +376,8 @@ VALUES = {
         "moment along the section": _force("moment", "link"),
         "wrench": _force("wrench"),
         "drive": _force("drive"),
+        "distributed": _force("distributed"),
+        "distributed along the sections": _force("distributed", "link"),
     },
     "contact": {
         "none": _none,
@@ -385,6 +392,13 @@ VALUES = {
         "to a point, of no length": lambda r: {"strut": {"point": r.uniform(2, 3, 3).tolist(), "stiffness": 20.0}},
         "to the neighbour": lambda r: {"strut": {"to": "other", "to_at": 1.0, "stiffness": 20.0, "length": 0.2}},
     },
+    "bushing": {
+        "none": _none,
+        "springs": lambda r: {"bushing": {"stiffness": r.uniform(3, 9), "angular_stiffness": r.uniform(2, 5)}},
+        "damped": lambda r: {"bushing": {"damping": (0.3, 0.1, 0.6), "angular_damping": (0.1, 0.4, 0.2)}},
+        "to the neighbour": lambda r: {"bushing": {"to": "other", "stiffness": (3.0, 9.0, 5.0), "damping": 0.4}},
+    },
+    "drag": {"none": _none, "drag": lambda r: {"drag": {"coefficient": r.uniform(0.2, 0.6, 3).tolist()}}},
     "coupling": {
         "none": _none,
         "two joints": lambda r: {"coupling": {"links": ["main", "other"], "matrix": [[1.1, 0.5], [-0.3, 1.2]]}},
@@ -489,11 +503,16 @@ def arm_of(choice: Choice, seed: int) -> fa.Arm:
     arm = {"name": f"arm {seed}", "links": _links(found, main, r), "tip": "main" if "below" in found else None}
     station = {"at": found["station"]} if found["station"] != 1.0 else {}
     if "force" in found:
-        arm["forces"] = [{"name": "push", "link": "main", **station, **found["force"]}]
+        spread = found["force"]["kind"] == "distributed"
+        arm["forces"] = [{"name": "push", "link": "main", **({} if spread else station), **found["force"]}]
     if "contact" in found:
         arm["contacts"] = [{"name": "wall", "link": "main", **station, **found["contact"]}]
     if "strut" in found:
         arm["struts"] = [{"link": "main", **station, **found["strut"]}]
+    if "bushing" in found:
+        arm["bushings"] = [{"name": "mount", "link": "main", **station, **found["bushing"]}]
+    if "drag" in found:
+        arm["drags"] = [{"link": "main", **found["drag"]}]
     if "coupling" in found:
         arm["couplings"] = [found["coupling"]]
     return fa.Arm(**arm, **found["arm"])
@@ -655,9 +674,20 @@ def choice_of(number: int) -> Choice:
     return random_choice(OPTIONS, STARTS[number % len(STARTS)], share, refusal, rng)
 
 
+def known() -> list[Choice]:
+    """The stored choices, with the first value of each new option; none if a stored value is gone."""
+    stored = json.loads(STORED.read_text(encoding="ascii"))
+    if any(not {*values} <= {*OPTIONS.get(name, ())} for name, values in stored["options"].items()):
+        return []
+    first = {name: values[0] for name, values in OPTIONS.items()}
+    rows = [zip(stored["options"].items(), row, strict=True) for row in stored["rows"]]
+    return [first | {name: values[i] for (name, values), i in row} for row in rows]
+
+
 def store() -> None:
-    """Find choices that cover all pairs, and write them."""
-    rows = [[OPTIONS[name].index(value) for name, value in one.items()] for one in covering(OPTIONS, STARTS, refusal)]
+    """Find choices that cover all pairs, the stored ones first, and write them."""
+    found = covering(OPTIONS, STARTS, refusal, known=known())
+    rows = [[OPTIONS[name].index(value) for name, value in one.items()] for one in found]
     rows_text = ",\n".join(map(json.dumps, rows))
     STORED.write_text(f'{{"options": {json.dumps(OPTIONS)},\n"rows": [\n{rows_text}\n]}}\n', encoding="ascii")
 

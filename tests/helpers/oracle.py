@@ -47,10 +47,10 @@ class Lagrangian:
 
     Covers trees, a base that is fixed, moved or free, revolute, prismatic, telescoping, fixed and elastic joints, both
     conventions of the rotor, rigid links, beams of any family of shapes, uniform or tapered, foreshortening, slope and
-    chord, hubs, payloads, struts, bushings, cables (without transition), couplings and thrusters; anything else raises
-    NotImplementedError. `points` is the number of Gauss points on a smooth beam; 20 integrate products of the first
-    four modes to rounding. Shapes made of more than four pieces have 5 on each: there are cubic polynomials and short
-    pieces.
+    chord, hubs, payloads, struts, bushings, drags, cables (without transition), couplings and thrusters; anything else
+    raises NotImplementedError. `points` is the number of Gauss points on a smooth beam; 20 integrate products of the
+    first four modes to rounding. Shapes made of more than four pieces have 5 on each: there are cubic polynomials and
+    short pieces.
 
     Forces from outside do virtual work on the place (and turning) of their station. A base that moves is given by
     `base`: acceleration of its origin, and first and second derivatives of its roll, pitch and yaw at a moment when
@@ -86,6 +86,9 @@ class Lagrangian:
             parts.grow(arm, i, R, p, points)
         for strut in arm.struts:
             parts.strain += parts.wound(strut)
+        for drag in arm.drags:
+            c = ca.DM(drag.coefficient)
+            parts.lost += parts.mean(drag.link, "link", points, lambda v, c=c: c.T @ v**2 / 2)
         for bushing in arm.bushings:
             parts.cushion(bushing)
         gaps = ca.vertcat(ca.SX(0, 1), *(parts.gap(closure) for closure in arm.closures))
@@ -159,7 +162,12 @@ class Lagrangian:
             stations.append(p)
             turning = {"base": R, "link": ca.SX.eye(3)}[force.axes] @ parts.turn_rate(R)
             moving = {"base": ca.SX.eye(3), "link": R.T}[force.axes] @ parts.rate(p)
-            for each in {"force": [moving], "moment": [turning], "wrench": [moving, turning]}[force.kind]:
+            if force.kind == "distributed":
+                moving = parts.mean(force.link, force.axes, points, lambda v: v)
+                stations[-1] = ca.SX.zeros(3)  # nowhere
+            for each in {"force": [moving], "distributed": [moving], "moment": [turning], "wrench": [moving, turning]}[
+                force.kind
+            ]:
                 pushes.append(ca.SX.sym("f", 3))
                 work += pushes[-1].T @ each
         self._pushed = later(lambda: function([q, ca.vertcat(*pushes)], ca.gradient(ca.SX(work), qd)))
@@ -340,6 +348,17 @@ class Parts:
             here += ca.vertcat(*(quadratic([G], every) for G in second_order_at(body.length, modes, at)))
         return R @ bent(here[3], here[4]) @ rodrigues((1, 0, 0), here[5]), p + R @ here[:3]
 
+    def mean(self, name, axes, points, of):
+        """Mean over a link of a function of the velocities of its sections, along the axes of the base or their own."""
+        modes = self.stood[name][4]
+        if any(len(each.x) > points for d, each in modes.items() if d in DIRECTIONS):
+            raise NotImplementedError(f"link '{name}': the oracle has no mean over shapes in pieces")
+        total = 0
+        for x, w in zip(*gauss(points), strict=True):
+            R, p = self.station(name, float(x))
+            total += w * of({"base": ca.SX.eye(3), "link": R.T}[axes] @ self.rate(p))
+        return total
+
     def wound(self, strut):
         """Energy of a spring between two points."""
         there = self.station(strut.to, strut.to_at)[1] if strut.to else ca.DM(strut.point)
@@ -363,10 +382,15 @@ class Parts:
         }[closure.joint]()
 
     def frames_of(self, connection):
-        """The two frames of a closure or a bushing."""
-        first = self.carried(connection.link, connection.at)
+        """The two frames of a closure or a bushing: sections, whose last one is not the frame of a chord, or places."""
+
+        def end(name, at):
+            solid = self.stood[name][0].body.type == "finite-element"
+            return self.station(name, at) if isinstance(at, float) and not solid else self.carried(name, at)
+
+        first = end(connection.link, connection.at)
         if connection.to != "base":
-            return first, self.carried(connection.to, connection.end)
+            return first, end(connection.to, connection.end)
         (B, o), there = self.tips[None], connection.end
         return first, (B @ rpy(there.rpy), o + B @ np.array(there.xyz))
 
@@ -852,7 +876,7 @@ FIELDS = set(
     " gear_ratio damping stiffness spring_damping length mass mass_per_length EI GJ EA polar_inertia modes material"
     " section com inertia rotor section_tip next_joint foreshortening shapes total_length free_length"
     " convection file unit origin part sections tau loss_factor rayleigh lumps shear shear_coefficient"
-    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables bushings"
+    " rotary_inertia forces base segments parent at tip thrusters struts couplings closures cables bushings drags"
     " initial_angles".split()
 )
 

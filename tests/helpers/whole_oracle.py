@@ -206,7 +206,7 @@ class Whole:
         for force, size in zip(pushed, sizes, strict=True):
             contact = next((x for x in self.arm.contacts if x.name == force.name), None)
             if contact is None:
-                kind = {"force": "fff", "moment": "mmm", "wrench": "fffmmm"}[force.kind]
+                kind = {"force": "fff", "distributed": "fff", "moment": "mmm", "wrench": "fffmmm"}[force.kind]
                 given += [w[f"{force.name}.{a}{b}"] for a, b in zip(kind, "xyzxyz", strict=False)]
             else:
                 place = self._stations(q)[len(pushed) - len(self.arm.contacts) + self.arm.contacts.index(contact)]
@@ -405,10 +405,11 @@ def pose_rates(q, qd):
 
 
 def _deflection(frame, tip, frame0, tip0):
-    """The tip's displacement in its link's frame, and the angles of Rz(a) Ry(-b) Rx(c)."""
+    """The tip's displacement in its link's frame, and the angles of Rz(a) Ry(-b) Rx(c), without those at rest."""
     R, R0 = frame[:3, :3], frame0[:3, :3]
     moved = R.T @ (tip[:3, 3] - frame[:3, 3]) - R0.T @ (tip0[:3, 3] - frame0[:3, 3])
-    a, b, c = Rotation.from_matrix(R.T @ tip[:3, :3]).as_euler("ZYX")
+    turned = [Rotation.from_matrix(x[:3, :3].T @ y[:3, :3]).as_euler("ZYX") for x, y in ((frame, tip), (frame0, tip0))]
+    a, b, c = turned[0] - turned[1]
     return [*moved, a, -b, c]
 
 
