@@ -6,6 +6,7 @@ and derivative terms. Rotors, and the motors of elastic joints with their transm
 coordinates of the tree and of the motors.
 """
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -118,8 +119,12 @@ def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
         If the arm cannot be lumped (see `lumped`), if its base is free, or if it has an absolute rotor whose carrier
         turns about other axes.
     """
+    with refused("export_exudyn"):
+        checked_instance(arm, Arm, "arm")
     refuse_closures(arm, "export_exudyn")
-    return written(lumped(arm, segments))
+    equivalent = lumped(arm.replace(cables=()), segments)
+    left = ["cables are left out"] if arm.cables else []
+    return written(replace(equivalent, left_out=(*equivalent.left_out, *left)))
 
 
 def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:

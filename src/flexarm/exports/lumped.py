@@ -21,6 +21,7 @@ from flexarm.checks import LONGEST, checked_instance, checked_integer, counted, 
 from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Body, Frame, Rigid
+from flexarm.description.cables import Cable
 from flexarm.description.closures import Closure
 from flexarm.description.drives import Drive
 from flexarm.description.joints import Fixed, Prismatic, Revolute
@@ -309,6 +310,7 @@ def lumped(arm: Arm, segments: int = SEGMENTS) -> Lumped:
         name=f"{arm.name[: LONGEST - len(more)]}{more}", description=f"Lumped equivalent of {arm.name}.", links=links,
         payload=arm.payload, gravity=arm.gravity, base=arm.base, tip=tip,
         closures=[_closure(arm, closure, pieces) for closure in arm.closures],
+        cables=[_cable(arm, cable, pieces) for cable in arm.cables if cable.input != "rate"],
     )  # fmt: skip
     names = {name: [piece.name for piece in chain] for name, chain in pieces.items()}
     return Lumped(arm, segments, made, names, frozenset(stacked), tuple(left))
@@ -378,6 +380,17 @@ def _closure(arm: Arm, closure: Closure, pieces: dict[str, list[Link]]) -> Closu
     return closure.replace(link=link, at=at, to=to, place=place)
 
 
+def _cable(arm: Arm, cable: Cable, pieces: dict[str, list[Link]]) -> Cable:
+    """Return a cable through segments."""
+    points = []
+    for point in cable.points:
+        if point.link in pieces:
+            link, at = _station(pieces[point.link], arm[point.link].body.length, point.at)
+            point = point.replace(link=link, at=at)
+        points.append(point)
+    return cable.replace(points=points)
+
+
 def _slope(spring: Spring) -> float:
     """Return the stiffness of an unloaded transmission."""
     slope = spring.stiffness
@@ -425,9 +438,11 @@ def _check(link: Link) -> None:
 def _left_out(arm: Arm) -> list[str]:
     found = [
         f"{field} are left out"
-        for field in ("forces", "contacts", "struts", "cables", "bushings", "drags")
+        for field in ("forces", "contacts", "struts", "bushings", "drags")
         if getattr(arm, field)
     ]
+    if winches := [cable.name for cable in arm.cables if cable.input == "rate"]:
+        found.append(f"winches are left out: {', '.join(winches)}")
     if arm.base is not None and not arm.free:
         found.append("the base stands still")
     for link in arm.links:

@@ -141,10 +141,14 @@ def written(equivalent: Lumped) -> str:
     places = {"world": world} | {name: seat.body for name, seat in seats.items()}
     _drives(root, places, equivalent, springs, carried)
     _ties(root, arm, seats, goes_on)
+    _ropes(root, world, arm, seats)
     _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
     if arm.closures:
         line = "not as in the arm: MuJoCo's equality constraints are soft, and closed loops may be open at qpos0"
         _add(custom, "text", name="flexarm_closures", data=line)
+    if damped := [cable.name for cable in arm.cables if cable.damping]:
+        line = f"not as in the arm: the damping of slack cables acts too, and may push: {', '.join(damped)}"
+        _add(custom, "text", name="flexarm_cables", data=line)
     if raised:
         line = f"not as in the arm: moments of inertia are raised, as MuJoCo demands A + B >= C, of {', '.join(raised)}"
         line += "; natural frequencies are lower by it than said above"
@@ -169,6 +173,8 @@ def _add(parent: Any, tag: str, **attributes: Any) -> Any:
     return ElementTree.SubElement(parent, tag, {name: _text(value) for name, value in attributes.items()})
 
 
+MOST_TENSION = 1e9
+"""Largest tension of a cable whose tension is an input [N]. MuJoCo needs a limit to exclude negative tensions."""
 TIES = {"ball": "connect", "fixed": "weld", "revolute": "connect"}
 """Constraints of MuJoCo by the joints of closures."""
 
@@ -314,6 +320,27 @@ def _drives(
         _add(places["base"], "site", name=name, pos=thruster.at)
         along = (*thruster.direction, *none) if thruster.kind == "force" else (*none, *thruster.direction)
         _add(actuators, "motor", name=name, site=name, gear=along)
+
+
+def _ropes(root: Any, world: Any, arm: Arm, seats: dict[str, Seat]) -> None:
+    """Add the cables of an arm as tendons that only pull, and an actuator for each cable whose tension is an input."""
+    tendons, actuators = (_add(root, tag) for tag in ("tendon", "actuator")) if arm.cables else (None, None)
+    for cable in arm.cables:
+        given: dict[str, Any] = {}
+        if cable.input == "none":
+            stiffness = cable.stiffness if cable.EA is None else cable.EA / (cable.length or 0.0)
+            given = {"stiffness": stiffness, "damping": cable.damping, "springlength": (0.0, cable.length)}
+        else:
+            pull = {"gear": -1.0, "ctrlrange": (0.0, MOST_TENSION)}
+            _add(actuators, "motor", name=cable.name, tendon=cable.name, **pull)
+        tendon = _add(tendons, "spatial", name=cable.name, **given)
+        for i, point in enumerate(cable.points, start=1):
+            seat = Seat(world, np.eye(3), np.array(point.point))
+            if point.link:
+                length = 0.0 if point.link == BASE else arm[point.link].body.length
+                seat = seats[point.link].beyond(length, Tie(point.at), point.link == BASE)
+            _add(seat.body, "site", name=f"{cable.name}.{i}", pos=seat.p)
+            _add(tendon, "site", site=f"{cable.name}.{i}")
 
 
 def _ties(root: Any, arm: Arm, seats: dict[str, Seat], shared: set[str]) -> None:
