@@ -36,6 +36,9 @@ def test_tendons_of_mujoco_pull_as_cables():
     model, theirs = fa.Model(equivalent.arm), mj.MjModel.from_xml_string(text)
     theirs.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     joints = [theirs.joint(name).qposadr[0] for name in model.coordinates]
+    straight = mj.MjData(theirs)
+    mj.mj_forward(theirs, straight)
+    assert straight.ten_length[0] == pytest.approx(np.sqrt(0.32**2 + 0.2**2 + 1.1**2) + 0.78)
     rng, taut = np.random.default_rng(2), set()
     for _ in range(8):
         q, qd = rng.normal(size=(2, model.nv)) * 0.8
