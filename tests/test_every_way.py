@@ -21,8 +21,10 @@ COUNT = int(os.environ.get("FLEXARM_RANDOM_RUNS", "0"))
 """Number of arms. By default the tests take three small arms."""
 LOOPED = 100_000
 """Numbers from here on are arms with a closure, and half of them with a cable too."""
+GRIPPER = 200_000
+"""Number of a gripper whose second finger follows the first."""
 LOOPS = [n for n in range(0, COUNT, 4) if joints_of_loop(arm_of(choice_of(n), n))] if COUNT else [0, 25]
-NUMBERS = [*(range(COUNT) if COUNT else sample("joint", largest=7)[:3]), *(LOOPED + n for n in LOOPS)]
+NUMBERS = [*(range(COUNT) if COUNT else sample("joint", largest=7)[:3]), *(LOOPED + n for n in LOOPS), GRIPPER]
 UNTIL, PERIODS = 0.02, 4
 SAME = np.array([2e-6, 1e-5])
 """Largest difference of a coordinate and of a rate, as a share of the largest one: rates are less exact after a sharp
@@ -32,14 +34,30 @@ PARTIAL = ("a stepper", "an FMU", "C", "the live page")
 """Ways that refuse some arms, each in one line: a free base in C, drives with states on a live page, and so on."""
 
 
+def gripper():
+    """A beam with two fingers."""
+    beam = fa.Beam(length=0.8, mass_per_length=0.5, EI=20.0, modes={"y": 1}, damping=0.01)
+    hinge = fa.Revolute(axis=(0.0, 0.6, 0.8), damping=0.05, rotor_inertia=0.002)
+    after = fa.Gear(joint=hinge, follows="left", ratio=-0.8, offset=0.2)
+    fingers = [
+        fa.Link(name=name, parent="boom", joint=joint, body=fa.Rigid(length=0.25, mass=0.4))
+        for name, joint in (("left", hinge), ("right", after))
+    ]
+    boom = fa.Link(name="boom", body=beam)
+    return fa.Arm(name="gripper", gravity=(0.0, -9.81, 0.0), links=[boom, *fingers], tip="left")
+
+
+HELD = {"q": np.array([0.3, 0.5, 0.01]), "qd": np.array([1.0, -2.0, 0.1]), "u": np.array([0.6, -0.4])}
+
+
 @cache
 def case(number):
     """A model, its state and inputs, and the end of its motion by a tight run; None if the motion diverges."""
     seed = number % LOOPED
-    arm = arm_of(choice_of(seed), seed)
-    state = state_of(arm, seed, 0.3)
+    arm = gripper() if number == GRIPPER else arm_of(choice_of(seed), seed)
+    state = HELD if number == GRIPPER else state_of(arm, seed, 0.3)
     start = {"q0": state["q"], "qd0": 0.3 * state["qd"]}
-    if number >= LOOPED:
+    if LOOPED <= number < GRIPPER:
         arm = looped(cabled(arm, seed) if seed % 2 else arm, start["q0"], seed)
         start["qd0"] = fa.assemble(arm, start["q0"], start["qd0"])[1]
     model = fa.Model(arm)
