@@ -401,7 +401,9 @@ class RigidInverseDynamics(OfTime):
         if self.q0 is None or len(self.q0) != count:
             given = "is missing" if self.q0 is None else f"has {counted(len(self.q0), 'number')}"
             names = ", ".join(driven.model.coordinates)
-            raise DescriptionError(f"RigidInverseDynamics: q0 {given}; closures need the {count} joints: {names}")
+            raise DescriptionError(
+                f"RigidInverseDynamics: q0 {given}; closures need the {counted(count, 'joint')}: {names}"
+            )
         _width("reference", positions(self.reference, 0.0).numel(), driven.model)
         near = in_loops(driven, self.reference, np.array(self.q0))
 
