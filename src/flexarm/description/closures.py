@@ -103,16 +103,16 @@ class Closure(Connection):
 
 @final
 class Bushing(Connection):
-    """Springs and dampers between two frames, such as a rubber mount, a leaf spring or a joint that gives way.
+    """Springs and dampers between two frames, such as a rubber mount, a leaf spring or a compliant joint.
 
-    The second frame moves in the first one: its origin by p, and its axes by a rotation of the angle a about the unit
-    vector n. The forces have the potential
+    Let p be the position of the second frame in the first frame. Let the second frame be turned by the angle a about
+    the unit vector n. The springs have the potential energy
 
         1/2 (stiffness . p^2 + angular_stiffness . phi^2),    phi = 2 sin(a / 2) n
 
     with the squares of the components along the axes of the first frame. For small angles phi is the rotation vector
-    a n. For a rotation about one axis the moment is angular_stiffness sin(a). It is largest at 90 degrees. Where the
-    frames coincide, the springs are unloaded.
+    a n. The moment against a rotation about one axis is angular_stiffness sin(a), which is largest at 90 degrees. The
+    springs are unloaded where the frames coincide.
 
     Parameters
     ----------
@@ -127,13 +127,13 @@ class Bushing(Connection):
     place : float, (3,) or Pose, optional
         Second frame, as in `Closure`.
     stiffness : float or (3,)
-        Stiffness along the axes of the first frame [N/m]. One number is that of all three axes.
+        Stiffness along the axes of the first frame [N/m]. One number applies to all three axes.
     angular_stiffness : float or (3,)
         Stiffness against rotation about these axes [N m/rad].
     damping : float or (3,)
-        Viscous damping of the rate of p [N s/m].
+        Viscous damping against the rate of p [N s/m].
     angular_damping : float or (3,)
-        Viscous damping of the relative angular velocity [N m s/rad].
+        Viscous damping against the relative angular velocity [N m s/rad].
     """
 
     stiffness: Annotated[Vector, three_numbers("N/m")] = (0.0, 0.0, 0.0)

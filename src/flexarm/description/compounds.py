@@ -1,6 +1,6 @@
-"""Joints with several coordinates or motions. An arm stores each as links with one coordinate each.
+"""Joints with several coordinates or motions. An arm stores such a joint as a chain of links with simple joints.
 
-The links before the last one have no mass. They have the name of the link with a number: "wrist_1", "wrist_2".
+The links before the last one have no mass. Their names are the name of the link with a number: "wrist_1", "wrist_2".
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,12 +39,13 @@ def _axes(value: object) -> Any:
 
 
 class Compound(Joint):
-    """Base class of joints that become several links with one coordinate each.
+    """Base class of joints that an arm stores as a chain of links with simple joints.
 
     Parameters
     ----------
-    drives : list of table, optional
-        Parameters of the drive of each coordinate, see `Driven`, as [{"damping": 0.1}, {"damping": 0.2}].
+    drives : list of dict, optional
+        Parameters of the drive of each coordinate, for example [{"damping": 0.1}, {"damping": 0.2}]. `Driven` lists
+        these parameters.
     passive : bool
         True for a joint without actuators.
     """
@@ -77,7 +78,7 @@ class Compound(Joint):
         return kind(axis=axis, **given)
 
     def joints(self, name: str) -> tuple[Joint, ...]:
-        """Return the joints of one coordinate each that replace the joint of a link, from the carrier outward."""
+        """Return the simple joints that replace the joint of the link `name`, from the carrier outward."""
         return tuple(self._driven(i) for i in range(len(self.motions)))
 
     def check(self, body: Body) -> None:
@@ -88,7 +89,7 @@ class Compound(Joint):
 
 @final
 class Universal(Compound):
-    """A universal joint (Hooke, Cardan): two turns, about an axis of the carrier and then about one that turns with it.
+    """A universal joint (Hooke, Cardan): rotations about an axis of the carrier and about an axis that turns with it.
 
     A link "wrist" becomes the links "wrist_1", without mass, and "wrist". The coordinates are "wrist_1.joint" and
     "wrist.joint".
@@ -109,7 +110,7 @@ class Universal(Compound):
 
     @property
     def motions(self) -> Motions:
-        """Two turns."""
+        """Kinds and axes of two rotations."""
         return tuple((Revolute, axis) for axis in self.axes)
 
     @model_validator(mode="after")
@@ -121,12 +122,13 @@ class Universal(Compound):
 
 @final
 class Ball(Compound):
-    """A ball joint: turns about x, y and z of the joint frame, one after the other (Cardan angles).
+    """A ball joint: rotations about x, y and z of the joint frame, one after the other (Cardan angles).
 
     A link "hip" becomes the links "hip_1" and "hip_2", without mass, and "hip". The coordinates are the angles
-    "hip_1.joint", "hip_2.joint" and "hip.joint". The second angle must stay between -90 and 90 degrees: there, turns
-    about the first and the third axis are the same, and the equations have no solution. A run ends before it. Turn the
-    joint frame (`placement`) so that a motion of more than 90 degrees is about its x or z axis.
+    "hip_1.joint", "hip_2.joint" and "hip.joint". Keep the second angle between -90 and 90 degrees. At 90 degrees the
+    first and the third axis are parallel, and the equations of motion have no unique solution. Near 90 degrees the
+    solver takes short steps, and a run may end with an error that names these joints. Turn the joint frame
+    (`placement`) so that large motions are about its x or z axis.
 
     Parameters
     ----------
@@ -139,20 +141,20 @@ class Ball(Compound):
 
     @property
     def motions(self) -> Motions:
-        """Three turns."""
+        """Kinds and axes of three rotations."""
         return tuple((Revolute, axis) for axis in (X, Y, Z))
 
 
 @final
 class Planar(Compound):
-    """A planar joint: slides along two directions of a plane, then a turn about its normal.
+    """A planar joint: translations along two directions of a plane, then a rotation about its normal.
 
     A link "foot" becomes the links "foot_1" and "foot_2", without mass, which slide, and "foot", which turns.
 
     Parameters
     ----------
     normal : (3,)
-        Unit vector in the joint frame. For normal z the slides are along x and y.
+        Unit vector in the joint frame. For the normal z, the translations are along x and y.
     drives, passive
         Parameters of the drives, see `Compound`.
     """
@@ -162,7 +164,7 @@ class Planar(Compound):
 
     @property
     def motions(self) -> Motions:
-        """Two slides and a turn."""
+        """Kinds and axes of two translations and a rotation."""
         n = np.array(self.normal)
         first = np.roll(np.eye(3)[int(np.argmax(np.abs(n)))], 1)
         first = first - (first @ n) * n
@@ -177,19 +179,19 @@ class Planar(Compound):
 
 @final
 class Screw(Compound):
-    """A screw: a turn about an axis that moves the body along the axis, in proportion to the angle.
+    """A screw joint: a rotation about an axis, with a translation along this axis in proportion to the angle.
 
-    A link "nut" becomes the link "nut_1", without mass, whose slide follows the turn of the link "nut" (`Gear`). The
-    only coordinate is the angle "nut.joint".
+    A link "nut" becomes the links "nut_1", without mass, and "nut". "nut_1" slides and follows the rotation of "nut"
+    (`Gear`). The only coordinate is the angle "nut.joint".
 
     Parameters
     ----------
     axis : (3,)
         Unit vector in the joint frame.
     pitch : float
-        Displacement along the axis per turn [m]. It is positive for a right-handed screw.
+        Displacement along the axis per turn [m], positive for a right-handed screw.
     drives, passive
-        Parameters of the drive, see `Compound`: one table.
+        Parameters of the drive, see `Compound`. `drives` has one entry.
     """
 
     type: Literal["screw"] = "screw"
@@ -198,17 +200,17 @@ class Screw(Compound):
 
     @property
     def motions(self) -> Motions:
-        """One turn, which a slide follows."""
+        """Kind and axis of the rotation, which the translation follows."""
         return ((Revolute, self.axis),)
 
     def joints(self, name: str) -> tuple[Joint, ...]:
-        """Return the slide that follows the turn, and the turn."""
+        """Return the translation that follows the rotation, and the rotation."""
         slide = Gear(joint=Prismatic(axis=self.axis), follows=name, ratio=self.pitch / (2 * pi))
         return slide, self._driven(0)
 
 
 def expanded(links: Sequence[Link]) -> tuple[Link, ...]:
-    """Return the links with one coordinate each."""
+    """Return the links, with a chain of simple joints in place of each `Compound`."""
     found = []
     for link in links:
         if not isinstance(link.joint, Compound):

@@ -1,4 +1,4 @@
-"""Joints that follow another joint, and joints that are made of several joints with one coordinate each."""
+"""Joints that follow the joint of another link."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, final
@@ -14,23 +14,23 @@ from flexarm.description.joints import Driven, Joint, Telescope
 
 @final
 class Gear(Joint):
-    """A joint that follows the joint of another link exactly: its coordinate is ratio times the other's, plus offset.
+    """A joint that follows the joint of another link exactly: its position is ratio times that coordinate plus offset.
 
-    It has no coordinate and no input of its own, and no spring acts between the two joints. The equations of motion
-    contain the inertia of both at the coordinate of the other joint. Examples are gear trains, belts, the fingers of
-    a gripper, and `mimic` joints of robot files.
+    A gear has no coordinate and no input of its own, and no spring acts between the two joints. The equations of motion
+    contain the inertia of both joints at the coordinate of the other joint. Examples are gear trains, belts, the
+    fingers of a gripper, and `mimic` joints of robot files.
 
     Parameters
     ----------
     joint : Revolute or Prismatic
-        The joint that moves. It can have damping, friction, end stops, a parallel spring and a rotor, but no actuator
-        and no transmission spring.
+        Joint that moves the link. It can have damping, friction, end stops, a parallel spring and a rotor, but no
+        actuator and no transmission spring.
     follows : str
-        Link whose joint it follows. That joint may follow another one in turn.
+        Name of the link whose joint is followed. That joint can itself be a gear.
     ratio : float
-        Its coordinate per coordinate of the other joint [1, m/rad or rad/m].
+        Change of the position of this joint per change of the coordinate of the other joint [1, m/rad or rad/m].
     offset : float
-        Its coordinate where that of the other joint is zero [rad or m].
+        Position of this joint where the coordinate of the other joint is zero [rad or m].
     """
 
     moves: ClassVar[bool] = False
@@ -91,9 +91,9 @@ class Gear(Joint):
 
 
 def ways(links: Sequence[Any]) -> dict[int, tuple[int, ...]]:
-    """Return, for each link whose joint follows another one, the links from there to one whose joint has a coordinate.
+    """Return, for each link whose joint follows another one, the links from it to a link whose joint has a coordinate.
 
-    The first is the link itself. Raises `Fault`.
+    The first index of each tuple is that of the link itself. Raises `Fault`.
     """
     places = {link.name: i for i, link in enumerate(links)}
     found = {}

@@ -63,16 +63,17 @@ class Force(Described):
 class Drag(Described):
     """Viscous drag of still air or water, spread evenly over the length of a link.
 
-    The force on a link that moves with the velocity v along an axis of its sections, without turning, is -coefficient
-    v. In general each part of the length has its own velocity and its share of the coefficient. Velocities are relative
-    to the base, or to the world if the base is free. The drag resists no rotation of sections about their own axes.
+    If a link moves with the velocity v along an axis of its sections, without rotation, the force is -coefficient v. In
+    general each part of the length has its own velocity and its share of the coefficient. Velocities are relative to
+    the base, or to the world if the base is free. The drag does not resist the rotation of sections about their own
+    axes.
 
     Parameters
     ----------
     link : str
         Name of the link, which must have a length. A telescope cannot have a drag.
     coefficient : float or (3,)
-        Total drag coefficient along the axes x, y and z of the sections [N s/m]. One number is that of all three axes.
+        Total drag coefficient along the axes x, y and z of the sections [N s/m]. One number applies to all three axes.
     """
 
     link: Annotated[str, checks.text]

@@ -1,4 +1,4 @@
-"""Slosh: pendulums that move a tank as the waves of its liquid do."""
+"""Slosh: pendulums that act on a tank as the waves of its liquid do."""
 
 from math import cosh, pi, sinh, sqrt, tanh
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ ROOTS = (1.8411837813406593, 5.3314427735250326, 8.5363163663462858, 11.70600490
 
 
 class Wave(NamedTuple):
-    """The pendulum of a wave: its mass [kg], its length [m], and the height of its hinge above the bottom [m]."""
+    """Pendulum of a wave: its mass [kg], its length [m], and the height of its hinge above the bottom [m]."""
 
     mass: float
     length: float
@@ -19,11 +19,11 @@ class Wave(NamedTuple):
 
 
 def wave(root: float, radius: float, height: float, mass: float) -> Wave:
-    """Return the pendulum of the wave with a root xi of J1' in an upright cylinder, in linear potential flow.
+    """Return the pendulum of the wave of a zero xi of J1' in an upright cylinder, in linear potential flow.
 
     With k = xi / R and a fill height h, the pendulum has the mass 2 m tanh(k h) / (k h (xi^2 - 1)) and the length
-    1 / (k tanh(k h)). The wave's pressure on wall and bottom acts at the height h - (cosh(k h) - 2) / (k sinh(k h)),
-    which is that of the hinge (Abramson, chapter 6).
+    1 / (k tanh(k h)). The resultant of the wave's pressure on wall and bottom acts at the height h - (cosh(k h) - 2) /
+    (k sinh(k h)), which is the height of the hinge (Abramson, chapter 6).
     """
     k = root / radius
     share = 2.0 * tanh(k * height) / (k * height * (root**2 - 1.0))
@@ -48,23 +48,24 @@ def slosh(
     at: Any = 1.0,
     placement: Pose | None = None,
 ) -> list[Link]:
-    """Return links for the liquid in an upright cylindrical tank with a flat bottom: pendulums, and a mass at rest.
+    """Return links for the liquid in an upright cylindrical tank with a flat bottom: pendulums, and a fixed mass.
 
-    Add the links to the list of an arm's links. The first link has the name `name` and contains the liquid that moves
-    with the tank. Its base frame is the centre of the tank's bottom, with x towards the free surface, against gravity
-    or along the thrust. Each wave is a pendulum that swings in two planes, the links `name_y1` and `name_z1`, whose
-    mass is the payload of the latter. Its frequency is that of the lateral wave,
+    Add these links to the list of an arm's links. The first link has the name `name` and contains the liquid that moves
+    with the tank. The origin of its base frame is the centre of the tank's bottom. Its x axis points to the free
+    surface, against gravity or along the thrust. A pendulum that swings in two planes represents each wave. The
+    pendulum of the first wave consists of the links `name_y1` and `name_z1`, and its mass is the payload of `name_z1`.
+    Its frequency is that of the lateral wave,
 
         omega^2 = (a / R) xi tanh(xi h / R),    xi = 1.8412, 5.3314, 8.5363, ...
 
-    under the gravity or the acceleration a of the arm. The model is linear: it holds for small waves. The liquid at
-    rest has the moment of inertia about the lateral axes of frozen liquid, which is an upper bound, and none about the
-    axis of the tank.
+    where a is the gravity or the acceleration of the arm. The model is linear: it holds for small waves. With the
+    pendulums at rest, the lateral moment of inertia of all parts together is that of the frozen liquid, which is an
+    upper bound. The moment of inertia about the axis of the tank is zero.
 
     Parameters
     ----------
     name : str
-        Name of the liquid.
+        Name of the first link. The names of the other links begin with it.
     radius, height : float
         Radius of the tank, and fill height of the liquid [m].
     mass : float
@@ -76,7 +77,7 @@ def slosh(
     gravity : float
         Gravity, or acceleration of the tank, at which the waves have this damping ratio [m/s^2].
     parent, at, placement
-        Place of the tank, as those of a `Link`.
+        Place of the tank, as for a `Link`.
 
     Raises
     ------

@@ -1,14 +1,14 @@
 """Sudden changes of an arm's parameters in a run: payloads that are picked up and released.
 
-At a pick-up the arm and the body stick together, a perfectly inelastic impact. Forces are finite, so the impact
-conserves the generalized momentum,
+When the arm picks up a body, both stick together: the impact is perfectly inelastic. Other forces are finite, so the
+impact conserves the generalized momentum,
 
     M_new qd_new = M_old qd_old + J' I V ,
 
 where I is the inertia of the body, V its velocity and angular velocity before the impact, and J qd those of the tip
-that grips it. The reactions of closures act as impulses that keep the loops closed. The impact loses kinetic energy
-(Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 11). A body that is released keeps the
-velocity of its tip, so the rates of the arm do not change.
+that grips the body. The reactions of closures act as impulses that keep the loops closed. The impact dissipates kinetic
+energy (Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 11). A body that is released keeps the velocity of
+the tip, so the rates of the arm do not jump.
 """
 
 from collections.abc import Mapping
@@ -48,24 +48,26 @@ class Change(Described):
     """A sudden change of parameters in a run: `simulate(model, ..., changes=[fa.Change(...)])`.
 
     The model must vary these parameters, as in `fa.Model(arm, vary=["payload.mass"])`. If the mass or inertia of a
-    payload increases, the arm picks up a body. The two stick together, and the rates jump so that the generalized
-    momentum is conserved. If the mass or inertia decreases, the arm releases a body, and its rates do not jump.
-    Other parameters change without a jump of the rates: mass arrives and leaves with the velocity of its place.
+    payload increases, the arm picks up a body. The arm and the body stick together, and the rates jump so that the
+    generalized momentum is conserved. If the mass or inertia decreases, the arm releases a body, and the rates do not
+    jump. Other parameters change without a jump of the rates: additional or removed mass has the velocity of its place
+    on the arm.
 
     Parameters
     ----------
     at : float or function
-        Time [s]; or a function of t, q and qd. The change happens when its value first rises from negative to zero.
-        The function is evaluated at the times of the result, and the zero between two of these times is then located.
+        Time of the change [s], or a function of t, q and qd. With a function, the change happens when the value of the
+        function first rises from negative to zero. flexarm evaluates the function at the times of the result, and then
+        locates the zero between two of these times.
     values : dict
-        New values of parameters by their names, as {"payload.mass": 3.0}.
+        New values of parameters by their names, for example {"payload.mass": 3.0}.
     velocity : (3,)
-        Velocity of the tip of a body that is picked up, before the impact, along the world's axes [m/s]. Default: the
-        body is at rest. The frame of a fixed base is the world.
+        Velocity of the centre of mass of a body that is picked up, before the impact, along the axes of the world
+        [m/s]. Default: the body is at rest. The frame of a fixed base is the world.
     angular_velocity : (3,)
-        Its angular velocity [rad/s].
+        Angular velocity of this body before the impact, along the axes of the world [rad/s].
     impact : bool
-        False: the body has the velocity of the tip that grips it, so that nothing jumps.
+        False: the body has the velocity of the tip that grips it, so that the rates do not jump.
     """
 
     at: Annotated[Any, BeforeValidator(_at)]
@@ -108,7 +110,8 @@ def checked_changes(changes: Any, model: Model, until: float) -> tuple[Change, .
 def check_changing(model: Traced, names: set[str]) -> None:
     """Raise `DescriptionError` if parameters with these names, or symbols, must not change in a run.
 
-    Links and stops must not move when a parameter changes, and a moving base has a momentum that the arm does not know.
+    No link and no stop may move when a parameter changes. The momentum of a moving base is unknown, so the arm must not
+    be on a moving base.
     """
     if model.arm.base is not None and not model.arm.free:
         raise DescriptionError(
