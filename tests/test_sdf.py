@@ -446,6 +446,24 @@ def test_a_locked_leader_locks_its_follower(tmp_path):
     )
 
 
+def test_a_screw_can_follow_and_axes_of_a_universal_joint_cannot(tmp_path):
+    mimic = "<mimic joint='hip'><multiplier>2</multiplier></mimic>"
+    tip = f"<link name='tip'><pose>2 0 0 0 0 0</pose>{I3}</link>"
+    screw = joint("knee", "screw", "last", "tip", f"<xyz>0 0 1</xyz>{mimic}").replace(
+        "<axis>", "<screw_thread_pitch>0.1</screw_thread_pitch><axis>"
+    )
+    listed(tmp_path, tip + screw)
+    led = fa.robot_report(tmp_path / "robot.sdf").arm
+    assert (led["tip"].joint.follows, led["tip"].joint.ratio) == ("last", 2.0)
+    assert led["tip_1"].joint.follows == "tip" and len(led.coordinates) == 1
+    axes = f"<axis><xyz>1 0 0</xyz>{mimic}</axis><axis2><xyz>0 1 0</xyz></axis2>"
+    joined = f"<joint name='knee' type='universal'><parent>last</parent><child>tip</child>{axes}</joint>"
+    listed(tmp_path, tip + joined)
+    found = fa.robot_report(tmp_path / "robot.sdf")
+    assert len(found.joints) == 3
+    assert any("<mimic> of a joint of type 'universal'; it is ignored" in each for each in found.not_understood)
+
+
 def test_joints_beside_their_links_and_reversed_joints_are_noted(tmp_path):
     notes = fa.robot_report(written(tmp_path, FILES["joints that point to the base"])).notes
     assert "joint 'hip' carries its parent 'last'; its axis is reversed, and its coordinate is not changed" in notes

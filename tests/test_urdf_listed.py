@@ -369,6 +369,14 @@ def test_joints_of_drake_become_several(kind, tmp_path):
         assert (slide.follows, slide.ratio) == ("hand", pytest.approx(0.02 / (2 * np.pi)))
 
 
+def test_what_a_joint_with_several_axes_loses_is_listed(tmp_path):
+    more = '<limit lower="-1" upper="1"/><dynamics damping="0.3"/><mimic joint="elbow"/>'
+    joint = f'<drake:joint name="k" type="ball"><parent link="fore"/><child link="hand"/>{more}</drake:joint>'
+    found = report(tmp_path, changed("</robot>", f'<link name="hand">{INERTIAL}</link>{joint}</robot>'))
+    said = "joint 'k' is ball; its damping and limits and <mimic> are left out"
+    assert any(each.endswith(said) for each in found.not_understood), found.not_understood
+
+
 def test_an_unknown_joint_of_drake_is_held_and_listed(tmp_path):
     joint = '<drake:joint name="k" type="spherical"><parent link="fore"/><child link="hand"/></drake:joint>'
     found = report(tmp_path, changed("</robot>", f'<link name="hand">{INERTIAL}</link>{joint}</robot>'))

@@ -27,12 +27,14 @@ def expanded(robot: Robot) -> Robot:
     """Return the robot with one coordinate per joint. Raises `DescriptionError` for a joint that is impossible."""
     if not any(joint.kind in KINDS for joint in robot.joints.values()):
         return robot
-    links, joints, notes = dict(robot.links), dict[str, Joint](), list(robot.notes)
+    links, joints, notes, strange = dict(robot.links), dict[str, Joint](), list(robot.notes), list(robot.strange)
     for name, joint in robot.joints.items():
         if joint.kind not in KINDS:
             joints[name] = joint
             continue
         *inner, last = described(joint).joints(name)
+        if joint.kind != "screw" and (lost := _lost(joint)):
+            strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; its {lost} are left out")
         names = [_free(f"{name}_{i}", {*robot.joints, *joints}) for i in range(1, 1 + len(inner))]
         carriers = [_free(f"{joint.child}_{i}", links) for i in range(1, 1 + len(inner))]
         parent, place = joint.parent, joint.place
@@ -48,7 +50,20 @@ def expanded(robot: Robot) -> Robot:
         else:
             some = ", ".join(map(repr, [*names, name]))
             notes.append(f"joint {name!r} is {joint.kind}: it becomes the joints {some}, one after the other")
-    return replace(robot, links=links, joints=joints, notes=notes)
+    return replace(robot, links=links, joints=joints, notes=notes, strange=strange)
+
+
+def _lost(joint: Joint) -> str:
+    """Return what a file gives for a joint that its parts do not have."""
+    given = {
+        "damping": joint.damping,
+        "friction": joint.friction,
+        "limits": any(x is not None for x in vars(joint.limits).values()),
+        "<mimic>": joint.mimic,
+        "spring": joint.spring,
+        "drive": joint.drive,
+    }
+    return " and ".join(name for name, value in given.items() if value)
 
 
 def _one(joint: Joint, part: Described) -> Joint:

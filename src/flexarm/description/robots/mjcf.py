@@ -212,8 +212,9 @@ class _Reading:
             self._tell(f"{', '.join(passive)} of a {said['kind']} joint", "joint", said)
         joint = Joint(
             name, kind, parent, child, _place(before), axis, self._limits(said, kind),
-            damping=0.0 if "damper" in self.off else said["damping"],
-            friction=0.0 if self.off & {"frictionloss", "constraint"} else said["frictionloss"], mimic=None, at=at,
+            damping=0.0 if "damper" in self.off or kind == "ball" else said["damping"],
+            friction=0.0 if self.off & {"frictionloss", "constraint"} or kind == "ball" else said["frictionloss"],
+            mimic=None, at=at,
         )  # fmt: skip
         if said["armature"] and joint.moves:
             joint.drive["rotor_inertia"] = said["armature"]
@@ -279,7 +280,9 @@ class _Reading:
             factors = ", ".join(self.scaled)
             self.notes.append(f"inputs are torques and forces at the joints: MuJoCo's ctrl times {factors}")
         if self.said["actuators"] or self.said["elsewhere"]:
-            without = [name for name, joint in self.joints.items() if joint.moves and name not in acted]
+            without = [
+                name for name, joint in self.joints.items() if joint.moves and not (name in acted or joint.mimic)
+            ]
             if without:
                 some = ", ".join(map(repr, without[:8])) + (", ..." if len(without) > 8 else "")
                 self.notes.append(

@@ -580,8 +580,16 @@ class _Reading:
             joint.pitch = self._pitch(file, element, f"joint {joint.name!r}")
             if (axis := element.one("axis")) is not None:
                 self._dynamics(joint, file, axis)
-        elif any(axis is not None and axis.one("dynamics") is not None for axis in map(element.one, ("axis", "axis2"))):
-            self._tell(file, element, f"<dynamics> of a joint of type {hinge.kind!r}; it is ignored")
+                joint.limits = self._limits(joint, file, axis.one("limit"))
+                if (mimic := axis.one("mimic")) is not None:
+                    joint.mimic = self._mimic(joint, file, mimic, hinge.prefix)
+            return joint
+        for axis in filter(None, map(element.one, ("axis", "axis2"))):
+            for tag in ("dynamics", "mimic"):
+                if axis.one(tag) is not None:
+                    self._tell(file, element, f"<{tag}> of a joint of type {hinge.kind!r}; it is ignored")
+            limits = self._limits(joint, file, axis.one("limit"))
+            joint.limits = joint.limits if limits == Limits() else limits
         return joint
 
     def _pitch(self, file: File, element: Element, where: str) -> float:

@@ -194,9 +194,10 @@ class _Reading:
         if joint.moves:
             joint.axis = axis()
             joint.damping, joint.friction = dynamics()
-        elif kind == "planar":
-            joint.axis = axis() if element.name != DRAKE else (0.0, 0.0, 1.0)
-            self._try(dynamics, f"it has no effect, because the joint is {kind}")
+        elif kind in ("planar", "ball", "universal"):
+            if kind == "planar":
+                joint.axis = axis() if element.name != DRAKE else (0.0, 0.0, 1.0)
+            joint.damping, joint.friction = dynamics()
         elif kind == "screw":
             joint.axis, joint.pitch = axis(), _pitch(where, element)
             joint.damping, joint.friction = dynamics()
