@@ -122,7 +122,8 @@ def written(value: Any) -> str:
     if isinstance(value, dict):
         return "`{" + ", ".join(f"{key} = {each}" for key, each in value.items()) + "}`"
     if isinstance(value, tuple):
-        return f"`[{', '.join(f'{each:g}' for each in value)}]`"
+        inside = ", ".join(written(each).strip("`") if isinstance(each, tuple) else f"{each:g}" for each in value)
+        return f"`[{inside}]`"
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
