@@ -98,7 +98,7 @@ def holding(model: Model, q: Array) -> Array:
 def check_rest(model: Model, q: Array) -> None:
     """Raise `DescriptionError` if no inputs hold the arm at q."""
     closures.check_closed("q", model, q)
-    N, names = np.eye(len(q)), model.coordinates
+    N, names = np.eye(model.nv), model.velocities
     if model.arm.closures:
         N, free = closures.independent(model, q)
         names = tuple(names[i] for i in free)
