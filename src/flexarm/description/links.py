@@ -95,7 +95,7 @@ class Link(Described):
     ----------
     name : str
         Name of the link, which begins the names of its coordinates, without dots and spaces.
-    joint : Revolute, Prismatic, Telescope or Fixed
+    joint : Revolute, Prismatic, Telescope, Fixed, Gear, Universal, Ball, Planar or Screw
         Joint that moves the body.
     body : Beam, Rigid, FiniteElement or Frame
         Body that the joint moves.
