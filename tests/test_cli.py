@@ -549,7 +549,10 @@ BAD = {
     ),
     "unknown shapes": (changed('shapes = "clamped-free"', 'shapes = "odd"'), "link 'fore': shapes is 'odd'; "),
     "unknown body": (changed('type = "beam"', 'type = "rope"'), "link 'fore': body.type is 'rope'; it must be 'rigid'"),
-    "unknown joint": (changed('type = "revolute"', 'type = "hinge"'), "link 'upper': joint.type is 'hinge'; it must be"),
+    "unknown joint": (
+        changed('type = "revolute"', 'type = "hinge"'),
+        "link 'upper': joint.type is 'hinge'; it must be",
+    ),
     "short axis": (
         changed("axis = [0, 1, 0]", "axis = [0, 1]"),
         "link 'upper': joint.axis has 2 entries; it must have",

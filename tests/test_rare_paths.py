@@ -154,8 +154,10 @@ def test_an_equilibrium_at_infinity_is_none():
     """The gains are so small that Newton's step is beyond the largest number."""
     none, u, B = np.empty(0), np.zeros(1), np.zeros((2, 1))
     slopes = np.zeros((1, 2)), np.empty((0, 2)), np.empty((0, 1))
-    at = Deviations(u, none, np.full(1, 1e300), 1e-300 * np.eye(2), B, *slopes)
-    loop = SimpleNamespace(model=fa.Model(one_joint()), period=None, deviations=lambda t, x: at)
+    at = Deviations(u, none, np.full(1, 1e300), 1e-300 * np.eye(2), B, *slopes, np.eye(2), [0, 1])
+    loop = SimpleNamespace(
+        model=fa.Model(one_joint()), period=None, deviations=lambda t, x: at, _on_closures=lambda x: x
+    )
     with pytest.raises(fa.FlexarmError, match="arm 'one': no equilibrium of the closed loop"):
         ClosedLoop.standing(loop, 0.0, np.zeros(2))
 

@@ -28,7 +28,7 @@ def test_gains_times_a_factor_act_on_the_memory_of_a_law_that_feels_its_input():
     random = np.random.default_rng(4)
     A, B, to_u, Z, felt = (random.normal(size=size) for size in ((4, 4), (4, 2), (2, 6), (2, 6), (2, 2)))
     none = np.zeros(0)
-    at = Deviations(none, none, none, A, B, to_u, Z + felt @ to_u, felt)
+    at = Deviations(none, none, none, A, B, to_u, Z + felt @ to_u, felt, np.eye(len(A)), [*range(len(A))])
     poles, _ = _poles(SimpleNamespace(period=None), (at,), 2.5)
     stronger = 2.5 * to_u
     whole = np.vstack([np.hstack([A, np.zeros((4, 2))]) + B @ stronger, Z + felt @ stronger])

@@ -164,6 +164,8 @@ class ClosedLoop:
                 step = -np.linalg.lstsq(J, left)[0] if loose else -np.linalg.solve(J, left)
             except np.linalg.LinAlgError:
                 break
+            if not np.isfinite(step).all():
+                break
             if model.arm.closures:
                 step = step * min(1.0, LONGEST / np.abs(step).max(initial=LONGEST))
             step = np.concatenate([at.all_of @ step[:k], step[k:]])
