@@ -176,7 +176,7 @@ def test_a_run_on_a_free_base_keeps_its_momentum_at_a_pick_up_and_its_rates_at_a
 
 
 def test_closures_take_part_in_the_impact():
-    """What is left of the momentum's jump is a reaction of the closure: it does no work in any allowed motion."""
+    """The rest of the jump of the momentum is a reaction of the closure, which does no work in any allowed motion."""
     arm = four_bar(flexible=True).replace(gravity=(0.0, 0.0, 0.0), payload=fa.Payload(mass=0.2))
     coupler = arm.links[1].replace(body=arm.links[1].body.replace(shapes="polynomial"))
     arm = arm.replace(links=[arm.links[0], coupler, arm.links[2]])

@@ -1,4 +1,4 @@
-"""Cables in exports: MuJoCo's tendons pull as they do, and what is left out is said."""
+"""Exported cables: tendons of MuJoCo exert the same forces, and the file names each cable that is left out."""
 
 import numpy as np
 import pytest

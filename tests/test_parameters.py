@@ -74,7 +74,7 @@ KINDS = {
 
 
 REBUILT = [kind for kind in KINDS if kind not in ("absolute", "telescope")]
-"""Kinds of arms, without those of which another kind has all parts."""
+"""Kinds of arms. A kind is left out if another kind has all its parts."""
 
 
 @pytest.mark.parametrize("kind", REBUILT)

@@ -65,7 +65,7 @@ def test_a_small_force_bends_and_shears():
 
 
 def test_a_large_force_bends_it_as_the_exact_rod():
-    """Of different stiffness along y and z, so that it twists. Only the shares of shear and stretch are compared."""
+    """The stiffness along y and z differs, so the bend twists. Only the effects of shear and stretch are compared."""
     force, EA, modes = np.array([-1.0, 4.0, 3.0]), 500.0, {"y": 2, "z": 2, "torsion": 1}
     exact, plain = (
         rod_in_space(force, EI, 5.0, L, soft=soft)[0] for soft in ((1 / EA, 1 / KGA["y"], 1 / KGA["z"]), (0, 0, 0))

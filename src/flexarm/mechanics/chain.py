@@ -326,7 +326,7 @@ def _weighed(
         found[i] = known[key]
         if (parent := arm.parents[i]) >= 0:
             hung[parent].append(Hanging(link.at, found[i].carried))
-            moving[parent] |= _share(link.at) > 0.0 and (link.joint.moves or link.joint.leader is not None or moving[i])
+            moving[parent] |= _share(link.at) > 0.0 and (link.joint.moving.moves or moving[i])
     some = [found[i] for i in range(len(arm.links))]
     return [each.loads for each in some], [each.made for each in some]
 

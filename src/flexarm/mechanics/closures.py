@@ -153,19 +153,18 @@ def symbolic(chain: Chain) -> Symbolic:
     return Symbolic(q, qd, ca.SX(ca.vertcat(*rates(chain, entries(q), entries(qd)))))
 
 
-def restricting(chain: Chain) -> list[int]:
-    """Return the indices of the conditions that do not hold for every motion."""
-    _, zd, every = symbolic(chain)
-    slope = ca.jacobian(every, zd)
-    return [i for i in range(every.numel()) if slope[i, :].nnz()]
+def restricting(slope: ca.SX) -> list[int]:
+    """Return the indices of the conditions that do not hold for every motion, from the slopes of all rates in qd."""
+    return [i for i in range(slope.shape[0]) if slope[i, :].nnz()]
 
 
 @remembered
 def conditions(chain: Chain, q: Vector, qd: Vector) -> Conditions:
     """Return the conditions that restrict the motion."""
     z, zd, every = symbolic(chain)
-    some = restricting(chain)
-    few, slope = every[some], ca.densify(ca.jacobian(every, zd)[some, :])
+    slope = ca.jacobian(every, zd)
+    some = restricting(slope)
+    few, slope = every[some], ca.densify(slope[some, :])
     J, gamma = at([z, zd], (q, qd), [slope, ca.densify(ca.jtimes(few, z, zd))])
     found = gaps(chain, q)
     return Conditions(some, [found[i] for i in some], rows_of(J), entries(gamma))

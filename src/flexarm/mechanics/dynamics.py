@@ -233,7 +233,7 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: R
     The acceleration of a free base follows from the 6 x 6 system that remains after all other eliminations.
     """
     if chain.tree is not None:
-        return _led(chain, chain.tree, q, qd, force, root)
+        return _under_gears(chain, chain.tree, q, qd, force, root)
     fall, still = base_acceleration(chain, qd, chain.down, root)
     bodies, ways = outward(chain, q, qd, fall, root.w)
     left = [
@@ -263,11 +263,11 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: R
     return qdd
 
 
-def _led(chain: Chain, tree: Tree, q: Vector, qd: Vector, force: Vector, root: Root) -> Vector:
+def _under_gears(chain: Chain, tree: Tree, q: Vector, qd: Vector, force: Vector, root: Root) -> Vector:
     """Return the accelerations of a chain with followers, from those of its tree under the forces of its gears."""
-    acting = [*force, *[0.0] * len(tree.followers)]
-    a, A = response(with_followers(chain), tree.coordinates(q), tree.rates(qd), acting, root, tree.conditions)
-    _, _, pivots = eliminate(symmetric_product(tree.conditions, A), scaled(-1.0, product(tree.conditions, a)), 0)
+    J, acting = tree.conditions, [*force, *[0.0] * len(tree.followers)]
+    a, A = response(with_followers(chain), tree.coordinates(q), tree.rates(qd), acting, root, J)
+    _, _, pivots = eliminate(symmetric_product(J, A), scaled(-1.0, product(J, a)), 0)
     return added(a, product(A, substitute(pivots, [])))[: chain.size]
 
 

@@ -124,9 +124,13 @@ def bias(model: Traced, q: Array, qd: Array) -> Array:
 
 def restricting(model: Traced) -> list[int]:
     """Return the indices of the conditions that do not hold in every position."""
-    from flexarm.mechanics.closures import restricting as found
+    import casadi as ca
 
-    return found(model.chain)
+    from flexarm.mechanics.closures import restricting as found
+    from flexarm.mechanics.closures import symbolic
+
+    _, rates, every = symbolic(model.chain)
+    return found(ca.jacobian(every, rates))
 
 
 def owners(arm: Arm) -> list[str]:

@@ -57,7 +57,7 @@ def aligned(model: Model, start: Array, q: Array) -> str:
 
     Such joints have nothing between them that has mass, and their axes are parallel at q, as in a ball joint.
     """
-    M = np.array([model.mass_matrix(x) for x in (start, q)])
+    M = np.array([model.fixed("mass_matrix")(x) for x in (start, q)])  # not worth a compilation
     size = np.sqrt(np.einsum("nii->ni", M))
     if not (np.isfinite(M).all() and size.all()):
         return ""
@@ -65,7 +65,10 @@ def aligned(model: Model, start: Array, q: Array) -> str:
     if not values[1, 0] < ALIGNED * values[0, 0]:
         return ""
     share = np.abs(vectors[1, :, 0])
-    names = " and ".join(model.velocities[i] for i in np.flatnonzero(share > 0.3 * share.max()))
+    some = np.flatnonzero(share > 0.3 * share.max()).tolist()
+    if not {*some} <= {*model.arm.joints}:
+        return ""
+    names = " and ".join(model.velocities[i] for i in some)
     return f"; near there hardly any inertia resists the combined motion of {names}, whose axes become parallel"
 
 
