@@ -17,7 +17,7 @@ from flexarm.mechanics.body import Body, Loads
 from flexarm.mechanics.drive import Rows, bodies, elements, named_angle, named_turns
 from flexarm.mechanics.elements import Element
 from flexarm.mechanics.finite import centre_line
-from flexarm.mechanics.gears import Follower, Tree, without_followers
+from flexarm.mechanics.gears import Follower, Followers, acting, led
 from flexarm.mechanics.modal import bases_of
 from flexarm.mechanics.nominal import NUMBERS, Nominal
 from flexarm.mechanics.parameters import Name, Names, value_of
@@ -63,6 +63,15 @@ class Segment:
 
     steps: tuple[Step, ...]
     after: tuple[Step, ...]
+
+
+class Tree(NamedTuple):
+    """Parts of a chain with a coordinate for each follower, see `gears`."""
+
+    bodies: tuple[Body, ...]
+    segments: tuple[Segment, ...]
+    own: tuple[tuple[int | None, ...], ...]
+    followers: Followers
 
 
 @dataclass(frozen=True)
@@ -203,6 +212,47 @@ def tangent(chain: Chain, q: Vector) -> Matrix:
     columns = [moved_pose(q[:7], row[:6]) for row in unit[:6]]
     pose = [[*(column[r] for column in columns), *[0.0] * (chain.size - 6)] for r in range(7)]
     return pose + unit[6:]
+
+
+def without_followers(chain: Chain, followers: Followers) -> Chain:
+    """Return the chain without the coordinates of its followers, which are its last ones."""
+    if not followers.some:
+        return chain
+
+    def body_of(body: Body, own: tuple[int | None, ...]) -> tuple[Body, tuple[int | None, ...]]:
+        follower = followers.of(own[0])
+        if follower is None:
+            return body, own
+        return body.once("led", lambda: led(body, follower)), (follower.leader, *own[1:])
+
+    def moved(step: Step) -> Step:
+        found, offset = [], step.offset
+        for j, sign in step.joints:
+            if follower := followers.of(j):
+                j, sign, offset = follower.leader, sign * follower.ratio, offset + sign * follower.offset
+            found.append((j, sign))
+        return replace(step, offset=offset, joints=tuple(found))
+
+    bodies, own = zip(*map(body_of, chain.bodies, chain.own), strict=True)
+    return replace(
+        chain,
+        bodies=bodies,
+        segments=tuple(replace(each, steps=tuple(map(moved, each.steps))) for each in chain.segments),
+        own=own,
+        size=followers.first,
+        tree=Tree(chain.bodies, chain.segments, chain.own, followers),
+        coupled={i: followers.row(row) for i, row in chain.coupled.items()},
+        elements=tuple(acting(element, followers) for element in chain.elements),
+    )
+
+
+def with_followers(chain: Chain, tree: Tree) -> Chain:
+    """Return the tree of a chain as a chain with a coordinate for each follower, without elements."""
+    bodies, segments, own, followers = tree
+    none: dict[int, Vector] = {}
+    return replace(
+        chain, bodies=bodies, segments=segments, own=own, size=followers.size, tree=None, coupled=none, elements=()
+    )
 
 
 def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
@@ -448,7 +498,7 @@ def _assembled(
         closures=arm.closures,
         number=arm.number,
     )
-    return without_followers(tree, _followers(arm, names))
+    return without_followers(tree, Followers(size, tuple(_followers(arm, names))))
 
 
 def _followers(arm: Arm, names: Sequence[Name]) -> list[Follower]:

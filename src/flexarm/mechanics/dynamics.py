@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.mechanics.chain import Chain, Frame, Step, positions, put, taken
+from flexarm.mechanics.chain import Chain, Frame, Step, Tree, positions, put, taken, with_followers
 from flexarm.mechanics.combination import combinations, following
-from flexarm.mechanics.gears import Tree, with_followers
 from flexarm.mechanics.moving import Moving, at, moving, rows_of
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.remembered import remembered
@@ -265,8 +264,9 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: R
 
 def _under_gears(chain: Chain, tree: Tree, q: Vector, qd: Vector, force: Vector, root: Root) -> Vector:
     """Return the accelerations of a chain with followers, from those of its tree under the forces of its gears."""
-    J, acting = tree.conditions, [*force, *[0.0] * len(tree.followers)]
-    a, A = response(with_followers(chain), tree.coordinates(q), tree.rates(qd), acting, root, J)
+    few = tree.followers
+    J, acting = few.conditions, [*force, *[0.0] * len(few.some)]
+    a, A = response(with_followers(chain, tree), few.coordinates(q), few.rates(qd), acting, root, J)
     _, _, pivots = eliminate(symmetric_product(J, A), scaled(-1.0, product(J, a)), 0)
     return added(a, product(A, substitute(pivots, [])))[: chain.size]
 
@@ -408,7 +408,8 @@ def _extended(I: Matrix, H: Matrix, D: Matrix, here: Moving) -> Matrix:
 def mass_matrix(chain: Chain, q: Vector) -> Matrix:
     """Return M(q) by composite bodies (Mohan & Saha eq. 32): unit accelerations' wrenches, carried to the base."""
     if chain.tree is not None:
-        M, columns = mass_matrix(with_followers(chain), chain.tree.coordinates(q)), transposed(chain.tree.G)
+        followers = chain.tree.followers
+        M, columns = mass_matrix(with_followers(chain, chain.tree), followers.coordinates(q)), transposed(followers.G)
         return symmetric_product(columns, transposed([product(M, column) for column in columns]))
     bodies, ways = outward(chain, q, [0.0] * chain.size)
     M = zeros(chain.size, chain.size)

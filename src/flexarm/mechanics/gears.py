@@ -6,18 +6,12 @@ follow from the same recursions. The inertia matrix is G' M_tree G. For forward 
 on the accelerations of the tree (`dynamics.forward_dynamics`).
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flexarm.mechanics.body import Body
 from flexarm.mechanics.elements import Element, Seen
 from flexarm.mechanics.spatial import Matrix, Scalar, Vector, product, scaled, transposed
-
-if TYPE_CHECKING:
-    from flexarm.mechanics.chain import Chain, Segment, Step
-
-Own = tuple[int | None, ...]
 
 
 class Follower(NamedTuple):
@@ -28,90 +22,51 @@ class Follower(NamedTuple):
     offset: Scalar
 
 
-class Tree(NamedTuple):
-    """Parts of a chain with a coordinate for each follower, after all others."""
+class Followers(NamedTuple):
+    """The followers of a tree with `size` rates. Their coordinates come after all others, in the order of `some`."""
 
-    bodies: tuple[Body, ...]
-    segments: "tuple[Segment, ...]"
-    own: tuple[Own, ...]
     size: int
-    followers: tuple[Follower, ...]
+    some: tuple[Follower, ...]
+
+    @property
+    def first(self) -> int:
+        """Index of the first follower: the number of the other rates."""
+        return self.size - len(self.some)
 
     @property
     def G(self) -> Matrix:
         """The rates of the tree per rate of the chain, (size, n)."""
-        n = self.size - len(self.followers)
-        found = [[float(r == c) for c in range(n)] for r in range(self.size)]
-        for r, follower in enumerate(self.followers, start=n):
+        found = [[float(r == c) for c in range(self.first)] for r in range(self.size)]
+        for r, follower in enumerate(self.some, start=self.first):
             found[r][follower.leader] = follower.ratio
         return found
 
     @property
     def conditions(self) -> Matrix:
         """Rows of the rates of the tree that are zero, one for each follower, (followers, size)."""
-        n = self.size - len(self.followers)
-        found = [[float(n + r == c) for c in range(self.size)] for r in range(len(self.followers))]
-        for row, follower in zip(found, self.followers, strict=True):
+        found = [[float(self.first + r == c) for c in range(self.size)] for r in range(len(self.some))]
+        for row, follower in zip(found, self.some, strict=True):
             row[follower.leader] = -follower.ratio
         return found
 
     def coordinates(self, q: Vector) -> Vector:
         """Return the coordinates of the tree, (size,)."""
-        return [*q, *(each.ratio * q[each.leader] + each.offset for each in self.followers)]
+        return [*q, *(each.ratio * q[each.leader] + each.offset for each in self.some)]
 
     def rates(self, qd: Vector) -> Vector:
         """Return the rates of the tree, or any vector that is linear in them, (size,)."""
-        return [*qd, *(each.ratio * qd[each.leader] for each in self.followers)]
+        return [*qd, *(each.ratio * qd[each.leader] for each in self.some)]
 
     def row(self, over: Vector) -> Vector:
         """Return a row over the rates of the chain, (n,), from one over those of the tree."""
         return product(transposed(self.G), over)
 
-
-def without_followers(chain: "Chain", followers: Iterable[Follower]) -> "Chain":
-    """Return the chain without the coordinates of its followers, which are its last ones."""
-    some = tuple(followers)
-    if not some:
-        return chain
-    n = chain.size - len(some)
-    tree = Tree(chain.bodies, chain.segments, chain.own, chain.size, some)
-
-    def led(body: Body, own: Own) -> tuple[Body, Own]:
-        if own[0] is None or own[0] < n:
-            return body, own
-        follower = some[own[0] - n]
-        return body.once("led", lambda: _led(body, follower)), (follower.leader, *own[1:])
-
-    def moved(step: "Step") -> "Step":
-        found, offset = [], step.offset
-        for j, sign in step.joints:
-            if j >= n:
-                leader, ratio, more = some[j - n]
-                j, sign, offset = leader, sign * ratio, offset + sign * more
-            found.append((j, sign))
-        return replace(step, offset=offset, joints=tuple(found)) if step.joints else step
-
-    bodies, own = zip(*map(led, chain.bodies, chain.own), strict=True)
-    segments = tuple(replace(each, steps=tuple(map(moved, each.steps))) for each in chain.segments)
-    return replace(
-        chain,
-        bodies=bodies,
-        segments=segments,
-        own=own,
-        size=n,
-        tree=tree,
-        coupled={i: tree.row(row) for i, row in chain.coupled.items()},
-        elements=tuple(_acting(element, tree) for element in chain.elements),
-    )
+    def of(self, j: int | None) -> Follower | None:
+        """Return the follower with this index among the rates of the tree, or None for other rates."""
+        return None if j is None or j < self.first else self.some[j - self.first]
 
 
-def with_followers(chain: "Chain") -> "Chain":
-    """Return the tree of a chain as a chain with a coordinate for each follower, without elements."""
-    bodies, segments, own, size, _ = chain.tree  # type: ignore[misc]
-    return replace(chain, bodies=bodies, segments=segments, own=own, size=size, tree=None, coupled={}, elements=())
-
-
-def _led(body: Body, follower: Follower) -> Body:
+def led(body: Body, follower: Follower) -> Body:
     """Return the body of a follower over the coordinate of its leader."""
     _, ratio, offset = follower
 
@@ -133,7 +88,7 @@ def _led(body: Body, follower: Follower) -> Body:
     )
 
 
-def _acting(element: Element, tree: Tree) -> Element:
+def acting(element: Element, tree: Followers) -> Element:
     """Return an element that acts on a tree as one that acts on the chain without followers."""
 
     def seen(here: Seen) -> Seen:

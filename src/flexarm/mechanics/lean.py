@@ -17,8 +17,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.mechanics.body import Body, symmetric, without_rounding
-from flexarm.mechanics.chain import Chain, Segment, Step, merged
-from flexarm.mechanics.gears import with_followers, without_followers
+from flexarm.mechanics.chain import Chain, Segment, Step, merged, with_followers, without_followers
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.remembered import remembered, remembering
 from flexarm.mechanics.spatial import Matrix, Scalar, Slide, Turn, dot, entries, is_symbolic, numbers, product
@@ -88,7 +87,7 @@ def lean(chain: Chain) -> Chain:
     the inertia, and lengths on the path.
     """
     if chain.tree is not None:
-        return without_followers(lean(with_followers(chain)), chain.tree.followers)
+        return without_followers(lean(with_followers(chain, chain.tree)), chain.tree.followers)
     keeps = chain.known is not None
     chain, lengths = _measured(chain)
     base = Pose(np.eye(3), np.zeros((3, 1 + len(lengths))))
