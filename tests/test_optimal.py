@@ -251,6 +251,6 @@ def test_an_arm_without_inputs_is_refused():
 
 def test_a_search_that_fails_says_what_presses(masses):
     with pytest.raises(
-        fa.FlexarmError, match=r"no motion found with 20 intervals in 2 steps \(.*\); the most restrictive limit"
+        fa.FlexarmError, match=r"no motion found with 20 intervals in 8 steps \(.*\); the most restrictive limit"
     ):
         optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, intervals=20, steps=2)

@@ -704,6 +704,23 @@ def test_several_arms_come_to_rest_under_the_same_torques(hub, straight, plants)
     assert found.report["residual"] < 1e-4
 
 
+def test_a_search_for_two_arms_that_finds_nothing_begins_again_with_another_duration(hub, monkeypatch):
+    """One search in six ends without a motion, and rounding errors decide which; here the first may take 2 steps."""
+    task = asked(hub, [0], [1], {"torque": 1.0}, "time", None, 1e-4, (), [{"payload.mass": 0.3}])
+    grid, stopped = Grid(hub, 12, 3, "radau", task.linear, 1), search.Stopped()
+    known, durations, whole = search._begun(task, grid, 300, stopped), [], search.found_on
+
+    def short_at_first(task, grid, known, steps, stopped):
+        durations.append(known.durations.sum() / first)
+        return whole(task, grid, known, 2 if len(durations) == 1 else steps, stopped)
+
+    first = known.durations.sum()
+    monkeypatch.setattr(search, "found_on", short_at_first)
+    _, solved = search._found_first(task, grid, known, 300, stopped)
+    assert solved.found and solved.steps > 2
+    assert durations[0] == 1.0 and durations[1] > 1.0
+
+
 def test_the_least_time_of_two_linear_arms_is_that_of_one_linear_program(slide):
     """Slides with different beams: both at rest, the first at its place."""
     N, limit, end = 20, 2.0, np.array([0.3, 0.0])

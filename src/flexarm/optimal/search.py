@@ -36,6 +36,11 @@ SHARE = 0.2
 SLOWER = 1.3
 """Factor on the first arm's duration from which the search for several arms begins."""
 
+AGAIN = (1.2, 0.8, 1.5)
+"""Factors on the initial guess's durations in further searches, each if nothing was found before.
+
+Of searches for two arms, one in six finds nothing, and rounding errors decide which."""
+
 FARTHER = 8
 """Largest number of restarts of the search where a duration reaches its bound around the initial guess."""
 
@@ -230,7 +235,7 @@ def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Sto
     """Solve on the first grid from the initial guess.
 
     If the time is free, the search restarts while durations end at their bounds. If nothing is found, it starts again
-    from a motion that is slow enough for all limits.
+    from a motion that is slow enough for all limits, and then from motions with the durations of `AGAIN`.
     """
     program, solved = found_on(task, grid, known, steps, stopped)
     if task.duration is not None:
@@ -240,6 +245,14 @@ def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Sto
         known = slow
         program, solved = found_on(task, grid, known, steps, stopped)
         taken += solved.steps
+    for factor in AGAIN:
+        if solved.found or stopped.came:
+            break
+        begun = replace(known, durations=factor * known.durations)
+        program, solved = found_on(task, grid, begun, steps, stopped)
+        taken += solved.steps
+        if solved.found:
+            known = begun
     for _ in range(FARTHER):
         if not solved.found or stopped.came or not is_far(solved.x[grid.durations], known.durations):
             break
