@@ -9,6 +9,7 @@ from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, refused
 from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import held, symmetric_modes
@@ -45,6 +46,7 @@ def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
         if straight and model.arm.free:
             raise Fault("straight", f"is True; the base of arm {model.arm.name!r} is free, and moves with the drives")
     refuse_closures(model, "flexible_equations")
+    refuse_balls(model, "flexible_equations")
     where = "straight" if straight else "anywhere"
     return model.derived(f"flexible equations, {where}", lambda: _flexible_equations(model, straight))
 
@@ -246,6 +248,7 @@ def _trajectory(model: Model, q: Array, qd: Array, u: Array | None, qdd: Array |
     with refused("along a trajectory"):
         checked_instance(model, Model, "model")
     refuse_closures(model, "analysis along a trajectory")
+    refuse_balls(model, "analysis along a trajectory")
     if (u is None) == (qdd is None):
         raise DescriptionError("along a trajectory: give either u or qdd")
     if u is not None and (more := (*model.states, *model.exogenous)):

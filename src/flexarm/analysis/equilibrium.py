@@ -11,6 +11,7 @@ from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model, closures
 from flexarm.model.adrift import BASE
@@ -70,7 +71,7 @@ def equilibrium(
     loose = arm.free and not np.array(model.slope("stiffness_force", "q")(x))[:, :BASE].any()
     if loose:
         N = N[:, BASE:]
-    unique = not (arm.free or arm.closures or len(arm.driven) < len(arm.joints))
+    unique = not (arm.quaternions or arm.closures or len(arm.driven) < len(arm.joints))
     k, largest = N.shape[1], 0.0
     for _ in range(50):
         K, J, gaps = _constrained(model, x, np.array(slope(x)), reactions)
@@ -185,6 +186,7 @@ def joint_rates(model: Model, qd: ArrayLike | None) -> Array:
         return np.zeros(model.nv)
     arm, count = model.arm, len(model.arm.driven)
     refuse_closures(model, "equilibrium with qd")
+    refuse_balls(model, "equilibrium with qd")
     with refused("equilibrium"):
         given = checked_array(qd, "qd")
         if given.shape != (count,):

@@ -12,6 +12,7 @@ from flexarm.analysis.equilibrium import configuration, equilibrium, joint_rates
 from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
 from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, closures
 from flexarm.model.linear import held as free_motions
@@ -148,6 +149,7 @@ def steady_modes(
     with refused("steady_modes"):
         checked_instance(model, Model, "model")
         refuse_closures(model, "steady_modes")
+        refuse_balls(model, "steady_modes")
         for wrong, what in ((model.arm.free, "a free base"), (model.states, "states")):
             if wrong:
                 raise DescriptionError(f"steady_modes: arm {model.arm.name!r} has {what}; use model.linearize")

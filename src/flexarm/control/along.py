@@ -12,6 +12,7 @@ from flexarm.control.equilibrium import rest
 from flexarm.control.gains import followed
 from flexarm.control.timescales import time_scales
 from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory import reference_values
@@ -138,6 +139,7 @@ def linear_models(model: Model, motion: Motion, t: Array) -> tuple[Array, Array]
     Returns A (k, 2n, 2n) and B (k, 2n, m) at times (k,).
     """
     refuse_closures(model, "a controller along a motion")
+    refuse_balls(model, "a controller along a motion")
     (q, qd), u, n = motion.states(t), motion.inputs(t), model.nv
     to_q, to_qd, to_u = (stacked(model.slope("forward_dynamics", to), q, qd, u) for to in ("q", "qd", "u"))
     zero, one = np.zeros((len(t), n, n)), np.broadcast_to(np.eye(n), (len(t), n, n))

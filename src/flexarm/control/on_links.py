@@ -70,7 +70,7 @@ class OnLinks:
         reference = inner.reference
         if reference is not None:
             places = tuple(moving.index(name) for name in moving if name in names)
-            rest = tuple(np.array(arm.rest)[arm.free + np.array(arm.driven)].tolist())
+            rest = tuple(np.array(arm.rest)[arm.poses - arm.twists + np.array(arm.driven)].tolist())
             reference = Beside(reference, places, rest)
         return replace(inner, expression=expression, reference=reference)
 

@@ -10,6 +10,7 @@ from flexarm.arrays import Array
 from flexarm.control.along import Motion, stacked
 from flexarm.control.riccati import check_modes, effort, energy, held, linear, scales, stationary
 from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import SimulationError
 from flexarm.model import Model
 from flexarm.model.outputs import Sensor
@@ -167,6 +168,7 @@ def models(model: Model, q: Array, qd: Array, u: Array, period: float) -> tuple[
     The discretisation is exact for constant u, and the derivatives of the equations of motion are exact.
     """
     refuse_closures(model, "Predictive")
+    refuse_balls(model, "Predictive")
     from scipy.linalg import expm
 
     n = model.nv

@@ -18,7 +18,7 @@ from flexarm.arrays import Array
 from flexarm.control.equilibrium import equilibrium
 from flexarm.control.gains import motion
 from flexarm.description.closures import refuse_closures
-from flexarm.description.joints import refuse_passive
+from flexarm.description.joints import refuse_balls, refuse_passive
 from flexarm.model import Model
 from flexarm.model.adrift import solved
 from flexarm.model.local import moved_by_joints
@@ -178,6 +178,7 @@ def time_scales(model: Model) -> TimeScales:
     """Return the time scales of a model."""
     refuse_passive(model.arm, "a division into slow and fast motions")
     refuse_closures(model, "a division into slow and fast motions")
+    refuse_balls(model, "a division into slow and fast motions")
     elastic = (*model.arm.flexible, *model.arm.motors)
     # at an elastic joint theta = q_r + sigma, so the column of its motor is that of sigma
     T = np.hstack([moved_by_joints(model.arm), np.eye(len(model.coordinates))[:, list(elastic)]])

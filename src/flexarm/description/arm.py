@@ -40,7 +40,18 @@ from flexarm.description.closures import Bushing, Closure, Connection
 from flexarm.description.compounds import expanded
 from flexarm.description.couplings import Coupling
 from flexarm.description.finite import FiniteElement
-from flexarm.description.free import AT_ORIGIN, POSE, POSE_UNITS, TWIST, TWIST_UNITS, FreeBase, Orbit, Thruster
+from flexarm.description.free import (
+    AT_ORIGIN,
+    POSE,
+    POSE_UNITS,
+    QUATERNION,
+    SWIVEL,
+    TWIST,
+    TWIST_UNITS,
+    FreeBase,
+    Orbit,
+    Thruster,
+)
 from flexarm.description.gears import ways
 from flexarm.description.joints import Fixed, Prismatic, Revolute, Telescope
 from flexarm.description.links import Link, Payload, Pose
@@ -108,15 +119,15 @@ class Coordinate:
         Name: "upper.joint", "upper.y1", "upper.motor". With segments: "upper.s2.y1".
     link : int
         Index of its link in the arm, or -1 for the base.
-    role : "joint", "flexible", "motor" or "base"
+    role : "joint", "flexible", "motor", "ball" or "base"
         Kind of coordinate.
     unit : "rad" or "m"
-        Unit of the coordinate. For the base it is the unit of the rate.
+        Unit of the coordinate. For the base and for ball joints it is the unit of the rate.
     """
 
     name: str
     link: int
-    role: Literal["joint", "flexible", "motor", "base"]
+    role: Literal["joint", "flexible", "motor", "ball", "base"]
     unit: str
 
 
@@ -401,10 +412,11 @@ class Arm(Described):
     def layout(self) -> tuple[Coordinate, ...]:
         """Descriptions of the rates, in order.
 
-        The six rates of a free base come first. The coordinates follow: joints, flexible coordinates link by link, and
-        motors of elastic joints.
+        The six rates of a free base come first, then three for each ball joint. The coordinates follow: joints,
+        flexible coordinates link by link, and motors of elastic joints.
         """
         base = [Coordinate(name, -1, "base", unit) for name, unit in zip(TWIST, TWIST_UNITS, strict=True) if self.free]
+        balls = [Coordinate(f"{self.links[i].name}.{w}", i, "ball", "rad/s") for i in self.balls for w in SWIVEL]
         moving = [(i, link) for i, link in enumerate(self.links) if link.joint.moves]
         joints = [Coordinate(f"{link.name}.joint", i, "joint", link.joint.unit) for i, link in moving]
         flexible = [
@@ -415,12 +427,38 @@ class Arm(Described):
         motors = [
             Coordinate(f"{link.name}.motor", i, "motor", link.joint.unit) for i, link in moving if link.joint.elastic
         ]
-        return (*base, *joints, *flexible, *motors)
+        return (*base, *balls, *joints, *flexible, *motors)
+
+    @cached_property
+    def balls(self) -> tuple[int, ...]:
+        """Indices of the links whose joint has a quaternion."""
+        return tuple(i for i, link in enumerate(self.links) if link.joint.spherical)
+
+    @cached_property
+    def twists(self) -> int:
+        """Number of leading rates that are not rates of coordinates: of a free base and of ball joints."""
+        return len(TWIST) * self.free + len(SWIVEL) * len(self.balls)
+
+    @cached_property
+    def poses(self) -> int:
+        """Number of leading coordinates whose rates are not among the rates: of a free base and of ball joints.
+
+        The coordinate of the rate i >= `twists` has the index i + poses - twists.
+        """
+        return len(POSE) * self.free + len(QUATERNION) * len(self.balls)
+
+    @cached_property
+    def quaternions(self) -> tuple[tuple[slice, slice], ...]:
+        """Slices of each quaternion in q and of its angular velocity in the rates: a free base's, then ball joints'."""
+        q, v = (3, 3) if self.free else (0, 0)
+        count = self.free + len(self.balls)
+        return tuple((slice(q + 4 * i, q + 4 * i + 4), slice(v + 3 * i, v + 3 * i + 3)) for i in range(count))
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates in the order of `layout`. The seven of a free base come first."""
-        return (*POSE[: 7 * self.free], *(x.name for x in self.layout if x.role != "base"))
+        """Names of the coordinates in the order of `layout`. Those of a free base and of ball joints come first."""
+        quaternions = (f"{self.links[i].name}.{e}" for i in self.balls for e in QUATERNION)
+        return (*POSE[: 7 * self.free], *quaternions, *(x.name for x in self.layout[self.twists :]))
 
     @cached_property
     def velocities(self) -> tuple[str, ...]:
@@ -431,7 +469,8 @@ class Arm(Described):
     def joints(self) -> tuple[int, ...]:
         """Indices of the joints in `layout`, in the order of the links that move.
 
-        The same indices hold in qd and in `local` coordinates. In q they are larger by one if the base is free.
+        The same indices hold in qd and in `local` coordinates. In q they are larger by one for a free base and for each
+        ball joint.
         """
         return self._of_role("joint")
 
@@ -485,12 +524,13 @@ class Arm(Described):
     @cached_property
     def units(self) -> tuple[str, ...]:
         """Unit of each coordinate: rad or m, or 1 for a quaternion."""
-        return (*POSE_UNITS[: 7 * self.free], *(x.unit for x in self.layout if x.role != "base"))
+        ones = ["1"] * (len(QUATERNION) * len(self.balls))
+        return (*POSE_UNITS[: 7 * self.free], *ones, *(x.unit for x in self.layout[self.twists :]))
 
     @cached_property
     def rate_units(self) -> tuple[str, ...]:
         """Unit of each rate: rad/s or m/s."""
-        return tuple(x.unit if x.role == "base" else f"{x.unit}/s" for x in self.layout)
+        return tuple(x.unit if i < self.twists else f"{x.unit}/s" for i, x in enumerate(self.layout))
 
     @cached_property
     def states(self) -> tuple[str, ...]:
@@ -580,13 +620,13 @@ class Arm(Described):
     def rest(self) -> tuple[float, ...]:
         """Coordinates at rest: zeros, except for the nominal free length of a telescope and of its motor.
 
-        A free base is at the origin of the world, along its axes.
+        A free base is at the origin of the world, along its axes. Ball joints are not turned.
         """
-        inner = [x for x in self.layout if x.role != "base"]
+        inner = self.layout[self.twists :]
         links = [self.links[x.link] for x in inner]
         turned = [x.role != "flexible" for x in inner]
         lengths = (link.joint.rest(link.body) if j else 0.0 for link, j in zip(links, turned, strict=True))
-        return (*AT_ORIGIN[: 7 * self.free], *lengths)
+        return (*AT_ORIGIN[: 7 * self.free], *AT_ORIGIN[3:] * len(self.balls), *lengths)
 
     def _of_role(self, role: str) -> tuple[int, ...]:
         return tuple(i for i, coordinate in enumerate(self.layout) if coordinate.role == role)

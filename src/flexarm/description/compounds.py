@@ -1,6 +1,7 @@
 """Joints with several coordinates or motions. An arm stores such a joint as a chain of links with simple joints.
 
 The links before the last one have no mass. Their names are the name of the link with a number: "wrist_1", "wrist_2".
+A ball joint with a quaternion remains one joint.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,18 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexarm.checks import NOT_ZERO, Fault, Vector, checked_list, counted, flag, number, shown, unit_vector
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    NOT_ZERO,
+    Fault,
+    Vector,
+    checked_list,
+    counted,
+    flag,
+    number,
+    shown,
+    unit_vector,
+)
 from flexarm.description.bodies import Body, Frame
 from flexarm.description.gears import Gear
 from flexarm.description.joints import Driven, Joint, Prismatic, Revolute
@@ -39,7 +51,7 @@ def _axes(value: object) -> Any:
 
 
 class Compound(Joint):
-    """Base class of joints that an arm stores as a chain of links with simple joints.
+    """Base class of joints that an arm stores as a chain of links with simple joints, except a spherical one.
 
     Parameters
     ----------
@@ -122,22 +134,53 @@ class Universal(Compound):
 
 @final
 class Ball(Compound):
-    """A ball joint: rotations about x, y and z of the joint frame, one after the other (Cardan angles).
+    """A ball joint: the link turns in all directions. The joint is passive unless it has `angles`.
 
-    A link "hip" becomes the links "hip_1" and "hip_2", without mass, and "hip". The coordinates are the angles
-    "hip_1.joint", "hip_2.joint" and "hip.joint". Keep the second angle between -90 and 90 degrees. At 90 degrees the
-    first and the third axis are parallel, and the equations of motion have no unique solution. Near 90 degrees the
-    solver takes short steps, and a run may end with an error that names these joints. Turn the joint frame
-    (`placement`) so that large motions are about its x or z axis.
+    The four coordinates of a link "hip" are the unit quaternion "hip.qw", "hip.qx", "hip.qy", "hip.qz" that turns
+    vectors of the link's frame into the joint frame. Its three rates are the angular velocity relative to the carrier,
+    along the axes of the link: "hip.wx", "hip.wy", "hip.wz" [rad/s].
+
+    With `angles`, the coordinates are three angles about x, y and z, one after the other (Cardan angles). Then the link
+    becomes the links "hip_1" and "hip_2", without mass, and "hip", and each joint can have a motor, springs and stops.
+    The coordinates are "hip_1.joint", "hip_2.joint" and "hip.joint". Keep the second angle between -90 and 90 degrees.
+    At 90 degrees the first and the third axis are parallel, and the equations of motion have no unique solution. Near
+    90 degrees the solver takes short steps, and a run may end with an error that names these joints. Turn the joint
+    frame (`placement`) so that large motions are about its x or z axis.
 
     Parameters
     ----------
+    damping : float
+        Moment per angular velocity [N m s/rad], for a joint without `angles`.
+    angles : bool
+        True for three angles instead of a quaternion.
     drives, passive
-        Parameters of the drives, see `Compound`. A ball joint is passive by default.
+        Parameters of the drives, see `Compound`, for a joint with `angles`. A ball joint is passive by default.
     """
 
     type: Literal["ball"] = "ball"
+    damping: Annotated[float, number("N m s/rad", NOT_NEGATIVE)] = 0.0
+    angles: Annotated[bool, flag] = False
     passive: Annotated[bool, flag] = True
+
+    @model_validator(mode="after")
+    def _parameters_fit(self) -> Self:
+        if self.angles and self.damping:
+            raise Fault("damping", "is for a joint without angles; give the damping of each angle in drives")
+        if not self.angles and self.drives:
+            raise Fault("drives", "are for a joint with angles: add angles = true")
+        if not self.angles and not self.passive:
+            raise Fault("passive", "is false, but only a joint with angles can have motors: add angles = true")
+        return self
+
+    @property
+    def spherical(self) -> bool:
+        """True if the joint has a quaternion and three rates."""
+        return not self.angles
+
+    @property
+    def swivel_damping(self) -> float:
+        """Damping of the angular velocity of a spherical joint [N m s/rad]."""
+        return self.damping
 
     @property
     def motions(self) -> Motions:
@@ -213,7 +256,7 @@ def expanded(links: Sequence[Link]) -> tuple[Link, ...]:
     """Return the links, with a chain of simple joints in place of each `Compound`."""
     found = []
     for link in links:
-        if not isinstance(link.joint, Compound):
+        if not isinstance(link.joint, Compound) or link.joint.spherical:
             found.append(link)
             continue
         *inner, last = link.joint.joints(link.name)

@@ -29,6 +29,9 @@ TWIST = tuple(f"base.{name}" for name in ("vx", "vy", "vz", "wx", "wy", "wz"))
 """Rates of a free base: velocity and angular velocity along its own axes."""
 TWIST_UNITS = ("m/s",) * 3 + ("rad/s",) * 3
 AT_ORIGIN = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+QUATERNION, SWIVEL = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
+"""Coordinates and rates of a ball joint: the unit quaternion that turns vectors of the link's frame into the joint
+frame, and the angular velocity relative to the carrier, along the link's axes."""
 
 
 @final

@@ -48,6 +48,9 @@ class Joint(Described):
     carries : bool
         True if the coordinate moves the base frame of the body, about or along `direction`. If False, the coordinate
         belongs to the body itself: it is the free length of a beam that slides out of a fixed hub.
+    spherical : bool
+        True for a joint without such a coordinate that turns the body in all directions: four coordinates are a unit
+        quaternion, and three rates are the angular velocity.
     """
 
     type: str
@@ -75,6 +78,16 @@ class Joint(Described):
     def leader(self) -> str | None:
         """Name of the link whose joint this joint follows, or None."""
         return None
+
+    @property
+    def spherical(self) -> bool:
+        """True if the joint has a quaternion and three rates."""
+        return False
+
+    @property
+    def swivel_damping(self) -> float:
+        """Damping of the angular velocity of a spherical joint [N m s/rad]."""
+        return 0.0
 
     @property
     def moving(self) -> "Joint":
@@ -180,9 +193,20 @@ def checked_body(body: object) -> Body:
 def refuse_passive(arm: Any, what: str) -> None:
     """Raise `DescriptionError` if an arm has passive joints, for a function that needs an actuator at each joint."""
     for link in arm.links:
-        if link.joint.moves and not link.joint.actuated:
+        if (link.joint.moves and not link.joint.actuated) or link.joint.spherical:
             must = f"{what} needs an actuator at each joint"
             raise DescriptionError(f"arm {arm.name!r}: the joint of link {link.name!r} is passive; {must}")
+
+
+def refuse_balls(what: Any, where: str) -> None:
+    """Raise `DescriptionError` if an arm, or the arm of a model, has ball joints with a quaternion.
+
+    What is neither is left to later checks.
+    """
+    for link in getattr(getattr(what, "arm", what), "links", ()):
+        if link.joint.spherical:
+            instead = "use angles = true"
+            raise DescriptionError(f"{where} does not support the ball joint of link {link.name!r} yet; {instead}")
 
 
 def units(turns: bool) -> dict[str, tuple[str, Rule]]:

@@ -17,6 +17,7 @@ from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm
 from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
 from flexarm.files import check_ending, write_whole
@@ -122,6 +123,7 @@ def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
     with refused("export_exudyn"):
         checked_instance(arm, Arm, "arm")
     refuse_closures(arm, "export_exudyn")
+    refuse_balls(arm, "export_exudyn")
     equivalent = lumped(arm.replace(cables=()), segments)
     left = ["cables are left out"] if arm.cables else []
     return written(replace(equivalent, left_out=(*equivalent.left_out, *left)))

@@ -142,6 +142,8 @@ def slopes(model: Model) -> Exported:
     notes = {f"qdd_{a}": f"dqdd/d{a}, NV x {'NU' if a == 'u' else 'NV'}, row by row" for a in to}
     if model.arm.free:
         notes["qdd_q"] += ", to a shift and a turn of the base along its axes in the place of its pose"
+    if model.arm.balls:
+        notes["qdd_q"] += ", to turns of ball joints about the axes of their links in the place of their quaternions"
     arguments = model.arguments("forward_dynamics")
     return Exported(
         program(model, "forward_dynamics_slopes", x, {f"qdd_{a}": ca.vec(y.T) for a, y in found.items()}, notes),

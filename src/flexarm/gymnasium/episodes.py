@@ -17,7 +17,6 @@ from flexarm.checks import (
     unknown_name,
 )
 from flexarm.description.arm import Arm, Beam
-from flexarm.description.free import POSE, TWIST
 from flexarm.errors import DescriptionError, SimulationError
 from flexarm.gymnasium.ground import Ground, ground
 from flexarm.gymnasium.tasks import NEAR, TASKS, Task
@@ -235,10 +234,10 @@ def sensors_of(arm: Arm, tip: bool) -> list[Any]:
     """Return the default sensors of an arm.
 
     They are encoders and tachometers of its drives, deflections of its links' tips, pose and velocities of a free base,
-    and optionally the position of the tip.
+    the same of ball joints, and optionally the position of the tip.
     """
-    found: list[Any] = [Encoder(coordinate=name) for name in POSE[: len(POSE) * arm.free]]
-    found += [Tachometer(coordinate=name) for name in TWIST[: len(TWIST) * arm.free]]
+    found: list[Any] = [Encoder(coordinate=name) for name in arm.coordinates[: arm.poses]]
+    found += [Tachometer(coordinate=name) for name in arm.velocities[: arm.twists]]
     drives = [f"{link.name}.drive" for link in arm.links if link.joint.actuated]
     found += [Encoder(coordinate=name) for name in drives]
     found += [Tachometer(coordinate=name) for name in drives]

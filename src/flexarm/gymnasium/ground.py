@@ -15,7 +15,6 @@ from flexarm.analysis.equilibrium import equilibrium
 from flexarm.arrays import Array
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, named_or_fitting, refused, shown, within
 from flexarm.description.arm import Arm
-from flexarm.description.free import POSE
 from flexarm.description.joints import SHORTEST, Telescope
 from flexarm.description.load import load
 from flexarm.errors import DescriptionError, FlexarmError
@@ -115,8 +114,7 @@ class Ground:
         arm, q = self.model.arm, np.tile(self.model.arm.rest, (len(joints), 1))
         moved = np.flatnonzero(self.moving.any(axis=1))
         q[:, moved + self.model.nq - self.model.nv] = joints @ self.moving[moved].T
-        if arm.free:
-            q[:, : len(POSE)] = self.q[: len(POSE)]
+        q[:, : arm.poses] = self.q[: arm.poses]
         return q, np.zeros((len(joints), self.model.nv)) if rates is None else rates @ self.moving.T
 
     def modes(self, most: int) -> tuple[Array, Array]:

@@ -24,10 +24,12 @@ from flexarm.mechanics.parameters import Name, Names, value_of
 from flexarm.mechanics.rigid import free_base, payload
 from flexarm.mechanics.spatial import (
     TIP,
+    Attitude,
     Matrix,
     Motion,
     Scalar,
     Slide,
+    Spin,
     Turn,
     Vector,
     added,
@@ -55,6 +57,30 @@ class Step:
     def is_nothing(self) -> bool:
         """True if the step is the identity."""
         return is_zero(self.offset) and not (self.tips or self.joints)
+
+    def moved(self, s: Vector, q: Vector) -> Scalar:
+        """Return the contribution of tip functions and joint coordinates, or of their rates."""
+        return sum(sign * s[t] for t, sign in self.tips) + sum(sign * q[j] for j, sign in self.joints)
+
+    def at(self, s: Vector, sd: Vector, q: Vector, qd: Vector) -> Motion:
+        """Return the transform at tip functions, coordinates, and the rates of both."""
+        return self.motion(self.axis, self.offset + self.moved(s, q), self.moved(sd, qd))
+
+
+@dataclass(frozen=True)
+class Turned(Step):
+    """The rotation of a ball joint: by the matrix `offset`, and then, to first order, by three local coordinates."""
+
+    local: tuple[int, ...] = ()
+
+    def at(self, s: Vector, sd: Vector, q: Vector, qd: Vector) -> Motion:
+        """Return the rotation. Its rates belong to the steps that follow."""
+        return Attitude(self.axis, turned(self.offset, [q[n] for n in self.local]))
+
+
+def turned(R: Matrix, turn: Vector) -> Matrix:
+    """Return a rotation matrix after a small rotation along its own axes, to first order."""
+    return [added(row, cross(row, turn)) for row in R]
 
 
 @dataclass(frozen=True)
@@ -110,8 +136,9 @@ class Chain:
     elements : further elements that act on the arm, in the order of its states, inputs and exogenous inputs
     moved : True if the last exogenous inputs move the base
     base : indices of a free base's rates, which are the first six; empty for a fixed base
+    balls : the indices of the three rates of each ball joint
     pose : pose of the base in the world; that of a free base is set per state, see `posed`
-    stood : the seven coordinates of that pose
+    stood : the seven coordinates of that pose, and the quaternions of ball joints
     thrusters : (force, moment) on a free base per unit of each of the last inputs
     outside : (chain) -> its elements that depend on the pose of the base
     closures : the joints that close loops; see `mechanics.closures`
@@ -135,6 +162,7 @@ class Chain:
     moved: bool = False
     coupled: dict[int, Vector] = field(default_factory=dict)
     base: tuple[int, ...] = ()
+    balls: tuple[tuple[int, ...], ...] = ()
     pose: Frame = WORLD
     stood: Vector = field(default_factory=list)
     thrusters: tuple[Vector, ...] = ()
@@ -157,19 +185,42 @@ class Chain:
 
 
 def posed(chain: Chain, q: Vector) -> tuple[Chain, Vector]:
-    """Return the chain with its base at the pose in the first seven of q, and q over the rates.
+    """Return the chain with its base and its ball joints at the first coordinates in q, and q over the rates.
 
-    The entries of the base are zero.
+    The entries of the base and of ball joints are zero.
 
-    These zeros are local coordinates about the pose: slopes in them are generalized forces along the base's axes. For a
-    fixed base, both are returned unchanged.
+    These zeros are local coordinates about the pose: slopes in them are generalized forces along the axes of the base,
+    or moments along those of a link after a ball joint. Without both, chain and q are returned unchanged.
     """
-    if not chain.base:
+    if not (chain.base or chain.balls):
         return chain, q
-    chain = replace(chain, pose=Frame(list(q[:3]), rotation(q[3:7])), stood=list(q[:7]))
+    first = 7 if chain.base else 0
+    if chain.base:
+        chain = replace(chain, pose=Frame(list(q[:3]), rotation(q[3:7])))
+    for local in chain.balls:
+        chain, first = _swivelled(chain, local, rotation(q[first : first + 4])), first + 4
+    chain = replace(chain, stood=list(q[:first]))
     if chain.outside is not None:
         chain = replace(chain, elements=(*chain.elements, *chain.outside(chain)), outside=None)
-    return chain, [*[0.0] * len(chain.base), *q[7:]]
+    return chain, [*[0.0] * turning(chain), *q[first:]]
+
+
+def turning(chain: Chain) -> int:
+    """Return the number of rates of a free base and of ball joints, which come first."""
+    return len(chain.base) + 3 * len(chain.balls)
+
+
+def _swivelled(chain: Chain, local: tuple[int, ...], R: Matrix) -> Chain:
+    """Return the chain with the rotation of a ball joint before its first axis."""
+
+    def of(segment: Segment) -> Segment:
+        *before, spin = segment.steps
+        if spin.joints != ((local[0], 1),):
+            return segment
+        return replace(segment, steps=(*before, Turned(Attitude, 0, R, local=local), spin))
+
+    tree = chain.tree and chain.tree._replace(segments=tuple(map(of, chain.tree.segments)))
+    return replace(chain, segments=tuple(map(of, chain.segments)), tree=tree)
 
 
 def rotation(e: Vector, unit: bool = False) -> Matrix:
@@ -186,32 +237,46 @@ def rotation(e: Vector, unit: bool = False) -> Matrix:
 
 def moved_pose(pose: Vector, twist: Vector) -> Vector:
     """Return the rates of a pose (p, e) at a twist (v, w) along its own axes: p' = R v, e' = 1/2 e (0, w)."""
-    w, x, y, z = e = pose[3:]
-    a, b, c = scaled(0.5, twist[3:])
-    turned = [-(x * a + y * b + z * c), w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a]
-    return [*product(rotation(e), twist[:3]), *turned]
+    return [*product(rotation(pose[3:]), twist[:3]), *spun(pose[3:], twist[3:])]
+
+
+def spun(e: Vector, w: Vector) -> Vector:
+    """Return the rate of a quaternion at an angular velocity along the turned axes, 1/2 e (0, w)."""
+    w_, x, y, z = e
+    a, b, c = scaled(0.5, w)
+    return [-(x * a + y * b + z * c), w_ * a + y * c - z * b, w_ * b + z * a - x * c, w_ * c + x * b - y * a]
+
+
+def pose_rates(chain: Chain, qd: Vector) -> Vector:
+    """Return the rates of the coordinates of a `posed` chain's base and ball joints."""
+    found = moved_pose(chain.stood[:7], qd[:6]) if chain.base else []
+    for local in chain.balls:
+        found += spun(chain.stood[len(found) : len(found) + 4], [qd[n] for n in local])
+    return found
 
 
 def coordinate_rates(chain: Chain, qd: Vector) -> Vector:
-    """Return the rates of the coordinates of a `posed` chain, those of a free base's pose first.
+    """Return the rates of the coordinates of a `posed` chain, those of a free base and of ball joints first.
 
-    The quaternion's rate includes (1 - e . e) e, which is zero for length 1 and returns the length to 1.
+    A quaternion's rate includes (1 - e . e) e, which is zero for length 1 and returns the length to 1.
     """
-    if not chain.base:
-        return qd
-    e = chain.stood[3:]
-    *place, a, b, c, d = moved_pose(chain.stood, qd[:6])
-    return [*place, *added([a, b, c, d], scaled(1.0 - dot(e, e), e)), *qd[6:]]
+    found = pose_rates(chain, qd)
+    for k in range(3 if chain.base else 0, len(found), 4):
+        e = chain.stood[k : k + 4]
+        found[k : k + 4] = added(found[k : k + 4], scaled(1.0 - dot(e, e), e))
+    return [*found, *qd[turning(chain) :]]
 
 
 def tangent(chain: Chain, q: Vector) -> Matrix:
-    """Return dq / d(local coordinates), (nq, nv): the effect of a free base's small shift and turn on q."""
+    """Return dq / d(local coordinates), (nq, nv): the effect of small shifts and turns of base and ball joints on q."""
     unit = [[float(r == c) for c in range(chain.size)] for r in range(chain.size)]
-    if not chain.base:
+    first = turning(chain)
+    if not first:
         return unit
-    columns = [moved_pose(q[:7], row[:6]) for row in unit[:6]]
-    pose = [[*(column[r] for column in columns), *[0.0] * (chain.size - 6)] for r in range(7)]
-    return pose + unit[6:]
+    chain = replace(chain, stood=q[: len(q) - chain.size + first])
+    columns = [pose_rates(chain, row) for row in unit[:first]]
+    pose = [[*(column[r] for column in columns), *[0.0] * (chain.size - first)] for r in range(len(chain.stood))]
+    return pose + unit[first:]
 
 
 def without_followers(chain: Chain, followers: Followers) -> Chain:
@@ -447,10 +512,21 @@ def _assembled(
 
     if base is not None:
         ground = put_on(-1, base, Segment((Step(Slide, 0),), ()), (None,))
+    swivels = []
     for i in arm.outward:
         link, (some, _), mine = arm.links[i], made[i], own[i]
         parent, before = leading(arm.parents[i], link.at)
-        at = put_on(parent, some[0], _segment(before, link, mine[0][0], names[i]), mine[0])
+        if i in arm.balls:
+            local = tuple(n for n, x in enumerate(arm.layout) if (x.link, x.role) == (i, "ball"))
+            before += [Step(motion, axis, value) for motion, axis, value in _placement(link, names[i])]
+            for axis, n in enumerate(local[:2]):
+                segment = Segment((*merged(before), Step(Spin, axis, joints=((n, 1),))), ())
+                parent, before = put_on(parent, payload(None), segment, (n,)), []
+            at = put_on(parent, some[0], Segment((Step(Spin, 2, joints=((local[2], 1),)),), ()), mine[0])
+            d = names[i]("dw", "joint.damping", link.joint.swivel_damping, "N m s/rad", "damping of the ball joint")
+            swivels.append((local, [[d * (r == c) for c in range(3)] for r in range(3)]))
+        else:
+            at = put_on(parent, some[0], _segment(before, link, mine[0][0], names[i]), mine[0])
         links[i] = tuple(range(at, at + len(some)))
         for body, its in zip(some[1:], mine[1:], strict=True):
             steps = _outlet_steps(chained[at], 1.0, places[at])
@@ -462,7 +538,7 @@ def _assembled(
     first = [some[0] for some in links]
     jointed = [i for i in first if not all(is_zero(x) for x in chained[i].drive)]
     driven = [i for i, link in zip(first, arm.links, strict=True) if i in jointed and link.joint.actuated]
-    damped = [(flexible, D) for flexible, (_, D) in zip(_flexible(arm), made, strict=True) if D]
+    damped = [(flexible, D) for flexible, (_, D) in zip(_flexible(arm), made, strict=True) if D] + swivels
 
     def over_all(row: Vector, mine: tuple[int | None, ...]) -> Vector:
         found: Vector = [0.0] * size
@@ -494,6 +570,7 @@ def _assembled(
         elements=tuple(acting),
         coupled=coupled,
         base=tuple(range(6)) if base is not None else (),
+        balls=tuple(sorted(local for local, _ in swivels)),
         thrusters=tuple(map(_thrust, arm.thrusters)),
         closures=arm.closures,
         number=arm.number,
@@ -565,7 +642,9 @@ def _numbered(arm: Arm, made: list[list[Body]]) -> list[list[tuple[int | None, .
     own: list[list[tuple[int | None, ...]]] = []
     for i, (link, some) in enumerate(zip(arm.links, made, strict=True)):
         mine = [n for n, coordinate in enumerate(layout) if coordinate.link == i]  # joint, flexible ones, motor
-        carried = link.joint.moves and link.joint.carries
+        if link.joint.spherical:
+            mine = mine[2:]
+        carried = link.joint.spherical or (link.joint.moves and link.joint.carries)
         first: tuple[int | None, ...] = tuple(mine) if carried else (followers.get(i), *mine)
         beyond = sum(body.size for body in some[1:])
         begin = len(some[0].flexible) + 1

@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.description.closures import Closure
-from flexarm.mechanics.chain import Chain, moved_pose
+from flexarm.mechanics.chain import Chain, pose_rates, turning
 from flexarm.mechanics.dynamics import (
     STILL,
     Root,
@@ -307,8 +307,9 @@ def prescribed_correction(chain: Chain, q: Vector, qd: Vector) -> Vector:
 def _corrected(chain: Chain, q: Vector, qd: Vector, held: Sequence[int]) -> Vector:
     dq, dqd = projected(chain, q, qd, held)
     found = [*gaps(chain, q), *rates(chain, q, qd)]
-    shift = dq if not chain.base else [*moved_pose(chain.stood, dq[:6]), *dq[6:]]
-    return [*added([*chain.stood, *q[len(chain.base) :]], shift), *added(qd, dqd), dot(found, found)]
+    first = turning(chain)
+    moved = added([*chain.stood, *q[first:]], [*pose_rates(chain, dq), *dq[first:]])
+    return [*moved, *added(qd, dqd), dot(found, found)]
 
 
 def slopes(chain: Chain, q: Vector) -> Matrix:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.mechanics.chain import Chain, Frame, Step, Tree, positions, put, taken, with_followers
+from flexarm.mechanics.chain import Chain, Frame, Tree, positions, put, taken, turned, with_followers
 from flexarm.mechanics.combination import combinations, following
 from flexarm.mechanics.moving import Moving, at, moving, rows_of
 from flexarm.mechanics.nominal import Nominal
@@ -93,7 +93,7 @@ def outward(
         twist, down, s, sd, sdd = known[parent]
         bias, drift, hops = [0.0] * 6, AT_REST, []
         for step in segment.steps:
-            motion = step.motion(step.axis, step.offset + _moved(step, s, q), _moved(step, sd, qd))
+            motion = step.at(s, sd, q, qd)
             drift = added(drift, motion.drift(twist[3:]))
             if motion.direction > 2 or step is segment.steps[-1]:  # the following steps have another w
                 bias = added(bias, cross(twist[3:], drift[:3]) + cross(twist[3:], drift[3:]))
@@ -120,9 +120,16 @@ def twist_of_base(chain: Chain, qd: Vector, w: Iterable[Scalar]) -> Vector:
     return [qd[n] for n in chain.base] or [0.0, 0.0, 0.0, *w]
 
 
-def _moved(step: Step, s: Vector, q: Vector) -> Scalar:
-    """Return the contribution of tip functions and joint coordinates (or their rates) to an elementary transform."""
-    return sum(sign * s[t] for t, sign in step.tips) + sum(sign * q[j] for j, sign in step.joints)
+def mixed(chain: Chain, qd: Vector) -> Vector:
+    """Return the accelerations that the recursions add to those of ball joints, whose rates they add one by one.
+
+    Each axis turns with the ones before: the angular acceleration of the link, relative to its carrier, is that of the
+    coordinates plus (w_y w_z, -w_x w_z, w_x w_y).
+    """
+    found: Vector = [0.0] * chain.size
+    for i, j, k in chain.balls:
+        found[i], found[j], found[k] = qd[j] * qd[k], -qd[i] * qd[k], qd[i] * qd[j]
+    return found
 
 
 # -- inverse dynamics --------------------------------------------------------------------------------------------------
@@ -136,6 +143,8 @@ def inertial_force(
 
     gravity is the acceleration in the base's axes.
     """
+    if chain.balls:
+        qdd = added(qdd, scaled(-1.0, mixed(chain, qd)))
     fall, still = base_acceleration(chain, qd, gravity, root)
     bodies, ways = outward(chain, q, qd, fall, root.w)
     x = {-1: added(still, [qdd[n] for n in chain.base] or AT_REST)}
@@ -259,7 +268,7 @@ def forward_dynamics(chain: Chain, q: Vector, qd: Vector, force: Vector, root: R
         z = substitute(flexible, x[i] + share)[7:]
         put(qdd, own, [0.0, *product(eta, z)])
         s_ddot[i] = product(here.s_eta, z)
-    return qdd
+    return added(qdd, mixed(chain, qd))
 
 
 def _under_gears(chain: Chain, tree: Tree, q: Vector, qd: Vector, force: Vector, root: Root) -> Vector:
@@ -530,7 +539,7 @@ def base_frame(chain: Chain, q: Vector) -> Frame:
     if not chain.base:
         return Frame(p, R)
     shift, turn = q[:3], q[3:6]
-    return Frame(added(p, product(R, shift)), [added(row, cross(row, turn)) for row in R])
+    return Frame(added(p, product(R, shift)), turned(R, turn))
 
 
 def placed(ways: list[Way], base: Frame) -> list[Frame]:

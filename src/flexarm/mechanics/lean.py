@@ -20,7 +20,19 @@ from flexarm.mechanics.body import Body, symmetric, without_rounding
 from flexarm.mechanics.chain import Chain, Segment, Step, merged, with_followers, without_followers
 from flexarm.mechanics.nominal import Nominal
 from flexarm.mechanics.remembered import remembered, remembering
-from flexarm.mechanics.spatial import Matrix, Scalar, Slide, Turn, dot, entries, is_symbolic, numbers, product
+from flexarm.mechanics.spatial import (
+    Matrix,
+    Motion,
+    Scalar,
+    Slide,
+    Spin,
+    Turn,
+    dot,
+    entries,
+    is_symbolic,
+    numbers,
+    product,
+)
 
 ROUNDING = 1e-12
 """Tolerance of an angle [rad], or of a length relative to the distance of two joints."""
@@ -181,7 +193,8 @@ def _is_plain(chain: Chain, i: int, n: int) -> bool:
     """Return True if a body follows a joint, and the path from it to the next one, n, consists of constant numbers."""
     *way, following = chain.segments[n].steps
     after = [*chain.segments[i].after, *way, replace(following, joints=())]
-    return bool(chain.segments[i].steps[-1].joints) and _are_constant(after)
+    before = chain.segments[i].steps[-1]
+    return bool(before.joints) and Spin not in (before.motion, following.motion) and _are_constant(after)
 
 
 def _are_constant(steps: list[Step]) -> bool:
@@ -271,7 +284,7 @@ def _steps(pose: Pose, lengths: list[Scalar]) -> list[Step]:
     return [*(Step(Slide, axis, _length(x, p, lengths)) for axis, x in enumerate(p)), *turns]
 
 
-def _last(steps: list[Step], motion: type[Slide] | type[Turn]) -> list[Step]:
+def _last(steps: list[Step], motion: type[Motion]) -> list[Step]:
     """Return steps about one axis in the order in which a joint of this motion can absorb the last."""
     return sorted(steps, key=lambda step: step.motion is motion)
 

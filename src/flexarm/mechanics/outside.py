@@ -25,7 +25,7 @@ from flexarm.mechanics.stations import between, station, velocity
 def with_outside(chain: Chain, arm: Arm) -> Chain:
     """Return the chain of an arm with its external loads.
 
-    If its base is free, they are added once its pose is known.
+    If it has a free base or ball joints, they are added once the pose of these is known.
     """
     if not arm.outside:
         return chain
@@ -39,13 +39,14 @@ def with_outside(chain: Chain, arm: Arm) -> Chain:
         acting += [bushing(chain, each) for each in arm.bushings]
         acting += [drag(chain, each, arm.number(each.link)) for each in arm.drags]
         acting += [gravity_gradient(chain, arm.orbit)] if arm.orbit else []
+        acting += [moving_base(chain)] if chain.moved else []
         return tuple(acting)
 
-    if chain.base:
-        return replace(chain, outside=elements)
-    moved = arm.base is not None
-    more = [moving_base(chain)] if moved else []
-    return replace(chain, elements=(*chain.elements, *elements(chain), *more), moved=moved)
+    moved = arm.base is not None and not arm.free
+    if chain.base or chain.balls:
+        return replace(chain, outside=elements, moved=moved)
+    chain = replace(chain, moved=moved)
+    return replace(chain, elements=(*chain.elements, *elements(chain)))
 
 
 # -- forces ------------------------------------------------------------------------------------------------------------

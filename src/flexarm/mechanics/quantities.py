@@ -207,7 +207,7 @@ def _thrust(chain: Chain, qd: Vector, done: Pushed, u: Vector) -> Pushed:
 
 
 def _pose_rates(chain: Chain, qd: Vector) -> Vector:
-    """Return the rates of a free base's seven coordinates, or an empty list."""
+    """Return the rates of the coordinates of a free base and of ball joints."""
     return coordinate_rates(chain, qd)[: len(chain.stood)]
 
 

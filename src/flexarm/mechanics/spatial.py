@@ -289,6 +289,86 @@ class Turn:
         return T
 
 
+@final
+@dataclass(frozen=True)
+class Attitude:
+    """A turn of the frame by a rotation matrix `value`, whose columns are the turned frame's axes. It has no rate."""
+
+    axis: int
+    value: Any
+    rate: Scalar = 0.0
+
+    @property
+    def direction(self) -> int:
+        """Index of a component, as for other motions; the motion has no coordinate of its own."""
+        return 3 + self.axis
+
+    @property
+    def shift(self) -> Vector:
+        """Origin of the turned frame in the previous frame."""
+        return [0.0, 0.0, 0.0]
+
+    def acceleration(self, x: Vector) -> Vector:
+        """Return the acceleration (or twist) of the turned frame, from that of the previous frame, at rest."""
+        inward = transposed(self.value)
+        return product(inward, x[:3]) + product(inward, x[3:])
+
+    def drift(self, w: Vector) -> Vector:
+        """Return no acceleration: the angular velocity is that of the `Spin` steps that follow."""
+        return [0.0] * 6
+
+    def wrench(self, f: Vector) -> Vector:
+        """Return a wrench carried back to the previous frame."""
+        return product(self.value, f[:3]) + product(self.value, f[3:])
+
+    def inertia(self, I: Matrix) -> Matrix:
+        """Return an inertia carried back to the previous frame."""
+        blocks = [[row[:3] for row in I[:3]], [row[3:] for row in I[:3]], [row[3:] for row in I[3:]]]
+        A, B, C = ([product(self.value, column) for column in transposed(block)] for block in blocks)  # (R S)'
+        A, B, C = ([product(self.value, row) for row in transposed(block)] for block in (A, B, C))
+        A, C = ([[S[min(r, c)][max(r, c)] for c in range(3)] for r in range(3)] for S in (A, C))
+        return assembled(A, B, C)
+
+
+@final
+@dataclass(frozen=True)
+class Spin:
+    """An angular velocity `rate` about the axis `axis`, which does not turn the frame.
+
+    Three of them, after an `Attitude`, are the rates of a ball joint.
+    """
+
+    axis: int
+    value: Scalar = 0.0
+    rate: Scalar = 0.0
+
+    @property
+    def direction(self) -> int:
+        """Index of the component of an acceleration or a wrench that belongs to this motion's own coordinate."""
+        return 3 + self.axis
+
+    @property
+    def shift(self) -> Vector:
+        """Origin of the frame in the previous frame, the same."""
+        return [0.0, 0.0, 0.0]
+
+    def acceleration(self, x: Vector) -> Vector:
+        """Return the acceleration (or twist), which stays the same."""
+        return list(x)
+
+    def drift(self, w: Vector) -> Vector:
+        """Return u of the acceleration w x u due to velocities, in linear and angular part: the rate."""
+        return [0.0] * self.direction + [self.rate] + [0.0] * (5 - self.direction)
+
+    def wrench(self, f: Vector) -> Vector:
+        """Return a wrench, which stays the same."""
+        return list(f)
+
+    def inertia(self, I: Matrix) -> Matrix:
+        """Return an inertia, which stays the same."""
+        return [list(row) for row in I]
+
+
 def assembled(A: Matrix, B: Matrix, C: Matrix) -> Matrix:
     """Return the 6 x 6 inertia from its blocks: force from a, force from alpha, moment from alpha."""
     return [[*A[r], *B[r]] for r in range(3)] + [[B[0][r], B[1][r], B[2][r], *C[r]] for r in range(3)]
@@ -305,7 +385,7 @@ def _axes(k: int) -> tuple[int, int, int]:
     return k, (k + 1) % 3, (k + 2) % 3
 
 
-Motion = Slide | Turn
+Motion = Slide | Turn | Attitude | Spin
 
 TIP: tuple[tuple[type[Motion], int, int], ...]
 TIP = ((Slide, 0, 1), (Slide, 1, 1), (Slide, 2, 1), (Turn, 2, 1), (Turn, 1, -1), (Turn, 0, 1))

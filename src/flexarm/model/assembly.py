@@ -40,7 +40,7 @@ def assemble(arm: ModelLike, guess: Any = None, rates: Any = None, held: Sequenc
     """
     with refused("assemble"):
         model = as_model(arm)
-        known = model.velocities[6 * model.arm.free :]
+        known = model.velocities[model.arm.twists :]
         names = known_names(held, known, "names", "held", "the coordinates are")
     with errors_in("assemble"):
         q = begun_at("guess", guess, np.array(model.arm.rest), model.coordinates)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.attitude import displaced
 from flexarm.checks import counted
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
@@ -204,13 +205,14 @@ def _led(model: Traced, guess: Array, held: Sequence[int]) -> tuple[Array, str, 
 
 def _newton(model: Traced, q: Array, some: Array) -> Array:
     """Return where Newton's steps of some coordinates lead, shortened until the gaps become smaller."""
-    places, size = some + model.nq - model.nv, _size(model, q)
+    size = _size(model, q)
     for _ in range(MOST_STEPS):
         if size < CLOSED:
             break
-        step = np.zeros(model.nq)
-        step[places] = -np.linalg.lstsq(jacobian(model, q)[:, some], gaps(model, q), rcond=INDEPENDENT)[0]
-        better = next(((x, s) for k in SHARES if (s := _size(model, x := q + k * step)) < size), None)
+        step = np.zeros(model.nv)
+        step[some] = -np.linalg.lstsq(jacobian(model, q)[:, some], gaps(model, q), rcond=INDEPENDENT)[0]
+        tried = (displaced(model.arm, q, k * step) for k in SHARES)
+        better = next(((x, s) for x in tried if (s := _size(model, x)) < size), None)
         if better is None:
             break
         q, size = better
@@ -221,17 +223,15 @@ def _least_squares(model: Traced, q: Array, some: Array) -> Array:
     """Return where some coordinates have the least gaps near q, from where Newton's steps reach it."""
     from scipy.optimize import least_squares  # here, since it takes long to import
 
-    places = some + model.nq - model.nv
-
     def at(x: Array) -> Array:
-        moved = q.copy()
-        moved[places] = x
-        return moved
+        step = np.zeros(model.nv)
+        step[some] = x
+        return displaced(model.arm, q, step)
 
     def slope(x: Array) -> Array:
         return jacobian(model, at(x))[:, some]
 
-    found = least_squares(lambda x: gaps(model, at(x)), q[places], jac=slope)
+    found = least_squares(lambda x: gaps(model, at(x)), np.zeros(len(some)), jac=slope)
     return _newton(model, at(found.x), some)
 
 

@@ -13,6 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.model import closures
 from flexarm.model.core import Model
@@ -53,6 +54,7 @@ class Driven:
         Raises `DescriptionError` for a free base, and if the drives do not determine the position.
         """
         arm, driven = model.arm, list(model.arm.driven)
+        refuse_balls(arm, f"{what} with closures")
         if arm.free:
             raise DescriptionError(f"{what} does not support closures on a free base yet, as of arm {arm.name!r}")
         free = closures.independent(model, closures.rest(model))[1]

@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import checked_array, counted, refused
+from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
 from flexarm.native.calls import OneState
@@ -69,8 +70,8 @@ class Evaluation:
         Shape of the value at one state.
     place : int
         Number of arguments before the constants of a model that varies.
-    pose : int, optional
-        Index of the argument with the pose of a free base.
+    quaternions : tuple, optional
+        Index of the argument with quaternions, and the arm that they belong to.
     """
 
     def __init__(
@@ -80,9 +81,9 @@ class Evaluation:
         arguments: dict[str, tuple[str, ...]],
         shape: tuple[int, ...],
         place: int = 0,
-        pose: int | None = None,
+        quaternions: tuple[int, Arm] | None = None,
     ):
-        self._pose = pose
+        self._quaternions = quaternions
         self._name, self._kernel, self._arguments, self._shape, self._place = name, kernel, arguments, shape, place
         lengths = [len(signals) for signals in arguments.values()]
         self._shapes = [(length,) for length in lengths]
@@ -113,8 +114,9 @@ class Evaluation:
             values = [argument(*each, x) for each, x in zip(self._arguments.items(), values, strict=True)]
             if (found := self._plain(values, w)) is None:
                 raise self._misfit(values, w, p)
-        if self._pose is not None:
-            checked_attitude(values[self._pose])
+        if self._quaternions is not None:
+            at, arm = self._quaternions
+            checked_attitude(values[at], arm)
         return found
 
     def _misfit(self, values: Sequence[Array], w: Array, p: Array | None) -> DescriptionError:

@@ -183,13 +183,15 @@ def _beside_the_whole(N: Array, M: Array, K: Array) -> tuple[Array, Array, Array
 
 
 def _turning(model: Traced, qd: Array) -> Array:
-    """Return the rates of local coordinates by their own motion (n, n), nonzero only for a free base.
+    """Return the rates of local coordinates by their own motion (n, n), nonzero for a free base and for ball joints.
 
     See `Traced.rates_in_tangent`.
     """
     A = np.zeros((model.nv, model.nv))
+    for _, at in model.arm.quaternions:
+        A[at, at] = -crossed(qd[at])
     if model.arm.free:
-        A[:3, :3] = A[3:6, 3:6] = -crossed(qd[3:6])
+        A[:3, :3] = -crossed(qd[3:6])
         A[:3, 3:6] = -crossed(qd[:3])
     return A
 
@@ -197,10 +199,10 @@ def _turning(model: Traced, qd: Array) -> Array:
 def state_names(model: Traced) -> list[str]:
     """Return the names of a linear model's states: q, qd and states of drives.
 
-    A free base has a shift, a turn and a twist.
+    A free base has a shift, a turn and a twist, and a ball joint has a turn and an angular velocity.
     """
-    twist = 6 * model.arm.free
-    rates = [*model.velocities[:twist], *(f"{name}_rate" for name in model.velocities[twist:])]
+    twists = model.arm.twists
+    rates = [*model.velocities[:twists], *(f"{name}_rate" for name in model.velocities[twists:])]
     return signals([*local_names(model.arm), *rates, *model.states])
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm.description.arm import Arm
-from flexarm.description.free import POSE
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -15,28 +14,34 @@ NONE = 1e-60
 
 
 def localized(arm: Arm, q: "ca.SX") -> "ca.SX":
-    """Return `attitude.local` about the rest of the arm, of a column of symbols. Without a free base, return q.
+    """Return `attitude.local` about the rest of the arm, of a column of symbols. Without quaternions, return q.
 
     At rest a free base is at the world's origin, along its axes. The rotation from there is smooth except at half a
     turn, where it jumps to the other side. At zero rotation its first derivative is exact, but the second one is not.
     """
-    if not arm.free:
+    if not arm.quaternions:
         return q
     import casadi as ca
 
-    e = ca.if_else(q[3] < 0.0, -q[3 : len(POSE)], q[3 : len(POSE)])
-    size = ca.sqrt(ca.sumsqr(e[1:]) + NONE)
-    return ca.vertcat(q[:3], 2.0 * ca.atan2(size, e[0]) / size * e[1:], q[len(POSE) :])
+    parts = [q[:3]] if arm.free else []
+    for place, _ in arm.quaternions:
+        e = ca.if_else(q[place.start] < 0.0, -q[place], q[place])
+        size = ca.sqrt(ca.sumsqr(e[1:]) + NONE)
+        parts.append(2.0 * ca.atan2(size, e[0]) / size * e[1:])
+    return ca.vertcat(*parts, q[arm.poses :])
 
 
 def configured(arm: Arm, x: "ca.SX") -> "ca.SX":
     """Return `attitude.configuration` about the rest of the arm, the inverse of `localized`."""
-    if not arm.free:
+    if not arm.quaternions:
         return x
     import casadi as ca
 
-    half = 0.5 * ca.sqrt(ca.sumsqr(x[3:6]) + NONE)
-    return ca.vertcat(x[:3], ca.cos(half), 0.5 * ca.sin(half) / half * x[3:6], x[6:])
+    parts = [x[:3]] if arm.free else []
+    for _, place in arm.quaternions:
+        half = 0.5 * ca.sqrt(ca.sumsqr(x[place]) + NONE)
+        parts += [ca.cos(half), 0.5 * ca.sin(half) / half * x[place]]
+    return ca.vertcat(*parts, x[arm.twists :])
 
 
 def moved_by_joints(arm: Arm) -> np.ndarray:

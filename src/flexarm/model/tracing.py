@@ -256,7 +256,7 @@ class Traced:
             "closures": len(arm.closures),
             "conditions": sum(closure.conditions for closure in arm.closures),
             "nq + n + s + 2": len(arm.coordinates) + n + len(arm.states) + 2,
-            "n + s + pose + 2": n + len(arm.states) + 7 * arm.free + 2,
+            "n + s + pose + 2": n + len(arm.states) + arm.poses + 2,
             "5 + 6 links + m": 5 + 6 * len(arm.links) + m,
         }
         self._begin(self._shared.varied.nominal)
@@ -345,14 +345,17 @@ class Traced:
         return filled
 
     def posed(self, q: list) -> "tuple[Chain, list]":
-        """Return the chain at a free base's pose in the coordinates (nq), and the coordinates over the rates (nv)."""
+        """Return the chain at the pose of a free base and of ball joints in the coordinates (nq).
+
+        Also return the coordinates over the rates (nv).
+        """
         from flexarm.mechanics.chain import posed
 
         return posed(self.chain, q)
 
     def to_tangent(self, slope: "ca.SX", x: "Sequence[ca.SX]", argument: str) -> "ca.SX":
         """Convert a derivative with respect to q, one of all arguments x, to local coordinates."""
-        if argument != "q" or not self.arm.free:
+        if argument != "q" or not self.arm.poses:
             return slope
         import casadi as ca
 
@@ -365,19 +368,22 @@ class Traced:
         """Convert the derivative of a rate that a simulation integrates to the rates of q in local coordinates.
 
         Near a motion with the twist (v, w), a shift d and a rotation t of a free base have the rates d' = dv - w x d -
-        v x t and t' = dw - w x t.
+        v x t and t' = dw - w x t. The latter is also the rate of a rotation of a ball joint.
         """
-        if name not in RESIDUALS or not self.arm.free:
+        twists = self.arm.twists
+        if name not in RESIDUALS or not twists:
             return slope
         import casadi as ca
 
         rows = ca.SX.zeros(self.nv, slope.shape[1])
-        rows[6:, :] = slope[7 : self.nq, :]
+        rows[twists:, :] = slope[self.arm.poses : self.nq, :]
         if argument == "q":
-            v, w = (ca.skew(x[1][part]) for part in (slice(0, 3), slice(3, 6)))
-            rows[:6, :6] = -ca.blockcat([[w, v], [ca.SX.zeros(3, 3), w]])
+            for _, at in self.arm.quaternions:
+                rows[at, at] = -ca.skew(x[1][at])
+            if self.arm.free:
+                rows[:3, :6] = -ca.horzcat(ca.skew(x[1][3:6]), ca.skew(x[1][:3]))
         if argument == "qd":
-            rows[:6, :6] = ca.SX.eye(6)
+            rows[:twists, :twists] = ca.SX.eye(twists)
         return ca.vertcat(rows, slope[self.nq :, :])
 
     def over_parameters(self, name: str, arguments: dict[str, "ca.SX"], results: dict[str, "ca.SX"]) -> "ca.Function":
@@ -587,11 +593,9 @@ class Traced:
 
     def evaluation(self, name: str, kernel: Kernel, names: tuple[str, ...], sizes: tuple[str | int, ...]) -> Evaluation:
         """Return a kernel as a function of arguments of these names, with a value in the shape of `sizes`."""
-        signals, pose = (
-            {a: self._signals[a] for a in names},
-            names.index("q") if self.arm.free and "q" in names else None,
-        )
-        return Evaluation(name, kernel, signals, self._shape(sizes), place(names), pose)
+        signals = {a: self._signals[a] for a in names}
+        quaternions = (names.index("q"), self.arm) if self.arm.quaternions and "q" in names else None
+        return Evaluation(name, kernel, signals, self._shape(sizes), place(names), quaternions)
 
     def _shape(self, sizes: tuple[str | int, ...]) -> tuple[int, ...]:
         return tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)
@@ -604,8 +608,8 @@ class Traced:
         except (KeyError, TypeError):  # a name that is not a text may not be hashable
             raise DescriptionError(f"name is {shown(name)}; it must be {choices(*there)}") from None
         x = argument(name, signals, value)
-        if self.arm.free and name == "q":
-            checked_attitude(x)
+        if name == "q":
+            checked_attitude(x, self.arm)
         return x
 
     def single(self, where: str, name: str, value: Any) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from flexarm import progress
 from flexarm.checks import Fault, checked_flag, checked_whole, choices, counted, refused, shown
 from flexarm.description.closures import refuse_closures
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import FlexarmError, InterruptedRun, NotReached
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
@@ -146,6 +147,7 @@ def optimal_motion(
         If Ctrl-C interrupts the search and there is a motion to return. Without one, KeyboardInterrupt is raised.
     """
     refuse_closures(model, "optimal_motion")
+    refuse_balls(model, "optimal_motion")
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
     with refused("optimal_motion"):
         counts = {

@@ -10,7 +10,6 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, checked_result, counted, shown
 from flexarm.description.arm import Arm
-from flexarm.description.free import POSE
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.drawing import LARGEST
@@ -133,7 +132,7 @@ def _wanted(result: "Dataset", model: Model, q: Array) -> Array | None:
     arm = model.arm
     behind = len(arm.coordinates) - len(arm.layout)
     wanted = np.tile(np.array(arm.rest), (result.sizes["time"], 1))
-    wanted[:, : len(POSE) * arm.free] = q[:, : len(POSE) * arm.free]
+    wanted[:, : arm.poses] = q[:, : arm.poses]
     wanted[:, np.array(arm.driven, dtype=int) + behind] = result.q_ref.values
     for joint, motor in arm.springs:
         wanted[:, motor + behind] = wanted[:, joint + behind]

@@ -4,7 +4,6 @@ from typing import Annotated, Any, ClassVar, Literal, final
 
 from flexarm import checks
 from flexarm.description.arm import Arm
-from flexarm.description.free import TWIST, TWIST_UNITS
 from flexarm.errors import DescriptionError
 from flexarm.model import signal
 from flexarm.sensors.places import check_coordinate, coordinate_unit, linked, measured, place
@@ -62,20 +61,20 @@ class Tachometer(Sampling):
     def names(self, arm: Arm) -> tuple[str, ...]:
         """Return one signal: `upper_drive_rate`, `base_vx`."""
         check_coordinate(type(self).__name__, self.coordinate, arm, of_rates=True)
-        own = "" if self.coordinate in TWIST else "_rate"
+        own = "" if self.coordinate in arm.velocities[: arm.twists] else "_rate"
         return (self.name or signal(self.coordinate) + own,)
 
     def units(self, arm: Arm) -> tuple[str, ...]:
         """Return [rad/s] or [m/s]."""
         check_coordinate(type(self).__name__, self.coordinate, arm, of_rates=True)
-        if arm.free and self.coordinate in TWIST:
-            return (TWIST_UNITS[TWIST.index(self.coordinate)],)
+        if self.coordinate in (turning := arm.velocities[: arm.twists]):
+            return (arm.rate_units[turning.index(self.coordinate)],)
         return (coordinate_unit(arm, self.coordinate) + "/s",)
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the rate. The coordinate is linear in q, so its rate is the same function of qd."""
-        if arm.free and self.coordinate in TWIST:
-            return [qd[TWIST.index(self.coordinate)]]
+        if self.coordinate in (turning := arm.velocities[: arm.twists]):
+            return [qd[turning.index(self.coordinate)]]
         return [measured(self.coordinate, arm, chain, qd)]
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from flexarm.checks import Described, checked_instance, refused, unknown_name
 from flexarm.description.arm import Arm, Link
-from flexarm.description.free import POSE
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 
@@ -58,8 +57,8 @@ def measured(name: str, arm: Arm, chain: Any, q: list) -> Any:
     from flexarm.mechanics.chain import taken
     from flexarm.mechanics.spatial import dot
 
-    if arm.free and name in POSE:
-        return chain.stood[POSE.index(name)]
+    if name in arm.coordinates[: arm.poses]:
+        return chain.stood[arm.coordinates.index(name)]
     if name in arm.velocities:
         return q[arm.velocities.index(name)]
     link, i, part = drives_and_hubs(arm)[name]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.attitude import configuration, local
+from flexarm.attitude import configuration, displaced, local
 from flexarm.cached import cached_property
-from flexarm.description.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.model import Model, closures
 from flexarm.model.linear import of_independent, slopes
@@ -158,9 +157,9 @@ class ClosedLoop:
             try:
                 moving = np.concatenate([x[n : 2 * n], at.rate])[at.chosen]
                 left = np.concatenate([moving, at.following - still * x[end:]])
-                # the equilibria of a free base or of a link with backlash form a continuum: take the nearest by least
-                # squares
-                loose = model.arm.free or model.arm.touches
+                # the equilibria of a free base, of a ball joint or of a link with backlash form a continuum: take the
+                # nearest by least squares
+                loose = bool(model.arm.quaternions) or model.arm.touches
                 step = -np.linalg.lstsq(J, left)[0] if loose else -np.linalg.solve(J, left)
             except np.linalg.LinAlgError:
                 break
@@ -294,16 +293,6 @@ def closed_matrix(model: Model, phases: Sequence[Deviations], period: float | No
         felt = np.flatnonzero(moved.max(axis=0) > FELT * moved.max())
         A = A[np.ix_(felt, felt)]
     return A
-
-
-def displaced(arm: Arm, q: Array, dx: Array) -> Array:
-    """Return configurations (..., nq) at small deviations dx (..., nv) from q (nq,).
-
-    A free base moves along its own axes.
-    """
-    if not arm.free:
-        return q + dx
-    return configuration(arm, np.concatenate([dx[..., :6], q[7:] + dx[..., 6:]], axis=-1), about=q)
 
 
 def rounds(law: "ca.Function") -> bool:

@@ -290,8 +290,8 @@ def variables(
                 audit["momentum_changed_by"] = by
             else:
                 audit |= kept_momenta(model, found["q"], found["qd"], seen["momenta"])
-        if model.arm.free:
-            audit["quaternion_drift"] = quaternion_drift(found["q"])
+        if model.arm.quaternions:
+            audit["quaternion_drift"] = quaternion_drift(model.arm, found["q"])
         if "base_turn" in kept:
             found["base_turn"] = base_turn(found["q"])
     if reference is not None and "q_ref" in kept:
@@ -303,20 +303,21 @@ def variables(
 def coordinates(model: Model, t: Array, kept: tuple[str, ...]) -> dict[str, Any]:
     """Return the coordinates of a result's dimensions for these variables."""
     arm = model.arm
-    inner = [x for x in arm.layout if x.role != "base"]
-    base = ["base"] * (len(arm.coordinates) - len(inner))
+    inner, free = arm.layout[arm.twists :], 7 * arm.free
+    roles = ["base"] * free + ["ball"] * (arm.poses - free)
+    owners = ["base"] * free + [arm.links[i].name for i in arm.balls for _ in range(4)]
     found: dict[str, Any] = {
         "time": ("time", t, {"units": "s"}),
         "coordinate": list(model.coordinates),
-        "role": ("coordinate", [*base, *(x.role for x in inner)]),
-        "owner": ("coordinate", [*base, *(arm.links[x.link].name for x in inner)]),
+        "role": ("coordinate", [*roles, *(x.role for x in inner)]),
+        "owner": ("coordinate", [*owners, *(arm.links[x.link].name for x in inner)]),
         "unit": ("coordinate", list(arm.units)),
         "input": list(model.inputs),
         "axis": ["x", "y", "z"],
         "link": [link.name for link in arm.links],
         "angle": ["slope_y", "slope_z", "torsion"],
     }
-    if arm.free:
+    if arm.quaternions:
         owners = ["base" if x.role == "base" else arm.links[x.link].name for x in arm.layout]
         found |= {"velocity": list(arm.velocities), "velocity_role": ("velocity", [x.role for x in arm.layout])}
         found |= {"velocity_owner": ("velocity", owners), "velocity_unit": ("velocity", list(arm.rate_units))}
@@ -381,7 +382,8 @@ def dataset(
     arm, common = model.arm, model.of_arm(Common)
     kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free, len(arm.cables))
     found, audit = variables(model, drive, reference, layout, t, x, kept, exogenous, p)
-    data: Data = {name: (dimensions(name, arm.free), values, {"units": UNITS[name]}) for name, values in found.items()}
+    apart = bool(arm.quaternions)
+    data: Data = {name: (dimensions(name, apart), values, {"units": UNITS[name]}) for name, values in found.items()}
     if drive.records:
         sizes = np.cumsum([len(each.signals) for each in drive.records])
         w = exogenous.output(model, t, x[:, layout.q], x[:, layout.qd])

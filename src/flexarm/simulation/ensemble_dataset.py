@@ -48,7 +48,7 @@ def dataset(
     data: dict[str, Any] = {}
     for name in kept:
         values = _together([part[0][name] for part in parts], groups, len(runs))
-        data[name] = ((*RUN, *dimensions(name, arm.free)), values, {"units": UNITS[name]})
+        data[name] = ((*RUN, *dimensions(name, bool(arm.quaternions))), values, {"units": UNITS[name]})
     for each in runs.records:
         over = (*RUN, "time", f"{each.name}_signal")
         values = _together([part[0][each.name] for part in parts], groups, len(runs))
@@ -193,11 +193,12 @@ def tally(runs: Runs, groups: Sequence[Group], asked: Asked, drifts: Array, firs
 
 
 def _drifts(runs: Runs, group: Group, times: Array, found: dict[str, Array], momenta: Array | None) -> dict[str, Array]:
-    """Return the drifts (G,) of the momenta and of the quaternion's length of runs on a free base."""
-    if not runs.model.arm.free:
+    """Return the drifts (G,) of the momenta of runs on a free base, and of the lengths of quaternions."""
+    arm = runs.model.arm
+    if not arm.quaternions:
         return {}
     known = [found["q"][i, :k] for i, k in enumerate(group.known)]
-    drifts = {"quaternion_drift": np.array([quaternion_drift(q) for q in known])}
+    drifts = {"quaternion_drift": np.array([quaternion_drift(arm, q) for q in known])}
     if momenta is None:
         return drifts
     both = momenta.reshape(*found["q"].shape[:2], 6)

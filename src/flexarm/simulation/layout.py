@@ -6,7 +6,6 @@ from typing import final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.description.free import POSE
 from flexarm.model import Model
 
 RIDING = ("work", "dissipated")
@@ -25,7 +24,8 @@ class Layout:
     nq, nv : int
         Numbers of coordinates and of rates.
     pose : int
-        Number of leading coordinates that are not integrals of rates: those of a free base, whose rates are N(q) v.
+        Number of leading coordinates that are not integrals of rates: those of a free base and of ball joints, whose
+        rates are N(q) v.
     memory : int
         Length of the input's memory: that of a continuous controller.
     own : int
@@ -49,8 +49,7 @@ class Layout:
     def of(cls, model: Model, memory: int = 0, flows: bool = False) -> "Layout":
         """Return the layout of a model's runs, in which mass arrives or leaves if it `flows`."""
         own, inputs, exogenous = len(model.states), len(model.inputs), len(model.exogenous)
-        pose = len(POSE) * model.arm.free
-        return cls(model.nq, model.nv, memory, own, inputs, exogenous, pose, model.arm.touches or flows)
+        return cls(model.nq, model.nv, memory, own, inputs, exogenous, model.arm.poses, model.arm.touches or flows)
 
     @property
     def unknowns(self) -> int:

@@ -4,6 +4,7 @@ import numpy as np
 
 from flexarm import attitude
 from flexarm.arrays import Array
+from flexarm.description.arm import Arm
 from flexarm.model import Model
 from flexarm.simulation.block import Block
 from flexarm.simulation.exogenous import ExogenousInputs
@@ -70,6 +71,6 @@ def base_turn(q: Array) -> Array:
     return attitude.turns(attitude.product(q[:, 3:7], attitude.conjugate(q[0, 3:7])))
 
 
-def quaternion_drift(q: Array) -> float:
-    """Return the largest deviation from 1 of the length of a free base's quaternion, from q (times, nq)."""
-    return float(np.abs(np.linalg.norm(q[:, 3:7], axis=1) - 1.0).max())
+def quaternion_drift(arm: Arm, q: Array) -> float:
+    """Return the largest deviation from 1 of the lengths of an arm's quaternions, from q (times, nq)."""
+    return max(float(np.abs(np.linalg.norm(q[:, at], axis=1) - 1.0).max()) for at, _ in arm.quaternions)

@@ -74,9 +74,9 @@ TEXTS = ("arm", "title", "name", "status")
 """Names of the attributes that are texts."""
 
 
-def dimensions(name: str, free: bool) -> tuple[str, ...]:
-    """Return the dimensions of a variable. With a free base, rates have their own dimension."""
-    return ("time", "velocity") if free and name == "qd" else EVERY[name]
+def dimensions(name: str, apart: bool) -> tuple[str, ...]:
+    """Return the dimensions of a variable. Rates have their own dimension if they are `apart` from the coordinates."""
+    return ("time", "velocity") if apart and name == "qd" else EVERY[name]
 
 
 def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
@@ -132,6 +132,11 @@ def _kept(result: "Dataset") -> list[str]:
 
 def _is_free(result: "Dataset") -> bool:
     """Return True if the base of the result's arm is free."""
+    return "base" in result["role"].values if "role" in result.variables else False
+
+
+def _is_apart(result: "Dataset") -> bool:
+    """Return True if the arm has quaternions, so that its rates are not those of its coordinates."""
     return "velocity" in result.variables
 
 
@@ -140,9 +145,9 @@ def _expected(result: "Dataset", kept: list[str]) -> tuple[Dimensions, Dimension
 
     Some variables are expected only if another one is there.
     """
-    free = _is_free(result)
-    numbers = {"time": ("time",)} | {name: dimensions(name, free) for name in EVERY if name in kept}
-    labels = LABELS | (RATES if free else {})
+    apart = _is_apart(result)
+    numbers = {"time": ("time",)} | {name: dimensions(name, apart) for name in EVERY if name in kept}
+    labels = LABELS | (RATES if apart else {})
     for name, more, label in FURTHER:
         if name in result.variables:
             numbers, labels = numbers | more, labels | label
@@ -168,7 +173,7 @@ def _wrong_variable(result: "Dataset", kept: list[str]) -> str:
 def _wrong_attribute(result: "Dataset", kept: list[str]) -> str:
     """Return which attribute is missing or has another type; "" if none."""
     drifts = ["energy_drift"] if {*AUDIT} & {*kept} else []
-    drifts += ["quaternion_drift"] if _is_free(result) else []
+    drifts += ["quaternion_drift"] if _is_apart(result) else []
     for names, kind, what in ((TEXTS, str, "text"), (drifts, Real, "number")):
         for name in names:
             if not isinstance(result.attrs.get(name), kind):
@@ -195,8 +200,9 @@ def _wrong_labels(result: "Dataset") -> str:
         return "the owner of a coordinate is not among its links"
     if len({*names}) < len(names):
         return "two coordinates have the same name"
-    if free != ("base" in roles) or (free and result.sizes["velocity"] != len(names) - 1):
-        return "its velocities are not those of a free base's arm"
+    quaternions = roles.count("base") // 7 + roles.count("ball") // 4
+    if _is_apart(result) != bool(quaternions) or (quaternions and result.sizes["velocity"] != len(names) - quaternions):
+        return "its velocities are not those of an arm with a free base or ball joints"
     joints = [name for name, role in zip(names, roles, strict=True) if role == "joint"]
     if "q_ref" in result.variables and result.variables["joint"].values.tolist() != joints:
         return "the joints of q_ref are not those of q"

@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.attitude import configuration, local_names
+from flexarm.attitude import configuration, displaced, local_names
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.model.linear import slopes
 from flexarm.simulation.block import Block
-from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, chained, continuous, displaced
+from flexarm.simulation.closed_loop import ClosedLoop, Deviations, LawSlopes, chained, continuous
 from flexarm.simulation.feedback import LawBlock
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.trajectory import Reference, reference_motion

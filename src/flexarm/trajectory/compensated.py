@@ -9,7 +9,7 @@ from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_instance, counted, refused
 from flexarm.description.closures import refuse_closures
-from flexarm.description.joints import Telescope, refuse_passive
+from flexarm.description.joints import Telescope, refuse_balls, refuse_passive
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.trajectory.lines import check_axes
@@ -55,6 +55,7 @@ class TipCompensated:
             arm = checked_instance(self.model, Model, "model").arm
             check_axes(self.axes, tuple(arm.velocities[i] for i in arm.driven))
         refuse_closures(arm, "TipCompensated")
+        refuse_balls(arm, "TipCompensated")
         refuse_passive(arm, "TipCompensated")
         if arm.free:
             raise DescriptionError(

@@ -9,7 +9,6 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.closed_forms.formats.program import Program
 from flexarm.description import numbers
-from flexarm.description.free import POSE, TWIST
 from flexarm.exports.fmu.system import Signal, System, depends, named_signals
 from flexarm.exports.programs import measured, parameters
 from flexarm.model import Model, Sensor, closures, linear
@@ -26,13 +25,11 @@ SHARE, LONGEST = 0.2, 0.01
 
 
 def usual_sensors(model: Model) -> list[Sensor]:
-    """Return sensors of joint and motor angles and rates, of the pose and rates of a free base, and of the tip
-    position."""
+    """Return sensors of joint and motor angles and rates, of free bases and ball joints, and of the tip position."""
     arm = model.arm
     moving = [arm.velocities[i] for i in sorted({*arm.joints, *arm.motors})]
-    pose, twist = (POSE, TWIST) if arm.free else ((), ())
-    angles: list[Any] = [Encoder(coordinate=name) for name in (*pose, *moving)]
-    rates: list[Any] = [Tachometer(coordinate=name) for name in (*twist, *moving)]
+    angles: list[Any] = [Encoder(coordinate=name) for name in (*arm.coordinates[: arm.poses], *moving)]
+    rates: list[Any] = [Tachometer(coordinate=name) for name in (*arm.velocities[: arm.twists], *moving)]
     usual = [name for each in (*angles, *rates) for name in each.names(arm)]
     alone = linear.signals(usual)  # names of links may differ only in their punctuation
     named = [x if a == b else x.replace(name=b) for x, a, b in zip((*angles, *rates), usual, alone, strict=True)]
