@@ -52,7 +52,7 @@ def robot():
     first, *others = points()
     level = fa.Pose(rpy=(0.0, -np.pi / 2, 0.0))
     body = fa.Rigid(length=0.0, mass=0.5, com=-first, inertia=(0.002, 0.002, 0.003))
-    links.append(fa.Link(name="platform", parent="rod0", placement=level, joint=fa.Ball(), body=body))
+    links.append(fa.Link(name="platform", parent="rod0", placement=level, joint=fa.Ball(angles=True), body=body))
     for n, point in enumerate(others, start=1):
         place = fa.Pose(xyz=point - first)
         closures.append(fa.Closure(name=f"ball{n}", link=f"rod{n}", to="platform", place=place, joint="ball"))

@@ -38,7 +38,7 @@ def frame(joint, q):
 
 JOINTS = (
     fa.Universal(axes=((0.6, 0.0, 0.8), (0.0, 1.0, 0.0))),
-    fa.Ball(),
+    fa.Ball(angles=True),
     fa.Planar(normal=(0.0, 0.6, 0.8)),
     fa.Screw(axis=(0.0, 0.8, 0.6), pitch=0.3),
 )
@@ -84,19 +84,20 @@ def test_drives_of_each_coordinate():
     made = arm(joint)
     assert made["hand_1"].joint.damping == 0.3 and made["hand"].joint.stiffness == 50.0
     assert made.inputs == ("boom.joint", "hand_1.joint", "hand.motor")
-    driven = arm(fa.Ball(passive=False))
+    driven = arm(fa.Ball(angles=True, passive=False))
     assert driven.inputs == driven.coordinates
 
 
 def test_a_ball_joint_ends_a_run_where_its_axes_align():
     """A rod along x that falls about y: at 90 degrees the first and the third axis are parallel."""
     straight = ROD.replace(com=(0.2, 0.0, 0.0))
-    falling = fa.Arm(name="rod", links=[fa.Link(name="rod", joint=fa.Ball(), body=straight)], gravity=(0.0, 0.0, -9.81))
+    joint = fa.Ball(angles=True)
+    falling = fa.Arm(name="rod", links=[fa.Link(name="rod", joint=joint, body=straight)], gravity=(0.0, 0.0, -9.81))
     with pytest.raises(
         fa.SimulationError, match=r"combined motion of rod_1.joint and rod.joint, whose axes become para"
     ):
         fa.simulate(falling, until=3.0, q0=[0.0, 0.1, 0.0], progress=False)
-    hung = fa.Link(name="rod", joint=fa.Ball(), body=ROD, placement=fa.Pose(rpy=(0.0, np.pi / 2, 0.0)))
+    hung = fa.Link(name="rod", joint=joint, body=ROD, placement=fa.Pose(rpy=(0.0, np.pi / 2, 0.0)))
     run = fa.simulate(falling.replace(links=[hung]), until=2.0, q0=[0.2, 0.8, 0.3], progress=False)
     assert run.energy_drift < 1e-7
 
@@ -106,8 +107,14 @@ def test_what_is_refused():
         (lambda: fa.Universal(axes=[(1, 0, 0), (1, 0, 0)]), "Universal: axes are .*, which are parallel; .*"),
         (lambda: fa.Universal(axes=[(1, 0, 0)]), "Universal: axes has 1 entry; it must have two axes"),
         (lambda: fa.Screw(axis=(0, 0, 1), pitch=0.0), "Screw: pitch is 0.0 m; .*"),
-        (lambda: fa.Ball(drives=[{}]), "Ball: drives has 1 table; the joint has 3 coordinates"),
-        (lambda: fa.Ball(drives=[{"damping": -1}, {}, {}]), r"Ball: drives\[0\] is wrong: .*damping is -1.0 .*"),
+        (lambda: fa.Ball(angles=True, drives=[{}]), "Ball: drives has 1 table; the joint has 3 coordinates"),
+        (
+            lambda: fa.Ball(angles=True, drives=[{"damping": -1}, {}, {}]),
+            r"Ball: drives\[0\] is wrong: .*damping is -1.0 .*",
+        ),
+        (lambda: fa.Ball(drives=[{}, {}, {}]), "Ball: drives are for a joint with angles: add angles = true"),
+        (lambda: fa.Ball(passive=False), "Ball: passive is false, but only a joint with angles can have motors: .*"),
+        (lambda: fa.Ball(angles=True, damping=0.1), "Ball: damping is for a joint without angles; .*"),
         (lambda: fa.Ball(drives=3), "Ball: drives is 3; .*"),
     ):
         with refused(said):

@@ -25,6 +25,7 @@ from flexarm.closed_forms.regressor import Regressor, base, chosen
 from flexarm.closed_forms.ring import Element, Limit, Ring, Term, TooManyTerms, plus, times, translated
 from flexarm.closed_forms.traced import PLACE, Traced, rate_of, trace
 from flexarm.description.arm import Arm, Beam
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.mechanics.parameters import LengthFunction, Parameter, fitting
 from flexarm.shapes import ClosedForm, closed_form, family
@@ -71,6 +72,7 @@ def equations(
     """
     with refused("equations"):
         checked_instance(arm, Arm, "arm")
+        refuse_balls(arm, "equations")
         large = checked_flag(however_large, "however_large")
         if isinstance(numbers, Mapping):
             given = [*numbers.items()]

@@ -178,6 +178,11 @@ class Ball(Compound):
         return not self.angles
 
     @property
+    def direction(self) -> Vector:
+        """The z axis of the joint frame, along which the joint is drawn. It turns about all axes."""
+        return Z
+
+    @property
     def swivel_damping(self) -> float:
         """Damping of the angular velocity of a spherical joint [N m s/rad]."""
         return self.damping

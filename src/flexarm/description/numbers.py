@@ -113,6 +113,10 @@ def beside_shapes(arm: Arm, name: str) -> bool:
     return of_drive(arm, name) or isinstance(_parted(arm, name)[0], FreeBase)
 
 
+def _has_axis(joint: Joint) -> bool:
+    return joint.spherical or "axis" in type(joint.moving).model_fields
+
+
 def fixed_reason(arm: Arm, name: str) -> str:
     """Return the reason why a parameter is fixed in a model of the arm, or "" if it may vary."""
     owner, field, part = _parted(arm, name)
@@ -124,7 +128,7 @@ def fixed_reason(arm: Arm, name: str) -> str:
         return "it follows from damping_ratio"
     if field == "joint" and part in ("axis.x", "axis.y", "axis.z"):
         return "it follows from joint.axis.azimuth and joint.axis.tilt"
-    if field == "joint" and isinstance(owner, Link) and "axis" not in type(owner.joint.moving).model_fields:
+    if field == "joint" and isinstance(owner, Link) and not _has_axis(owner.joint):
         return "the joint's description gives no axis"
     if field == "length" and isinstance(owner, Link) and isinstance(owner.joint, Telescope):
         return "the range and the shapes of a telescope depend on its length"

@@ -401,9 +401,9 @@ def _joint(arm: Arm, i: int, before: Outline | None, drawn: Outline, reach: floa
 
 def _kind(link: Link) -> str:
     joint = link.joint.moving
-    if not joint.moves:
+    if not (joint.moves or joint.spherical):
         return "fixed"
-    if joint.turns:
+    if joint.turns or joint.spherical:
         return "revolute"
     return "prismatic" if joint.carries else "telescope"
 
@@ -446,6 +446,8 @@ def _directions(arm: Arm) -> tuple[list[np.ndarray], list[np.ndarray]]:
             lies(R, link.placement.xyz)
         R = turned[i] = R @ link.placement.rotation
         direction = R @ np.array(link.joint.direction)
+        if link.joint.spherical:
+            turning += list(R.T)
         if link.joint.moving.moves:
             (turning if link.joint.turns else lying).append(direction)
         if link.body.length > 0:

@@ -424,7 +424,7 @@ def _still(model: Model, q: Any) -> Page:
     motors, layout = dict(model.arm.springs), model.arm.layout
     behind = len(q) - len(layout)
     for i, coordinate in enumerate(layout):
-        if coordinate.role in ("motor", "base"):
+        if coordinate.role in ("motor", "base", "ball"):
             continue
         low, high = -np.pi, np.pi
         if coordinate.role == "flexible":

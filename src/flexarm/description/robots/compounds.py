@@ -15,7 +15,7 @@ KINDS = ("ball", "universal", "planar", "screw")
 def described(joint: Joint) -> Compound:
     """Return the description of a joint."""
     if joint.kind == "ball":
-        return Ball(passive=False)
+        return Ball(angles=True, passive=False)
     if joint.kind == "universal":
         return Universal(axes=(joint.axis, joint.second))
     if joint.kind == "planar":
