@@ -48,17 +48,22 @@ def geared(arm, seed):
             continue
         joint = link.joint.replace(stiffness=None, spring_damping=0.0)
         others = [x for x in moving if x not in led] + list(follows)
-        follows[link.name] = (str(rng.choice(others)), float(rng.uniform(-2, 2)), float(rng.uniform(-0.5, 0.5)))
-        name, ratio, offset = follows[link.name]
+        several = len(others) > 1 and seed != 1
+        names = rng.choice(others, 2 if several else 1, replace=False).tolist()
+        ratios, offset = rng.uniform(-2, 2, len(names)).tolist(), float(rng.uniform(-0.5, 0.5))
+        follows[link.name] = names, ratios, offset
+        if several:
+            joint = joint.replace(rotor_inertia=0.0)
         free.append(link.replace(joint=joint))
-        gears.append(link.replace(joint=fa.Gear(joint=joint, follows=name, ratio=ratio, offset=offset)))
+        leaders = {"follows": names, "ratio": ratios} if several else {"follows": names[0], "ratio": ratios[0]}
+        gears.append(link.replace(joint=fa.Gear(joint=joint, offset=offset, **leaders)))
     whole, few = arm.replace(links=free), arm.replace(links=gears)
     G, c = np.zeros((len(whole.velocities), len(few.velocities))), np.zeros(len(whole.velocities))
     for j, name in enumerate(few.velocities):
         G[whole.velocities.index(name), j] = 1.0
-    for name, (leader, ratio, offset) in follows.items():
-        n, m = (whole.velocities.index(f"{x}.joint") for x in (name, leader))
-        G[n], c[n] = ratio * G[m], ratio * c[m] + offset
+    for name, (leaders, ratios, offset) in follows.items():
+        n, *others = (whole.velocities.index(f"{x}.joint") for x in (name, *leaders))
+        G[n], c[n] = np.array(ratios) @ G[others], np.array(ratios) @ c[others] + offset
     return whole, few, G, c
 
 
@@ -128,6 +133,27 @@ def test_parts_of_a_following_drive_act_at_the_followed_coordinate():
         assert with_parts.forward_dynamics([q], [qd], [0.0]) == pytest.approx([expected], rel=1e-11)
 
 
+def test_a_differential_by_hand():
+    """Two side gears and a carrier whose angle is their mean: M = diag(I1, I2) + Ic [1 1; 1 1] / 4."""
+    spin = {"type": "revolute", "axis": (1.0, 0.0, 0.0)}
+    discs = {name: {"type": "rigid", "length": 0.1, "mass": 1.3, "inertia": (I, 0.4, 0.4)} for name, I in
+             {"left": 0.02, "right": 0.03, "carrier": 0.5}.items()}  # fmt: skip
+    mean = {"type": "gear", "joint": spin | {"damping": 0.7}, "follows": ["left", "right"], "ratio": [0.5, 0.5]}
+    joints = {"left": spin, "right": spin, "carrier": mean}
+    links = [{"name": x, "parent": "base", "joint": joints[x], "body": body} for x, body in discs.items()]
+    model = fa.Model(fa.Arm(name="differential", links=links))
+    M = np.diag([0.02, 0.03]) + 0.5 * np.full((2, 2), 0.25)
+    assert model.inputs == ("left.joint", "right.joint")
+    assert model.mass_matrix([0.3, -0.2]) == pytest.approx(M, rel=1e-13)
+    rates, u = np.array([2.0, -0.5]), np.array([0.4, 0.1])
+    expected = np.linalg.solve(M, u - 0.7 * 0.25 * np.ones((2, 2)) @ rates)
+    assert model.forward_dynamics([0.3, -0.2], rates, u) == pytest.approx(expected, rel=1e-12)
+    assert model.damping_force([0.3, -0.2], rates) == pytest.approx(0.7 * 0.25 * rates.sum() * np.ones(2), rel=1e-13)
+    assert fa.Arm.from_json(model.arm.canonical()) == model.arm
+    run = fa.simulate(model, until=1.0, u=u, qd0=rates, progress=False)
+    assert run.energy_drift < 1e-8
+
+
 def test_runs_linear_models_and_varied_ratios():
     """Energy balance of a run; slopes beside differences; a ratio that varies beside an arm written with it."""
     arm = two_rods(offset=0.2, joint=ABOUT_Y | {"damping": 0.05})
@@ -178,6 +204,15 @@ def test_followers_that_follow_followers():
     [
         ({"follows": "x"}, "link 'b': joint.follows is 'x'; it can follow a"),
         ({"follows": "b"}, "link 'b': joint.follows forms a cycle: 'b' follows 'b'"),
+        ({"follows": ["a", "a"], "ratio": [1, 2]}, "it must be a name, or a list of at least two different names"),
+        ({"follows": ["a", "x"], "ratio": [1, 2]}, "link 'b': joint.follows is 'x'; it can follow a"),
+        ({"follows": ["a", "x"]}, "ratio is -1.5; it must have a number for each joint in `follows`"),
+        ({"ratio": [1, 2]}, r"ratio is \(1.0, 2.0\); it must have a number for each joint in `follows`"),
+        ({"follows": ["a", "x"], "ratio": [1.0, 0.0]}, r"ratio\[1\] is 0.0; it must be different from zero"),
+        (
+            {"follows": ["a", "c"], "ratio": [1, 2], "joint": ABOUT_Y | {"rotor_inertia": 0.1}},
+            "joint.rotor_inertia is 0.1 kg m.2; a joint that follows several cannot have one",
+        ),
         ({"ratio": 0.0}, "ratio"),
         ({"joint": {"type": "fixed"}}, "must be Revolute or Prismatic"),
         ({"joint": {"type": "telescope"}}, "must be Revolute or Prismatic"),

@@ -39,7 +39,7 @@ def written(folder, text, name="robot.urdf"):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['robot']}-{case['base']}-{case['seed']}")
 def test_robots_move_as_pinocchio_says(case):
     report = fa.urdf_report(FOLDER / f"{case['robot']}.urdf", tip=case["tip"], base=case["base"])
-    led = {f"{link.name}.joint" for link in report.arm.links if link.joint.leader}
+    led = {f"{link.name}.joint" for link in report.arm.links if link.joint.leaders}
     assert report.joints == {name: x for name, x in case["joints"].items() if x not in led}
     assert led == ({"panda_rightfinger.joint"} if case["robot"] == "panda" else set())
     model = fa.Model(independent(report.arm))

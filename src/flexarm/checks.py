@@ -503,14 +503,15 @@ def _title(value: object) -> str:
     return line
 
 
-def _label(value: object) -> str:
+def checked_label(value: object) -> str:
+    """Return the value as a name without dots and spaces. Raises `Fault`."""
     name = _title(value)
     if "." in name or any(c.isspace() for c in name):
         raise Fault("", f"is {shown(value)}; it must have no dots and no spaces")
     return name
 
 
-text, title, label = BeforeValidator(_text), BeforeValidator(_title), BeforeValidator(_label)
+text, title, label = BeforeValidator(_text), BeforeValidator(_title), BeforeValidator(checked_label)
 optional_text = BeforeValidator(lambda value: None if value is None else _text(value))
 flag = BeforeValidator(lambda value: checked_flag(value))
 

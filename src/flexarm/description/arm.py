@@ -52,7 +52,7 @@ from flexarm.description.free import (
     Orbit,
     Thruster,
 )
-from flexarm.description.gears import ways
+from flexarm.description.gears import followed
 from flexarm.description.joints import Fixed, Prismatic, Revolute, Telescope
 from flexarm.description.links import Link, Payload, Pose
 from flexarm.description.lumps import Lump
@@ -226,7 +226,7 @@ class Arm(Described):
 
     @model_validator(mode="after")
     def _gears_fit(self) -> Self:
-        ways(self.links)
+        followed(self.links)
         return self
 
     @model_validator(mode="after")
@@ -371,8 +371,8 @@ class Arm(Described):
 
     @cached_property
     def followers(self) -> dict[int, tuple[int, ...]]:
-        """For each link whose joint follows another one (`Gear`), the links from it to the one with the coordinate."""
-        return ways(self.links)
+        """For each link whose joint follows others (`Gear`), the links that it follows."""
+        return followed(self.links)
 
     @cached_property
     def outward(self) -> tuple[int, ...]:

@@ -41,8 +41,8 @@ class Joint(Described):
     ----------
     moves : bool
         True if the joint has a coordinate. It also has an actuator, unless `actuated` is False.
-    leader : str or None
-        Name of the link whose joint this joint follows, see `Gear`. Such a joint moves without its own coordinate.
+    leaders : tuple of str
+        Names of the links whose joints this joint follows, see `Gear`. Such a joint moves without its own coordinate.
     turns : bool
         True if the coordinate is an angle [rad]. If False, the coordinate is a length [m].
     carries : bool
@@ -75,9 +75,9 @@ class Joint(Described):
         return WITHOUT_PARTS
 
     @property
-    def leader(self) -> str | None:
-        """Name of the link whose joint this joint follows, or None."""
-        return None
+    def leaders(self) -> tuple[str, ...]:
+        """Names of the links whose joints this joint follows."""
+        return ()
 
     @property
     def spherical(self) -> bool:

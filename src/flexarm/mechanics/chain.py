@@ -11,13 +11,14 @@ from flexarm.description.arm import Arm, Beam, FiniteElement, Link, Pose
 from flexarm.description.closures import Closure
 from flexarm.description.free import FreeBase, Thruster
 from flexarm.description.gears import Gear
+from flexarm.description.joints import Joint
 from flexarm.description.numbers import alignment
 from flexarm.description.tree import BASE
 from flexarm.mechanics.body import Body, Loads
 from flexarm.mechanics.drive import Rows, bodies, elements, named_angle, named_turns
 from flexarm.mechanics.elements import Element
 from flexarm.mechanics.finite import centre_line
-from flexarm.mechanics.gears import Follower, Followers, acting, led
+from flexarm.mechanics.gears import Follower, Followers, acting, damped, led
 from flexarm.mechanics.modal import bases_of
 from flexarm.mechanics.nominal import NUMBERS, Nominal
 from flexarm.mechanics.parameters import Name, Names, value_of
@@ -97,6 +98,7 @@ class Tree(NamedTuple):
     bodies: tuple[Body, ...]
     segments: tuple[Segment, ...]
     own: tuple[tuple[int | None, ...], ...]
+    damped: tuple[tuple[tuple[int, ...], Matrix], ...]
     followers: Followers
 
 
@@ -288,16 +290,22 @@ def without_followers(chain: Chain, followers: Followers) -> Chain:
         follower = followers.of(own[0])
         if follower is None:
             return body, own
-        return body.once("led", lambda: led(body, follower)), (follower.leader, *own[1:])
+        if len(follower.leaders) > 1:
+            return body, (None, *own[1:])
+        return body.once("led", lambda: led(body, follower)), (follower.leaders[0][0], *own[1:])
 
     def moved(step: Step) -> Step:
         found, offset = [], step.offset
         for j, sign in step.joints:
             if follower := followers.of(j):
-                j, sign, offset = follower.leader, sign * follower.ratio, offset + sign * follower.offset
-            found.append((j, sign))
+                offset = offset + sign * follower.offset
+                found += [(leader, sign * ratio) for leader, ratio in follower.leaders]
+            else:
+                found.append((j, sign))
         return replace(step, offset=offset, joints=tuple(found))
 
+    several = [(x, followers.of(own[0]), own) for x, own in zip(chain.bodies, chain.own, strict=True)]
+    lost = [damped(x, own, each) for x, each, own in several if each is not None and len(each.leaders) > 1]
     bodies, own = zip(*map(body_of, chain.bodies, chain.own), strict=True)
     return replace(
         chain,
@@ -305,19 +313,18 @@ def without_followers(chain: Chain, followers: Followers) -> Chain:
         segments=tuple(replace(each, steps=tuple(map(moved, each.steps))) for each in chain.segments),
         own=own,
         size=followers.first,
-        tree=Tree(chain.bodies, chain.segments, chain.own, followers),
+        tree=Tree(chain.bodies, chain.segments, chain.own, chain.damped, followers),
         coupled={i: followers.row(row) for i, row in chain.coupled.items()},
+        damped=(*chain.damped, *lost),
         elements=tuple(acting(element, followers) for element in chain.elements),
     )
 
 
 def with_followers(chain: Chain, tree: Tree) -> Chain:
     """Return the tree of a chain as a chain with a coordinate for each follower, without elements."""
-    bodies, segments, own, followers = tree
-    none: dict[int, Vector] = {}
-    return replace(
-        chain, bodies=bodies, segments=segments, own=own, size=followers.size, tree=None, coupled=none, elements=()
-    )
+    own, size, none = tree.own, tree.followers.size, dict[int, Vector]()
+    parts: dict[str, Any] = {"bodies": tree.bodies, "segments": tree.segments, "own": own, "damped": tree.damped}
+    return replace(chain, size=size, tree=None, coupled=none, elements=(), **parts)
 
 
 def taken(values: Vector, own: tuple[int | None, ...]) -> Vector:
@@ -580,20 +587,33 @@ def _assembled(
 
 def _followers(arm: Arm, names: Sequence[Name]) -> list[Follower]:
     """Return the joints that follow others, in the order of their coordinates in the tree."""
-    found = []
     joints = {arm.layout[n].link: n for n in arm.joints}
-    for way in arm.followers.values():
-        ratio: Scalar = 1.0
-        offset: Scalar = 0.0
-        for i in way[:-1]:
-            joint, name = arm.links[i].joint, names[i]
-            assert isinstance(joint, Gear)
-            unit = "rad" if joint.turns else "m"
-            shift = name("q0", "offset", joint.offset, unit, "coordinate of the joint where the followed one's is 0")
-            offset = offset + ratio * shift
-            ratio = ratio * name("r", "ratio", joint.ratio, "", "coordinate of the joint per coordinate followed")
-        found.append(Follower(joints[way[-1]], ratio, offset))
-    return found
+    known: dict[int, Follower] = {}
+
+    def of(i: int) -> Follower:
+        if i not in arm.followers:
+            return Follower(((joints[i], 1.0),), 0.0)
+        if i not in known:
+            known[i] = _follower(arm.links[i].joint, names[i], [of(leader) for leader in arm.followers[i]])
+        return known[i]
+
+    return [of(i) for i in arm.followers]
+
+
+def _follower(joint: Joint, name: Name, leaders: list[Follower]) -> Follower:
+    """Return a joint that follows others, over the coordinates to which they lead."""
+    assert isinstance(joint, Gear)
+    ratios: list[Scalar] = list(joint.ratios)
+    if len(ratios) == 1:
+        ratios = [name("r", "ratio", ratios[0], "", "coordinate of the joint per coordinate followed")]
+    unit = "rad" if joint.turns else "m"
+    offset = name("q0", "offset", joint.offset, unit, "coordinate of the joint where the followed one's is 0")
+    found: dict[int, Scalar] = {}
+    for ratio, leader in zip(ratios, leaders, strict=True):
+        offset = offset + ratio * leader.offset
+        for j, inner in leader.leaders:
+            found[j] = found[j] + ratio * inner if j in found else ratio * inner
+    return Follower(tuple(found.items()), offset)
 
 
 def _thrust(thruster: Thruster) -> Vector:

@@ -1,5 +1,8 @@
 """Joints that follow other joints, by elimination of their coordinates.
 
+The body of a joint that follows several has no coordinate of the joint: it only moves with the frame, because its joint
+has no rotor, and the damping of the joint is one of the chain.
+
 A tree has a coordinate for each follower, after all others: q_tree = G q + c. The chain without these coordinates has
 the same transforms, where a coordinate may move several joints, each by its ratio. Accelerations, forces and energies
 follow from the same recursions. The inertia matrix is G' M_tree G. For forward dynamics, each follower is a condition
@@ -15,11 +18,15 @@ from flexarm.mechanics.spatial import Matrix, Scalar, Vector, product, scaled, t
 
 
 class Follower(NamedTuple):
-    """A coordinate of a tree that follows another one: ratio times it, plus an offset."""
+    """A coordinate of a tree that follows others: a sum of them, each times its ratio, plus an offset."""
 
-    leader: int
-    ratio: Scalar
+    leaders: tuple[tuple[int, Scalar], ...]
     offset: Scalar
+
+    def of(self, values: Vector) -> Scalar:
+        """Return the sum of values over the rates of the chain, each times its ratio."""
+        first, *others = (ratio * values[j] for j, ratio in self.leaders)
+        return sum(others, first)
 
 
 class Followers(NamedTuple):
@@ -37,8 +44,9 @@ class Followers(NamedTuple):
     def G(self) -> Matrix:
         """The rates of the tree per rate of the chain, (size, n)."""
         found = [[float(r == c) for c in range(self.first)] for r in range(self.size)]
-        for r, follower in enumerate(self.some, start=self.first):
-            found[r][follower.leader] = follower.ratio
+        for row, follower in zip(found[self.first :], self.some, strict=True):
+            for j, ratio in follower.leaders:
+                row[j] = ratio
         return found
 
     @property
@@ -46,16 +54,17 @@ class Followers(NamedTuple):
         """Rows of the rates of the tree that are zero, one for each follower, (followers, size)."""
         found = [[float(self.first + r == c) for c in range(self.size)] for r in range(len(self.some))]
         for row, follower in zip(found, self.some, strict=True):
-            row[follower.leader] = -follower.ratio
+            for j, ratio in follower.leaders:
+                row[j] = -ratio
         return found
 
     def coordinates(self, q: Vector) -> Vector:
         """Return the coordinates of the tree, (size,)."""
-        return [*q, *(each.ratio * q[each.leader] + each.offset for each in self.some)]
+        return [*q, *(each.of(q) + each.offset for each in self.some)]
 
     def rates(self, qd: Vector) -> Vector:
         """Return the rates of the tree, or any vector that is linear in them, (size,)."""
-        return [*qd, *(each.ratio * qd[each.leader] for each in self.some)]
+        return [*qd, *(each.of(qd) for each in self.some)]
 
     def row(self, over: Vector) -> Vector:
         """Return a row over the rates of the chain, (n,), from one over those of the tree."""
@@ -66,9 +75,19 @@ class Followers(NamedTuple):
         return None if j is None or j < self.first else self.some[j - self.first]
 
 
+def damped(body: Body, own: tuple[int | None, ...], follower: Follower) -> tuple[tuple[int, ...], Matrix]:
+    """Return the damping of a follower's joint over its leaders and over the body's coordinates: indices, matrix."""
+    weights, eta = [ratio for _, ratio in follower.leaders], [n for n in own[1:] if n is not None]
+    (d, *beside), k = body.damping[0], len(weights)
+    rows = [[*scaled(d * w, weights), *scaled(w, beside)] for w in weights]
+    rows += [[*(w * x for w in weights), *[0.0] * len(eta)] for x in beside]
+    assert len(beside) == len(eta) and len(rows) == k + len(eta)
+    return (*(j for j, _ in follower.leaders), *eta), rows
+
+
 def led(body: Body, follower: Follower) -> Body:
-    """Return the body of a follower over the coordinate of its leader."""
-    _, ratio, offset = follower
+    """Return the body of a follower over the coordinate of its only leader."""
+    ((_, ratio),), offset = follower
 
     def inertia(eta: Vector) -> Matrix:
         M = [list(row) for row in body.inertia(eta)]

@@ -162,8 +162,8 @@ def _table(arm: Arm) -> str:
 
 def _cells(link: Link) -> tuple[str, ...]:
     joint = escape.html(link.joint.type) + (", elastic" if link.elastic else "")
-    if link.joint.leader is not None:
-        joint += f" after {escape.html(link.joint.leader)},"
+    if link.joint.leaders:
+        joint += f" after {escape.html(' and '.join(link.joint.leaders))},"
     elif link.joint.moves and not link.joint.actuated:
         joint += ", passive"
     if link.joint.moving.moves:

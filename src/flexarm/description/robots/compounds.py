@@ -42,7 +42,7 @@ def expanded(robot: Robot) -> Robot:
             links[carrier] = None
             joints[own] = replace(_one(joint, part), name=own, parent=parent, child=carrier, place=place)
             if isinstance(part, Gear):
-                joints[own].mimic = Mimic(name, part.ratio, part.offset)
+                joints[own].mimic = Mimic(name, part.ratios[0], part.offset)
             parent, place = carrier, Place()
         joints[name] = replace(_one(joint, last), parent=parent, place=place)
         if isinstance(inner[0], Gear):
