@@ -37,6 +37,59 @@ def file(tmp_path):
     return write
 
 
+CHANGES = """
+[[changes]]
+at = 0.03
+values = { "payload.mass" = 0.3 }
+[[changes]]
+at = 0.07
+values = { "payload.mass" = 0.1 }
+"""
+
+
+def test_changes_of_a_scenario_are_those_of_a_run(file):
+    """A payload is picked up and released; also in a study, whose own parameters stay."""
+    scenario = fa.load_scenario(file(HEAD + CHANGES + "[initial]\nqd = [1.0, 0.5, 0, 0, 0, 0]\n"))
+    model = fa.Model("subudhi-morris", vary=["payload.mass"])
+    changes = [fa.Change(at=0.03, values={"payload.mass": 0.3}), fa.Change(at=0.07, values={"payload.mass": 0.1})]
+    expected = fa.simulate(model, 0.1, qd0=[1, 0.5, 0, 0, 0, 0], changes=changes, samples=11, progress=False)
+    result = scenario.run(progress=False)
+    np.testing.assert_array_equal(result.q, expected.q)
+    assert result.attrs["changes"] == expected.attrs["changes"]
+    varied = fa.Model("subudhi-morris", vary=["payload.mass", "upper.EI"])
+    softer = varied.at({"upper.EI": 0.5 * varied.arm["upper"].body.EI})
+    other = fa.simulate(softer, 0.1, qd0=[1, 0.5, 0, 0, 0, 0], changes=changes, samples=11, progress=False)
+    stiffness = [model.arm["upper"].body.EI, 0.5 * model.arm["upper"].body.EI]
+    study = fa.study(scenario, {"upper.EI": stiffness}, "grid", keep=["q"], progress=False)
+    np.testing.assert_allclose(study["q"].values, [expected.q, other.q], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[changes]]\nat = 0.2\nvalues = { 'payload.mass' = 1 }", r"changes\[0\]: at is 0.2 s; it must be before the"),
+        ("[[changes]]\nat = 0.05\nvalues = { 'payload.mas' = 1 }", "vary: unknown parameter 'payload.mas'"),
+        ("[[changes]]\nat = 0.05\nvalues = { 'payload.mass' = -1 }", "payload.mass is -1"),
+        ("[[changes]]\nat = 0.05", r"changes\[0\].values is missing"),
+        ("[[changes]]\nat = 'x'\nvalues = { 'payload.mass' = 1 }", r"changes\[0\].at is 'x'"),
+    ],
+)
+def test_a_wrong_change_is_one_line(file, text, said):
+    with pytest.raises(fa.DescriptionError, match=said):
+        fa.load_scenario(file(HEAD + text))
+
+
+def test_functions_that_would_ignore_changes_refuse_them(file):
+    path = file(HEAD + CHANGES)
+    with pytest.raises(
+        fa.DescriptionError, match="play: scenario 'test' has changes of parameters, which this does not"
+    ):
+        fa.play(str(path))
+    falling = fa.Change(at=lambda t, q, qd: t - 0.05, values={"payload.mass": 0.3})
+    with pytest.raises(fa.DescriptionError, match=r"changes\[0\].at is a function; in a scenario it must be a time"):
+        fa.load_scenario(path).replace(changes=[falling])
+
+
 # -- what runs ---------------------------------------------------------------------------------------------------------
 
 

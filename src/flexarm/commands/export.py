@@ -232,6 +232,7 @@ def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[
     where = f"scenario {scenario.name!r}"
     if scenario.controller is None:
         raise DescriptionError(f"{where}: the scenario has no controller, which {choices(*LAWS)} would export")
+    scenario.refuse_changes("export")
     given = scenario.arguments(model)
     loop = given["u"]
     if isinstance(loop, Sampled):

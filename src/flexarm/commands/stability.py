@@ -48,6 +48,7 @@ def stability(
         raise DescriptionError(
             f"{scenario}: the scenario has no controller, so no closed loop; flexarm modes analyses the arm alone"
         )
+    chosen.refuse_changes("stability")
     model = Model(chosen.loaded_arm())
     motion = _motion(chosen, model)
     controller = chosen.arguments(model)["u"]

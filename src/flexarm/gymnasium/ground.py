@@ -233,6 +233,7 @@ def _arguments(scenario: Scenario, model: Model, asked: str) -> dict[str, Any]:
     if scenario.outside is not None:
         message = f"scenario {scenario.name!r} has exogenous inputs, which environments do not support; use disturbance"
         raise DescriptionError(f"{asked}: {message}")
+    scenario.refuse_changes(asked)
     plain = scenario.replace(controller=None, input=None, record=(), keep=None)
     found = plain.arguments(model)
     return {key: found[key] for key in ("q0", "qd0", "reference", "disturbance")}

@@ -101,6 +101,7 @@ def _live(what: Any) -> tuple[str, str, Live]:
         rest = np.array(what.rest)
         return what.name, what.description, Live(what, rest, _aside(what))
     if isinstance(what, Scenario):
+        what.refuse_changes("play")
         arm = what.loaded_arm()
         what.check(arm)
         led = targets(Model(arm))

@@ -27,6 +27,7 @@ from flexarm.scenario.optimal import OptimalReference
 from flexarm.scenario.outside import BaseMotionInput, OutsideTable
 from flexarm.scenario.outside import made as made_outside
 from flexarm.scenario.tables import listed, state, values
+from flexarm.simulation.changes import Change, checked_changes
 from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.exogenous import as_exogenous
 from flexarm.simulation.options import Keep, Record, SaveAt, Solver
@@ -113,6 +114,9 @@ class Scenario(Described):
     disturbance : dict, optional
         Disturbances at the drives or elsewhere, such as {"upper.drive" = 0.2, "tip.fy" = 1.0}. Values are as in
         `outside`.
+    changes : list of Change
+        Sudden changes of parameters, such as {at = 2.0, values = {"payload.mass" = 3.0}}: the arm picks up a body, or
+        releases it.
     record : list of str, optional
         Signals of the controller to record, see `simulate`.
     samples : int
@@ -137,6 +141,7 @@ class Scenario(Described):
     controller: ControllerTable | None = None
     outside: OutsideTable | None = None
     disturbance: OutsideTable | None = None
+    changes: Annotated[tuple[Change, ...], checks.list_of("changes")] = ()
     record: Record = ()
     solver: Solver = Field(default_factory=Solver)
     initial: Initial = Field(default_factory=Initial)
@@ -157,6 +162,9 @@ class Scenario(Described):
             raise Fault("reference", f"is missing; the controller {kind!r} needs it")
         if self.reference is None and "q_ref" in (self.keep or ()):
             raise Fault("reference", "is missing, but keep has 'q_ref'")
+        for i, change in enumerate(self.changes):
+            if change.time is None:
+                raise Fault(f"changes[{i}].at", "is a function; in a scenario it must be a time")
         with checks.within("solver"):
             self.solver.check()
         if self.solver.step is not None and self.solver.step > self.until:
@@ -169,6 +177,21 @@ class Scenario(Described):
             return self.arm
         with errors_in("arm"):
             return load(self.arm)
+
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """Names of the parameters that change during the run."""
+        return tuple(dict.fromkeys(name for change in self.changes for name in change.values))
+
+    def model(self) -> Model:
+        """Return the model of the arm. The parameters that change during the run vary."""
+        return Model(self.loaded_arm(), vary=self.changing)
+
+    def refuse_changes(self, where: str) -> None:
+        """Raise `DescriptionError` if parameters change during the run, for a function that would ignore it."""
+        if self.changes:
+            said = f"scenario {self.name!r} has changes of parameters, which this does not support"
+            raise DescriptionError(f"{where}: {said}; leave them out: changes = []")
 
     def check(self, arm: Arm) -> None:
         """Raise `DescriptionError` if inputs, reference or initial state do not fit the arm."""
@@ -194,6 +217,8 @@ class Scenario(Described):
                 as_exogenous(made_outside(self.outside), Model(arm))
         if self.disturbance is not None:
             disturbed(Model(arm), None, made_outside(self.disturbance))
+        if self.changes:
+            checked_changes(self.changes, Model(arm, vary=self.changing), self.until)
 
     def motion(self, model: Model) -> trajectory.Reference | None:
         """Return the reference itself, shaped if it has a shaper. It must have passed `check`.
@@ -243,11 +268,12 @@ class Scenario(Described):
             "name": self.name,
             "w": None if self.outside is None else made_outside(self.outside),
             "disturbance": None if self.disturbance is None else made_outside(self.disturbance),
+            "changes": self.changes or None,
         }
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
         """Simulate the scenario, see `simulate`. The result has the name of the scenario."""
-        model = Model(self.loaded_arm()) if model is None else model
+        model = self.model() if model is None else model
         return simulate(model, progress=progress, **self.arguments(model))
 
 

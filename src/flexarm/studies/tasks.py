@@ -130,14 +130,15 @@ class ScenarioTask:
         count = len(next(iter(samples.values())))
         rows = Rows(count, self.keep)
         names = [name for name in samples if name.partition(".")[0] not in TABLES]
-        model = varied(self.scenario.loaded_arm(), names)
+        changing = [name for name in self.scenario.changing if name not in names]
+        model = varied(self.scenario.loaded_arm(), [*names, *changing])
         p = np.array([samples[name] for name in names]).T
         asked: dict[int, tuple[Model, dict[str, Any]]] = {}
         one_design = self._one_design()
         alike = self._designed(model) if set(names) == {*samples} and one_design else None
         for i in range(count):
             try:
-                each = model.at(p[i]) if names else model
+                each = model.at(dict(zip(names, p[i], strict=True))) if names else model
                 asked[i] = each, alike or self._arguments(model if one_design else each, samples, i)
             except FlexarmError as error:
                 rows.failed(i, str(error))
