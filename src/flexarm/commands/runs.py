@@ -307,15 +307,16 @@ def _next(name: str, scenario: Any, result: Any, summary: Mapping[str, Any]) -> 
     from flexarm.pictures.playable import unplayable
 
     arm, others = scenario.arm, _comparable(name, scenario, summary["performance"] is not None)
+    described = Arm.from_json(str(result.attrs["arm"]))
     bends = (result.role == "flexible").any()
     vibrates = bends or (result.role == "motor").any()
     commands = [
         ["view", str(summary["written"][0])] if "q" in result else [],
-        [] if unplayable(Arm.from_json(str(result.attrs["arm"]))) else ["play", name],
+        [] if scenario.changes or unplayable(described) else ["play", name],
         ["compare", *others] if others else [],
         ["modes", arm] if vibrates else [],
         ["show", arm, "--converge"] if bends else [],
-        ["derive", arm] if result.sizes["coordinate"] <= SMALL else [],
+        ["derive", arm] if result.sizes["coordinate"] <= SMALL and not described.balls else [],
         ["show", arm],
     ]
     return [shlex.join(["flexarm", *words]) for words in commands if words][:3]

@@ -7,6 +7,9 @@ def unplayable(arm: Arm) -> str:
     """Return the reason why a page cannot simulate an arm's drives or external loads, or "" if it can."""
     if arm.closures:
         return f" has closures ({arm.closures[0].name}, ...), which the live page does not support; use closures=()"
+    if arm.balls:
+        name = arm.links[arm.balls[0]].name
+        return f" has a ball joint (link {name!r}), which the live page does not support; use angles = true"
     if arm.couplings:
         return " has coupled joints, which the live page does not support; use couplings=()"
     bare = arm.without_drives()
