@@ -192,17 +192,16 @@ def _wrong_labels(result: "Dataset") -> str:
     for name, words in {"axis": "x y z", "angle": "slope_y slope_z torsion"}.items():
         if result.variables[name].values.tolist() != words.split():
             return f"{name} must be {', '.join(words.split())}"
-    free = _is_free(result)
     names, links, owners, roles = (
         result.variables[name].values.tolist() for name in ("coordinate", "link", "owner", "role")
     )
-    if not {*owners} <= {*links, *(["base"] if free else [])}:
-        return "the owner of a coordinate is not among its links"
     if len({*names}) < len(names):
         return "two coordinates have the same name"
     quaternions = roles.count("base") // 7 + roles.count("ball") // 4
     if _is_apart(result) != bool(quaternions) or (quaternions and result.sizes["velocity"] != len(names) - quaternions):
         return "its velocities are not those of an arm with a free base or ball joints"
+    if not {*owners} <= {*links, *(["base"] if _is_free(result) else [])}:
+        return "the owner of a coordinate is not among its links"
     joints = [name for name, role in zip(names, roles, strict=True) if role == "joint"]
     if "q_ref" in result.variables and result.variables["joint"].values.tolist() != joints:
         return "the joints of q_ref are not those of q"
