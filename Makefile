@@ -174,7 +174,7 @@ clean:
 
 # Pinocchio (crosscheck) has no wheel for some systems: its tests are then skipped.
 .venv/.ready-dev: .venv/.ready
-	$(PIP) -e ".[dev,cluster,crosscheck,docs]" || $(PIP) -e ".[dev,cluster,docs]"
+	$(PIP) -e ".[dev,cluster,crosscheck,docs,jax,torch]" || $(PIP) -e ".[dev,cluster,docs,jax,torch]"
 	touch $@
 
 .venv/.ready-docs: .venv/.ready

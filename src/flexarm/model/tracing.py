@@ -597,6 +597,14 @@ class Traced:
         quaternions = (names.index("q"), self.arm) if self.arm.quaternions and "q" in names else None
         return Evaluation(name, kernel, signals, self._shape(sizes), place(names), quaternions)
 
+    def signals_of(self, argument: str) -> tuple[str, ...]:
+        """Return the names of the entries of an argument: q, qd, qdd, u, s or w."""
+        return self._signals[argument]
+
+    def shape_of(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a quantity at one state."""
+        return self._shape(QUANTITIES[name][1])
+
     def _shape(self, sizes: tuple[str | int, ...]) -> tuple[int, ...]:
         return tuple(s if isinstance(s, int) else self._sizes[s] for s in sizes)
 
