@@ -19,6 +19,7 @@ except ImportError:
 from flexarm.differentiable.namespace import Namespace, operations
 from flexarm.differentiable.quantity import Quantity, doubles
 from flexarm.differentiable.rollout import METHOD, Rollout
+from flexarm.errors import DescriptionError
 from flexarm.model import Model
 
 __all__ = ["Run", "function", "simulate"]
@@ -108,10 +109,9 @@ class Native(torch.autograd.Function):
         ctx.save_for_forward(*arrays)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, weights: Any) -> Any:
         """Return the gradients with respect to the arguments."""
-        J = _called(ctx.quantity.slopes, ctx.saved_tensors)
+        J = Slopes.apply(ctx.quantity, *ctx.saved_tensors)
         whole = torch.einsum("...ij,...i->...j", J, weights)
         return None, *torch.split(whole, list(ctx.quantity.widths), dim=-1)
 
@@ -120,17 +120,53 @@ class Native(torch.autograd.Function):
         """Return the derivative along rates of the arguments."""
         arrays = ctx.saved_tensors
         given = [torch.zeros_like(x) if rate is None else rate for x, rate in zip(arrays, rates, strict=True)]
-        J = _called(ctx.quantity.slopes, arrays)
-        return torch.einsum("...ij,...j->...i", J, torch.cat(given, dim=-1))
+        return torch.einsum("...ij,...j->...i", Slopes.apply(ctx.quantity, *arrays), torch.cat(given, dim=-1))
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, quantity: Quantity, *arrays: Any) -> Any:
         """Return the value of a batch."""
-        moved = [
-            x.expand(info.batch_size, *x.shape) if at is None else x.movedim(at, 0)
-            for x, at in zip(arrays, in_dims[1:], strict=True)
-        ]
-        return Native.apply(quantity, *moved), 0
+        return Native.apply(quantity, *_in_front(info, in_dims, arrays)), 0
+
+
+class Slopes(torch.autograd.Function):
+    """The Jacobian (..., result, arguments) of a quantity by native code. It has no derivative."""
+
+    @staticmethod
+    def forward(quantity: Quantity, *arrays: Any) -> Any:
+        """Return the Jacobian."""
+        return _called(quantity.slopes, arrays)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Keep the name for a message."""
+        ctx.name = inputs[0].name
+
+    @staticmethod
+    def backward(ctx: Any, weights: Any) -> Any:
+        """Raise an error."""
+        raise _second(ctx.name)
+
+    @staticmethod
+    def jvp(ctx: Any, *rates: Any) -> Any:
+        """Raise an error."""
+        raise _second(ctx.name)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, quantity: Quantity, *arrays: Any) -> Any:
+        """Return the Jacobians of a batch."""
+        return Slopes.apply(quantity, *_in_front(info, in_dims, arrays)), 0
+
+
+def _second(name: str) -> DescriptionError:
+    return DescriptionError(f"{name}: native code has no second derivatives; use route='arrays'")
+
+
+def _in_front(info: Any, in_dims: Any, arrays: Sequence[Any]) -> list[Any]:
+    """Return the arguments of a batch, with its axis in front."""
+    return [
+        x.expand(info.batch_size, *x.shape) if at is None else x.movedim(at, 0)
+        for x, at in zip(arrays, in_dims[1:], strict=True)
+    ]
 
 
 def _called(evaluate: Callable[..., Any], tensors: Sequence[Any]) -> Any:
