@@ -1,0 +1,435 @@
+"""Discrete adjoint of recorded Runge-Kutta steps, in the language that is translated.
+
+A step from y with the length h has stages y_i = y + h sum_j a_ij k_j, k_i = f(t + c_i h, y_i), and ends in y + h sum_j
+b_j k_j. Weights v of its end give those of its start, backwards over the stages (Hager, Numer. Math. 87, 2000):
+
+    v_i = (df/dx)' h (b_i v + sum_j a_ji v_j),    v <- v + sum_i v_i
+
+with the same products for inputs and constants. The result is exact for the steps that were taken, up to rounding.
+Lengths of steps count as constants.
+
+The rates k_j of the last steps are recorded. Those of earlier steps are computed again from a state in every `rows`
+steps, so that the memory stays small in a long run (`repeated`).
+"""
+
+import ctypes  # noqa: TID251  (calls code that this package compiled)
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from flexarm.arrays import Array
+from flexarm.native.adjoint import adjoint
+from flexarm.native.code import Code
+from flexarm.native.functions import translated
+from flexarm.native.kernel import Kernel
+from flexarm.native.language import Floats, Placed, Words, call, lanes
+from flexarm.native.once import Once
+from flexarm.simulation import block
+from flexarm.simulation.advance import Stretch
+from flexarm.simulation.explicit import Explicit, ExplicitSteps, Trail, stepped
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.objective import Scalar
+from flexarm.simulation.rhs import Cubics, Plan, cubic_table, interval, rhs
+from flexarm.simulation.steps import copied
+
+MOST_STEPS = 2**22
+"""Largest number of steps of a run with a gradient, four million: 64 MB for their times."""
+
+RING = 2**23
+"""Numbers in the record of the last steps, 64 MB."""
+
+FEWEST = 64
+"""Least number of steps in that record, for arms with very long states."""
+
+PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+"""The form of `repeated` and `swept`."""
+
+CODE = Once(lambda: translated(repeated, swept))
+
+
+def trail(size: int, stages: int) -> Placed:
+    """Return an empty record of the steps of a method on states of this size. Its memory is taken as it fills."""
+    width = size * (1 + stages)
+    rows = max(FEWEST, RING // width)
+    numbers = (np.empty(count) for count in (2 * MOST_STEPS, (MOST_STEPS // rows + 1) * size, rows * width))
+    return Placed(Trail(0, MOST_STEPS, rows, width, *numbers))
+
+
+@dataclass
+class Product:
+    """A kernel's vector-Jacobian product, with the kernel's arguments, constants and weights in one array.
+
+    Attributes
+    ----------
+    product, kernel : addresses
+        The product, and the kernel itself where its value is needed. A product of 0 is left out.
+    known, place : int
+        Number of arguments that are copied from a plan's buffer, and the position of the weights.
+    given, out, value : arrays
+        All arguments, the product, and the kernel's value.
+    """
+
+    product: int
+    kernel: int
+    known: int
+    place: int
+    given: Floats
+    out: Floats
+    value: Floats
+
+
+def product(made: Kernel, kernel: Kernel, others: Array) -> Placed:
+    """Return the record of the product that was made of a kernel of numbers of the buffer, and of others."""
+    facts, constants = kernel.code.facts, kernel.constants
+    known = facts["n_in"] - len(constants) - len(others)
+    addresses = (each.code.addresses["evaluate"] for each in (made, kernel))
+    given = np.concatenate([np.zeros(known), others, constants, np.zeros(facts["n_out"])])
+    numbers = given, np.zeros(made.code.facts["n_out"]), np.zeros(facts["n_out"])
+    return Placed(Product(*addresses, known, facts["n_in"], *numbers))
+
+
+NOTHING = np.zeros(0)
+NONE = Placed(Product(0, 0, 0, 0, NOTHING, NOTHING, NOTHING))
+"""No product."""
+
+
+@dataclass
+class Sweep:
+    """Data of the adjoint of a run.
+
+    Attributes
+    ----------
+    steps : ExplicitSteps
+        The method, with the record of its steps.
+    stages, size, states, inputs, exogenous, fed : int
+        Stages of the method; numbers of a state with and without quadrature states; of u and of w; and of all that
+        follows the state in the plan's buffer: u, rates of the controller's memory, w.
+    matrix : (stages, stages)
+        Weights of the stages after the first and of the end.
+    intervals, current : int
+        Number of intervals between breakpoints, and the present one.
+    first, last, values : (intervals + 1,), (intervals,), (intervals, fed)
+        First step of each interval, the latest time at which inputs are evaluated, and the values fed at its start.
+    weights : int
+        Position of the weights of the rates in the plan's buffer.
+    rate : address
+        Product of the rates, from the buffer after the time.
+    out, constants : (states + fed + constants,), int
+        Its value, and the number of constants that it ends with.
+    law, cost : Product
+        Products of a controller and of an integrand.
+    gains : int
+        Number of the controller's constants with which its product ends.
+    after : int
+        Number of the integrand's own arguments after those of the buffer.
+    tabled, cubics : int, Cubics
+        1 if u is a table of cubics, and the table.
+    v, bars : (size,), (stages, states)
+        Weights of the state, and those of the stages.
+    marks, mark, pulls : (marks,), int, (marks, size)
+        Steps before which weights are added, ascending; the number that are left; and the weights.
+    value : float
+        Integral of the integrand.
+    of_inputs, of_table, of_constants, of_law, of_cost : arrays
+        Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the rates
+        and of the controller; and those of the integrand's own arguments.
+    """
+
+    steps: ExplicitSteps
+    stages: int
+    size: int
+    states: int
+    inputs: int
+    exogenous: int
+    fed: int
+    matrix: Floats
+    intervals: int
+    current: int
+    first: Words
+    last: Floats
+    values: Floats
+    weights: int
+    rate: int
+    out: Floats
+    constants: int
+    law: Product
+    gains: int
+    cost: Product
+    after: int
+    tabled: int
+    cubics: Cubics
+    v: Floats
+    bars: Floats
+    marks: Words
+    mark: int
+    pulls: Floats
+    value: float
+    of_inputs: Floats
+    of_table: Floats
+    of_constants: Floats
+    of_law: Floats
+    of_cost: Floats
+
+
+@final
+class Recorded:
+    """A run's recorded steps: its intervals between breakpoints, and the inputs and the state at the start of each.
+
+    Attributes
+    ----------
+    edges, states : lists
+        Times and states at the starts of the intervals, and those at the end of the run.
+    first : list of int
+        First step of each interval, and the number of steps.
+    """
+
+    def __init__(self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed):
+        self.plan, self.trail, self._explicit = plan, trail, explicit
+        self._rate = rate  # must stay alive as long as the plan may call it
+        self.edges: list[float] = []
+        self.states: list[Array] = []
+        self.first: list[int] = []
+        self._last: list[float] = []
+        self._values: list[Array] = []
+
+    def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
+        """Integrate over an interval."""
+        plan = self.plan
+        self._start(t0, x0)
+        self._last.append(plan.shared.last)
+        self._values.append(np.concatenate([plan.u, plan.w]))
+        return self._explicit(t0, x0, times)
+
+    def _start(self, t: float, x: Array) -> None:
+        self.edges.append(t)
+        self.states.append(x.copy())
+        self.first.append(self.trail.count)
+
+    def end(self, t: float, x: Array) -> None:
+        """Record the end of the run."""
+        self._start(t, x)
+
+    def swept(
+        self,
+        layout: Layout,
+        rates: Kernel,
+        of_constants: bool,
+        law: Kernel | None,
+        integral: Scalar | None,
+        p: Array,
+        table: block.Cubics | None,
+        marks: Array,
+        pulls: Array,
+    ) -> Placed:
+        """Return the data of the adjoint after its sweep from the end of the run to its start.
+
+        Parameters
+        ----------
+        rates : Kernel
+            The rates of the state, whose derivative with respect to its constants is included if it is `of_constants`.
+        law : Kernel, optional
+            Compiled controller.
+        integral, p : Scalar, (k,)
+            Integrand, and the parameters of the model.
+        table : Cubics, optional
+            The inputs as cubics, with respect to whose coefficients derivatives are computed.
+        marks, pulls : (marks,), (marks, size)
+            Steps before which weights of the state are added, and the weights.
+        """
+        rate, method = adjoint(rates, of_constants), self._explicit.record.method
+        constants = len(rates.constants) * of_constants
+        cost = NONE if integral is None else product(integral.product, integral.kernel, p)
+        of_time = law is not None and law.code.facts["n_in"] == len(law.constants) + 1
+        through = NONE if law is None or of_time else product(adjoint(law), law, NOTHING)
+        cubics = None if table is None else cubic_table(*table)
+        intervals = len(self._last)
+        sweep = Placed(
+            Sweep(
+                steps=self._explicit.record,
+                stages=method.stages,
+                size=layout.size,
+                states=layout.states,
+                inputs=layout.inputs,
+                exogenous=layout.exogenous,
+                fed=layout.fed,
+                matrix=self._explicit.tableau.matrix.ravel(),
+                intervals=intervals,
+                current=intervals - 1,
+                first=np.array(self.first, dtype=np.int64),
+                last=np.array(self._last),
+                values=np.array(self._values),
+                weights=1 + layout.states + layout.fed + self.plan.constants,
+                rate=rate.code.addresses["evaluate"],
+                out=np.zeros(layout.states + layout.fed + constants),
+                constants=constants,
+                law=through,
+                gains=0,
+                cost=cost,
+                after=len(p),
+                tabled=int(cubics is not None),
+                cubics=cubics or 0,
+                v=np.zeros(layout.size),
+                bars=np.zeros((method.stages, layout.states)),
+                marks=marks,
+                mark=len(marks),
+                pulls=np.ascontiguousarray(pulls),
+                value=0.0,
+                of_inputs=np.zeros((intervals, layout.fed)),
+                of_table=np.zeros(0 if table is None else table[1].size),
+                of_constants=np.zeros(constants),
+                of_law=np.zeros(0),
+                of_cost=np.zeros(len(p)),
+            )
+        )
+        self._held = rate, law, integral  # their code must stay loaded
+        self._sweep(sweep)
+        return sweep
+
+    def _sweep(self, sweep: Placed) -> None:
+        """Sweep over all steps, the last of which are in the ring."""
+        code, count, rows = CODE(), self.trail.count, self.trail.rows
+        again, back = (PART(code.addresses[name]) for name in ("repeated", "swept"))
+        for first in reversed(range(0, count, rows)):
+            stop = min(first + rows, count)
+            if stop < count:
+                again(sweep.address, first, stop)
+            back(sweep.address, first, stop)
+
+
+# -- translated functions ----------------------------------------------------------------------------------------------
+
+
+def entered(s: Sweep, step: int) -> None:
+    """Set the inputs of the interval that contains a step."""
+    while s.first[s.current] > step:
+        s.current -= 1
+    while s.first[s.current + 1] <= step:
+        s.current += 1
+    shared = s.steps.shared[0]
+    shared.last = s.last[s.current]
+    copied(s.values[s.current * s.fed :], shared.buffer[1 + s.states :], s.fed)
+
+
+def repeated(s: Sweep, first: int, stop: int) -> None:
+    """Take recorded steps again from the first one, a multiple of `rows`, to write their rates to the record."""
+    steps, trail, size = s.steps, s.steps.trail, s.size
+    copied(trail.starts[first // trail.rows * size :], steps.y, size)
+    for i in range(first, stop):
+        entered(s, i)
+        steps.t, steps.h = trail.times[2 * i], trail.times[2 * i + 1]
+        rhs(steps.method.k, steps.t, steps.y, steps.shared, 0)
+        stepped(steps)
+        row = trail.ring[(i - first) * trail.width :]
+        copied(steps.y, row, size)
+        copied(steps.method.k, row[size:], s.stages * size)
+        copied(steps.z, steps.y, size)
+
+
+def swept(s: Sweep, first: int, stop: int) -> None:
+    """Move the weights from the end of the last of these steps to the start of the first."""
+    trail = s.steps.trail
+    for i in range(stop - 1, first - 1, -1):
+        entered(s, i)
+        pulled(s, i + 1)
+        backwards(s, trail.times[2 * i], trail.times[2 * i + 1], trail.ring[(i - first) * trail.width :])
+    if first == 0:
+        pulled(s, 0)
+
+
+def pulled(s: Sweep, step: int) -> None:
+    """Add the weights of the objective at the start of a step."""
+    while s.mark > 0 and s.marks[s.mark - 1] == step:
+        s.mark -= 1
+        pull = s.pulls[s.mark * s.size :]
+        for n in lanes(s.size):
+            s.v[n] += pull[n]
+
+
+def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
+    """Move the weights from the end of a step to its start, given its first state and the rates of its stages."""
+    method, shared, stages, size, states = s.steps.method, s.steps.shared[0], s.stages, s.size, s.states
+    buffer, k = shared.buffer, row[size:]
+    x, weights = buffer[1:], buffer[s.weights :]
+    for i in range(stages - 1, -1, -1):
+        of_stage = s.matrix[(i - 1) * stages :]
+        b = h * s.matrix[(stages - 1) * stages + i]
+        for n in lanes(size):
+            weights[n] = b * s.v[n]
+        for j in range(i + 1, stages):
+            a = h * s.matrix[(j - 1) * stages + i]
+            if a != 0.0:
+                bar = s.bars[j * states :]
+                for n in lanes(states):
+                    weights[n] += a * bar[n]
+        copied(row, x, states)
+        for j in range(i):
+            a = h * of_stage[j]
+            if a != 0.0:
+                rates = k[j * size :]
+                for n in lanes(states):
+                    x[n] += a * rates[n]
+        buffer[0] = min(t + method.c[i] * h, shared.last)
+        call(shared.stage, buffer, x[states:], shared.data)
+        if shared.exogenous != 0:
+            call(shared.exogenous, buffer, buffer[shared.place :], shared.given)
+        call(s.rate, x, s.out)
+        if s.cost.product != 0 and b != 0.0:
+            with_cost(s, buffer, b)
+        if s.law.product != 0:
+            through_law(s, buffer)
+        collected(s, buffer[0])
+        copied(s.out, s.bars[i * states :], states)
+    for i in range(stages):
+        bar = s.bars[i * states :]
+        for n in lanes(states):
+            s.v[n] += bar[n]
+
+
+def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
+    """Add the value and the slopes of the integrand."""
+    cost, count = s.cost, s.states + s.fed
+    copied(buffer, cost.given, cost.known)
+    cost.given[cost.place] = b
+    call(cost.kernel, cost.given, cost.value)
+    s.value += b * cost.value[0]
+    call(cost.product, cost.given, cost.out)
+    slopes = cost.out[1:]
+    for n in lanes(count):
+        s.out[n] += slopes[n]
+    others = slopes[count:]
+    for n in lanes(s.after):
+        s.of_cost[n] += others[n]
+
+
+def through_law(s: Sweep, buffer: Floats) -> None:
+    """Move the weights of u and of the rates of its memory to the state, through the controller."""
+    law, fed = s.law, s.out[s.states :]
+    copied(buffer, law.given, law.known)
+    copied(fed, law.given[law.place :], s.fed - s.exogenous)
+    call(law.product, law.given, law.out)
+    slopes = law.out[1:]
+    for n in lanes(law.known - 1):
+        s.out[n] += slopes[n]
+    constants = law.out[law.known :]
+    for n in lanes(s.gains):
+        s.of_law[n] += constants[n]
+
+
+def collected(s: Sweep, t: float) -> None:
+    """Add the products of a stage with respect to the inputs and the constants."""
+    fed = s.out[s.states :]
+    sums = s.of_inputs[s.current * s.fed :]
+    for n in lanes(s.fed):
+        sums[n] += fed[n]
+    constants = fed[s.fed :]
+    for n in lanes(s.constants):
+        s.of_constants[n] += constants[n]
+    if s.tabled == 1:
+        low = interval(s.cubics.breaks, 0, s.cubics.intervals, t)
+        past = t - s.cubics.breaks[low]
+        for n in range(s.inputs):
+            cubic, bar = s.of_table[4 * (low * s.inputs + n) :], fed[n]
+            for power in range(3, -1, -1):
+                cubic[power] += bar
+                bar *= past
