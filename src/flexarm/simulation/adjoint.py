@@ -83,10 +83,10 @@ def product(made: Kernel, kernel: Kernel, others: Array) -> Placed:
     """Return the record of the product that was made of a kernel of numbers of the buffer, and of others."""
     facts, constants = kernel.code.facts, kernel.constants
     known = facts["n_in"] - len(constants) - len(others)
-    addresses = (each.code.addresses["evaluate"] for each in (made, kernel))
+    product, value = (each.code.addresses["evaluate"] for each in (made, kernel))
     given = np.concatenate([np.zeros(known), others, constants, np.zeros(facts["n_out"])])
     numbers = given, np.zeros(made.code.facts["n_out"]), np.zeros(facts["n_out"])
-    return Placed(Product(*addresses, known, facts["n_in"], *numbers))
+    return Placed(Product(product, value, known, facts["n_in"], *numbers))
 
 
 NOTHING = np.zeros(0)
@@ -210,6 +210,11 @@ class Recorded:
         """Record the end of the run."""
         self._start(t, x)
 
+    @property
+    def times(self) -> Array:
+        """Ends of all steps [s]."""
+        return np.append(self.trail.times[: 2 * self.trail.count : 2], self.edges[-1])
+
     def swept(
         self,
         layout: Layout,
@@ -246,7 +251,7 @@ class Recorded:
         intervals = len(self._last)
         sweep = Placed(
             Sweep(
-                steps=self._explicit.record,
+                steps=self._explicit.record,  # type: ignore[arg-type]  # records are placed
                 stages=method.stages,
                 size=layout.size,
                 states=layout.states,
@@ -263,12 +268,12 @@ class Recorded:
                 rate=rate.code.addresses["evaluate"],
                 out=np.zeros(layout.states + layout.fed + constants),
                 constants=constants,
-                law=through,
+                law=through,  # type: ignore[arg-type]
                 gains=0,
-                cost=cost,
+                cost=cost,  # type: ignore[arg-type]
                 after=len(p),
                 tabled=int(cubics is not None),
-                cubics=cubics or 0,
+                cubics=cubics or 0,  # type: ignore[arg-type]
                 v=np.zeros(layout.size),
                 bars=np.zeros((method.stages, layout.states)),
                 marks=marks,

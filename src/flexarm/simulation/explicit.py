@@ -50,6 +50,7 @@ ADVANCE = ctypes.CFUNCTYPE(
 
 CODE = Once(lambda: translated(explicit))
 
+
 @dataclass
 class Trail:
     """The steps of a run, which are recorded for derivatives.

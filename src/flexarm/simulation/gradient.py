@@ -1,7 +1,7 @@
 """Gradients of a scalar of a run, by the discrete adjoint of its steps."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -10,7 +10,6 @@ from flexarm.arrays import Array
 from flexarm.checks import (
     Fault,
     checked_array,
-    checked_instance,
     counted,
     refused,
     shown,
@@ -24,12 +23,13 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.model.evaluation import begun_at
 from flexarm.native.adjoint import adjoint
 from flexarm.native.kernel import Kernel
+from flexarm.native.language import Placed
 from flexarm.simulation import crossings, methods, restarts, solvers
-from flexarm.simulation.adjoint import MOST_STEPS, Recorded, Sweep, trail
+from flexarm.simulation.adjoint import MOST_STEPS, Recorded, trail
 from flexarm.simulation.block import Block
 from flexarm.simulation.disturbance import disturbed
-from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.exogenous import ExogenousInputs
+from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.feedback import initial, integrand
 from flexarm.simulation.inputs import Piecewise, Table, as_input
 from flexarm.simulation.layout import Layout
@@ -40,8 +40,10 @@ from flexarm.simulation.run import Run
 from flexarm.simulation.varying import over_time
 from flexarm.simulation.watch import Interruption, attended, running
 
-ARGUMENTS = ("model", "until", "u", "q0", "qd0", "method", "rtol", "samples", "solver", "save", "reference")
-ARGUMENTS += ("progress", "name", "p", "s0", "w", "disturbance", "changes")
+ARGUMENTS = (
+    *("model", "until", "u", "q0", "qd0", "method", "rtol", "samples", "solver", "save"),
+    *("reference", "progress", "name", "p", "s0", "w", "disturbance", "changes"),
+)
 """Arguments of `simulate`, of which a run consists."""
 
 UNIT_TABLES = 256
@@ -64,14 +66,14 @@ class Gradient:
         Derivatives by name, each in the shape of what it belongs to.
     method : str
         Method of the run.
-    steps : int
-        Number of its steps.
+    times : (steps + 1,)
+        Ends of its steps [s].
     """
 
     value: float
-    slopes: Mapping[str, Array] = field(repr=False)
+    slopes: Mapping[str, Array]
     method: str
-    steps: int
+    times: Array
 
     def __getitem__(self, name: str) -> Array:
         """Return the derivative with respect to one of the names."""
@@ -82,7 +84,7 @@ class Gradient:
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in self.slopes.items())
-        return f"Gradient(value {self.value:.6g}; {shapes}; {self.method}, {counted(self.steps, 'step')})"
+        return f"Gradient(value {self.value:.6g}; {shapes}; {self.method}, {counted(len(self.times) - 1, 'step')})"
 
 
 def gradient(
@@ -247,14 +249,27 @@ class _Begun:
             _check_smooth(model, drive, exogenous, method, bool(functions))
         layout = Layout.of(model, len(drive.memory))
         rest = initial(model, drive.begins)
-        q, qd = begun_at("q0", given["q0"], rest[0], model.coordinates), begun_at("qd0", given["qd0"], rest[1], model.velocities)
+        q, qd = (
+            begun_at("q0", given["q0"], rest[0], model.coordinates),
+            begun_at("qd0", given["qd0"], rest[1], model.velocities),
+        )
         q = unit_pose("q0", q, model.arm)
         s = begun_at("s0", given["s0"], np.zeros(len(model.states)), model.states)
         times = np.linspace(0.0, float(given["until"]), save.samples)
         start = layout.start(q, qd, np.array(drive.memory), s)
         step = float(solver.step or 0.0)
         return cls(
-            given, model, drive.begun(model, times), exogenous, layout, method, step, solver.rtol, solver.atol, times, start
+            given,
+            model,
+            drive.begun(model, times),
+            exogenous,
+            layout,
+            method,
+            step,
+            solver.rtol,
+            solver.atol,
+            times,
+            start,
         )
 
     def recorded(self, marks: Array) -> Recorded:
@@ -304,7 +319,9 @@ def _check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method
         raise Fault("", f"arm {name!r} has closures, which have no gradient yet")
     if crossings.stops(model, drive, method):
         must = "use springs with a transition, or a method with fixed steps"
-        raise Fault("", f"arm {name!r} has sharp end stops or backlash, at which adaptive steps depend on the state; {must}")
+        raise Fault(
+            "", f"arm {name!r} has sharp end stops or backlash, at which adaptive steps depend on the state; {must}"
+        )
 
 
 def _check(names: list[str], began: "_Begun") -> None:
@@ -347,7 +364,7 @@ def _swept(
         "u": lambda: _of_inputs(began, recorded, sweep),
     }
     found = {name: slopes[name]() for name in names}
-    return Gradient(value + sweep.value, found, began.method, recorded.trail.count)
+    return Gradient(value + sweep.value, found, began.method, recorded.times)
 
 
 def _pulled(
@@ -383,7 +400,7 @@ def _through_prologue(rates: Kernel, p: Array, of_constants: Array) -> Array:
     return adjoint(rates.prologue).one(np.concatenate([p, of_constants]))
 
 
-def _of_inputs(began: _Begun, recorded: Recorded, sweep: Sweep) -> Array:
+def _of_inputs(began: _Begun, recorded: Recorded, sweep: Placed) -> Array:
     """Return the derivative with respect to the values of the inputs."""
     drive, m = began.drive, began.layout.inputs
     if isinstance(drive, Table):

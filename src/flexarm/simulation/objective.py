@@ -123,5 +123,7 @@ def _value(where: str, function: Any, known: Symbols) -> "ca.SX":
     except (NotImplementedError, TypeError):
         raise Fault(where, f"returns {shown(value)}; it must return a scalar CasADi expression") from None
     if value.numel() != 1:
-        raise Fault(where, f"has {value.numel()} numbers; it must be a scalar, such as casadi.sumsqr({choices(*names)})")
+        raise Fault(
+            where, f"has {value.numel()} numbers; it must be a scalar, such as casadi.sumsqr({choices(*names)})"
+        )
     return value

@@ -1,0 +1,273 @@
+"""Gradients of runs, against closed forms and against differences of runs that are replayed in NumPy.
+
+`FLEXARM_RANDOM_ARMS=100` takes a hundred random arms in place of three.
+"""
+
+import os
+
+import casadi as ca
+import numpy as np
+import pytest
+from replayed import VARIED, RandomRun, columns, difference, replayed
+from scipy.linalg import expm
+
+import flexarm as fa
+from flexarm.control import JointPD, Sampled
+from flexarm.simulation import adjoint, solvers
+
+COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
+FEW = 14, 32, 44
+"""Random arms: small ones, which compile fast, with each kind of input."""
+NUMBERS = range(COUNT) if COUNT else FEW
+KINKS = {6}
+"""Arms at a sharp corner of a force, where differences have no limit."""
+EXACT = 1e-9
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_gradients_of_random_arms_are_differences_of_replayed_runs(number):
+    if number in KINKS:
+        pytest.skip("the run stands at a corner of a force")
+    try:
+        off, uncertain = RandomRun(number).apart()
+    except (fa.DescriptionError, fa.SimulationError) as error:
+        if number in FEW:
+            raise
+        pytest.skip(str(error))
+    assert off < max(EXACT, 3 * uncertain), (off, uncertain)
+    assert uncertain < EXACT
+
+
+# -- closed forms
+
+
+def mass_on_spring():
+    """A mass of 1.7 kg on a slide, with a parallel spring and a damper in its bearing."""
+    drive = fa.Drive(parallel=fa.Parallel(stiffness=30.0))
+    joint = fa.Prismatic(axis=(1, 0, 0), damping=0.4, drive=drive)
+    link = fa.Link(name="cart", joint=joint, body=fa.Rigid(length=0.3, mass=1.7))
+    return fa.Model(fa.Arm(name="spring", links=[link], gravity=(0, 0, 0)), vary=["cart.mass"])
+
+
+def test_a_linear_run_has_the_gradient_of_the_matrix_exponential():
+    """q(T) = e1' (expm(A T) x + sum of integrals of expm(A (T - t)) B u), with u constant in five intervals."""
+    model, T = mass_on_spring(), 0.9
+    A = np.array([[0.0, 1.0], [-30.0 / 1.7, -0.4 / 1.7]])
+    times, values = np.arange(5) * T / 5, np.array([0.4, -1.0, 0.7, 0.2, -0.3])
+    run = {"model": model, "until": T, "u": fa.Piecewise(times, values), "q0": [0.2], "qd0": [-0.5], "rtol": 1e-12}
+    found = fa.gradient(run, ["q0", "qd0", "u"], of=lambda q: q)
+    np.testing.assert_allclose([*found["q0"], *found["qd0"]], expm(A * T)[0], rtol=1e-9)
+    full = np.zeros((3, 3))
+    full[:2, :2], full[1, 2] = A, 1.0 / 1.7
+    part = expm(full * T / 5)
+    by_hand = [(np.linalg.matrix_power(part[:2, :2], 4 - i) @ part[:2, 2])[0] for i in range(5)]
+    assert found["u"].shape == (5, 1)
+    np.testing.assert_allclose(found["u"][:, 0], by_hand, rtol=1e-9)
+    assert found.value == pytest.approx(fa.simulate(**run).q.values[-1, 0], abs=1e-13)
+    assert repr(found).startswith("Gradient(value ") and "u (5, 1); dop853, " in repr(found)
+    with pytest.raises(KeyError, match="the gradient has no 'p'; it has q0, qd0, u"):
+        found["p"]
+
+
+def test_a_constant_input_an_integral_and_a_parameter():
+    """A free mass: q = q0 + v t + u t^2 / (2 m), exact for RK4; the integral of q over T, and its slopes."""
+    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.3, mass=1.7))
+    model = fa.Model(fa.Arm(name="cart", links=[link], gravity=(0, 0, 0)), vary=["cart.mass"])
+    T, u, m = 0.8, 2.3, 1.9
+    run = {"model": model, "until": T, "u": u, "q0": [0.3], "qd0": [0.7], "p": [m], "samples": 4}
+    run |= {"method": "rk4", "solver": fa.Solver(method="rk4", step=0.1)}
+    found = fa.gradient(run, ["q0", "qd0", "u", "p"], integral=lambda q, t, p, u: q + 2 * t * u + p[0] ** 2)
+    assert found.value == pytest.approx(0.3 * T + 0.7 * T**2 / 2 + u * T**3 / 6 / m + u * T**2 + m**2 * T, rel=1e-13)
+    np.testing.assert_allclose([found["q0"][0], found["qd0"][0]], [T, T**2 / 2], rtol=1e-13)
+    np.testing.assert_allclose(found["u"], [T**3 / 6 / m + T**2], rtol=1e-13)
+    np.testing.assert_allclose(found["p"], [-u * T**3 / 6 / m**2 + 2 * m * T], rtol=1e-13)
+
+
+def test_values_at_several_times_are_summed_with_data():
+    """The slopes of sum (q(t_k) - y_k)^2 of the free mass."""
+    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.3, mass=1.7))
+    run = {"model": fa.Arm(name="cart", links=[link], gravity=(0, 0, 0)), "until": 0.8, "u": 2.3, "q0": [0.3]}
+    times, data = np.array([0.0, 0.31, 0.8]), np.array([0.1, 0.5, -0.2])
+    q = 0.3 + 2.3 * times**2 / 2 / 1.7
+    for method in ("rk4", "tsit5"):
+        more = {"solver": fa.Solver(method="rk4", step=0.1)} if method == "rk4" else {"method": method}
+        found = fa.gradient(run | more, ["q0", "qd0"], of=lambda q, data: (q - data) ** 2, times=times, data=data)
+        assert found.value == pytest.approx(((q - data) ** 2).sum(), rel=1e-12)
+        assert found["q0"][0] == pytest.approx((2 * (q - data)).sum(), rel=1e-12)
+        assert found["qd0"][0] == pytest.approx((2 * (q - data) * times).sum(), rel=1e-12)
+
+
+def test_energies_of_a_run_and_their_slopes():
+    """kinetic + potential - work + dissipated is the energy at the start, whose slopes are known."""
+    model = mass_on_spring()
+    run = {"model": model, "until": 0.5, "u": fa.Table([0.0, 0.5], [1.0, -2.0], "linear"), "q0": [0.2], "qd0": [-0.5]}
+    run |= {"rtol": 1e-12}
+
+    def energy(kinetic, potential, work, dissipated):
+        return kinetic + potential - work + dissipated
+
+    found = fa.gradient(run, ["q0", "qd0", "u", "p"], of=energy)
+    np.testing.assert_allclose(found["q0"], [30.0 * 0.2], rtol=1e-9)
+    np.testing.assert_allclose(found["qd0"], [1.7 * -0.5], rtol=1e-9)
+    np.testing.assert_allclose(found["u"], 0.0, atol=1e-9)
+    np.testing.assert_allclose(found["p"], [0.5 * 0.5**2], rtol=1e-8)
+    result = fa.simulate(**run)
+    for name in ("work", "dissipated", "kinetic"):
+        assert fa.gradient(run, "q0", of=name).value == pytest.approx(float(result[name][-1]), rel=1e-9)
+
+
+# -- one flexible arm
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return fa.Model(fa.load("subudhi-morris"), vary=["payload.mass"])
+
+
+@pytest.mark.parametrize("method", ["dop853", "tsit5"])
+def test_adaptive_steps_are_constants_of_the_derivative(arm, method):
+    rng = np.random.default_rng(1)
+    u = rng.normal(size=(3, 2))
+    run = {"model": arm, "until": 0.06, "u": fa.Piecewise([0.0, 0.02, 0.04], u), "q0": 0.01 * rng.normal(size=6)}
+    run |= {"qd0": 0.01 * rng.normal(size=6), "method": method, "rtol": 1e-7}
+    names = ["q0", "qd0", "p", "u"]
+    found = fa.gradient(run, names, of=lambda q, qd: ca.sumsqr(q) + ca.sumsqr(qd), integral=lambda u: ca.sumsqr(u))
+    d = {"q0": 0.003, "qd0": 0.1, "p": 0.01, "u": 0.3}
+    d = {name: size * rng.normal(size=found[name].shape) for name, size in d.items()}
+    start = {"q": columns(run["q0"], d["q0"]), "qd": columns(run["qd0"], d["qd0"]), "p": columns(arm.p, d["p"])}
+    start |= dict.fromkeys(("s", "w"), np.zeros((0, len(VARIED))))
+
+    def at(t, begin):
+        k = int(begin / 0.02 + 1e-9)
+        return columns(u[k], d["u"][k])
+
+    x, total = replayed(arm, solvers.EXPLICIT[method], found.times, start, at, lambda t, v: (v["u"] ** 2).sum(axis=0))
+    expected, uncertain = difference((x**2).sum(axis=0) + total)
+    parts = [float((found[name] * d[name]).sum()) for name in names]
+    assert abs(sum(parts) - expected) < EXACT * sum(map(abs, parts)), uncertain
+    assert len(found.times) - 1 == len(np.unique(found.times)) - 1 > 6
+
+
+def test_steps_that_are_computed_again_give_the_same_gradient(arm, monkeypatch):
+    """A record of few steps: earlier ones are computed again, also across jumps of the input."""
+    rng = np.random.default_rng(2)
+    run = {"model": arm, "until": 0.1, "u": fa.Piecewise([0.0, 0.03, 0.07], rng.normal(size=(3, 2)))}
+    for method in ({"method": "dop853"}, {"solver": fa.Solver(method="rk4", step=1e-3)}):
+        more, scalars = run | method, {"of": lambda q: ca.sumsqr(q), "integral": lambda q: q[0]}
+        whole = fa.gradient(more, ["q0", "u", "p"], **scalars)
+        with monkeypatch.context() as patched:
+            patched.setattr(adjoint, "RING", 1)
+            patched.setattr(adjoint, "FEWEST", 7)
+            again = fa.gradient(more, ["q0", "u", "p"], **scalars)
+        assert len(whole.times) > 8
+        for name in ("q0", "u", "p"):
+            np.testing.assert_allclose(again[name], whole[name], rtol=1e-13, atol=1e-15)
+        assert whole.value == again.value
+
+
+def test_a_controller_takes_part(arm):
+    """JointPD with a filter, which has a memory: the derivatives in q0, qd0 and p by a replay of the closed loop."""
+    pd = JointPD(reference=[0.3, 0.2], Kp=5.0, Kd=1.0, filter=40.0)
+    rng = np.random.default_rng(4)
+    run = {"model": arm, "until": 0.05, "u": pd, "q0": 0.01 * rng.normal(size=6), "qd0": 0.01 * rng.normal(size=6)}
+    run |= {"solver": fa.Solver(method="rk4", step=5e-4), "samples": 2}
+    scalars = {"of": lambda q, qd: ca.sumsqr(q) + ca.sumsqr(qd), "integral": lambda u, q: ca.sumsqr(u) + q[1]}
+    found = fa.gradient(run, ["q0", "qd0", "p"], **scalars)
+    d = {"q0": 0.003, "qd0": 0.1, "p": 0.01}
+    d = {name: size * rng.normal(size=found[name].shape) for name, size in d.items()}
+    e, parts = 1e-2, [float((found[name] * d[name]).sum()) for name in d]
+    given = {"q0": run["q0"], "qd0": run["qd0"], "p": arm.p}
+
+    def value(size):
+        return fa.gradient(run | {name: given[name] + size * d[name] for name in d}, "q0", **scalars).value
+
+    weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+    expected = sum(c * (value(j * e) - value(-j * e)) for j, c in weights.items()) / e
+    assert abs(sum(parts) - expected) < EXACT * sum(map(abs, parts))
+
+
+# -- what has no gradient
+
+
+CART = fa.Arm(
+    name="cart", links=[fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.3, mass=1.7))]
+)
+REFUSED = {
+    "run is a Model; it must be a dict": lambda run: (run["model"], "q0"),
+    "run has the unknown argument 'q_0'; did you mean 'q0'": lambda run: (run | {"q_0": [0.0]}, "q0"),
+    "run has no until": lambda run: ({"model": run["model"]}, "q0"),
+    "run has changes of parameters": lambda run: (
+        run | {"changes": [fa.Change(at=0.1, values={"cart.mass": 2.0})]},
+        "q0",
+    ),
+    "with_respect_to is 3; it must be a list": lambda run: (run, 3),
+    "with_respect_to has the unknown name 'qd'; did you mean 'qd0'": lambda run: (run, ["qd"]),
+    "with_respect_to has p, but the model has no parameters": lambda run: (run, ["p"]),
+    "with_respect_to has s0, but arm 'cart' has no drive with states": lambda run: (run, ["s0"]),
+    "method is 'radau5'; gradients need an explicit method": lambda run: (run | {"method": "radau5"}, "q0"),
+    "u is a sampled controller": lambda run: (run | {"u": Sampled(lambda t, q, qd: 0.0 * q, 0.1)}, "q0"),
+    "u is the Python function <lambda>": lambda run: (run | {"u": lambda t: [t]}, "q0"),
+    "u prescribes a motion": lambda run: (run | {"u": fa.PrescribedMotion(fa.Cycloidal([0.1], [1.0]))}, "q0"),
+    "with_respect_to has u, but u is JointPD, continuous": lambda run: (run | {"u": JointPD(0.1, 1.0, 1.0)}, "u"),
+    "w must consist of numbers": lambda run: (run | {"disturbance": lambda t: [t]}, "q0"),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_run_without_a_gradient_is_refused_in_one_line(message):
+    run, names = REFUSED[message]({"model": fa.Model(CART), "until": 0.5})
+    with pytest.raises(fa.DescriptionError, match=f"^gradient: (arm 'cart': )?{message}") as caught:
+        fa.gradient(run, names, of=lambda q: q)
+    assert "\n" not in str(caught.value)
+
+
+SCALARS = {
+    "of is missing": {},
+    "times and data are for the function of": {"integral": lambda q: q, "times": [0.1]},
+    "times is .* it must increase, from 0 to 0.5 s": {"of": lambda q: q, "times": [0.1, 0.7]},
+    "data has shape": {"of": lambda q: q, "times": [0.1, 0.2], "data": [1.0]},
+    "of is 3; it must be a function of some of": {"of": 3},
+    "of is 'kinetik'; did you mean 'kinetic'": {"of": "kinetik"},
+    "of takes 'u'; ": {"of": lambda q, u: q},
+    "integral takes 'work'; ": {"integral": lambda work: work},
+    "of returns 'a'; it must return a scalar": {"of": lambda q: "a"},
+    "of has 3 numbers; it must be a scalar": {"of": lambda tip: tip},
+}
+
+
+@pytest.mark.parametrize("message", SCALARS)
+def test_a_wrong_scalar_is_refused_in_one_line(message):
+    with pytest.raises(fa.DescriptionError, match=message) as caught:
+        fa.gradient({"model": CART, "until": 0.5}, "q0", **SCALARS[message])
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_of_the_users_function_says_where_it_was_raised():
+    with pytest.raises(ZeroDivisionError) as caught:
+        fa.gradient({"model": CART, "until": 0.5}, "q0", of=lambda q: 1 / 0)
+    assert "raised by the function of of gradient" in caught.value.__notes__[0]
+
+
+def test_a_run_that_diverges_has_no_gradient():
+    run = {"model": fa.load("subudhi-morris"), "until": 2.0, "q0": [0.3] * 6, "samples": 2}
+    with pytest.raises(fa.SimulationError, match="gradient: the run ends at t = "):
+        fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
+
+
+def test_closures_and_sharp_stops_are_refused():
+    stops = fa.Drive(stops=fa.Stops(lower=-0.1, upper=0.2, stiffness=50.0, sharp=True))
+    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0), drive=stops), body=fa.Rigid(length=0.3, mass=1.7))
+    arm = fa.Arm(name="stopped", links=[link], gravity=(0, 0, 0))
+    with pytest.raises(fa.DescriptionError, match="arm 'stopped' has sharp end stops or backlash"):
+        fa.gradient({"model": arm, "until": 0.5}, "q0", of="kinetic")
+    fixed = fa.Solver(method="rk4", step=1e-2)
+    assert fa.gradient({"model": arm, "until": 0.5, "q0": [0.19], "solver": fixed}, "q0", of="kinetic").value == 0.0
+    closed = CART.replace(closures=[fa.Closure(name="loop", link="cart", joint="planar", axis=(0, 1, 0))])
+    with pytest.raises(fa.DescriptionError, match="arm 'cart' has closures"):
+        fa.gradient({"model": closed, "until": 0.5}, "q0", of="kinetic")
+
+
+def test_a_run_of_too_many_steps_is_refused(monkeypatch):
+    monkeypatch.setattr(adjoint, "MOST_STEPS", 20)
+    with pytest.raises(fa.DescriptionError, match="the run takes 1000 steps; at most"):
+        fa.gradient({"model": CART, "until": 0.5, "solver": fa.Solver(method="rk4", step=1e-3)}, "q0", of="kinetic")
