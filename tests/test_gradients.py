@@ -165,6 +165,18 @@ def test_steps_that_are_computed_again_give_the_same_gradient(arm, monkeypatch):
         assert whole.value == again.value
 
 
+def test_an_arm_at_rest_has_the_gradient_of_small_steps(arm):
+    """Nothing moves, so error control alone would allow steps in which the derivatives of the modes explode."""
+    run = {"model": arm, "until": 0.3, "u": fa.Piecewise([0.0, 0.1], np.zeros((2, 2)))}
+    fine = run | {"solver": fa.Solver(method="rk4", step=1e-4), "samples": 2}
+    found, exact = (fa.gradient(each, ["u", "qd0"], of=lambda q: q[0] + q[2]) for each in (run, fine))
+    for name in ("u", "qd0"):
+        np.testing.assert_allclose(found[name], exact[name], rtol=1e-6, atol=1e-8 * np.abs(exact[name]).max())
+    pd = JointPD(reference=[0.0, 0.0], Kp=5.0, Kd=1.0, filter=3000.0)  # faster than the modes
+    found, exact = (fa.gradient(each | {"u": pd}, "qd0", of=lambda q: q[0] + q[2]) for each in (run, fine))
+    np.testing.assert_allclose(found["qd0"], exact["qd0"], rtol=1e-6, atol=1e-8)
+
+
 def test_a_controller_takes_part(arm):
     """JointPD with a filter, which has a memory: the derivatives in q0, qd0 and p by a replay of the closed loop."""
     pd = JointPD(reference=[0.3, 0.2], Kp=5.0, Kd=1.0, filter=40.0)

@@ -4,6 +4,8 @@ The rates are evaluated by CasADi's interpreter at many states at once: neither 
 derivative, nor the package's loops take part. Steps are fixed, so the differences converge to rounding.
 """
 
+from itertools import pairwise
+
 import casadi as ca
 import numpy as np
 from every_option import arm_of, choice_of, state_of
@@ -37,7 +39,7 @@ def replayed(model, tableau, times, start, u, integral):
 
     x, total = np.vstack([start["q"], start["qd"], start["s"]]), 0.0
     rows = [np.zeros(0), *tableau.matrix]
-    for t, end in zip(times[:-1], times[1:], strict=True):
+    for t, end in pairwise(times):
         h, k, spent = end - t, [], []
         for row, c in zip(rows[:-1], tableau.c, strict=False):
             dx, cost = rates(t + c * h, x + h * sum((a * y for a, y in zip(row, k, strict=False)), 0.0), t)

@@ -292,7 +292,7 @@ class Recorded:
         return sweep
 
     def _sweep(self, sweep: Placed) -> None:
-        """Sweep over all steps, the last of which are in the ring."""
+        """Sweep over all steps. The last ones are in the ring."""
         code, count, rows = CODE(), self.trail.count, self.trail.rows
         again, back = (PART(code.addresses[name]) for name in ("repeated", "swept"))
         for first in reversed(range(0, count, rows)):

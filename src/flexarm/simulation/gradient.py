@@ -44,7 +44,13 @@ ARGUMENTS = (
     *("model", "until", "u", "q0", "qd0", "method", "rtol", "samples", "solver", "save"),
     *("reference", "progress", "name", "p", "s0", "w", "disturbance", "changes"),
 )
-"""Arguments of `simulate`, of which a run consists."""
+"""Arguments of `simulate`, which define a run."""
+
+TURN = 1.0
+"""Turn of the fastest mode in the longest adaptive step [rad].
+
+Step control keeps the error of the motion small, and not that of its derivatives. Where a mode does not move, it would
+allow steps in which the mode's derivatives grow without bound."""
 
 UNIT_TABLES = 256
 """Number of values of a table whose effects on its cubics are computed together."""
@@ -272,13 +278,32 @@ class _Begun:
             start,
         )
 
+    def _longest(self) -> float:
+        """Return the longest adaptive step, from the fastest eigenvalue at the start."""
+        states, x, t = self.layout.states, self.start[: self.layout.states], self.times[:1]
+        q, qd, z = (x[None, part] for part in (self.layout.q, self.layout.qd, self.layout.z))
+        rates, law = integrand(self.model, self.drive.quantity, self.layout.memory), self.drive.kernel_for(self.model)
+        fed = np.zeros(self.layout.fed)
+        fed[: self.layout.inputs] = self.drive.output(self.model, t, q, qd, z)[0]
+        fed[self.layout.inputs + self.layout.memory :] = self.exogenous.output(self.model, t, q, qd)[0]
+        weights = np.eye(states, self.layout.size)
+        slopes = adjoint(rates).few(np.hstack([np.tile(np.concatenate([x, fed]), (states, 1)), weights]))
+        A = slopes[:, :states]
+        if law is not None and self.drive.of_state:
+            count = self.layout.inputs + self.layout.memory
+            given = np.tile(np.concatenate([t, x[: self.layout.z.stop]]), (count, 1))
+            to_x = adjoint(law).few(np.hstack([given, np.eye(count)]))[:, 1:]
+            A[:, : to_x.shape[1]] += slopes[:, states : states + count] @ to_x
+        fastest = np.abs(np.linalg.eigvals(A)).max() if np.isfinite(A).all() else 0.0
+        return float(TURN / fastest) if fastest > 0.0 else 0.0
+
     def recorded(self, marks: Array) -> Recorded:
         """Integrate the run, and return its steps."""
         model, drive, layout = self.model, self.drive, self.layout
         tableau, size = solvers.EXPLICIT[self.method], layout.size
         plan, rate = methods.planned(model, drive, layout, self.method, weights=size)
-        steps = trail(size, tableau.stages)
-        explicit = Explicit(tableau, plan, self.rtol, layout.tolerances(self.atol), self.step, trail=steps)
+        steps, longest = trail(size, tableau.stages), self.step or self._longest()
+        explicit = Explicit(tableau, plan, self.rtol, layout.tolerances(self.atol), longest, trail=steps)
         found = Recorded(plan, rate, explicit, steps)
         breakpoints = restarts.breakpoints(model, drive, self.exogenous, self.times, self.method)
         run = Run(self.times, self.start, np.union1d(breakpoints, marks))
