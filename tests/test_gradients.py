@@ -12,7 +12,7 @@ from replayed import VARIED, RandomRun, columns, difference, replayed
 from scipy.linalg import expm
 
 import flexarm as fa
-from flexarm.control import JointPD, Sampled
+from flexarm.control import LQR, JointPD, Sampled
 from flexarm.simulation import adjoint, solvers
 
 COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
@@ -177,25 +177,65 @@ def test_an_arm_at_rest_has_the_gradient_of_small_steps(arm):
     np.testing.assert_allclose(found["qd0"], exact["qd0"], rtol=1e-6, atol=1e-8)
 
 
-def test_a_controller_takes_part(arm):
-    """JointPD with a filter, which has a memory: the derivatives in q0, qd0 and p by a replay of the closed loop."""
-    pd = JointPD(reference=[0.3, 0.2], Kp=5.0, Kd=1.0, filter=40.0)
+LOOPS = {
+    "continuous": (lambda pd: pd, "u."),
+    "sampled": (lambda pd: Sampled(pd, period=4e-3, delay=4e-3, limit=3.0), "u.controller."),
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_controller_takes_part(arm, loop):
+    """JointPD with a filter, which has a memory, along a reference that also sets the start of the joints.
+
+    The derivatives along a direction of all numbers at once are differences of the value, which needs no derivative.
+    """
+    wrapped, before = LOOPS[loop]
+    reference = fa.Cycloidal(rates=(0.4, 0.3), periods=(0.2, 0.3))
+    gains = {"Kp": np.array([5.0, 4.0]), "Kd": 1.0, "filter": 40.0, "reference.rates": np.array([0.4, 0.3])}
     rng = np.random.default_rng(4)
-    run = {"model": arm, "until": 0.05, "u": pd, "q0": 0.01 * rng.normal(size=6), "qd0": 0.01 * rng.normal(size=6)}
-    run |= {"solver": fa.Solver(method="rk4", step=5e-4), "samples": 2}
+    run = {"model": arm, "until": 0.05, "qd0": 0.1 * rng.normal(size=6), "samples": 2}
+    run |= {"solver": fa.Solver(method="rk4", step=5e-4)}
     scalars = {"of": lambda q, qd: ca.sumsqr(q) + ca.sumsqr(qd), "integral": lambda u, q: ca.sumsqr(u) + q[1]}
-    found = fa.gradient(run, ["q0", "qd0", "p"], **scalars)
-    d = {"q0": 0.003, "qd0": 0.1, "p": 0.01}
-    d = {name: size * rng.normal(size=found[name].shape) for name, size in d.items()}
-    e, parts = 1e-2, [float((found[name] * d[name]).sum()) for name in d]
-    given = {"q0": run["q0"], "qd0": run["qd0"], "p": arm.p}
+
+    def moved(size):
+        """The run with all numbers moved along the direction."""
+        now = {name: x + size * d.get(before + name, 0.0) for name, x in gains.items()}
+        rates = now.pop("reference.rates")
+        pd = JointPD(fa.Cycloidal(tuple(rates), reference.periods), **now)
+        return run | {
+            "u": wrapped(pd),
+            "qd0": run["qd0"] + size * d.get("qd0", 0.0),
+            "p": arm.p + size * d.get("p", 0.0),
+        }
+
+    d: dict = {}
+    names = ["qd0", "p", *(before + name for name in gains)]
+    found = fa.gradient(moved(0.0), names, **scalars)
+    scale = {"qd0": 0.1, "p": 0.01} | {before + name: 0.1 * x for name, x in gains.items()}
+    d |= {name: scale[name] * rng.normal(size=found[name].shape) for name in names}
+    e, parts = 3e-2, [float((found[name] * d[name]).sum()) for name in names]
+    weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 
     def value(size):
-        return fa.gradient(run | {name: given[name] + size * d[name] for name in d}, "q0", **scalars).value
+        return fa.gradient(moved(size), "qd0", **scalars).value
 
-    weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
     expected = sum(c * (value(j * e) - value(-j * e)) for j, c in weights.items()) / e
     assert abs(sum(parts) - expected) < EXACT * sum(map(abs, parts))
+    assert min(map(abs, parts)) > 1e-6 * max(map(abs, parts))
+
+
+def test_the_design_of_a_controller_is_differentiated(arm):
+    """The bandwidth of an LQR, whose gains come from Riccati's equation, in a run divided by times of the scalar."""
+    run = {"model": arm, "until": 0.02, "qd0": np.full(6, 0.1), "samples": 2}
+    run |= {"solver": fa.Solver(method="rk4", step=1e-3)}
+
+    def found(bandwidth):
+        u = Sampled(LQR(joints=[0.1, 0.2], bandwidth=bandwidth), period=5e-3)
+        return fa.gradient(run | {"u": u}, "u.controller.bandwidth", of=lambda qd: ca.sumsqr(qd), times=[0.0075, 0.02])
+
+    e = 0.02
+    a, b, c, d = (found(5.0 + k * e).value for k in (-2, -1, 1, 2))
+    assert float(found(5.0)["u.controller.bandwidth"]) == pytest.approx((8 * (c - b) - (d - a)) / (12 * e), rel=1e-6)
 
 
 # -- what has no gradient
@@ -217,7 +257,20 @@ REFUSED = {
     "with_respect_to has p, but the model has no parameters": lambda run: (run, ["p"]),
     "with_respect_to has s0, but arm 'cart' has no drive with states": lambda run: (run, ["s0"]),
     "method is 'radau5'; gradients need an explicit method": lambda run: (run | {"method": "radau5"}, "q0"),
-    "u is a sampled controller": lambda run: (run | {"u": Sampled(lambda t, q, qd: 0.0 * q, 0.1)}, "q0"),
+    "u is a sampled controller that is a Python function": lambda run: (
+        run | {"u": Sampled(lambda t, q, qd: 0.0 * q, 0.1)},
+        "q0",
+    ),
+    "u is a controller that rounds a signal": lambda run: (
+        run | {"u": Sampled(JointPD(0.1, 1.0, 1.0, filter=9.0, resolution=0.01), 0.1)},
+        "q0",
+    ),
+    "with_respect_to has u.Kq, but a JointPD has no field 'Kq'; its fields are": lambda run: (
+        run | {"u": JointPD(0.1, 1.0, 1.0)},
+        "u.Kq",
+    ),
+    "with_respect_to has u.gravity, which is a bool": lambda run: (run | {"u": JointPD(0.1, 1.0, 1.0)}, "u.gravity"),
+    "with_respect_to has u.Kp, but u is no controller": lambda run: (run, "u.Kp"),
     "u is the Python function <lambda>": lambda run: (run | {"u": lambda t: [t]}, "q0"),
     "u prescribes a motion": lambda run: (run | {"u": fa.PrescribedMotion(fa.Cycloidal([0.1], [1.0]))}, "q0"),
     "with_respect_to has u, but u is JointPD, continuous": lambda run: (run | {"u": JointPD(0.1, 1.0, 1.0)}, "u"),

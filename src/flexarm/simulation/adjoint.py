@@ -13,6 +13,7 @@ steps, so that the memory stays small in a long run (`repeated`).
 """
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -31,6 +32,7 @@ from flexarm.simulation.explicit import Explicit, ExplicitSteps, Trail, stepped
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.objective import Scalar
 from flexarm.simulation.rhs import Cubics, Plan, cubic_table, interval, rhs
+from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.steps import copied
 
 MOST_STEPS = 2**22
@@ -119,8 +121,15 @@ class Sweep:
         Its value, and the number of constants that it ends with.
     law, cost : Product
         Products of a controller and of an integrand.
-    gains : int
-        Number of the controller's constants with which its product ends.
+    others, codes, places, numbers, sums : int, (others,), (others,), array, (others,)
+        Number of controllers with other numbers, their kernels, the positions of their arguments in `numbers`, and the
+        sums of their values with the weights of u and of the rates of the memory.
+    memory : int
+        Length of the memory of a sampled controller.
+    sampled, samples : int, (intervals,)
+        1 if the controller is sampled, and the sample with which each interval begins, or -1.
+    called, held : (samples, arguments), (inputs + memory,)
+        The controller's arguments at each sample, and the weights of u and of the memory after it.
     after : int
         Number of the integrand's own arguments after those of the buffer.
     tabled, cubics : int, Cubics
@@ -131,9 +140,9 @@ class Sweep:
         Steps before which weights are added, ascending; the number that are left; and the weights.
     value : float
         Integral of the integrand.
-    of_inputs, of_table, of_constants, of_law, of_cost : arrays
-        Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the rates
-        and of the controller; and those of the integrand's own arguments.
+    of_inputs, of_table, of_constants, of_cost : arrays
+        Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the
+        rates; and those of the integrand's own arguments.
     """
 
     steps: ExplicitSteps
@@ -154,7 +163,16 @@ class Sweep:
     out: Floats
     constants: int
     law: Product
-    gains: int
+    others: int
+    codes: Words
+    places: Words
+    numbers: Floats
+    sums: Floats
+    memory: int
+    sampled: int
+    samples: Words
+    called: Floats
+    held: Floats
     cost: Product
     after: int
     tabled: int
@@ -168,7 +186,6 @@ class Sweep:
     of_inputs: Floats
     of_table: Floats
     of_constants: Floats
-    of_law: Floats
     of_cost: Floats
 
 
@@ -184,14 +201,17 @@ class Recorded:
         First step of each interval, and the number of steps.
     """
 
-    def __init__(self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed):
-        self.plan, self.trail, self._explicit = plan, trail, explicit
+    def __init__(self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed, calls: SampledCalls | None):
+        self.plan, self.trail, self._explicit, self._calls = plan, trail, explicit, calls
         self._rate = rate  # must stay alive as long as the plan may call it
         self.edges: list[float] = []
         self.states: list[Array] = []
         self.first: list[int] = []
         self._last: list[float] = []
         self._values: list[Array] = []
+        self._samples: list[int] = []
+        self._called: list[Array] = []
+        self._memory = NOTHING if calls is None else calls.memory_now.copy()
 
     def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate over an interval."""
@@ -199,7 +219,19 @@ class Recorded:
         self._start(t0, x0)
         self._last.append(plan.shared.last)
         self._values.append(np.concatenate([plan.u, plan.w]))
+        self._samples.append(self._sample(t0))
         return self._explicit(t0, x0, times)
+
+    def _sample(self, t: float) -> int:
+        """Record the arguments of a sampled controller that was called at t. Return its sample, or -1."""
+        calls = self._calls
+        if calls is None or calls.given[0] != t:
+            return -1
+        given, first = calls.given[: len(calls.given) - len(calls.constants)].copy(), 1 + calls.states
+        given[first : first + calls.memory] = self._memory
+        self._memory = calls.memory_now.copy()
+        self._called.append(given)
+        return len(self._called) - 1
 
     def _start(self, t: float, x: Array) -> None:
         self.edges.append(t)
@@ -221,6 +253,7 @@ class Recorded:
         rates: Kernel,
         of_constants: bool,
         law: Kernel | None,
+        others: Sequence[Kernel],
         integral: Scalar | None,
         p: Array,
         table: block.Cubics | None,
@@ -235,6 +268,8 @@ class Recorded:
             The rates of the state, whose derivative with respect to its constants is included if it is `of_constants`.
         law : Kernel, optional
             Compiled controller.
+        others : list of Kernel
+            Compiled controllers with other numbers, of the same arguments and values.
         integral, p : Scalar, (k,)
             Integrand, and the parameters of the model.
         table : Cubics, optional
@@ -244,6 +279,9 @@ class Recorded:
         """
         rate, method = adjoint(rates, of_constants), self._explicit.record.method
         constants = len(rates.constants) * of_constants
+        given = [
+            np.concatenate([np.zeros(each.code.facts["n_in"] - len(each.constants)), each.constants]) for each in others
+        ]
         cost = NONE if integral is None else product(integral.product, integral.kernel, p)
         of_time = law is not None and law.code.facts["n_in"] == len(law.constants) + 1
         through = NONE if law is None or of_time else product(adjoint(law), law, NOTHING)
@@ -269,7 +307,16 @@ class Recorded:
                 out=np.zeros(layout.states + layout.fed + constants),
                 constants=constants,
                 law=through,  # type: ignore[arg-type]
-                gains=0,
+                others=len(others),
+                codes=np.array([each.code.addresses["evaluate"] for each in others], dtype=np.int64),
+                places=np.cumsum([0, *map(len, given)]),
+                numbers=np.concatenate([NOTHING, *given]),
+                sums=np.zeros(len(others)),
+                memory=0 if self._calls is None else self._calls.memory,
+                sampled=int(self._calls is not None),
+                samples=np.array(self._samples),
+                called=np.array(self._called),
+                held=np.zeros(layout.inputs + (0 if self._calls is None else self._calls.memory)),
                 cost=cost,  # type: ignore[arg-type]
                 after=len(p),
                 tabled=int(cubics is not None),
@@ -283,11 +330,10 @@ class Recorded:
                 of_inputs=np.zeros((intervals, layout.fed)),
                 of_table=np.zeros(0 if table is None else table[1].size),
                 of_constants=np.zeros(constants),
-                of_law=np.zeros(0),
                 of_cost=np.zeros(len(p)),
             )
         )
-        self._held = rate, law, integral  # their code must stay loaded
+        self._held = rate, law, others, integral  # their code must stay loaded
         self._sweep(sweep)
         return sweep
 
@@ -338,6 +384,8 @@ def swept(s: Sweep, first: int, stop: int) -> None:
         entered(s, i)
         pulled(s, i + 1)
         backwards(s, trail.times[2 * i], trail.times[2 * i + 1], trail.ring[(i - first) * trail.width :])
+        if s.sampled == 1 and i == s.first[s.current] and s.samples[s.current] >= 0:
+            through_sample(s, s.samples[s.current])
     if first == 0:
         pulled(s, 0)
 
@@ -381,7 +429,7 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
         call(s.rate, x, s.out)
         if s.cost.product != 0 and b != 0.0:
             with_cost(s, buffer, b)
-        if s.law.product != 0:
+        if s.law.product != 0 and s.sampled == 0:
             through_law(s, buffer)
         collected(s, buffer[0])
         copied(s.out, s.bars[i * states :], states)
@@ -416,9 +464,35 @@ def through_law(s: Sweep, buffer: Floats) -> None:
     slopes = law.out[1:]
     for n in lanes(law.known - 1):
         s.out[n] += slopes[n]
-    constants = law.out[law.known :]
-    for n in lanes(s.gains):
-        s.of_law[n] += constants[n]
+    otherwise(s, s.fed - s.exogenous)
+
+
+def through_sample(s: Sweep, sample: int) -> None:
+    """Move the weights of u, which was constant since a sample, and of the next memory to the state at the sample."""
+    law, known = s.law, s.law.known
+    copied(s.called[sample * known :], law.given, known)
+    copied(s.held, law.given[law.place :], s.inputs + s.memory)
+    call(law.product, law.given, law.out)
+    otherwise(s, s.inputs + s.memory)
+    slopes, memory = law.out[1:], law.out[1 + s.states :]
+    for n in lanes(s.states):
+        s.v[n] += slopes[n]
+    for n in range(s.inputs):
+        s.held[n] = 0.0
+    copied(memory, s.held[s.inputs :], s.memory)
+
+
+def otherwise(s: Sweep, count: int) -> None:
+    """Add the weighted values of the controllers with other numbers, at the arguments of the controller."""
+    law, weights = s.law, s.law.given[s.law.place :]
+    for i in range(s.others):
+        given = s.numbers[s.places[i] :]
+        copied(law.given, given, law.known)
+        call(s.codes[i], given, law.value)
+        total = 0.0
+        for n in range(count):
+            total += weights[n] * law.value[n]
+        s.sums[i] += total
 
 
 def collected(s: Sweep, t: float) -> None:
@@ -427,6 +501,10 @@ def collected(s: Sweep, t: float) -> None:
     sums = s.of_inputs[s.current * s.fed :]
     for n in lanes(s.fed):
         sums[n] += fed[n]
+    if s.sampled == 1:
+        held = s.held
+        for n in lanes(s.inputs):
+            held[n] += fed[n]
     constants = fed[s.fed :]
     for n in lanes(s.constants):
         s.of_constants[n] += constants[n]

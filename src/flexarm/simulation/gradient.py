@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -27,16 +28,19 @@ from flexarm.native.language import Placed
 from flexarm.simulation import crossings, methods, restarts, solvers
 from flexarm.simulation.adjoint import MOST_STEPS, Recorded, trail
 from flexarm.simulation.block import Block
+from flexarm.simulation.closed_loop import rounds
+from flexarm.simulation.designs import STENCIL, Design, designs, numbers_of
 from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.explicit import Explicit
-from flexarm.simulation.feedback import initial, integrand
+from flexarm.simulation.feedback import LawBlock, initial, integrand
 from flexarm.simulation.inputs import Piecewise, Table, as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.objective import Scalar
 from flexarm.simulation.options import check_end, options
 from flexarm.simulation.run import Run
+from flexarm.simulation.sampled import SampledFeedback
 from flexarm.simulation.varying import over_time
 from flexarm.simulation.watch import Interruption, attended, running
 
@@ -115,7 +119,8 @@ def gradient(
         `Table`, or a controller that is evaluated at every time.
     with_respect_to : list of str
         Some of "q0", "qd0", "s0", "p" and "u". The derivative with respect to "u" has the shape of the numbers in u:
-        (m,), or (k, m) for the values of a `Piecewise` or a `Table`. With a free base or ball joints, that with respect
+        (m,), or (k, m) for the values of a `Piecewise` or a `Table`. Numbers of a controller have names such as "u.Kp"
+        or "u.reference.periods". With a free base or ball joints, that with respect
         to "q0" is in local coordinates (nv,): a shift and rotations along the moving axes.
     of : function or str
         A scalar function of the state at the end. It takes quantities by the names of its arguments, such as `lambda q,
@@ -185,6 +190,9 @@ def _arguments(run: Any) -> dict[str, Any]:
 OF = ("q0", "qd0", "s0", "p", "u")
 """Names with respect to which there are derivatives."""
 
+OF_CONTROLLER = "u."
+"""Beginning of the names of a controller's numbers, as "u.Kp"."""
+
 
 def _names(given: Any) -> list[str]:
     """Return the names with respect to which to differentiate. Raises `Fault`."""
@@ -192,8 +200,9 @@ def _names(given: Any) -> list[str]:
     if not isinstance(names, list | tuple) or not names:
         raise Fault("with_respect_to", f"is {shown(given)}; it must be a list of some of {', '.join(OF)}")
     for name in names:
-        if name not in OF:
-            raise Fault("", unknown_name("with_respect_to has the unknown name", name, OF, "the names are"))
+        if name not in OF and not (isinstance(name, str) and name.startswith(OF_CONTROLLER)):
+            names_ = "the names are", f"{', '.join(OF)}, and numbers of a controller, as u.Kp"
+            raise Fault("", unknown_name("with_respect_to has the unknown name", name, OF, *names_))
     return list(names)
 
 
@@ -284,12 +293,13 @@ class _Begun:
         q, qd, z = (x[None, part] for part in (self.layout.q, self.layout.qd, self.layout.z))
         rates, law = integrand(self.model, self.drive.quantity, self.layout.memory), self.drive.kernel_for(self.model)
         fed = np.zeros(self.layout.fed)
-        fed[: self.layout.inputs] = self.drive.output(self.model, t, q, qd, z)[0]
+        if self.drive.period is None:
+            fed[: self.layout.inputs] = self.drive.output(self.model, t, q, qd, z)[0]
         fed[self.layout.inputs + self.layout.memory :] = self.exogenous.output(self.model, t, q, qd)[0]
         weights = np.eye(states, self.layout.size)
         slopes = adjoint(rates).few(np.hstack([np.tile(np.concatenate([x, fed]), (states, 1)), weights]))
         A = slopes[:, :states]
-        if law is not None and self.drive.of_state:
+        if law is not None and self.drive.of_state and self.drive.period is None:
             count = self.layout.inputs + self.layout.memory
             given = np.tile(np.concatenate([t, x[: self.layout.z.stop]]), (count, 1))
             to_x = adjoint(law).few(np.hstack([given, np.eye(count)]))[:, 1:]
@@ -303,8 +313,10 @@ class _Begun:
         tableau, size = solvers.EXPLICIT[self.method], layout.size
         plan, rate = methods.planned(model, drive, layout, self.method, weights=size)
         steps, longest = trail(size, tableau.stages), self.step or self._longest()
-        explicit = Explicit(tableau, plan, self.rtol, layout.tolerances(self.atol), longest, trail=steps)
-        found = Recorded(plan, rate, explicit, steps)
+        guess = drive.period or 0.0
+        explicit = Explicit(tableau, plan, self.rtol, layout.tolerances(self.atol), longest, guess, trail=steps)
+        calls = drive.running if isinstance(drive, SampledFeedback) else None
+        found = Recorded(plan, rate, explicit, steps, calls)
         breakpoints = restarts.breakpoints(model, drive, self.exogenous, self.times, self.method)
         run = Run(self.times, self.start, np.union1d(breakpoints, marks))
         interruption = Interruption(plan)
@@ -330,8 +342,12 @@ def _check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method
     name = model.arm.name
     if method in solvers.IMPLICIT:
         raise Fault("method", f"is {method!r}; gradients need an explicit method, such as 'dop853', 'tsit5' or 'rk4'")
-    if drive.period is not None:
-        raise Fault("u", "is a sampled controller, which has no gradient yet; give the controller without Sampled")
+    if isinstance(drive, SampledFeedback) and (drive.function or drive.law.accelerates):
+        what = "measures accelerations" if drive.law.accelerates else "is a Python function"
+        raise Fault("u", f"is a sampled controller that {what}; give a controller with a law of t, q and qd")
+    law = drive.kernel_for(model) if isinstance(drive, LawBlock) else None
+    if law is not None and rounds(law.trace()):
+        raise Fault("u", "is a controller that rounds a signal, which has no derivative; leave its resolution out")
     if drive.computed:
         raise Fault("u", f"is the Python function {drive.described()}; give a Piecewise, a Table or a controller")
     if drive.quantity != "state_rate":
@@ -355,6 +371,11 @@ def _check(names: list[str], began: "_Begun") -> None:
         raise Fault("with_respect_to", "has p, but the model has no parameters; choose them by Model(arm, vary=[...])")
     if "s0" in names and not began.layout.own:
         raise Fault("with_respect_to", f"has s0, but arm {began.model.arm.name!r} has no drive with states")
+    own = [name for name in names if name.startswith(OF_CONTROLLER)]
+    if own and not isinstance(began.drive, LawBlock):
+        raise Fault("with_respect_to", f"has {own[0]}, but u is no controller: it is {began.drive.described()}")
+    for name in own:
+        numbers_of(began.given["u"], name.removeprefix(OF_CONTROLLER))
     if "u" in names and not isinstance(began.drive, Piecewise | Table):
         u = began.drive.described()
         raise Fault("with_respect_to", f"has u, but u is {u}; it must be numbers, a Piecewise or a Table")
@@ -369,12 +390,14 @@ def _swept(
     """Return the gradient of a recorded run."""
     model, drive, layout = began.model, began.drive, began.layout
     rates = integrand(model, drive.quantity, layout.memory)
+    others = _others(began, names)
     value, pulls, of_p, steps = _pulled(began, recorded, scalars.get("of"), marks)
     sweep = recorded.swept(
         layout,
         rates,
         "p" in names,
         drive.kernel_for(model),
+        [each.kernel_for(model) for _, each in others],
         scalars.get("integral"),
         model.p,
         drive.cubics if "u" in names else None,
@@ -388,7 +411,8 @@ def _swept(
         "p": lambda: of_p + sweep.of_cost + _through_prologue(rates, model.p, sweep.of_constants),
         "u": lambda: _of_inputs(began, recorded, sweep),
     }
-    found = {name: slopes[name]() for name in names}
+    own = _of_controllers(began, sweep, names, others)
+    found = {name: own[name] if name in own else slopes[name]() for name in names}
     return Gradient(value + sweep.value, found, began.method, recorded.times)
 
 
@@ -423,6 +447,37 @@ def _through_prologue(rates: Kernel, p: Array, of_constants: Array) -> Array:
     if rates.prologue is None:
         return np.zeros(len(p))
     return adjoint(rates.prologue).one(np.concatenate([p, of_constants]))
+
+
+def _others(began: _Begun, names: list[str]) -> list[tuple[Design, LawBlock]]:
+    """Return the controllers with other numbers, whose differences are the derivatives by their names."""
+    model, found = as_model(began.given["model"]), []
+    for name in names:
+        if name.startswith(OF_CONTROLLER):
+            for each in designs(began.given["u"], name.removeprefix(OF_CONTROLLER)):
+                drive = as_input(each.controller, model)
+                assert isinstance(drive, LawBlock)
+                found.append((each, drive))
+    return found
+
+
+def _of_controllers(
+    began: _Begun, sweep: Placed, names: list[str], others: list[tuple[Design, LawBlock]]
+) -> dict[str, Array]:
+    """Return the derivatives with respect to numbers of the controller: by the law, its memory and the start."""
+    layout, given = began.layout, began.given
+    z = sweep.held[layout.inputs :] if sweep.sampled else sweep.v[layout.z]
+    q, qd = (sweep.v[part] * (given[name] is None) for part, name in ((layout.q, "q0"), (layout.qd, "qd0")))
+    left, found = iter(zip(others, sweep.sums, strict=True)), {}
+    for name in names:
+        if name.startswith(OF_CONTROLLER):
+            slopes = np.zeros_like(numbers_of(given["u"], name.removeprefix(OF_CONTROLLER)))
+            for (each, drive), total in islice(left, 2 * len(STENCIL) * slopes.size):
+                at_q, at_qd = initial(began.model, drive.begins)
+                total += z @ np.array(drive.law.memory) + q @ at_q + qd @ at_qd
+                slopes.flat[each.number] += each.weight * total
+            found[name] = slopes
+    return found
 
 
 def _of_inputs(began: _Begun, recorded: Recorded, sweep: Placed) -> Array:
