@@ -238,6 +238,59 @@ def test_the_design_of_a_controller_is_differentiated(arm):
     assert float(found(5.0)["u.controller.bandwidth"]) == pytest.approx((8 * (c - b) - (d - a)) / (12 * e), rel=1e-6)
 
 
+# -- many runs
+
+
+def test_many_runs_at_once_have_the_gradients_of_each(arm):
+    """Nine runs, that is two batches, with the same steps; adaptive steps are common to eight runs."""
+    rng = np.random.default_rng(5)
+    q0, p, starts = 0.01 * rng.normal(size=(9, 6)), arm.p * (1 + 0.1 * rng.random((9, 1))), [0.0, 0.02, 0.03]
+    scalars = {"of": lambda q, tip: ca.sumsqr(q) + tip[0], "times": [0.025, 0.04]}
+    scalars["integral"] = lambda t, u, w, q, p: ca.sumsqr(u) + t * q[1] * p[0] * w[0]
+    names = ["q0", "qd0", "p", "u"]
+    fixed = {"solver": fa.Solver(method="rk4", step=1e-3), "disturbance": {"tip.fy": 0.2}}
+    values = 0.3 * rng.normal(size=(9, 3, 2))
+    for inputs in ([fa.Piecewise(starts, v) for v in values], [fa.Table(starts, v) for v in values], values[:, 0]):
+        run = {"model": arm, "until": 0.04, "u": inputs, "q0": q0, "p": p, "samples": 3} | fixed
+        found = fa.gradient(run, names, **scalars)
+        assert found.value.shape == (9,) and found["p"].shape == (9, 1)
+        assert repr(found).startswith("Gradient(value (9,); q0 (9, 6), ")
+        for i in (0, 8):
+            one = fa.gradient(run | {"u": inputs[i], "q0": q0[i], "p": p[i]}, names, **scalars)
+            assert found.value[i] == pytest.approx(one.value, rel=1e-12)
+            for name in names:
+                np.testing.assert_allclose(found[name][i], one[name], rtol=1e-9, atol=1e-12)
+    adaptive = {name: x for name, x in run.items() if name != "solver"}
+    found, one = (
+        fa.gradient(adaptive | more, "q0", **scalars) for more in ({}, {"u": inputs[2], "q0": q0[2], "p": p[2]})
+    )
+    np.testing.assert_allclose(found["q0"][2], one["q0"], rtol=1e-4)
+
+
+MANY = {
+    "run is for many runs, but q0 has 3 rows, qd0 has 2 rows": {"q0": np.zeros((3, 1)), "qd0": np.zeros((2, 1))},
+    "u is JointPD, continuous; many runs need numbers": {"q0": np.zeros((3, 1)), "u": JointPD(0.1, 1.0, 1.0)},
+    "u has different times or kinds": {"u": [fa.Piecewise([0.0], [1.0]), fa.Piecewise([0.1], [1.0])]},
+    "w changes over time; many runs need numbers": {
+        "q0": np.zeros((3, 1)),
+        "disturbance": {"tip.fx": fa.Piecewise([0.0, 0.1], [[1.0], [2.0]])},
+    },
+}
+
+
+@pytest.mark.parametrize("message", MANY)
+def test_runs_that_cannot_be_together_are_refused_in_one_line(message):
+    with pytest.raises(fa.DescriptionError, match=f"gradient: {message}") as caught:
+        fa.gradient({"model": CART, "until": 0.5} | MANY[message], "q0", of="kinetic")
+    assert "\n" not in str(caught.value)
+
+
+def test_one_of_many_runs_that_diverges_ends_all():
+    run = {"model": fa.load("subudhi-morris"), "until": 2.0, "q0": [[0.0] * 6, [0.3] * 6], "samples": 2}
+    with pytest.raises(fa.SimulationError, match="gradient: one of 8 runs ends at t = "):
+        fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
+
+
 # -- what has no gradient
 
 

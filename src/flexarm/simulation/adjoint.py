@@ -15,13 +15,13 @@ steps, so that the memory stays small in a long run (`repeated`).
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.native.adjoint import adjoint
-from flexarm.native.code import Code
+from flexarm.native.code import Address, Code
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes
@@ -81,13 +81,18 @@ class Product:
     value: Floats
 
 
-def product(made: Kernel, kernel: Kernel, others: Array) -> Placed:
+def address(kernel: Kernel, width: int) -> Address:
+    """Return the address of a kernel's code for one state or for `LANES` states at once."""
+    return (kernel.code if width == 1 else kernel.vector_code).addresses["evaluate"]
+
+
+def product(made: Kernel, kernel: Kernel, others: Array, width: int = 1) -> Placed:
     """Return the record of the product that was made of a kernel of numbers of the buffer, and of others."""
-    facts, constants = kernel.code.facts, kernel.constants
+    facts, constants = {name: width * x for name, x in kernel.code.facts.items()}, np.repeat(kernel.constants, width)
     known = facts["n_in"] - len(constants) - len(others)
-    product, value = (each.code.addresses["evaluate"] for each in (made, kernel))
+    product, value = (address(each, width) for each in (made, kernel))
     given = np.concatenate([np.zeros(known), others, constants, np.zeros(facts["n_out"])])
-    numbers = given, np.zeros(made.code.facts["n_out"]), np.zeros(facts["n_out"])
+    numbers = given, np.zeros(width * made.code.facts["n_out"]), np.zeros(facts["n_out"])
     return Placed(Product(product, value, known, facts["n_in"], *numbers))
 
 
@@ -104,6 +109,9 @@ class Sweep:
     ----------
     steps : ExplicitSteps
         The method, with the record of its steps.
+    width : int
+        Number of runs that are computed at once. All arrays below have the numbers of each run side by side, and all
+        lengths count the numbers of all runs.
     stages, size, states, inputs, exogenous, fed : int
         Stages of the method; numbers of a state with and without quadrature states; of u and of w; and of all that
         follows the state in the plan's buffer: u, rates of the controller's memory, w.
@@ -138,7 +146,7 @@ class Sweep:
         Weights of the state, and those of the stages.
     marks, mark, pulls : (marks,), int, (marks, size)
         Steps before which weights are added, ascending; the number that are left; and the weights.
-    value : float
+    value : (width,)
         Integral of the integrand.
     of_inputs, of_table, of_constants, of_cost : arrays
         Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the
@@ -146,6 +154,7 @@ class Sweep:
     """
 
     steps: ExplicitSteps
+    width: int
     stages: int
     size: int
     states: int
@@ -182,11 +191,34 @@ class Sweep:
     marks: Words
     mark: int
     pulls: Floats
-    value: float
+    value: Floats
     of_inputs: Floats
     of_table: Floats
     of_constants: Floats
     of_cost: Floats
+
+
+class Sums(NamedTuple):
+    """Results of the adjoint of one run: weights of the initial state, and sums of products, see `Sweep`.
+
+    Attributes
+    ----------
+    value : (1,)
+        Integral of the integrand.
+    z : (memory,), optional
+        Weights of the initial memory of a sampled controller.
+    others : (others,)
+        Weighted sums of the values of controllers with other numbers.
+    """
+
+    v: Array
+    value: Array
+    of_constants: Array
+    of_cost: Array
+    of_inputs: Array
+    of_table: Array
+    z: Array | None
+    others: Array
 
 
 @final
@@ -195,13 +227,18 @@ class Recorded:
 
     Attributes
     ----------
+    width : int
+        Number of runs that are computed at once: 1 or `LANES`.
     edges, states : lists
-        Times and states at the starts of the intervals, and those at the end of the run.
+        Times and states, (size width,), at the starts of the intervals, and those at the end of the run.
     first : list of int
         First step of each interval, and the number of steps.
     """
 
-    def __init__(self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed, calls: SampledCalls | None):
+    def __init__(
+        self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed, calls: SampledCalls | None, width: int = 1
+    ):
+        self.width = width
         self.plan, self.trail, self._explicit, self._calls = plan, trail, explicit, calls
         self._rate = rate  # must stay alive as long as the plan may call it
         self.edges: list[float] = []
@@ -259,8 +296,8 @@ class Recorded:
         table: block.Cubics | None,
         marks: Array,
         pulls: Array,
-    ) -> Placed:
-        """Return the data of the adjoint after its sweep from the end of the run to its start.
+    ) -> list[Sums]:
+        """Return the results of the adjoint after its sweep from the end of the run to its start, for each run.
 
         Parameters
         ----------
@@ -270,41 +307,44 @@ class Recorded:
             Compiled controller.
         others : list of Kernel
             Compiled controllers with other numbers, of the same arguments and values.
-        integral, p : Scalar, (k,)
-            Integrand, and the parameters of the model.
+        integral, p : Scalar, (k, width)
+            Integrand, and the parameters of the models.
         table : Cubics, optional
             The inputs as cubics, with respect to whose coefficients derivatives are computed.
-        marks, pulls : (marks,), (marks, size)
+        marks, pulls : (marks,), (marks, size, width)
             Steps before which weights of the state are added, and the weights.
         """
+        width = self.width
         rate, method = adjoint(rates, of_constants), self._explicit.record.method
-        constants = len(rates.constants) * of_constants
+        constants = width * len(rates.constants) * of_constants
         given = [
             np.concatenate([np.zeros(each.code.facts["n_in"] - len(each.constants)), each.constants]) for each in others
         ]
-        cost = NONE if integral is None else product(integral.product, integral.kernel, p)
+        cost = NONE if integral is None else product(integral.product, integral.kernel, p.ravel(), width)
         of_time = law is not None and law.code.facts["n_in"] == len(law.constants) + 1
         through = NONE if law is None or of_time else product(adjoint(law), law, NOTHING)
         cubics = None if table is None else cubic_table(*table)
         intervals = len(self._last)
+        states, fed = width * layout.states, width * layout.fed
         sweep = Placed(
             Sweep(
+                width=width,
                 steps=self._explicit.record,  # type: ignore[arg-type]  # records are placed
                 stages=method.stages,
-                size=layout.size,
-                states=layout.states,
-                inputs=layout.inputs,
-                exogenous=layout.exogenous,
-                fed=layout.fed,
+                size=width * layout.size,
+                states=states,
+                inputs=width * layout.inputs,
+                exogenous=width * layout.exogenous,
+                fed=fed,
                 matrix=self._explicit.tableau.matrix.ravel(),
                 intervals=intervals,
                 current=intervals - 1,
                 first=np.array(self.first, dtype=np.int64),
                 last=np.array(self._last),
                 values=np.array(self._values),
-                weights=1 + layout.states + layout.fed + self.plan.constants,
-                rate=rate.code.addresses["evaluate"],
-                out=np.zeros(layout.states + layout.fed + constants),
+                weights=1 + states + fed + self.plan.constants,
+                rate=address(rate, width),
+                out=np.zeros(states + fed + constants),
                 constants=constants,
                 law=through,  # type: ignore[arg-type]
                 others=len(others),
@@ -318,24 +358,33 @@ class Recorded:
                 called=np.array(self._called),
                 held=np.zeros(layout.inputs + (0 if self._calls is None else self._calls.memory)),
                 cost=cost,  # type: ignore[arg-type]
-                after=len(p),
+                after=p.size,
                 tabled=int(cubics is not None),
                 cubics=cubics or 0,  # type: ignore[arg-type]
-                v=np.zeros(layout.size),
-                bars=np.zeros((method.stages, layout.states)),
+                v=np.zeros(width * layout.size),
+                bars=np.zeros((method.stages, states)),
                 marks=marks,
                 mark=len(marks),
                 pulls=np.ascontiguousarray(pulls),
-                value=0.0,
-                of_inputs=np.zeros((intervals, layout.fed)),
+                value=np.zeros(width),
+                of_inputs=np.zeros((intervals, fed)),
                 of_table=np.zeros(0 if table is None else table[1].size),
                 of_constants=np.zeros(constants),
-                of_cost=np.zeros(len(p)),
+                of_cost=np.zeros(p.size),
             )
         )
         self._held = rate, law, others, integral  # their code must stay loaded
         self._sweep(sweep)
-        return sweep
+        return [self._of_run(sweep, i) for i in range(width)]
+
+    def _of_run(self, sweep: Placed, run: int) -> Sums:
+        """Return the results of one of the runs."""
+        names = ("v", "value", "of_constants", "of_cost")
+        alone = {name: getattr(sweep, name)[run :: self.width].copy() for name in names}
+        of_inputs = sweep.of_inputs[:, run :: self.width]
+        of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4)[:, run :: self.width]
+        z = sweep.held[sweep.inputs :] if sweep.sampled else None
+        return Sums(**alone, of_inputs=of_inputs, of_table=of_table, z=z, others=sweep.sums)
 
     def _sweep(self, sweep: Placed) -> None:
         """Sweep over all steps. The last ones are in the ring."""
@@ -442,12 +491,16 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
 def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
     """Add the value and the slopes of the integrand."""
     cost, count = s.cost, s.states + s.fed
-    copied(buffer, cost.given, cost.known)
-    cost.given[cost.place] = b
+    width, value, total, weights = s.width, cost.value, s.value, cost.given[cost.place :]
+    copied(buffer[1:], cost.given[width:], cost.known - width)
+    for n in range(width):
+        cost.given[n] = buffer[0]
+        weights[n] = b
     call(cost.kernel, cost.given, cost.value)
-    s.value += b * cost.value[0]
+    for n in range(width):
+        total[n] += b * value[n]
     call(cost.product, cost.given, cost.out)
-    slopes = cost.out[1:]
+    slopes = cost.out[width:]
     for n in lanes(count):
         s.out[n] += slopes[n]
     others = slopes[count:]
