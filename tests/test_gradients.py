@@ -8,11 +8,13 @@ import os
 import casadi as ca
 import numpy as np
 import pytest
-from replayed import VARIED, RandomRun, columns, difference, replayed
-from scipy.linalg import expm
+from driven_loops import bars, four_bar
+from replayed import STENCIL, VARIED, RandomRun, columns, difference, replayed
+from scipy.linalg import expm, null_space
 
 import flexarm as fa
 from flexarm.control import LQR, JointPD, Sampled
+from flexarm.model import closures
 from flexarm.simulation import adjoint, solvers
 
 COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
@@ -36,6 +38,11 @@ def test_gradients_of_random_arms_are_differences_of_replayed_runs(number):
         pytest.skip(str(error))
     assert off < max(EXACT, 3 * uncertain), (off, uncertain)
     assert uncertain < EXACT
+
+
+def central(value, h):
+    """Central difference of order 8 of a function of one number at zero."""
+    return sum(c * (value(j * h) - value(-j * h)) for j, c in STENCIL.items()) / h
 
 
 # -- closed forms
@@ -213,13 +220,8 @@ def test_a_controller_takes_part(arm, loop):
     found = fa.gradient(moved(0.0), names, **scalars)
     scale = {"qd0": 0.1, "p": 0.01} | {before + name: 0.1 * x for name, x in gains.items()}
     d |= {name: scale[name] * rng.normal(size=found[name].shape) for name in names}
-    e, parts = 3e-2, [float((found[name] * d[name]).sum()) for name in names]
-    weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
-
-    def value(size):
-        return fa.gradient(moved(size), "qd0", **scalars).value
-
-    expected = sum(c * (value(j * e) - value(-j * e)) for j, c in weights.items()) / e
+    parts = [float((found[name] * d[name]).sum()) for name in names]
+    expected = central(lambda size: fa.gradient(moved(size), "qd0", **scalars).value, 3e-2)
     assert abs(sum(parts) - expected) < EXACT * sum(map(abs, parts))
     assert min(map(abs, parts)) > 1e-6 * max(map(abs, parts))
 
@@ -236,6 +238,58 @@ def test_the_design_of_a_controller_is_differentiated(arm):
     e = 0.02
     a, b, c, d = (found(5.0 + k * e).value for k in (-2, -1, 1, 2))
     assert float(found(5.0)["u.controller.bandwidth"]) == pytest.approx((8 * (c - b) - (d - a)) / (12 * e), rel=1e-6)
+
+
+# -- closed loops
+
+
+@pytest.fixture(scope="module")
+def four_bar_model():
+    return fa.Model(four_bar(flexible=True), vary=["crank.mass", "coupler.length"])
+
+
+def assembled_at(model, crank):
+    """Coordinates and rates of the four-bar with a flexible coupler at an angle of the crank, by Newton's method."""
+    coupler, rocker = bars(crank)
+    q = fa.assemble(model.arm, [crank, coupler - crank + 0.02, rocker - 0.01, 0.003, -0.002], held=["crank.joint"])
+    free = null_space(closures.jacobian(model, q), rcond=1e-9)
+    return q, free @ (free.T @ np.array([1.3, 0.0, 0.0, 0.0, 0.0]))
+
+
+def test_closures_take_part_with_their_corrections(four_bar_model):
+    """States are moved onto the closures at each stage; the derivatives are differences of the value."""
+    model, rng = four_bar_model, np.random.default_rng(0)
+    values, d, times = rng.normal(size=(2, 1)), rng.normal(size=(2, 1)), [0.0, 0.01]
+    scalars = {"of": lambda q, qd, tip: ca.sumsqr(q) + 0.1 * ca.sumsqr(qd) + tip[0] * tip[1]}
+    scalars["integral"] = lambda t, u, q, p: ca.sumsqr(u) + t * q[1] * p[0]
+    q, qd = assembled_at(model, 0.9)
+    run = {"model": model, "until": 0.02, "u": fa.Piecewise(times, values), "q0": q, "qd0": qd, "p": model.p}
+    run |= {"solver": fa.Solver(method="rk4", step=1e-3), "samples": 2}
+    found = fa.gradient(run, ["q0", "qd0", "p", "u"], **scalars)
+    adaptive = fa.gradient(run | {"method": "dop853", "solver": None}, "u", **scalars)
+    assert found.value == pytest.approx(adaptive.value, rel=1e-4)
+    np.testing.assert_allclose(adaptive["u"], found["u"], rtol=1e-3)
+
+    def value(**more):
+        return fa.gradient(run | more, "qd0", **scalars).value
+
+    expected = central(lambda s: value(u=fa.Piecewise(times, values + s * d)), 1e-2)
+    assert (found["u"] * d).sum() == pytest.approx(expected, rel=1e-8)
+    starts = {s: assembled_at(model, 0.9 + s) for j in STENCIL for s in (1e-3 * j, -1e-3 * j)}
+    along = [central(lambda s, k=k: starts[s][k], 1e-3) for k in (0, 1)]
+    expected = central(lambda s: value(q0=starts[s][0], qd0=starts[s][1]), 1e-3)
+    assert found["q0"] @ along[0] + found["qd0"] @ along[1] == pytest.approx(expected, rel=1e-8)
+    for i, (h, within) in enumerate(((1e-2, 1e-8), (1e-7, 1e-6))):  # another length leaves a gap, at most 1e-6
+        e = np.eye(2)[i]
+        assert found["p"][i] == pytest.approx(central(lambda s, e=e: value(p=model.p + s * e), h), rel=within)
+
+
+def test_a_start_that_is_assembled_has_no_derivative_by_parameters(four_bar_model):
+    with pytest.raises(fa.DescriptionError, match="has p, but arm 'four-bar' has closures: give the run q0 and qd0"):
+        fa.gradient({"model": four_bar_model, "until": 0.01}, "p", of="kinetic")
+    q, _ = assembled_at(four_bar_model, 0.9)
+    with pytest.raises(fa.DescriptionError, match="arm 'four-bar' has closures, which many runs at once do not take"):
+        fa.gradient({"model": four_bar_model, "until": 0.01, "q0": [q, q]}, "q0", of="kinetic")
 
 
 # -- many runs
@@ -372,7 +426,7 @@ def test_a_run_that_diverges_has_no_gradient():
         fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
 
 
-def test_closures_and_sharp_stops_are_refused():
+def test_sharp_stops_are_refused_with_adaptive_steps():
     stops = fa.Drive(stops=fa.Stops(lower=-0.1, upper=0.2, stiffness=50.0, sharp=True))
     link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0), drive=stops), body=fa.Rigid(length=0.3, mass=1.7))
     arm = fa.Arm(name="stopped", links=[link], gravity=(0, 0, 0))
@@ -380,9 +434,6 @@ def test_closures_and_sharp_stops_are_refused():
         fa.gradient({"model": arm, "until": 0.5}, "q0", of="kinetic")
     fixed = fa.Solver(method="rk4", step=1e-2)
     assert fa.gradient({"model": arm, "until": 0.5, "q0": [0.19], "solver": fixed}, "q0", of="kinetic").value == 0.0
-    closed = CART.replace(closures=[fa.Closure(name="loop", link="cart", joint="planar", axis=(0, 1, 0))])
-    with pytest.raises(fa.DescriptionError, match="arm 'cart' has closures"):
-        fa.gradient({"model": closed, "until": 0.5}, "q0", of="kinetic")
 
 
 def test_a_run_of_too_many_steps_is_refused(monkeypatch):

@@ -20,6 +20,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.model.closures import CORRECTIONS
 from flexarm.native.adjoint import adjoint
 from flexarm.native.code import Address, Code
 from flexarm.native.functions import translated
@@ -31,7 +32,7 @@ from flexarm.simulation.advance import Stretch
 from flexarm.simulation.explicit import Explicit, ExplicitSteps, Trail, stepped
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.objective import Scalar
-from flexarm.simulation.rhs import Cubics, Plan, cubic_table, interval, rhs
+from flexarm.simulation.rhs import Closing, Cubics, Plan, cubic_table, interval, put_on_closures, rhs
 from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.steps import copied
 
@@ -140,6 +141,8 @@ class Sweep:
         The controller's arguments at each sample, and the weights of u and of the memory after it.
     after : int
         Number of the integrand's own arguments after those of the buffer.
+    closes, closing, tries, before : Product, Closing, (CORRECTIONS, q and qd), (states,)
+        Product of the correction towards the arm's closures, its data, the states of a correction, and a state before.
     tabled, cubics : int, Cubics
         1 if u is a table of cubics, and the table.
     v, bars : (size,), (stages, states)
@@ -148,9 +151,9 @@ class Sweep:
         Steps before which weights are added, ascending; the number that are left; and the weights.
     value : (width,)
         Integral of the integrand.
-    of_inputs, of_table, of_constants, of_cost : arrays
-        Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the
-        rates; and those of the integrand's own arguments.
+    of_inputs, of_table, of_constants, of_loops, of_cost : arrays
+        Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the rates
+        and of the correction; and those of the integrand's own arguments.
     """
 
     steps: ExplicitSteps
@@ -184,6 +187,11 @@ class Sweep:
     held: Floats
     cost: Product
     after: int
+    closes: Product
+    closing: Closing
+    tries: Floats
+    before: Floats
+    of_loops: Floats
     tabled: int
     cubics: Cubics
     v: Floats
@@ -215,6 +223,7 @@ class Sums(NamedTuple):
     value: Array
     of_constants: Array
     of_cost: Array
+    of_loops: Array
     of_inputs: Array
     of_table: Array
     z: Array | None
@@ -289,6 +298,7 @@ class Recorded:
         layout: Layout,
         rates: Kernel,
         of_constants: bool,
+        closes: Kernel | None,
         law: Kernel | None,
         others: Sequence[Kernel],
         integral: Scalar | None,
@@ -303,6 +313,8 @@ class Recorded:
         ----------
         rates : Kernel
             The rates of the state, whose derivative with respect to its constants is included if it is `of_constants`.
+        closes : Kernel, optional
+            Correction of a state towards the arm's closures.
         law : Kernel, optional
             Compiled controller.
         others : list of Kernel
@@ -359,6 +371,11 @@ class Recorded:
                 held=np.zeros(layout.inputs + (0 if self._calls is None else self._calls.memory)),
                 cost=cost,  # type: ignore[arg-type]
                 after=p.size,
+                closes=NONE if closes is None else product(adjoint(closes, True), closes, NOTHING),  # type: ignore[arg-type]
+                closing=self.plan.shared.closing,
+                tries=np.zeros(CORRECTIONS * layout.states),
+                before=np.zeros(states),
+                of_loops=np.zeros(0 if closes is None else len(closes.constants)),
                 tabled=int(cubics is not None),
                 cubics=cubics or 0,  # type: ignore[arg-type]
                 v=np.zeros(width * layout.size),
@@ -373,7 +390,7 @@ class Recorded:
                 of_cost=np.zeros(p.size),
             )
         )
-        self._held = rate, law, others, integral  # their code must stay loaded
+        self._held = rate, closes, law, others, integral  # their code must stay loaded
         self._sweep(sweep)
         return [self._of_run(sweep, i) for i in range(width)]
 
@@ -384,7 +401,7 @@ class Recorded:
         of_inputs = sweep.of_inputs[:, run :: self.width]
         of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4)[:, run :: self.width]
         z = sweep.held[sweep.inputs :] if sweep.sampled else None
-        return Sums(**alone, of_inputs=of_inputs, of_table=of_table, z=z, others=sweep.sums)
+        return Sums(**alone, of_loops=sweep.of_loops, of_inputs=of_inputs, of_table=of_table, z=z, others=sweep.sums)
 
     def _sweep(self, sweep: Placed) -> None:
         """Sweep over all steps. The last ones are in the ring."""
@@ -437,6 +454,10 @@ def swept(s: Sweep, first: int, stop: int) -> None:
             through_sample(s, s.samples[s.current])
     if first == 0:
         pulled(s, 0)
+        if s.closes.product != 0:
+            for _ in range(2):  # as in `closures.started`, so that the rates follow the corrected position
+                copied(trail.starts, s.before, s.states)
+                before_correction(s, s.before, s.v)
 
 
 def pulled(s: Sweep, step: int) -> None:
@@ -451,8 +472,11 @@ def pulled(s: Sweep, step: int) -> None:
 def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
     """Move the weights from the end of a step to its start, given its first state and the rates of its stages."""
     method, shared, stages, size, states = s.steps.method, s.steps.shared[0], s.stages, s.size, s.states
-    buffer, k = shared.buffer, row[size:]
+    buffer = shared.buffer
     x, weights = buffer[1:], buffer[s.weights :]
+    if s.closes.product != 0:
+        reached(s, h, row, s.matrix[(stages - 1) * stages :], stages, s.before)
+        before_correction(s, s.before, s.v)
     for i in range(stages - 1, -1, -1):
         of_stage = s.matrix[(i - 1) * stages :]
         b = h * s.matrix[(stages - 1) * stages + i]
@@ -464,13 +488,10 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
                 bar = s.bars[j * states :]
                 for n in lanes(states):
                     weights[n] += a * bar[n]
-        copied(row, x, states)
-        for j in range(i):
-            a = h * of_stage[j]
-            if a != 0.0:
-                rates = k[j * size :]
-                for n in lanes(states):
-                    x[n] += a * rates[n]
+        reached(s, h, row, of_stage, i, x)
+        if s.closes.product != 0:
+            copied(x, s.before, states)
+            put_on_closures(s.steps.shared, x)
         buffer[0] = min(t + method.c[i] * h, shared.last)
         call(shared.stage, buffer, x[states:], shared.data)
         if shared.exogenous != 0:
@@ -481,11 +502,45 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
         if s.law.product != 0 and s.sampled == 0:
             through_law(s, buffer)
         collected(s, buffer[0])
+        if s.closes.product != 0:
+            before_correction(s, s.before, s.out)
         copied(s.out, s.bars[i * states :], states)
     for i in range(stages):
         bar = s.bars[i * states :]
         for n in lanes(states):
             s.v[n] += bar[n]
+
+
+def reached(s: Sweep, h: float, row: Floats, weights: Floats, count: int, x: Floats) -> None:
+    """Write the state of a stage, or the end of a step, without a correction towards closures."""
+    states, k = s.states, row[s.size :]
+    copied(row, x, states)
+    for j in range(count):
+        a = h * weights[j]
+        if a != 0.0:
+            rates = k[j * s.size :]
+            for n in lanes(states):
+                x[n] += a * rates[n]
+
+
+def before_correction(s: Sweep, x: Floats, weights: Floats) -> None:
+    """Move the weights of a state on the arm's closures to the state x before its corrections, which x gets."""
+    closes, known, tries = s.closes, s.closes.known, 0
+    given, value, small = closes.given, closes.value, s.closing.small
+    while tries < CORRECTIONS and (tries == 0 or value[known] >= small):
+        copied(x, s.tries[tries * known :], known)
+        copied(x, given, known)
+        call(closes.kernel, given, value)
+        copied(value, x, known)
+        tries += 1
+    for j in range(tries - 1, -1, -1):
+        copied(s.tries[j * known :], given, known)
+        copied(weights, given[closes.place :], known)
+        call(closes.product, given, closes.out)
+        copied(closes.out, weights, known)
+        constants = closes.out[known:]
+        for n in lanes(closes.place - known):
+            s.of_loops[n] += constants[n]
 
 
 def with_cost(s: Sweep, buffer: Floats, b: float) -> None:

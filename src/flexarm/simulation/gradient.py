@@ -162,6 +162,10 @@ def _check(names: list[str], began: Start) -> None:
     """Raise `Fault` for a name with respect to which the run has no derivative."""
     if "p" in names and not began.model.varied:
         raise Fault("with_respect_to", "has p, but the model has no parameters; choose them by Model(arm, vary=[...])")
+    assembled = began.given["q0"] is None or began.given["qd0"] is None
+    if "p" in names and began.model.arm.closures and assembled:
+        must = "give the run q0 and qd0, since an assembled start has no derivative"
+        raise Fault("with_respect_to", f"has p, but arm {began.model.arm.name!r} has closures: {must}")
     if "s0" in names and not began.layout.own:
         raise Fault("with_respect_to", f"has s0, but arm {began.model.arm.name!r} has no drive with states")
     own = [name for name in names if name.startswith(OF_CONTROLLER)]

@@ -49,6 +49,8 @@ def separated(given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 def grouped(runs: list[Start]) -> list[list[Start]]:
     """Return the runs in groups of `LANES`, the last one filled with its last run. Raises `Fault`."""
     first = runs[0].drive
+    if runs[0].model.arm.closures:
+        raise Fault("", f"arm {runs[0].model.arm.name!r} has closures, which many runs at once do not take")
     for run in runs:
         drive = run.drive
         if not isinstance(drive, Piecewise | Table) or type(drive) is not type(first):

@@ -12,7 +12,7 @@ from flexarm.checks import (
     counted,
     unknown_name,
 )
-from flexarm.model import Model, as_model
+from flexarm.model import Model, as_model, closures
 from flexarm.native.adjoint import adjoint
 from flexarm.native.kernel import Kernel
 from flexarm.simulation.adjoint import Recorded, Sums
@@ -80,12 +80,14 @@ def gradients(
     model, drive, layout = runs[0].model, runs[0].drive, runs[0].layout
     cubics = drive.cubics if len(runs) == 1 else together(runs).cubics
     rates = integrand(model, drive.quantity, layout.memory)
+    correction = closures.kernel(model, drive.quantity) if model.arm.closures else None
     others = _others(runs[0], names)
     rows = [_pulled(run, recorded, i, scalars.get("of"), marks) for i, run in enumerate(runs)]
     swept = recorded.swept(
         layout,
         rates,
         "p" in names,
+        correction,
         drive.kernel_for(model),
         [each.kernel_for(model) for _, each in others],
         scalars.get("integral"),
@@ -95,7 +97,7 @@ def gradients(
         np.stack([each.slopes for each in rows], axis=-1),
     )
     return [
-        _of_run(run, recorded, names, rates, others, each, sums)
+        _of_run(run, recorded, names, (rates, correction), others, each, sums)
         for run, each, sums in zip(runs, rows, swept, strict=True)
     ]
 
@@ -104,18 +106,20 @@ def _of_run(
     run: Start,
     recorded: Recorded,
     names: list[str],
-    rates: Kernel,
+    kernels: tuple[Kernel, Kernel | None],
     others: list[tuple[Design, LawBlock]],
     at: "_Pulled",
     sums: Sums,
 ) -> Gradient:
     """Return the gradient of one run."""
-    model, layout = run.model, run.layout
+    (rates, correction), model, layout = kernels, run.model, run.layout
     slopes: dict[str, Callable[[], Array]] = {
         "q0": lambda: sums.v[layout.q] @ _tangent(model, run.start[layout.q]),
         "qd0": lambda: sums.v[layout.qd],
         "s0": lambda: sums.v[layout.s],
-        "p": lambda: at.of_p + sums.of_cost + _through_prologue(rates, model.p, sums.of_constants),
+        "p": lambda: (
+            at.of_p + sums.of_cost + _of_constants(model, (rates, sums.of_constants), (correction, sums.of_loops))
+        ),
         "u": lambda: _of_inputs(run, recorded, sums),
     }
     own = _of_controllers(run, sums, names, others)
@@ -156,11 +160,13 @@ def _tangent(model: Model, q: Array) -> Array:
     return np.array(found(q))
 
 
-def _through_prologue(rates: Kernel, p: Array, of_constants: Array) -> Array:
-    """Return the product of the constants' weights with their slopes in the parameters."""
-    if rates.prologue is None:
-        return np.zeros(len(p))
-    return adjoint(rates.prologue).one(np.concatenate([p, of_constants]))
+def _of_constants(model: Model, *parts: tuple[Kernel | None, Array]) -> Array:
+    """Return the products of weights of kernels' constants with the slopes of these constants in the parameters."""
+    found = np.zeros(len(model.p))
+    for kernel, weights in parts:
+        if kernel is not None and kernel.prologue is not None:
+            found += adjoint(kernel.prologue).one(np.concatenate([model.p, weights]))
+    return found
 
 
 def _others(began: Start, names: list[str]) -> list[tuple[Design, LawBlock]]:

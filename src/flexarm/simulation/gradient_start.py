@@ -14,7 +14,7 @@ from flexarm.checks import (
 from flexarm.errors import DescriptionError, SimulationError
 from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
-from flexarm.model import Model, as_model
+from flexarm.model import Model, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.evaluation import begun_at
 from flexarm.native.adjoint import adjoint
@@ -86,6 +86,8 @@ class Start:
             begun_at("qd0", given["qd0"], rest[1], model.velocities),
         )
         q = unit_pose("q0", q, model.arm)
+        is_given = given["q0"] is not None, given["qd0"] is not None
+        q, qd = closures.started("gradient", model, q, qd, is_given, led=drive.begins is not None)
         s = begun_at("s0", given["s0"], np.zeros(len(model.states)), model.states)
         times = np.linspace(0.0, float(given["until"]), save.samples)
         start = layout.start(q, qd, np.array(drive.memory), s)
@@ -171,8 +173,6 @@ def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method:
         raise Fault("w", "must consist of numbers, Piecewise and Table; other exogenous inputs have no gradient yet")
     if functions:
         raise Fault("p", "changes over time, which has no gradient yet; give numbers")
-    if model.arm.closures:
-        raise Fault("", f"arm {name!r} has closures, which have no gradient yet")
     if crossings.stops(model, drive, method):
         must = "use springs with a transition, or a method with fixed steps"
         raise Fault(
