@@ -197,8 +197,8 @@ def test_a_controller_takes_part(arm, loop):
     The derivatives along a direction of all numbers at once are differences of the value, which needs no derivative.
     """
     wrapped, before = LOOPS[loop]
-    reference = fa.Cycloidal(rates=(0.4, 0.3), periods=(0.2, 0.3))
-    gains = {"Kp": np.array([5.0, 4.0]), "Kd": 1.0, "filter": 40.0, "reference.rates": np.array([0.4, 0.3])}
+    points = np.array([[0.02, 0.03], [0.3, 0.2]])
+    gains = {"Kp": np.array([5.0, 4.0]), "Kd": 1.0, "filter": 40.0, "reference.points": points}
     rng = np.random.default_rng(4)
     run = {"model": arm, "until": 0.05, "qd0": 0.1 * rng.normal(size=6), "samples": 2}
     run |= {"solver": fa.Solver(method="rk4", step=5e-4)}
@@ -207,8 +207,7 @@ def test_a_controller_takes_part(arm, loop):
     def moved(size):
         """The run with all numbers moved along the direction."""
         now = {name: x + size * d.get(before + name, 0.0) for name, x in gains.items()}
-        rates = now.pop("reference.rates")
-        pd = JointPD(fa.Cycloidal(tuple(rates), reference.periods), **now)
+        pd = JointPD(fa.MinimumJerk(now.pop("reference.points"), [0.0, 0.3]), **now)
         return run | {
             "u": wrapped(pd),
             "qd0": run["qd0"] + size * d.get("qd0", 0.0),
