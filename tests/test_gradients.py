@@ -367,6 +367,7 @@ REFUSED = {
         run | {"u": Sampled(lambda t, q, qd: 0.0 * q, 0.1)},
         "q0",
     ),
+    "with_respect_to has w, but w is None; it must be numbers": lambda run: (run, "w"),
     "u is a controller that rounds a signal": lambda run: (
         run | {"u": Sampled(JointPD(0.1, 1.0, 1.0, filter=9.0, resolution=0.01), 0.1)},
         "q0",

@@ -108,7 +108,11 @@ class RandomRun:
         if solvers.fixed(method):
             self.run["solver"] = fa.Solver(method=method, step=until / STEPS)
         share = {"q0": 0.1 * np.ones(model.nv), "qd0": np.ones(model.nv), "s0": 0.3 * np.ones(len(self.at["s"]))}
-        share |= {"u": np.ones_like(self.values), "p": 0.1 * np.where(model.p == 0.0, 0.1, np.abs(model.p))}
+        share |= {
+            "w": 0.1 * np.ones(len(self.at["w"])),
+            "u": np.ones_like(self.values),
+            "p": 0.1 * np.where(model.p == 0.0, 0.1, np.abs(model.p)),
+        }
         self.direction = {name: x * rng.normal(size=x.shape) for name, x in share.items() if x.size}
 
     def input(self, values):
@@ -138,7 +142,7 @@ class RandomRun:
         none = np.zeros(0)
         start = {"q": posed(model.arm, self.at["q"], d["q0"]), "qd": columns(self.at["qd"], d["qd0"])}
         start |= {"s": columns(self.at["s"], d.get("s0", none)), "p": columns(model.p, d["p"])}
-        start["w"] = columns(self.at["w"], 0.0 * self.at["w"])
+        start["w"] = columns(self.at["w"], d.get("w", none))
         ways = [self.input(x) for x in (self.values, d.get("u", self.values))]
 
         def u(t, at):

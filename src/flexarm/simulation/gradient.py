@@ -50,8 +50,9 @@ def gradient(
         `Table`, or a controller with a law, also in `Sampled`. For N runs at once, q0, qd0, s0, p or numbers u have N
         rows, or u is a list of N inputs with the same times.
     with_respect_to : list of str
-        Some of "q0", "qd0", "s0", "p" and "u". The derivative with respect to "u" has the shape of the numbers in u:
-        (m,), or (k, m) for the values of a `Piecewise` or a `Table`. Numbers of a controller have names such as "u.Kp"
+        Some of "q0", "qd0", "s0", "p", "u" and "w". The derivative with respect to "u" has the shape of the numbers in
+        u: (m,), or (k, m) for the values of a `Piecewise` or a `Table`. Exogenous inputs "w" are numbers or one
+        `Piecewise`. Numbers of a controller have names such as "u.Kp"
         or "u.reference.periods". With a free base or ball joints, that with respect to "q0" is in local coordinates
         (nv,): a shift and rotations along the moving axes.
     of : function or str
@@ -126,7 +127,7 @@ def _arguments(run: Any) -> dict[str, Any]:
     return dict.fromkeys(ARGUMENTS) | dict(run)
 
 
-OF = ("q0", "qd0", "s0", "p", "u")
+OF = ("q0", "qd0", "s0", "p", "u", "w")
 """Names with respect to which there are derivatives."""
 
 
@@ -173,9 +174,20 @@ def _check(names: list[str], began: Start) -> None:
         raise Fault("with_respect_to", f"has {own[0]}, but u is no controller: it is {began.drive.described()}")
     for name in own:
         numbers_of(began.given["u"], name.removeprefix(OF_CONTROLLER))
+    sources = began.exogenous.parts
+    if "w" in names and not (len(sources) == 1 and isinstance(sources[0][2], Piecewise) and plain(began.given)):
+        given = shown(began.given["w"])
+        raise Fault(
+            "with_respect_to", f"has w, but w is {given}; it must be numbers or a Piecewise, and no disturbance"
+        )
     if "u" in names and not isinstance(began.drive, Piecewise | Table):
         u = began.drive.described()
         raise Fault("with_respect_to", f"has u, but u is {u}; it must be numbers, a Piecewise or a Table")
+
+
+def plain(given: Mapping[str, Any]) -> bool:
+    """Return True if the exogenous inputs have one source, and no disturbance is beside them."""
+    return given["disturbance"] is None and not isinstance(given["w"], Mapping)
 
 
 def stacked(found: list[Gradient]) -> Gradient:

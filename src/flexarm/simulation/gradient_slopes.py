@@ -121,6 +121,7 @@ def _of_run(
             at.of_p + sums.of_cost + _of_constants(model, (rates, sums.of_constants), (correction, sums.of_loops))
         ),
         "u": lambda: _of_inputs(run, recorded, sums),
+        "w": lambda: _of_exogenous(run, recorded, sums),
     }
     own = _of_controllers(run, sums, names, others)
     found = {name: own[name] if name in own else slopes[name]() for name in names}
@@ -200,16 +201,30 @@ def _of_controllers(
     return found
 
 
-def _of_inputs(began: Start, recorded: Recorded, sums: Sums) -> Array:
+def _of_inputs(run: Start, recorded: Recorded, sums: Sums) -> Array:
     """Return the derivative with respect to the values of the inputs."""
-    drive, m = began.drive, began.layout.inputs
+    drive, m = run.drive, run.layout.inputs
     if isinstance(drive, Table):
         return _of_table(drive, sums.of_table)
     assert isinstance(drive, Piecewise)
-    found = np.zeros_like(drive.values_)
-    current = np.searchsorted(drive.times, recorded.edges[:-1], side="right") - 1
-    np.add.at(found, current[current >= 0], sums.of_inputs[current >= 0, :m])
-    return found if isinstance(began.given["u"], Block) else found[0]
+    found = _of_values(drive, recorded, sums.of_inputs[:, :m])
+    return found if isinstance(run.given["u"], Block) else found[0]
+
+
+def _of_exogenous(run: Start, recorded: Recorded, sums: Sums) -> Array:
+    """Return the derivative with respect to the values of the exogenous inputs, which are one `Piecewise`."""
+    ((_, _, part),) = run.exogenous.parts
+    assert isinstance(part, Piecewise)
+    found = _of_values(part, recorded, sums.of_inputs[:, run.layout.fed - run.layout.exogenous :])
+    return found if isinstance(run.given["w"], Block) else found[0]
+
+
+def _of_values(piecewise: Piecewise, recorded: Recorded, of_intervals: Array) -> Array:
+    """Return the derivative with respect to values from that with respect to the inputs in each interval."""
+    found = np.zeros_like(piecewise.values_)
+    current = np.searchsorted(piecewise.times, recorded.edges[:-1], side="right") - 1
+    np.add.at(found, current[current >= 0], of_intervals[current >= 0])
+    return found
 
 
 def _of_table(table: Table, of_cubics: Array) -> Array:
