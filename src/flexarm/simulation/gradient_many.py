@@ -90,8 +90,9 @@ def recorded_together(runs: list[Start], marks: Array) -> Recorded:
     )
     drive, x = together(runs), np.stack([run.start for run in runs], axis=-1).ravel()
     breakpoints = restarts.breakpoints(first.model, first.drive, None, first.times, first.method)
-    edges = np.unique([*drive.corners(until), *breakpoints, *marks[(marks > 0.0) & (marks < until)]])
-    edges = edges[np.append(np.diff(edges) > NEAR * until, True)]
+    inside = np.unique([*drive.corners(until), *breakpoints, *marks])
+    inside = inside[(inside > NEAR * until) & (inside < (1.0 - NEAR) * until)]
+    edges = np.concatenate([[0.0], inside, [until]])
     with usual_errors(), running(plan):
         for a, b in pairwise(edges.tolist()):
             plan.end(b)

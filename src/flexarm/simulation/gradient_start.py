@@ -48,7 +48,15 @@ allow steps in which the mode's derivatives grow without bound."""
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A run before its first step."""
+    """A run before its first step: its arguments `given` as those of `simulate`, and what follows from them.
+
+    Attributes
+    ----------
+    step : float
+        Length of fixed steps; 0 for adaptive ones [s].
+    times, start : (samples,), (size,)
+        Times of the result of `simulate`, at which fixed steps end, and the initial state.
+    """
 
     given: Mapping[str, Any]
     model: Model
@@ -81,30 +89,15 @@ class Start:
             check_smooth(model, drive, exogenous, method, bool(functions))
         layout = Layout.of(model, len(drive.memory))
         rest = initial(model, drive.begins)
-        q, qd = (
-            begun_at("q0", given["q0"], rest[0], model.coordinates),
-            begun_at("qd0", given["qd0"], rest[1], model.velocities),
-        )
-        q = unit_pose("q0", q, model.arm)
+        q = unit_pose("q0", begun_at("q0", given["q0"], rest[0], model.coordinates), model.arm)
+        qd = begun_at("qd0", given["qd0"], rest[1], model.velocities)
         is_given = given["q0"] is not None, given["qd0"] is not None
         q, qd = closures.started("gradient", model, q, qd, is_given, led=drive.begins is not None)
         s = begun_at("s0", given["s0"], np.zeros(len(model.states)), model.states)
         times = np.linspace(0.0, float(given["until"]), save.samples)
         start = layout.start(q, qd, np.array(drive.memory), s)
-        step = float(solver.step or 0.0)
-        return cls(
-            given,
-            model,
-            drive.begun(model, times),
-            exogenous,
-            layout,
-            method,
-            step,
-            solver.rtol,
-            solver.atol,
-            times,
-            start,
-        )
+        settings = method, float(solver.step or 0.0), solver.rtol, solver.atol
+        return cls(given, model, drive.begun(model, times), exogenous, layout, *settings, times, start)
 
     def longest(self) -> float:
         """Return the longest adaptive step, from the fastest eigenvalue at the start."""
