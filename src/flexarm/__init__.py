@@ -114,6 +114,8 @@ if TYPE_CHECKING:
     from flexarm.simulation.changes import Change
     from flexarm.simulation.ensemble import simulate_many
     from flexarm.simulation.exogenous import BaseMotion
+    from flexarm.simulation.gradient import gradient
+    from flexarm.simulation.gradient_slopes import Gradient
     from flexarm.simulation.inputs import Piecewise, PrescribedMotion, RigidInverseDynamics, Table, bang_bang
     from flexarm.simulation.options import SaveAt, Solver
     from flexarm.simulation.performance import Performance, performance
@@ -177,6 +179,7 @@ __all__ = [
     "FreeBase",
     "Friction",
     "Gear",
+    "Gradient",
     "Gyroscope",
     "Hysteresis",
     "Identification",
@@ -262,6 +265,7 @@ __all__ = [
     "from_mjcf",
     "from_sdf",
     "from_urdf",
+    "gradient",
     "identify",
     "inputs",
     "load",
@@ -322,6 +326,8 @@ LATE = {
     "model.assembly": "assemble",
     "simulation.solvers": "add_method",
     "simulation.exogenous": "BaseMotion",
+    "simulation.gradient": "gradient",
+    "simulation.gradient_slopes": "Gradient",
     "simulation.performance": "Performance performance",
     "simulation.results": "load_result save_result",
     "simulation.run": "simulate",

@@ -50,6 +50,34 @@ ADVANCE = ctypes.CFUNCTYPE(
 
 CODE = Once(lambda: translated(explicit))
 
+
+@dataclass
+class Trail:
+    """The steps of a run, which are recorded for derivatives.
+
+    Attributes
+    ----------
+    count, room : int
+        Number of steps so far, and the largest number that is recorded.
+    rows, width : int
+        Number of steps in `ring`, and the numbers of one step there.
+    times : (room, 2)
+        Start and length of each step [s].
+    starts : (room // rows + 1, size)
+        State at the start of the first of every `rows` steps.
+    ring : (rows, width)
+        State at the start and rates of the stages of the last steps. Step i has the row i modulo `rows`.
+    """
+
+    count: int
+    room: int
+    rows: int
+    width: int
+    times: Floats
+    starts: Floats
+    ring: Floats
+
+
 MOST_EVALUATIONS = 10_000_000
 """Largest number of evaluations between two samples or in a period: some seconds, in which Ctrl-C has no effect."""
 
@@ -71,6 +99,8 @@ class ExplicitSteps:
         Time at the start of the last step, its length, and the length that would be tried next [s].
     y, z, e, x : (size,)
         State at the start and at the end of a step; work memory.
+    recorded, trail : int, Trail
+        1 if the steps are recorded, and their record.
     """
 
     shared: Sequence[RunRecord]
@@ -87,6 +117,8 @@ class ExplicitSteps:
     z: Floats
     e: Floats
     x: Floats
+    recorded: int
+    trail: Trail
 
 
 @final
@@ -105,6 +137,8 @@ class Explicit:
         First step of an interval [s]; 0 to determine it.
     most : int
         Largest number of evaluations in an interval.
+    trail : Trail, optional
+        Record of the steps.
     """
 
     def __init__(
@@ -116,8 +150,10 @@ class Explicit:
         step: float = 0.0,
         guess: float = 0.0,
         most: int = ENDLESS,
+        trail: Placed | None = None,
     ):
         size = len(atol)
+        self.tableau = tableau
         self._code, self._plan, self._fixed = CODE(), plan, not tableau.adaptive
         self._call: Callable[..., None] = ADVANCE(self._code.addresses["explicit"])
         self.record = Placed(
@@ -136,6 +172,8 @@ class Explicit:
                 z=np.zeros(size),
                 e=np.zeros(size),
                 x=np.zeros(size),
+                recorded=int(trail is not None),
+                trail=trail or 0,  # type: ignore[arg-type]  # a record is placed
             )
         )
 
@@ -204,6 +242,8 @@ def equal(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: Wor
                 stepped(s)
                 if shared.stop != 0 or is_motion(s.z, shared.states) == 0:
                     return
+                if s.recorded == 1:
+                    noted(s)
                 copied(s.z, s.y, size)
                 reached[1] += 1
             s.t = times[i]
@@ -241,6 +281,8 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
             if shared.stop != 0:  # rates of the polynomial may be NaN
                 return
             reached[0] = known
+            if s.recorded == 1:
+                noted(s)
             ready = following(method, error, s.h, refused)
             if last == 0 or ready > wanted:
                 wanted = longest(s, ready)
@@ -253,6 +295,22 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
             wanted, refused = shortened(method, error, s.h), 1
             if not wanted >= shortest(s.t, error, end - t0):
                 return
+
+
+def noted(s: ExplicitSteps) -> None:
+    """Record an accepted step, whose stages' rates are those of the method."""
+    trail, i, size = s.trail, s.trail.count, s.shared[0].integrated
+    trail.count = i + 1
+    if i >= trail.room:
+        return
+    trail.times[2 * i] = s.t
+    trail.times[2 * i + 1] = s.h
+    part = i // trail.rows
+    if i == part * trail.rows:
+        copied(s.y, trail.starts[part * size :], size)
+    row = trail.ring[(i - part * trail.rows) * trail.width :]
+    copied(s.y, row, size)
+    copied(s.method.k, row[size:], s.method.stages * size)
 
 
 def longest(s: ExplicitSteps, h: float) -> float:

@@ -128,11 +128,11 @@ def _check_finite(model: Model, matrix: Array) -> None:
         raise DescriptionError(f"arm {model.arm.name!r}: inertia, stiffness or damping is not finite at this q")
 
 
-def planned(model: Model, drive: Block, layout: Layout, method: str) -> tuple[Plan, Code]:
-    """Return the plan of a run by a method, and the code of the integrand."""
+def planned(model: Model, drive: Block, layout: Layout, method: str, weights: int = 0) -> tuple[Plan, Code]:
+    """Return the plan of a run by a method, and the code of the integrand. Its buffer has room for `weights`."""
     implicit = method in solvers.IMPLICIT
     kernel = integrand(model, RESIDUALS[drive.quantity] if implicit else drive.quantity, layout.memory)
-    rate, tried = kernel.code, layout.nv if implicit or method == "auto" else 0
+    rate, tried = kernel.code, layout.nv if implicit or method == "auto" else weights
     place, inputs = rate.addresses["evaluate"], layout.inputs + layout.memory
     plan = Plan(place, layout.states, inputs, len(RIDING), rate, tried, kernel.constants, layout.exogenous)
     plan.takes(kernel, plan.fixed)

@@ -1,0 +1,626 @@
+"""Discrete adjoint of recorded Runge-Kutta steps, in the language that is translated.
+
+A step from y with the length h has stages y_i = y + h sum_j a_ij k_j, k_i = f(t + c_i h, y_i), and ends in y + h sum_j
+b_j k_j. Weights v of its end give those of its start, backwards over the stages (Hager, Numer. Math. 87, 2000):
+
+    v_i = (df/dx)' h (b_i v + sum_j a_ji v_j),    v <- v + sum_i v_i
+
+with the same products for inputs and constants. The result is exact for the steps that were taken, up to rounding.
+Lengths of steps count as constants.
+
+The rates k_j of the last steps are recorded. Those of earlier steps are computed again from a state in every `rows`
+steps, so that the memory stays small in a long run (`repeated`).
+"""
+
+import ctypes  # noqa: TID251  (calls code that this package compiled)
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+
+from flexarm.arrays import Array
+from flexarm.model.closures import CORRECTIONS
+from flexarm.native.adjoint import adjoint
+from flexarm.native.code import Address, Code
+from flexarm.native.functions import translated
+from flexarm.native.kernel import Kernel
+from flexarm.native.language import Floats, Placed, Words, call, lanes
+from flexarm.native.once import Once
+from flexarm.simulation import block
+from flexarm.simulation.advance import Stretch
+from flexarm.simulation.explicit import Explicit, ExplicitSteps, Trail, stepped
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.objective import Scalar
+from flexarm.simulation.rhs import Closing, Cubics, Plan, cubic_table, interval, put_on_closures, rhs
+from flexarm.simulation.sampled_calls import SampledCalls
+from flexarm.simulation.steps import copied
+
+MOST_STEPS = 2**22
+"""Largest number of steps of a run with a gradient, four million: 64 MB for their times."""
+
+RING = 2**23
+"""Numbers in the record of the last steps, 64 MB."""
+
+FEWEST = 64
+"""Least number of steps in that record, for arms with very long states."""
+
+PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+"""The form of `repeated` and `swept`."""
+
+CODE = Once(lambda: translated(repeated, swept))
+
+
+def trail(size: int, stages: int) -> Placed:
+    """Return an empty record of the steps of a method on states of this size. Its memory is taken as it fills."""
+    width = size * (1 + stages)
+    rows = max(FEWEST, RING // width)
+    numbers = (np.empty(count) for count in (2 * MOST_STEPS, (MOST_STEPS // rows + 1) * size, rows * width))
+    return Placed(Trail(0, MOST_STEPS, rows, width, *numbers))
+
+
+@dataclass
+class Product:
+    """A kernel's vector-Jacobian product, with the kernel's arguments, constants and weights in one array.
+
+    Attributes
+    ----------
+    product, kernel : addresses
+        The product, and the kernel itself where its value is needed. A product of 0 is left out.
+    known, place : int
+        Number of arguments that are copied from a plan's buffer, and the position of the weights.
+    given, out, value : arrays
+        All arguments, the product, and the kernel's value.
+    """
+
+    product: int
+    kernel: int
+    known: int
+    place: int
+    given: Floats
+    out: Floats
+    value: Floats
+
+
+def address(kernel: Kernel, width: int) -> Address:
+    """Return the address of a kernel's code for one state or for `LANES` states at once."""
+    return (kernel.code if width == 1 else kernel.vector_code).addresses["evaluate"]
+
+
+def product(made: Kernel, kernel: Kernel, others: Array, width: int = 1) -> Placed:
+    """Return the record of the product that was made of a kernel of numbers of the buffer, and of others."""
+    facts, constants = {name: width * x for name, x in kernel.code.facts.items()}, np.repeat(kernel.constants, width)
+    known = facts["n_in"] - len(constants) - len(others)
+    product, value = (address(each, width) for each in (made, kernel))
+    given = np.concatenate([np.zeros(known), others, constants, np.zeros(facts["n_out"])])
+    numbers = given, np.zeros(width * made.code.facts["n_out"]), np.zeros(facts["n_out"])
+    return Placed(Product(product, value, known, facts["n_in"], *numbers))
+
+
+NOTHING = np.zeros(0)
+NONE = Placed(Product(0, 0, 0, 0, NOTHING, NOTHING, NOTHING))
+"""No product."""
+
+
+@dataclass
+class Sweep:
+    """Data of the adjoint of a run.
+
+    Attributes
+    ----------
+    steps : ExplicitSteps
+        The method, with the record of its steps.
+    width : int
+        Number of runs that are computed at once. All arrays below have the numbers of each run side by side, and all
+        lengths count the numbers of all runs.
+    stages, size, states, inputs, exogenous, fed : int
+        Stages of the method; numbers of a state with and without quadrature states; of u and of w; and of all that
+        follows the state in the plan's buffer: u, rates of the controller's memory, w.
+    matrix : (stages, stages)
+        Weights of the stages after the first and of the end.
+    intervals, current : int
+        Number of intervals between breakpoints, and the present one.
+    first, last, values : (intervals + 1,), (intervals,), (intervals, fed)
+        First step of each interval, the latest time at which inputs are evaluated, and the values fed at its start.
+    weights : int
+        Position of the weights of the rates in the plan's buffer.
+    rate : address
+        Product of the rates, from the buffer after the time.
+    out, constants : (states + fed + constants,), int
+        Its value, and the number of constants that it ends with.
+    law, cost : Product
+        Products of a controller and of an integrand.
+    others, codes, places, numbers, sums : int, (others,), (others,), array, (others,)
+        Number of controllers with other numbers, their kernels, the positions of their arguments in `numbers`, and the
+        sums of their values with the weights of u and of the rates of the memory.
+    memory : int
+        Length of the memory of a sampled controller.
+    sampled, samples : int, (intervals,)
+        1 if the controller is sampled, and the sample with which each interval begins, or -1.
+    called, held : (samples, arguments), (inputs + memory,)
+        The controller's arguments at each sample, and the weights of u and of the memory after it.
+    after : int
+        Number of the integrand's own arguments after those of the buffer.
+    closes, closing, tries, before : Product, Closing, (CORRECTIONS, q and qd), (states,)
+        Product of the correction towards the arm's closures, its data, the states of a correction, and a state before.
+    tabled, cubics : int, Cubics
+        1 if u is a table of cubics, and the table.
+    v, bars : (size,), (stages, states)
+        Weights of the state, and those of the stages.
+    marks, mark, pulls : (marks,), int, (marks, size)
+        Steps before which weights are added, ascending; the number that are left; and the weights.
+    value : (width,)
+        Integral of the integrand.
+    of_inputs, of_table, of_constants, of_loops, of_cost : arrays
+        Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the rates
+        and of the correction; and those of the integrand's own arguments.
+    """
+
+    steps: ExplicitSteps
+    width: int
+    stages: int
+    size: int
+    states: int
+    inputs: int
+    exogenous: int
+    fed: int
+    matrix: Floats
+    intervals: int
+    current: int
+    first: Words
+    last: Floats
+    values: Floats
+    weights: int
+    rate: int
+    out: Floats
+    constants: int
+    law: Product
+    others: int
+    codes: Words
+    places: Words
+    numbers: Floats
+    sums: Floats
+    memory: int
+    sampled: int
+    samples: Words
+    called: Floats
+    held: Floats
+    cost: Product
+    after: int
+    closes: Product
+    closing: Closing
+    tries: Floats
+    before: Floats
+    of_loops: Floats
+    tabled: int
+    cubics: Cubics
+    v: Floats
+    bars: Floats
+    marks: Words
+    mark: int
+    pulls: Floats
+    value: Floats
+    of_inputs: Floats
+    of_table: Floats
+    of_constants: Floats
+    of_cost: Floats
+
+
+class Sums(NamedTuple):
+    """Results of the adjoint of one run: weights of the initial state, and sums of products, see `Sweep`.
+
+    Attributes
+    ----------
+    value : (1,)
+        Integral of the integrand.
+    z : (memory,), optional
+        Weights of the initial memory of a sampled controller.
+    others : (others,)
+        Weighted sums of the values of controllers with other numbers.
+    """
+
+    v: Array
+    value: Array
+    of_constants: Array
+    of_cost: Array
+    of_loops: Array
+    of_inputs: Array
+    of_table: Array
+    z: Array | None
+    others: Array
+
+
+@final
+class Recorded:
+    """A run's recorded steps: its intervals between breakpoints, and the inputs and the state at the start of each.
+
+    Attributes
+    ----------
+    width : int
+        Number of runs that are computed at once: 1 or `LANES`.
+    edges, states : lists
+        Times and states, (size width,), at the starts of the intervals, and those at the end of the run.
+    first : list of int
+        First step of each interval, and the number of steps.
+    """
+
+    def __init__(
+        self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed, calls: SampledCalls | None, width: int = 1
+    ):
+        self.width = width
+        self.plan, self.trail, self._explicit, self._calls = plan, trail, explicit, calls
+        self._rate = rate  # must stay alive as long as the plan may call it
+        self.edges: list[float] = []
+        self.states: list[Array] = []
+        self.first: list[int] = []
+        self._last: list[float] = []
+        self._values: list[Array] = []
+        self._samples: list[int] = []
+        self._called: list[Array] = []
+        self._memory = NOTHING if calls is None else calls.memory_now.copy()
+
+    def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
+        """Integrate over an interval."""
+        plan = self.plan
+        self._start(t0, x0)
+        self._last.append(plan.shared.last)
+        self._values.append(np.concatenate([plan.u, plan.w]))
+        self._samples.append(self._sample(t0))
+        return self._explicit(t0, x0, times)
+
+    def _sample(self, t: float) -> int:
+        """Record the arguments of a sampled controller that was called at t. Return its sample, or -1."""
+        calls = self._calls
+        if calls is None or calls.given[0] != t:
+            return -1
+        given, first = calls.given[: len(calls.given) - len(calls.constants)].copy(), 1 + calls.states
+        given[first : first + calls.memory] = self._memory
+        self._memory = calls.memory_now.copy()
+        self._called.append(given)
+        return len(self._called) - 1
+
+    def _start(self, t: float, x: Array) -> None:
+        self.edges.append(t)
+        self.states.append(x.copy())
+        self.first.append(self.trail.count)
+
+    def end(self, t: float, x: Array) -> None:
+        """Record the end of the run."""
+        self._start(t, x)
+
+    @property
+    def times(self) -> Array:
+        """Ends of all steps [s]."""
+        return np.append(self.trail.times[: 2 * self.trail.count : 2], self.edges[-1])
+
+    def swept(
+        self,
+        layout: Layout,
+        rates: Kernel,
+        of_constants: bool,
+        closes: Kernel | None,
+        law: Kernel | None,
+        others: Sequence[Kernel],
+        integral: Scalar | None,
+        p: Array,
+        table: block.Cubics | None,
+        marks: Array,
+        pulls: Array,
+    ) -> list[Sums]:
+        """Return the results of the adjoint after its sweep from the end of the run to its start, for each run.
+
+        Parameters
+        ----------
+        rates : Kernel
+            The rates of the state, whose derivative with respect to its constants is included if it is `of_constants`.
+        closes : Kernel, optional
+            Correction of a state towards the arm's closures.
+        law : Kernel, optional
+            Compiled controller.
+        others : list of Kernel
+            Compiled controllers with other numbers, of the same arguments and values.
+        integral, p : Scalar, (k, width)
+            Integrand, and the parameters of the models.
+        table : Cubics, optional
+            The inputs as cubics, with respect to whose coefficients derivatives are computed.
+        marks, pulls : (marks,), (marks, size, width)
+            Steps before which weights of the state are added, and the weights.
+        """
+        width = self.width
+        rate, method = adjoint(rates, of_constants), self._explicit.record.method
+        constants = width * len(rates.constants) * of_constants
+        given = [
+            np.concatenate([np.zeros(each.code.facts["n_in"] - len(each.constants)), each.constants]) for each in others
+        ]
+        cost = NONE if integral is None else product(integral.product, integral.kernel, p.ravel(), width)
+        of_time = law is not None and law.code.facts["n_in"] == len(law.constants) + 1
+        through = NONE if law is None or of_time else product(adjoint(law), law, NOTHING)
+        cubics = None if table is None else cubic_table(*table)
+        intervals = len(self._last)
+        states, fed = width * layout.states, width * layout.fed
+        sweep = Placed(
+            Sweep(
+                width=width,
+                steps=self._explicit.record,  # type: ignore[arg-type]  # records are placed
+                stages=method.stages,
+                size=width * layout.size,
+                states=states,
+                inputs=width * layout.inputs,
+                exogenous=width * layout.exogenous,
+                fed=fed,
+                matrix=self._explicit.tableau.matrix.ravel(),
+                intervals=intervals,
+                current=intervals - 1,
+                first=np.array(self.first, dtype=np.int64),
+                last=np.array(self._last),
+                values=np.array(self._values),
+                weights=1 + states + fed + self.plan.constants,
+                rate=address(rate, width),
+                out=np.zeros(states + fed + constants),
+                constants=constants,
+                law=through,  # type: ignore[arg-type]
+                others=len(others),
+                codes=np.array([each.code.addresses["evaluate"] for each in others], dtype=np.int64),
+                places=np.cumsum([0, *map(len, given)]),
+                numbers=np.concatenate([NOTHING, *given]),
+                sums=np.zeros(len(others)),
+                memory=0 if self._calls is None else self._calls.memory,
+                sampled=int(self._calls is not None),
+                samples=np.array(self._samples),
+                called=np.array(self._called),
+                held=np.zeros(layout.inputs + (0 if self._calls is None else self._calls.memory)),
+                cost=cost,  # type: ignore[arg-type]
+                after=p.size,
+                closes=NONE if closes is None else product(adjoint(closes, True), closes, NOTHING),  # type: ignore[arg-type]
+                closing=self.plan.shared.closing,
+                tries=np.zeros(CORRECTIONS * layout.states),
+                before=np.zeros(states),
+                of_loops=np.zeros(0 if closes is None else len(closes.constants)),
+                tabled=int(cubics is not None),
+                cubics=cubics or 0,  # type: ignore[arg-type]
+                v=np.zeros(width * layout.size),
+                bars=np.zeros((method.stages, states)),
+                marks=marks,
+                mark=len(marks),
+                pulls=np.ascontiguousarray(pulls),
+                value=np.zeros(width),
+                of_inputs=np.zeros((intervals, fed)),
+                of_table=np.zeros(0 if table is None else table[1].size),
+                of_constants=np.zeros(constants),
+                of_cost=np.zeros(p.size),
+            )
+        )
+        self._held = rate, closes, law, others, integral  # their code must stay loaded
+        self._sweep(sweep)
+        return [self._of_run(sweep, i) for i in range(width)]
+
+    def _of_run(self, sweep: Placed, run: int) -> Sums:
+        """Return the results of one of the runs."""
+        names = ("v", "value", "of_constants", "of_cost")
+        alone = {name: getattr(sweep, name)[run :: self.width].copy() for name in names}
+        of_inputs = sweep.of_inputs[:, run :: self.width]
+        of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4)[:, run :: self.width]
+        z = sweep.held[sweep.inputs :] if sweep.sampled else None
+        return Sums(**alone, of_loops=sweep.of_loops, of_inputs=of_inputs, of_table=of_table, z=z, others=sweep.sums)
+
+    def _sweep(self, sweep: Placed) -> None:
+        """Sweep over all steps. The last ones are in the ring."""
+        code, count, rows = CODE(), self.trail.count, self.trail.rows
+        again, back = (PART(code.addresses[name]) for name in ("repeated", "swept"))
+        for first in reversed(range(0, count, rows)):
+            stop = min(first + rows, count)
+            if stop < count:
+                again(sweep.address, first, stop)
+            back(sweep.address, first, stop)
+
+
+# -- translated functions ----------------------------------------------------------------------------------------------
+
+
+def entered(s: Sweep, step: int) -> None:
+    """Set the inputs of the interval that contains a step."""
+    while s.first[s.current] > step:
+        s.current -= 1
+    while s.first[s.current + 1] <= step:
+        s.current += 1
+    shared = s.steps.shared[0]
+    shared.last = s.last[s.current]
+    copied(s.values[s.current * s.fed :], shared.buffer[1 + s.states :], s.fed)
+
+
+def repeated(s: Sweep, first: int, stop: int) -> None:
+    """Take recorded steps again from the first one, a multiple of `rows`, to write their rates to the record."""
+    steps, trail, size = s.steps, s.steps.trail, s.size
+    copied(trail.starts[first // trail.rows * size :], steps.y, size)
+    for i in range(first, stop):
+        entered(s, i)
+        steps.t, steps.h = trail.times[2 * i], trail.times[2 * i + 1]
+        rhs(steps.method.k, steps.t, steps.y, steps.shared, 0)
+        stepped(steps)
+        row = trail.ring[(i - first) * trail.width :]
+        copied(steps.y, row, size)
+        copied(steps.method.k, row[size:], s.stages * size)
+        copied(steps.z, steps.y, size)
+
+
+def swept(s: Sweep, first: int, stop: int) -> None:
+    """Move the weights from the end of the last of these steps to the start of the first."""
+    trail = s.steps.trail
+    for i in range(stop - 1, first - 1, -1):
+        entered(s, i)
+        pulled(s, i + 1)
+        backwards(s, trail.times[2 * i], trail.times[2 * i + 1], trail.ring[(i - first) * trail.width :])
+        if s.sampled == 1 and i == s.first[s.current] and s.samples[s.current] >= 0:
+            through_sample(s, s.samples[s.current])
+    if first == 0:
+        pulled(s, 0)
+        if s.closes.product != 0:
+            for _ in range(2):  # as in `closures.started`, so that the rates follow the corrected position
+                copied(trail.starts, s.before, s.states)
+                before_correction(s, s.before, s.v)
+
+
+def pulled(s: Sweep, step: int) -> None:
+    """Add the weights of the objective at the start of a step."""
+    while s.mark > 0 and s.marks[s.mark - 1] == step:
+        s.mark -= 1
+        pull = s.pulls[s.mark * s.size :]
+        for n in lanes(s.size):
+            s.v[n] += pull[n]
+
+
+def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
+    """Move the weights from the end of a step to its start, given its first state and the rates of its stages."""
+    method, shared, stages, size, states = s.steps.method, s.steps.shared[0], s.stages, s.size, s.states
+    buffer = shared.buffer
+    x, weights = buffer[1:], buffer[s.weights :]
+    if s.closes.product != 0:
+        reached(s, h, row, s.matrix[(stages - 1) * stages :], stages, s.before)
+        before_correction(s, s.before, s.v)
+    for i in range(stages - 1, -1, -1):
+        of_stage = s.matrix[(i - 1) * stages :]
+        b = h * s.matrix[(stages - 1) * stages + i]
+        for n in lanes(size):
+            weights[n] = b * s.v[n]
+        for j in range(i + 1, stages):
+            a = h * s.matrix[(j - 1) * stages + i]
+            if a != 0.0:
+                bar = s.bars[j * states :]
+                for n in lanes(states):
+                    weights[n] += a * bar[n]
+        reached(s, h, row, of_stage, i, x)
+        if s.closes.product != 0:
+            copied(x, s.before, states)
+            put_on_closures(s.steps.shared, x)
+        buffer[0] = min(t + method.c[i] * h, shared.last)
+        call(shared.stage, buffer, x[states:], shared.data)
+        if shared.exogenous != 0:
+            call(shared.exogenous, buffer, buffer[shared.place :], shared.given)
+        call(s.rate, x, s.out)
+        if s.cost.product != 0 and b != 0.0:
+            with_cost(s, buffer, b)
+        if s.law.product != 0 and s.sampled == 0:
+            through_law(s, buffer)
+        collected(s, buffer[0])
+        if s.closes.product != 0:
+            before_correction(s, s.before, s.out)
+        copied(s.out, s.bars[i * states :], states)
+    for i in range(stages):
+        bar = s.bars[i * states :]
+        for n in lanes(states):
+            s.v[n] += bar[n]
+
+
+def reached(s: Sweep, h: float, row: Floats, weights: Floats, count: int, x: Floats) -> None:
+    """Write the state of a stage, or the end of a step, without a correction towards closures."""
+    states, k = s.states, row[s.size :]
+    copied(row, x, states)
+    for j in range(count):
+        a = h * weights[j]
+        if a != 0.0:
+            rates = k[j * s.size :]
+            for n in lanes(states):
+                x[n] += a * rates[n]
+
+
+def before_correction(s: Sweep, x: Floats, weights: Floats) -> None:
+    """Move the weights of a state on the arm's closures to the state x before its corrections, which x gets."""
+    closes, known, tries = s.closes, s.closes.known, 0
+    given, value, small = closes.given, closes.value, s.closing.small
+    while tries < CORRECTIONS and (tries == 0 or value[known] >= small):
+        copied(x, s.tries[tries * known :], known)
+        copied(x, given, known)
+        call(closes.kernel, given, value)
+        copied(value, x, known)
+        tries += 1
+    for j in range(tries - 1, -1, -1):
+        copied(s.tries[j * known :], given, known)
+        copied(weights, given[closes.place :], known)
+        call(closes.product, given, closes.out)
+        copied(closes.out, weights, known)
+        constants = closes.out[known:]
+        for n in lanes(closes.place - known):
+            s.of_loops[n] += constants[n]
+
+
+def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
+    """Add the value and the slopes of the integrand."""
+    cost, count = s.cost, s.states + s.fed
+    width, value, total, weights = s.width, cost.value, s.value, cost.given[cost.place :]
+    copied(buffer[1:], cost.given[width:], cost.known - width)
+    for n in range(width):
+        cost.given[n] = buffer[0]
+        weights[n] = b
+    call(cost.kernel, cost.given, cost.value)
+    for n in range(width):
+        total[n] += b * value[n]
+    call(cost.product, cost.given, cost.out)
+    slopes = cost.out[width:]
+    for n in lanes(count):
+        s.out[n] += slopes[n]
+    others = slopes[count:]
+    for n in lanes(s.after):
+        s.of_cost[n] += others[n]
+
+
+def through_law(s: Sweep, buffer: Floats) -> None:
+    """Move the weights of u and of the rates of its memory to the state, through the controller."""
+    law, fed = s.law, s.out[s.states :]
+    copied(buffer, law.given, law.known)
+    copied(fed, law.given[law.place :], s.fed - s.exogenous)
+    call(law.product, law.given, law.out)
+    slopes = law.out[1:]
+    for n in lanes(law.known - 1):
+        s.out[n] += slopes[n]
+    otherwise(s, s.fed - s.exogenous)
+
+
+def through_sample(s: Sweep, sample: int) -> None:
+    """Move the weights of u, which was constant since a sample, and of the next memory to the state at the sample."""
+    law, known = s.law, s.law.known
+    copied(s.called[sample * known :], law.given, known)
+    copied(s.held, law.given[law.place :], s.inputs + s.memory)
+    call(law.product, law.given, law.out)
+    otherwise(s, s.inputs + s.memory)
+    slopes, memory = law.out[1:], law.out[1 + s.states :]
+    for n in lanes(s.states):
+        s.v[n] += slopes[n]
+    for n in range(s.inputs):
+        s.held[n] = 0.0
+    copied(memory, s.held[s.inputs :], s.memory)
+
+
+def otherwise(s: Sweep, count: int) -> None:
+    """Add the weighted values of the controllers with other numbers, at the arguments of the controller."""
+    law, weights = s.law, s.law.given[s.law.place :]
+    for i in range(s.others):
+        given = s.numbers[s.places[i] :]
+        copied(law.given, given, law.known)
+        call(s.codes[i], given, law.value)
+        total = 0.0
+        for n in range(count):
+            total += weights[n] * law.value[n]
+        s.sums[i] += total
+
+
+def collected(s: Sweep, t: float) -> None:
+    """Add the products of a stage with respect to the inputs and the constants."""
+    fed = s.out[s.states :]
+    sums = s.of_inputs[s.current * s.fed :]
+    for n in lanes(s.fed):
+        sums[n] += fed[n]
+    if s.sampled == 1:
+        held = s.held
+        for n in lanes(s.inputs):
+            held[n] += fed[n]
+    constants = fed[s.fed :]
+    for n in lanes(s.constants):
+        s.of_constants[n] += constants[n]
+    if s.tabled == 1:
+        low = interval(s.cubics.breaks, 0, s.cubics.intervals, t)
+        past = t - s.cubics.breaks[low]
+        for n in range(s.inputs):
+            cubic, bar = s.of_table[4 * (low * s.inputs + n) :], fed[n]
+            for power in range(3, -1, -1):
+                cubic[power] += bar
+                bar *= past

@@ -1,0 +1,180 @@
+"""Runs with a gradient: their start, checks that they have one, and the record of their steps."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexarm.arrays import Array
+from flexarm.checks import (
+    Fault,
+    refused,
+)
+from flexarm.errors import DescriptionError, SimulationError
+from flexarm.floating import usual_errors
+from flexarm.interrupts import heard_by
+from flexarm.model import Model, as_model, closures
+from flexarm.model.attitudes import unit_pose
+from flexarm.model.evaluation import begun_at
+from flexarm.native.adjoint import adjoint
+from flexarm.native.language import Placed
+from flexarm.simulation import crossings, methods, restarts, solvers
+from flexarm.simulation.adjoint import MOST_STEPS, Recorded, trail
+from flexarm.simulation.block import Block
+from flexarm.simulation.closed_loop import rounds
+from flexarm.simulation.disturbance import disturbed
+from flexarm.simulation.exogenous import ExogenousInputs
+from flexarm.simulation.explicit import Explicit
+from flexarm.simulation.feedback import LawBlock, initial, integrand
+from flexarm.simulation.inputs import as_input
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.methods import Solve
+from flexarm.simulation.options import check_end, options
+from flexarm.simulation.run import Run
+from flexarm.simulation.sampled import SampledFeedback
+from flexarm.simulation.varying import over_time
+from flexarm.simulation.watch import Interruption, attended, running
+
+AUTO = "dop853"
+"""Method of a run with method="auto"."""
+
+TURN = 1.0
+"""Turn of the fastest mode in the longest adaptive step [rad].
+
+Step control keeps the error of the motion small, and not that of its derivatives. Where a mode does not move, it would
+allow steps in which the mode's derivatives grow without bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A run before its first step: its arguments `given` as those of `simulate`, and what follows from them.
+
+    Attributes
+    ----------
+    step : float
+        Length of fixed steps; 0 for adaptive ones [s].
+    times, start : (samples,), (size,)
+        Times of the result of `simulate`, at which fixed steps end, and the initial state.
+    """
+
+    given: Mapping[str, Any]
+    model: Model
+    drive: Block
+    exogenous: ExogenousInputs
+    layout: Layout
+    method: str
+    step: float
+    rtol: float
+    atol: float
+    times: Array
+    start: Array
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Start":
+        """Return a run from all arguments of `simulate`. Raises `DescriptionError` if it has no gradient."""
+        with refused("gradient"):
+            model = as_model(given["model"])
+        common = {name: given[name] for name in ("method", "rtol", "samples")}
+        with refused():
+            solver, save = options("gradient", given["solver"], given["save"], common, {})
+        check_end(given["until"], solver)
+        drive = as_input(given["u"], model)
+        p, functions = over_time(given["p"])
+        if p is not None:
+            model = model.at(p)
+        model, exogenous = disturbed(model, given["w"], given["disturbance"])
+        method = AUTO if solver.method == "auto" else solver.method
+        with refused("gradient"):
+            check_smooth(model, drive, exogenous, method, bool(functions))
+        layout = Layout.of(model, len(drive.memory))
+        rest = initial(model, drive.begins)
+        q = unit_pose("q0", begun_at("q0", given["q0"], rest[0], model.coordinates), model.arm)
+        qd = begun_at("qd0", given["qd0"], rest[1], model.velocities)
+        is_given = given["q0"] is not None, given["qd0"] is not None
+        q, qd = closures.started("gradient", model, q, qd, is_given, led=drive.begins is not None)
+        s = begun_at("s0", given["s0"], np.zeros(len(model.states)), model.states)
+        times = np.linspace(0.0, float(given["until"]), save.samples)
+        start = layout.start(q, qd, np.array(drive.memory), s)
+        settings = method, float(solver.step or 0.0), solver.rtol, solver.atol
+        return cls(given, model, drive.begun(model, times), exogenous, layout, *settings, times, start)
+
+    def longest(self) -> float:
+        """Return the longest adaptive step, from the fastest eigenvalue at the start."""
+        states, x, t = self.layout.states, self.start[: self.layout.states], self.times[:1]
+        q, qd, z = (x[None, part] for part in (self.layout.q, self.layout.qd, self.layout.z))
+        rates, law = integrand(self.model, self.drive.quantity, self.layout.memory), self.drive.kernel_for(self.model)
+        fed = np.zeros(self.layout.fed)
+        if self.drive.period is None:
+            fed[: self.layout.inputs] = self.drive.output(self.model, t, q, qd, z)[0]
+        fed[self.layout.inputs + self.layout.memory :] = self.exogenous.output(self.model, t, q, qd)[0]
+        weights = np.eye(states, self.layout.size)
+        slopes = adjoint(rates).few(np.hstack([np.tile(np.concatenate([x, fed]), (states, 1)), weights]))
+        A = slopes[:, :states]
+        if law is not None and self.drive.of_state and self.drive.period is None:
+            count = self.layout.inputs + self.layout.memory
+            given = np.tile(np.concatenate([t, x[: self.layout.z.stop]]), (count, 1))
+            to_x = adjoint(law).few(np.hstack([given, np.eye(count)]))[:, 1:]
+            A[:, : to_x.shape[1]] += slopes[:, states : states + count] @ to_x
+        fastest = np.abs(np.linalg.eigvals(A)).max() if np.isfinite(A).all() else 0.0
+        return float(TURN / fastest) if fastest > 0.0 else 0.0
+
+    def recorded(self, marks: Array) -> Recorded:
+        """Integrate the run, and return its steps."""
+        model, drive, layout = self.model, self.drive, self.layout
+        tableau, size = solvers.EXPLICIT[self.method], layout.size
+        plan, rate = methods.planned(model, drive, layout, self.method, weights=size)
+        steps, longest = trail(size, tableau.stages), self.step or self.longest()
+        guess = drive.period or 0.0
+        explicit = Explicit(tableau, plan, self.rtol, layout.tolerances(self.atol), longest, guess, trail=steps)
+        calls = drive.running if isinstance(drive, SampledFeedback) else None
+        found = Recorded(plan, rate, explicit, steps, calls)
+        breakpoints = restarts.breakpoints(model, drive, self.exogenous, self.times, self.method)
+        run = Run(self.times, self.start, np.union1d(breakpoints, marks))
+        interruption = Interruption(plan)
+        attended(plan, False, None)
+        with usual_errors(), heard_by(interruption), running(plan):
+            run.integrate(model, drive, self.exogenous, plan, Solve(found.stretch, self.method, ""), layout)
+        if interruption.came:
+            raise KeyboardInterrupt
+        if plan.failure is not None:
+            raise plan.failure
+        if not run.completed:
+            why = run.failure or "fa.simulate with the same arguments names the reason"
+            raise SimulationError(f"gradient: the run ends at t = {plan.time:.6g} s; {why}")
+        check_steps(steps)
+        found.end(float(self.times[-1]), run.x[-1])
+        return found
+
+
+def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:
+    """Raise `Fault` for a run without a gradient."""
+    name = model.arm.name
+    if method in solvers.IMPLICIT:
+        raise Fault("method", f"is {method!r}; gradients need an explicit method, such as 'dop853', 'tsit5' or 'rk4'")
+    if isinstance(drive, SampledFeedback) and (drive.function or drive.law.accelerates):
+        what = "measures accelerations" if drive.law.accelerates else "is a Python function"
+        raise Fault("u", f"is a sampled controller that {what}; give a controller with a law of t, q and qd")
+    law = drive.kernel_for(model) if isinstance(drive, LawBlock) else None
+    if law is not None and rounds(law.trace()):
+        raise Fault("u", "is a controller that rounds a signal, which has no derivative; leave its resolution out")
+    if drive.computed:
+        raise Fault("u", f"is the Python function {drive.described()}; give a Piecewise, a Table or a controller")
+    if drive.quantity != "state_rate":
+        raise Fault("u", "prescribes a motion, which has no gradient yet; give torques or a controller")
+    if exogenous.computed or not exogenous.of_time:
+        raise Fault("w", "must consist of numbers, Piecewise and Table; other exogenous inputs have no gradient yet")
+    if functions:
+        raise Fault("p", "changes over time, which has no gradient yet; give numbers")
+    if crossings.stops(model, drive, method):
+        must = "use springs with a transition, or a method with fixed steps"
+        raise Fault(
+            "", f"arm {name!r} has sharp end stops or backlash, at which adaptive steps depend on the state; {must}"
+        )
+
+
+def check_steps(steps: Placed) -> None:
+    """Raise an error if a run takes more steps than were recorded."""
+    if steps.count > steps.room:
+        count = f"the run takes {steps.count} steps; at most {MOST_STEPS} have a gradient"
+        raise DescriptionError(f"gradient: {count}: use a longer step or a larger rtol")

@@ -1,0 +1,442 @@
+"""Gradients of runs, against closed forms and against differences of runs that are replayed in NumPy.
+
+`FLEXARM_RANDOM_ARMS=100` takes a hundred random arms in place of three.
+"""
+
+import os
+
+import casadi as ca
+import numpy as np
+import pytest
+from driven_loops import bars, four_bar
+from replayed import STENCIL, VARIED, RandomRun, columns, difference, replayed
+from scipy.linalg import expm, null_space
+
+import flexarm as fa
+from flexarm.control import LQR, JointPD, Sampled
+from flexarm.model import closures
+from flexarm.simulation import adjoint, solvers
+
+COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
+FEW = 14, 32, 44
+"""Random arms: small ones, which compile fast, with each kind of input."""
+NUMBERS = range(COUNT) if COUNT else FEW
+KINKS = {6}
+"""Arms at a sharp corner of a force, where differences have no limit."""
+EXACT = 1e-9
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_gradients_of_random_arms_are_differences_of_replayed_runs(number):
+    if number in KINKS:
+        pytest.skip("the run stands at a corner of a force")
+    try:
+        off, uncertain = RandomRun(number).apart()
+    except (fa.DescriptionError, fa.SimulationError) as error:
+        if number in FEW:
+            raise
+        pytest.skip(str(error))
+    assert off < max(EXACT, 3 * uncertain), (off, uncertain)
+    assert uncertain < EXACT
+
+
+def central(value, h):
+    """Central difference of order 8 of a function of one number at zero."""
+    return sum(c * (value(j * h) - value(-j * h)) for j, c in STENCIL.items()) / h
+
+
+# -- closed forms
+
+
+def mass_on_spring():
+    """A mass of 1.7 kg on a slide, with a parallel spring and a damper in its bearing."""
+    drive = fa.Drive(parallel=fa.Parallel(stiffness=30.0))
+    joint = fa.Prismatic(axis=(1, 0, 0), damping=0.4, drive=drive)
+    link = fa.Link(name="cart", joint=joint, body=fa.Rigid(length=0.3, mass=1.7))
+    return fa.Model(fa.Arm(name="spring", links=[link], gravity=(0, 0, 0)), vary=["cart.mass"])
+
+
+def test_a_linear_run_has_the_gradient_of_the_matrix_exponential():
+    """q(T) = e1' (expm(A T) x + sum of integrals of expm(A (T - t)) B u), with u constant in five intervals."""
+    model, T = mass_on_spring(), 0.9
+    A = np.array([[0.0, 1.0], [-30.0 / 1.7, -0.4 / 1.7]])
+    times, values = np.arange(5) * T / 5, np.array([0.4, -1.0, 0.7, 0.2, -0.3])
+    run = {"model": model, "until": T, "u": fa.Piecewise(times, values), "q0": [0.2], "qd0": [-0.5], "rtol": 1e-12}
+    found = fa.gradient(run, ["q0", "qd0", "u"], of=lambda q: q)
+    np.testing.assert_allclose([*found["q0"], *found["qd0"]], expm(A * T)[0], rtol=1e-9)
+    full = np.zeros((3, 3))
+    full[:2, :2], full[1, 2] = A, 1.0 / 1.7
+    part = expm(full * T / 5)
+    by_hand = [(np.linalg.matrix_power(part[:2, :2], 4 - i) @ part[:2, 2])[0] for i in range(5)]
+    assert found["u"].shape == (5, 1)
+    np.testing.assert_allclose(found["u"][:, 0], by_hand, rtol=1e-9)
+    assert found.value == pytest.approx(fa.simulate(**run).q.values[-1, 0], abs=1e-13)
+    assert repr(found).startswith("Gradient(value ") and "u (5, 1); dop853, " in repr(found)
+    with pytest.raises(KeyError, match="the gradient has no 'p'; it has q0, qd0, u"):
+        found["p"]
+
+
+def test_a_constant_input_an_integral_and_a_parameter():
+    """A free mass: q = q0 + v t + u t^2 / (2 m), exact for RK4; the integral of q over T, and its slopes."""
+    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.3, mass=1.7))
+    model = fa.Model(fa.Arm(name="cart", links=[link], gravity=(0, 0, 0)), vary=["cart.mass"])
+    T, u, m = 0.8, 2.3, 1.9
+    run = {"model": model, "until": T, "u": u, "q0": [0.3], "qd0": [0.7], "p": [m], "samples": 4}
+    run |= {"method": "rk4", "solver": fa.Solver(method="rk4", step=0.1)}
+    found = fa.gradient(run, ["q0", "qd0", "u", "p"], integral=lambda q, t, p, u: q + 2 * t * u + p[0] ** 2)
+    assert found.value == pytest.approx(0.3 * T + 0.7 * T**2 / 2 + u * T**3 / 6 / m + u * T**2 + m**2 * T, rel=1e-13)
+    np.testing.assert_allclose([found["q0"][0], found["qd0"][0]], [T, T**2 / 2], rtol=1e-13)
+    np.testing.assert_allclose(found["u"], [T**3 / 6 / m + T**2], rtol=1e-13)
+    np.testing.assert_allclose(found["p"], [-u * T**3 / 6 / m**2 + 2 * m * T], rtol=1e-13)
+
+
+def test_values_at_several_times_are_summed_with_data():
+    """The slopes of sum (q(t_k) - y_k)^2 of the free mass."""
+    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.3, mass=1.7))
+    run = {"model": fa.Arm(name="cart", links=[link], gravity=(0, 0, 0)), "until": 0.8, "u": 2.3, "q0": [0.3]}
+    times, data = np.array([0.0, 0.31, 0.8]), np.array([0.1, 0.5, -0.2])
+    q = 0.3 + 2.3 * times**2 / 2 / 1.7
+    for method in ("rk4", "tsit5"):
+        more = {"solver": fa.Solver(method="rk4", step=0.1)} if method == "rk4" else {"method": method}
+        found = fa.gradient(run | more, ["q0", "qd0"], of=lambda q, data: (q - data) ** 2, times=times, data=data)
+        assert found.value == pytest.approx(((q - data) ** 2).sum(), rel=1e-12)
+        assert found["q0"][0] == pytest.approx((2 * (q - data)).sum(), rel=1e-12)
+        assert found["qd0"][0] == pytest.approx((2 * (q - data) * times).sum(), rel=1e-12)
+
+
+def test_energies_of_a_run_and_their_slopes():
+    """kinetic + potential - work + dissipated is the energy at the start, whose slopes are known."""
+    model = mass_on_spring()
+    run = {"model": model, "until": 0.5, "u": fa.Table([0.0, 0.5], [1.0, -2.0], "linear"), "q0": [0.2], "qd0": [-0.5]}
+    run |= {"rtol": 1e-12}
+
+    def energy(kinetic, potential, work, dissipated):
+        return kinetic + potential - work + dissipated
+
+    found = fa.gradient(run, ["q0", "qd0", "u", "p"], of=energy)
+    np.testing.assert_allclose(found["q0"], [30.0 * 0.2], rtol=1e-9)
+    np.testing.assert_allclose(found["qd0"], [1.7 * -0.5], rtol=1e-9)
+    np.testing.assert_allclose(found["u"], 0.0, atol=1e-9)
+    np.testing.assert_allclose(found["p"], [0.5 * 0.5**2], rtol=1e-8)
+    result = fa.simulate(**run)
+    for name in ("work", "dissipated", "kinetic"):
+        assert fa.gradient(run, "q0", of=name).value == pytest.approx(float(result[name][-1]), rel=1e-9)
+
+
+# -- one flexible arm
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return fa.Model(fa.load("subudhi-morris"), vary=["payload.mass"])
+
+
+@pytest.mark.parametrize("method", ["dop853", "tsit5"])
+def test_adaptive_steps_are_constants_of_the_derivative(arm, method):
+    rng = np.random.default_rng(1)
+    u = rng.normal(size=(3, 2))
+    run = {"model": arm, "until": 0.06, "u": fa.Piecewise([0.0, 0.02, 0.04], u), "q0": 0.01 * rng.normal(size=6)}
+    run |= {"qd0": 0.01 * rng.normal(size=6), "method": method, "rtol": 1e-7}
+    names = ["q0", "qd0", "p", "u"]
+    found = fa.gradient(run, names, of=lambda q, qd: ca.sumsqr(q) + ca.sumsqr(qd), integral=lambda u: ca.sumsqr(u))
+    d = {"q0": 0.003, "qd0": 0.1, "p": 0.01, "u": 0.3}
+    d = {name: size * rng.normal(size=found[name].shape) for name, size in d.items()}
+    start = {"q": columns(run["q0"], d["q0"]), "qd": columns(run["qd0"], d["qd0"]), "p": columns(arm.p, d["p"])}
+    start |= dict.fromkeys(("s", "w"), np.zeros((0, len(VARIED))))
+
+    def at(t, begin):
+        k = int(begin / 0.02 + 1e-9)
+        return columns(u[k], d["u"][k])
+
+    x, total = replayed(arm, solvers.EXPLICIT[method], found.times, start, at, lambda t, v: (v["u"] ** 2).sum(axis=0))
+    expected, uncertain = difference((x**2).sum(axis=0) + total)
+    parts = [float((found[name] * d[name]).sum()) for name in names]
+    assert abs(sum(parts) - expected) < EXACT * sum(map(abs, parts)), uncertain
+    assert len(found.times) - 1 == len(np.unique(found.times)) - 1 > 6
+
+
+def test_steps_that_are_computed_again_give_the_same_gradient(arm, monkeypatch):
+    """A record of few steps: earlier ones are computed again, also across jumps of the input."""
+    rng = np.random.default_rng(2)
+    run = {"model": arm, "until": 0.1, "u": fa.Piecewise([0.0, 0.03, 0.07], rng.normal(size=(3, 2)))}
+    for method in ({"method": "dop853"}, {"solver": fa.Solver(method="rk4", step=1e-3)}):
+        more, scalars = run | method, {"of": lambda q: ca.sumsqr(q), "integral": lambda q: q[0]}
+        whole = fa.gradient(more, ["q0", "u", "p"], **scalars)
+        with monkeypatch.context() as patched:
+            patched.setattr(adjoint, "RING", 1)
+            patched.setattr(adjoint, "FEWEST", 7)
+            again = fa.gradient(more, ["q0", "u", "p"], **scalars)
+        assert len(whole.times) > 8
+        for name in ("q0", "u", "p"):
+            np.testing.assert_allclose(again[name], whole[name], rtol=1e-13, atol=1e-15)
+        assert whole.value == again.value
+
+
+def test_an_arm_at_rest_has_the_gradient_of_small_steps(arm):
+    """Nothing moves, so error control alone would allow steps in which the derivatives of the modes explode."""
+    run = {"model": arm, "until": 0.3, "u": fa.Piecewise([0.0, 0.1], np.zeros((2, 2)))}
+    fine = run | {"solver": fa.Solver(method="rk4", step=1e-4), "samples": 2}
+    found, exact = (fa.gradient(each, ["u", "qd0"], of=lambda q: q[0] + q[2]) for each in (run, fine))
+    for name in ("u", "qd0"):
+        np.testing.assert_allclose(found[name], exact[name], rtol=1e-6, atol=1e-8 * np.abs(exact[name]).max())
+    pd = JointPD(reference=[0.0, 0.0], Kp=5.0, Kd=1.0, filter=3000.0)  # faster than the modes
+    found, exact = (fa.gradient(each | {"u": pd}, "qd0", of=lambda q: q[0] + q[2]) for each in (run, fine))
+    np.testing.assert_allclose(found["qd0"], exact["qd0"], rtol=1e-6, atol=1e-8)
+
+
+LOOPS = {
+    "continuous": (lambda pd: pd, "u."),
+    "sampled": (lambda pd: Sampled(pd, period=4e-3, delay=4e-3, limit=3.0), "u.controller."),
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_controller_takes_part(arm, loop):
+    """JointPD with a filter, which has a memory, along a reference that also sets the start of the joints.
+
+    The derivatives along a direction of all numbers at once are differences of the value, which needs no derivative.
+    """
+    wrapped, before = LOOPS[loop]
+    points = np.array([[0.02, 0.03], [0.3, 0.2]])
+    gains = {"Kp": np.array([5.0, 4.0]), "Kd": 1.0, "filter": 40.0, "reference.points": points}
+    rng = np.random.default_rng(4)
+    run = {"model": arm, "until": 0.05, "qd0": 0.1 * rng.normal(size=6), "samples": 2}
+    run |= {"solver": fa.Solver(method="rk4", step=5e-4)}
+    scalars = {"of": lambda q, qd: ca.sumsqr(q) + ca.sumsqr(qd), "integral": lambda u, q: ca.sumsqr(u) + q[1]}
+
+    def moved(size):
+        """The run with all numbers moved along the direction."""
+        now = {name: x + size * d.get(before + name, 0.0) for name, x in gains.items()}
+        pd = JointPD(fa.MinimumJerk(now.pop("reference.points"), [0.0, 0.3]), **now)
+        return run | {
+            "u": wrapped(pd),
+            "qd0": run["qd0"] + size * d.get("qd0", 0.0),
+            "p": arm.p + size * d.get("p", 0.0),
+        }
+
+    d: dict = {}
+    names = ["qd0", "p", *(before + name for name in gains)]
+    found = fa.gradient(moved(0.0), names, **scalars)
+    scale = {"qd0": 0.1, "p": 0.01} | {before + name: 0.1 * x for name, x in gains.items()}
+    d |= {name: scale[name] * rng.normal(size=found[name].shape) for name in names}
+    parts = [float((found[name] * d[name]).sum()) for name in names]
+    expected = central(lambda size: fa.gradient(moved(size), "qd0", **scalars).value, 3e-2)
+    assert abs(sum(parts) - expected) < EXACT * sum(map(abs, parts))
+    assert min(map(abs, parts)) > 1e-6 * max(map(abs, parts))
+
+
+def test_the_design_of_a_controller_is_differentiated(arm):
+    """The bandwidth of an LQR, whose gains come from Riccati's equation, in a run divided by times of the scalar."""
+    run = {"model": arm, "until": 0.02, "qd0": np.full(6, 0.1), "samples": 2}
+    run |= {"solver": fa.Solver(method="rk4", step=1e-3)}
+
+    def found(bandwidth):
+        u = Sampled(LQR(joints=[0.1, 0.2], bandwidth=bandwidth), period=5e-3)
+        return fa.gradient(run | {"u": u}, "u.controller.bandwidth", of=lambda qd: ca.sumsqr(qd), times=[0.0075, 0.02])
+
+    e = 0.02
+    a, b, c, d = (found(5.0 + k * e).value for k in (-2, -1, 1, 2))
+    assert float(found(5.0)["u.controller.bandwidth"]) == pytest.approx((8 * (c - b) - (d - a)) / (12 * e), rel=1e-6)
+
+
+# -- closed loops
+
+
+@pytest.fixture(scope="module")
+def four_bar_model():
+    return fa.Model(four_bar(flexible=True), vary=["crank.mass", "coupler.length"])
+
+
+def assembled_at(model, crank):
+    """Coordinates and rates of the four-bar with a flexible coupler at an angle of the crank, by Newton's method."""
+    coupler, rocker = bars(crank)
+    q = fa.assemble(model.arm, [crank, coupler - crank + 0.02, rocker - 0.01, 0.003, -0.002], held=["crank.joint"])
+    free = null_space(closures.jacobian(model, q), rcond=1e-9)
+    return q, free @ (free.T @ np.array([1.3, 0.0, 0.0, 0.0, 0.0]))
+
+
+def test_closures_take_part_with_their_corrections(four_bar_model):
+    """States are moved onto the closures at each stage; the derivatives are differences of the value."""
+    model, rng = four_bar_model, np.random.default_rng(0)
+    values, d, times = rng.normal(size=(2, 1)), rng.normal(size=(2, 1)), [0.0, 0.01]
+    scalars = {"of": lambda q, qd, tip: ca.sumsqr(q) + 0.1 * ca.sumsqr(qd) + tip[0] * tip[1]}
+    scalars["integral"] = lambda t, u, q, p: ca.sumsqr(u) + t * q[1] * p[0]
+    q, qd = assembled_at(model, 0.9)
+    run = {"model": model, "until": 0.02, "u": fa.Piecewise(times, values), "q0": q, "qd0": qd, "p": model.p}
+    run |= {"solver": fa.Solver(method="rk4", step=1e-3), "samples": 2}
+    found = fa.gradient(run, ["q0", "qd0", "p", "u"], **scalars)
+    adaptive = fa.gradient(run | {"method": "dop853", "solver": None}, "u", **scalars)
+    assert found.value == pytest.approx(adaptive.value, rel=1e-4)
+    np.testing.assert_allclose(adaptive["u"], found["u"], rtol=1e-3)
+
+    def value(**more):
+        return fa.gradient(run | more, "qd0", **scalars).value
+
+    expected = central(lambda s: value(u=fa.Piecewise(times, values + s * d)), 1e-2)
+    assert (found["u"] * d).sum() == pytest.approx(expected, rel=1e-8)
+    starts = {s: assembled_at(model, 0.9 + s) for j in STENCIL for s in (1e-3 * j, -1e-3 * j)}
+    along = [central(lambda s, k=k: starts[s][k], 1e-3) for k in (0, 1)]
+    expected = central(lambda s: value(q0=starts[s][0], qd0=starts[s][1]), 1e-3)
+    assert found["q0"] @ along[0] + found["qd0"] @ along[1] == pytest.approx(expected, rel=1e-8)
+    for i, (h, within) in enumerate(((1e-2, 1e-8), (1e-7, 1e-6))):  # another length leaves a gap, at most 1e-6
+        e = np.eye(2)[i]
+        assert found["p"][i] == pytest.approx(central(lambda s, e=e: value(p=model.p + s * e), h), rel=within)
+
+
+def test_a_start_that_is_assembled_has_no_derivative_by_parameters(four_bar_model):
+    with pytest.raises(fa.DescriptionError, match="has p, but arm 'four-bar' has closures: give the run q0 and qd0"):
+        fa.gradient({"model": four_bar_model, "until": 0.01}, "p", of="kinetic")
+    q, _ = assembled_at(four_bar_model, 0.9)
+    with pytest.raises(fa.DescriptionError, match="arm 'four-bar' has closures, which many runs at once do not take"):
+        fa.gradient({"model": four_bar_model, "until": 0.01, "q0": [q, q]}, "q0", of="kinetic")
+
+
+# -- many runs
+
+
+def test_many_runs_at_once_have_the_gradients_of_each(arm):
+    """Nine runs, that is two batches, with the same steps; adaptive steps are common to eight runs."""
+    rng = np.random.default_rng(5)
+    q0, p, starts = 0.01 * rng.normal(size=(9, 6)), arm.p * (1 + 0.1 * rng.random((9, 1))), [0.0, 0.02, 0.03]
+    scalars = {"of": lambda q, tip: ca.sumsqr(q) + tip[0], "times": [0.025, 0.04]}
+    scalars["integral"] = lambda t, u, w, q, p: ca.sumsqr(u) + t * q[1] * p[0] * w[0]
+    names = ["q0", "qd0", "p", "u"]
+    fixed = {"solver": fa.Solver(method="rk4", step=1e-3), "disturbance": {"tip.fy": 0.2}}
+    values = 0.3 * rng.normal(size=(9, 3, 2))
+    for inputs in ([fa.Piecewise(starts, v) for v in values], [fa.Table(starts, v) for v in values], values[:, 0]):
+        run = {"model": arm, "until": 0.04, "u": inputs, "q0": q0, "p": p, "samples": 3} | fixed
+        found = fa.gradient(run, names, **scalars)
+        assert found.value.shape == (9,) and found["p"].shape == (9, 1)
+        assert repr(found).startswith("Gradient(value (9,); q0 (9, 6), ")
+        for i in (0, 8):
+            one = fa.gradient(run | {"u": inputs[i], "q0": q0[i], "p": p[i]}, names, **scalars)
+            assert found.value[i] == pytest.approx(one.value, rel=1e-12)
+            for name in names:
+                np.testing.assert_allclose(found[name][i], one[name], rtol=1e-9, atol=1e-12)
+    adaptive = {name: x for name, x in run.items() if name != "solver"}
+    found, one = (
+        fa.gradient(adaptive | more, "q0", **scalars) for more in ({}, {"u": inputs[2], "q0": q0[2], "p": p[2]})
+    )
+    np.testing.assert_allclose(found["q0"][2], one["q0"], rtol=1e-4)
+
+
+MANY = {
+    "run is for many runs, but q0 has 3 rows, qd0 has 2 rows": {"q0": np.zeros((3, 1)), "qd0": np.zeros((2, 1))},
+    "u is JointPD, continuous; many runs need numbers": {"q0": np.zeros((3, 1)), "u": JointPD(0.1, 1.0, 1.0)},
+    "u has different times or kinds": {"u": [fa.Piecewise([0.0], [1.0]), fa.Piecewise([0.1], [1.0])]},
+    "w changes over time; many runs need numbers": {
+        "q0": np.zeros((3, 1)),
+        "disturbance": {"tip.fx": fa.Piecewise([0.0, 0.1], [[1.0], [2.0]])},
+    },
+}
+
+
+@pytest.mark.parametrize("message", MANY)
+def test_runs_that_cannot_be_together_are_refused_in_one_line(message):
+    with pytest.raises(fa.DescriptionError, match=f"gradient: {message}") as caught:
+        fa.gradient({"model": CART, "until": 0.5} | MANY[message], "q0", of="kinetic")
+    assert "\n" not in str(caught.value)
+
+
+def test_one_of_many_runs_that_diverges_ends_all():
+    run = {"model": fa.load("subudhi-morris"), "until": 2.0, "q0": [[0.0] * 6, [0.3] * 6], "samples": 2}
+    with pytest.raises(fa.SimulationError, match="gradient: one of 8 runs ends at t = "):
+        fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
+
+
+# -- what has no gradient
+
+
+CART = fa.Arm(
+    name="cart", links=[fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0)), body=fa.Rigid(length=0.3, mass=1.7))]
+)
+REFUSED = {
+    "run is a Model; it must be a dict": lambda run: (run["model"], "q0"),
+    "run has the unknown argument 'q_0'; did you mean 'q0'": lambda run: (run | {"q_0": [0.0]}, "q0"),
+    "run has no until": lambda run: ({"model": run["model"]}, "q0"),
+    "run has changes of parameters": lambda run: (
+        run | {"changes": [fa.Change(at=0.1, values={"cart.mass": 2.0})]},
+        "q0",
+    ),
+    "with_respect_to is 3; it must be a list": lambda run: (run, 3),
+    "with_respect_to has the unknown name 'qd'; did you mean 'qd0'": lambda run: (run, ["qd"]),
+    "with_respect_to has p, but the model has no parameters": lambda run: (run, ["p"]),
+    "with_respect_to has s0, but arm 'cart' has no drive with states": lambda run: (run, ["s0"]),
+    "method is 'radau5'; gradients need an explicit method": lambda run: (run | {"method": "radau5"}, "q0"),
+    "u is a sampled controller that is a Python function": lambda run: (
+        run | {"u": Sampled(lambda t, q, qd: 0.0 * q, 0.1)},
+        "q0",
+    ),
+    "with_respect_to has w, but w is None; it must be numbers": lambda run: (run, "w"),
+    "u is a controller that rounds a signal": lambda run: (
+        run | {"u": Sampled(JointPD(0.1, 1.0, 1.0, filter=9.0, resolution=0.01), 0.1)},
+        "q0",
+    ),
+    "with_respect_to has u.Kq, but a JointPD has no field 'Kq'; its fields are": lambda run: (
+        run | {"u": JointPD(0.1, 1.0, 1.0)},
+        "u.Kq",
+    ),
+    "with_respect_to has u.gravity, which is a bool": lambda run: (run | {"u": JointPD(0.1, 1.0, 1.0)}, "u.gravity"),
+    "with_respect_to has u.Kp, but u is no controller": lambda run: (run, "u.Kp"),
+    "u is the Python function <lambda>": lambda run: (run | {"u": lambda t: [t]}, "q0"),
+    "u prescribes a motion": lambda run: (run | {"u": fa.PrescribedMotion(fa.Cycloidal([0.1], [1.0]))}, "q0"),
+    "with_respect_to has u, but u is JointPD, continuous": lambda run: (run | {"u": JointPD(0.1, 1.0, 1.0)}, "u"),
+    "w must consist of numbers": lambda run: (run | {"disturbance": lambda t: [t]}, "q0"),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_run_without_a_gradient_is_refused_in_one_line(message):
+    run, names = REFUSED[message]({"model": fa.Model(CART), "until": 0.5})
+    with pytest.raises(fa.DescriptionError, match=f"^gradient: (arm 'cart': )?{message}") as caught:
+        fa.gradient(run, names, of=lambda q: q)
+    assert "\n" not in str(caught.value)
+
+
+SCALARS = {
+    "of is missing": {},
+    "times and data are for the function of": {"integral": lambda q: q, "times": [0.1]},
+    "times is .* it must increase, from 0 to 0.5 s": {"of": lambda q: q, "times": [0.1, 0.7]},
+    "data has shape": {"of": lambda q: q, "times": [0.1, 0.2], "data": [1.0]},
+    "of is 3; it must be a function of some of": {"of": 3},
+    "of is 'kinetik'; did you mean 'kinetic'": {"of": "kinetik"},
+    "of takes 'u'; ": {"of": lambda q, u: q},
+    "integral takes 'work'; ": {"integral": lambda work: work},
+    "of returns 'a'; it must return a scalar": {"of": lambda q: "a"},
+    "of has 3 numbers; it must be a scalar": {"of": lambda tip: tip},
+}
+
+
+@pytest.mark.parametrize("message", SCALARS)
+def test_a_wrong_scalar_is_refused_in_one_line(message):
+    with pytest.raises(fa.DescriptionError, match=message) as caught:
+        fa.gradient({"model": CART, "until": 0.5}, "q0", **SCALARS[message])
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_of_the_users_function_says_where_it_was_raised():
+    with pytest.raises(ZeroDivisionError) as caught:
+        fa.gradient({"model": CART, "until": 0.5}, "q0", of=lambda q: 1 / 0)
+    assert "raised by the function of of gradient" in caught.value.__notes__[0]
+
+
+def test_a_run_that_diverges_has_no_gradient():
+    run = {"model": fa.load("subudhi-morris"), "until": 2.0, "q0": [0.3] * 6, "samples": 2}
+    with pytest.raises(fa.SimulationError, match="gradient: the run ends at t = "):
+        fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
+
+
+def test_sharp_stops_are_refused_with_adaptive_steps():
+    stops = fa.Drive(stops=fa.Stops(lower=-0.1, upper=0.2, stiffness=50.0, sharp=True))
+    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0), drive=stops), body=fa.Rigid(length=0.3, mass=1.7))
+    arm = fa.Arm(name="stopped", links=[link], gravity=(0, 0, 0))
+    with pytest.raises(fa.DescriptionError, match="arm 'stopped' has sharp end stops or backlash"):
+        fa.gradient({"model": arm, "until": 0.5}, "q0", of="kinetic")
+    fixed = fa.Solver(method="rk4", step=1e-2)
+    assert fa.gradient({"model": arm, "until": 0.5, "q0": [0.19], "solver": fixed}, "q0", of="kinetic").value == 0.0
+
+
+def test_a_run_of_too_many_steps_is_refused(monkeypatch):
+    monkeypatch.setattr(adjoint, "MOST_STEPS", 20)
+    with pytest.raises(fa.DescriptionError, match="the run takes 1000 steps; at most"):
+        fa.gradient({"model": CART, "until": 0.5, "solver": fa.Solver(method="rk4", step=1e-3)}, "q0", of="kinetic")
