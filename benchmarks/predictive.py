@@ -12,7 +12,7 @@ import numpy as np
 import flexarm as fa
 from benchmarks.report import Table, time
 from flexarm.control import Predictive
-from flexarm.control.predictive_solver import OPTIONS, Solver, miss
+from flexarm.control.predictive_solver import OPTIONS, QuadraticProgram, miss
 from flexarm.control.predictive_steps import ABOUT, Steps
 
 Array = np.ndarray
@@ -173,7 +173,7 @@ def _solvers(name: str, count: int) -> Table:
         OPTIONS.setdefault(solver, options)
         with quiet():
             rows, columns = kept[0][2].shape
-            program, seconds, misses = Solver(solver, rows, columns), [], []
+            program, seconds, misses = QuadraticProgram(solver, rows, columns), [], []
             for D, g, A, low, high, *_ in kept:
                 began = thread_time()
                 s, multipliers, _ = program(D, g, A, low, high)

@@ -11,10 +11,12 @@ import pytest
 import xarray
 
 import flexarm as fa
-from benchmarks import arms, beside, environments, exudyn_models, motions, report, settling, trees, work_precision
+from benchmarks import __main__ as programs
+from benchmarks import arms, beside, environments, exudyn_models, motions, report, settling, slew, trees, work_precision
 from benchmarks.report import Table
 from benchmarks.work_precision import Point, needed
 from flexarm.native.program import operations
+from flexarm.simulation.solvers import EXPLICIT, IMPLICIT
 
 ERRORS, COSTS = [1e-2, 1e-4, 1e-6], [1.0, 10.0, 100.0]  # cost = error^(-1/2) / 10
 
@@ -29,6 +31,15 @@ def test_cost_does_not_depend_on_order_or_on_runs_that_others_undercut():
     errors = [*(ERRORS[i] for i in order), 1e-1, 1e-5]
     costs = [*(COSTS[i] for i in order), 50.0, 200.0]
     assert needed(errors, costs, 1e-5) == pytest.approx(0.1 * 1e-5**-0.5, rel=1e-12)
+
+
+def test_every_program_can_be_run_and_has_the_rows_that_pages_show():
+    """Importing `python -m benchmarks` imports all programs; the comparison shows rows of the slew by their names."""
+    assert all(callable(measure) for measure in programs.SUBJECTS.values())
+    assert {*slew.METHODS} <= {*EXPLICIT, *IMPLICIT}
+    page = (report.ROOT / "docs" / "understand" / "comparison.md").read_text(encoding="utf-8")
+    (rows,) = [line for line in page.splitlines() if line.startswith(":rows:") and "dop853" in line]
+    assert {name.strip() for name in rows.removeprefix(":rows:").split(";")} <= {*slew.METHODS, slew.SCIPY}
 
 
 def test_nothing_is_extrapolated():
