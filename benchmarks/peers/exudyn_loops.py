@@ -1,7 +1,7 @@
 """Exudyn with closed loops: its kinematic tree with joints that close it, or rigid bodies in a plane with all joints.
 
-Generalized alpha with index 2: the rates of the joints' conditions vanish in each step. Conditions that depend on others
-are left to the full pivoting of Exudyn's linear solver.
+Generalized alpha keeps the conditions of the joints in each step (index 3), or their rates (index 2, by Newmark's
+formulas). Conditions that depend on others are left to the full pivoting of Exudyn's linear solver.
 """
 
 from typing import Any
@@ -19,11 +19,11 @@ STEP = 1e-6
 """Of the difference that gives the rates of bodies at the start [s]."""
 
 
-def closed_options(task: Task, linear: str, rtol: float, radius: float) -> Any:
-    """Index 2, and a linear solver for conditions that depend on others."""
+def closed_options(task: Task, index: int, linear: str, rtol: float, radius: float) -> Any:
+    """The index, and a linear solver for conditions that depend on others."""
     s = options(task, "GeneralizedAlpha", linear, rtol, radius)
-    s.timeIntegration.generalizedAlpha.useIndex2Constraints = True
-    s.timeIntegration.generalizedAlpha.useNewmark = True
+    s.timeIntegration.generalizedAlpha.useIndex2Constraints = index == 2
+    s.timeIntegration.generalizedAlpha.useNewmark = index == 2
     s.linearSolver.ignoreSingularJacobian = linear == "EigenDense"
     return s
 

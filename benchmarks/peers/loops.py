@@ -23,7 +23,10 @@ REACH = 0.5
 
 
 def four_bars(count: int) -> fa.Arm:
-    """Return a chain of four-bars in a plane, with upright cranks and level couplers."""
+    """Return a chain of four-bars in a plane, with upright cranks and level couplers.
+
+    Each link follows the one that carries it: Pinocchio needs the joints of a branch one after another.
+    """
     inertia = (THIN, 1 / 12, 1 / 12)
 
     def rod(name: str, parent: str, placement: fa.Pose) -> fa.Link:
@@ -33,8 +36,8 @@ def four_bars(count: int) -> fa.Arm:
     up, level = (0, 0, np.pi / 2), fa.Pose(rpy=(0, 0, -np.pi / 2))
     links, closures = [rod("crank0", "base", fa.Pose(rpy=up))], []
     for i in range(1, count + 1):
-        links.append(rod(f"crank{i}", "base", fa.Pose(xyz=(float(i), 0, 0), rpy=up)))
         links.append(rod(f"coupler{i}", f"crank{i - 1}", level))
+        links.append(rod(f"crank{i}", "base", fa.Pose(xyz=(float(i), 0, 0), rpy=up)))
         closures.append(fa.Closure(name=f"pin{i}", link=f"coupler{i}", to=f"crank{i}"))
     return fa.Arm(name=f"four-bars-{count}", links=links, closures=closures, gravity=(0, -GRAVITY, 0), tip="crank0")
 
