@@ -21,8 +21,13 @@ SPARSE = ("canadarm-slew",)
 """Where beams and cables are so many that matrices of few entries are the quicker to factor."""
 TIGHT = (1e-5, 1e-8)
 """Newton's tolerances in mechanisms with closed loops."""
-INDICES = ((3, 1.0), (3, 0.9), (2, 1.0))
-"""Of the conditions of closed loops, and the spectral radius, which index 2 does not use."""
+LOOPS = {
+    True: (("tree", 3, 1.0), ("tree", 3, 0.9), ("bodies", 3, 0.9)),
+    False: (("tree", 3, 1.0), ("tree", 3, 0.9), ("tree", 2, 1.0)),
+}
+"""Of loops in a plane or not: coordinates of joints or of bodies, the index, the spectral radius (index 2 has none).
+
+In flat positions of the four-bars index 2 finds no solution, and with bodies neither does index 3 without damping."""
 RADII = (1.0, 0.9)
 CABLES: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
     "two-link-rigid-joints-small": ((1e4, 1e5), (1, 2)),
@@ -90,9 +95,7 @@ def settings(task: Task) -> Iterator[Setting]:
 
 def closed_settings(task: Task) -> Iterator[Setting]:
     """Coordinates of the joints, or of bodies in a plane; index and spectral radius, tolerances, steps."""
-    for kind, (index, radius), rtol, count in product(
-        ("tree", "bodies") if task.planar else ("tree",), INDICES, TIGHT, loop_steps(task.intervals)
-    ):
+    for (kind, index, radius), rtol, count in product(LOOPS[task.planar], TIGHT, loop_steps(task.intervals)):
         series = f"{kind}, index {index}, rho {radius:g}, Newton {rtol:.0e}"
         linear = "EigenSparse" if kind == "bodies" else "EigenDense"
         yield Setting(f"{series}, {count} steps", series, (kind, index, linear, rtol, radius, count))

@@ -24,7 +24,7 @@ def settings(task: Task) -> Iterator[Setting]:
     """DOP853 by tolerance, RK4 by steps, each with and without corrections."""
     for frequency in FREQUENCIES:
         each = f"Baumgarte {frequency:g} rad/s" if frequency else "no correction"
-        for rtol in pinocchio_peer.TOLERANCES:
+        for rtol in pinocchio_peer.TOLERANCES[1::2]:
             name = f"DOP853, {each}, rtol {rtol:.0e}"
             yield Setting(name, f"{frequency} DOP853", (frequency, "DOP853", rtol))
         for count in loop_steps(task.intervals):
