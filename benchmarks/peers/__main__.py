@@ -59,7 +59,8 @@ BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest 
 TRIED, REPEATS = 3, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
 MANY = 2.0
-"""Seconds, of the clock and of the processor, after which a series of a thousand runs is not refined."""
+"""Seconds, of the clock and of the processor, after which a series is not refined of a thousand runs, or of a mechanism
+with closed loops."""
 WASTE = 4.0
 """A series ends, too, where it takes so many times what is known to be enough for all errors that are asked for."""
 SLOW_TURNS = 2
@@ -230,7 +231,7 @@ def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
         entry = Entry(peer, setting, [peer.solve(task, setting)])
         if setting.series not in before or entry.found[0].processor > 10 * SLOW:
             entry.found = [peer.solve(task, setting)]
-        if entry.cost > min(MANY if isinstance(task, Task) and task.many else SLOW, WASTE * least):
+        if entry.cost > min(MANY if isinstance(task, Task) and (task.many or task.closed) else SLOW, WASTE * least):
             done.add(setting.series)
         if isinstance(task, Task) and entry.error <= min(task.goals):
             least = min(least, entry.cost)

@@ -30,9 +30,11 @@ POINT = 1e-9
 
 
 def cannot(task: Task | Derivation) -> str:
-    """Symbols, rotors on links that turn behind a rigid gear."""
+    """Symbols, closed loops, rotors on links that turn behind a rigid gear."""
     if isinstance(task, Derivation):
         return "no equations in symbols"
+    if task.closed:
+        return "its constraints between bodies exist only in discrete time"
     if task.carries_rotors:
         return "its reflected inertia depends only on the rate of the joint, and its gears exist only in discrete time"
     return ""

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, steps, timed
+from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, loop_steps, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from flexarm.exports.lumped import lumped
 from flexarm.exports.mjcf import written
@@ -20,6 +20,10 @@ NAME = "MuJoCo"
 PACKAGES = ("mujoco",)
 INTEGRATORS = ("RK4", "implicitfast", "implicit", "Euler", "discrete")
 OFF = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "WARMSTART", "ISLAND", "AUTORESET", "CLAMPCTRL")
+LOOPS = ("CONSTRAINT", "EQUALITY", "WARMSTART")
+"""What closed loops need."""
+IMPEDANCES = {"default": (0.9, 0.95), "hard": (0.9999, 0.9999)}
+"""solimp of closed loops: MuJoCo's own values, and the hardest that it allows."""
 
 
 def cannot(task: Task | Derivation) -> str:
@@ -28,7 +32,12 @@ def cannot(task: Task | Derivation) -> str:
 
 
 def settings(task: Task) -> Iterator[Setting]:
-    """Its five integrators, steps, and hinges of what bends."""
+    """Its five integrators, steps, and hinges of what bends; with closed loops the two that its pages recommend."""
+    if task.closed:
+        for impedance, integrator, count in product(IMPEDANCES, ("implicitfast", "RK4"), loop_steps(task.intervals)):
+            series = f"{integrator}, {impedance} constraints"
+            yield Setting(f"{series}, {count} steps", series, (1, integrator, count, impedance))
+        return
     least = round(task.until / task.intervals / PERIOD) if task.feedback else 20 if task.many else 1
     each_hinged, counts = HINGES if task.continuum else (1,), steps(task.intervals, least)
     for segments, integrator, count in product(each_hinged, INTEGRATORS, counts):
@@ -38,7 +47,7 @@ def settings(task: Task) -> Iterator[Setting]:
 
 def solve(task: Task, setting: Setting) -> Solution:
     """Build from the file, roll out."""
-    segments, integrator, count = setting.numbers
+    segments, integrator, count, *impedance = setting.numbers
     gears = {link.name: link.joint.gear_ratio for link in task.arm.links if carried(link)}
     key = (task.name, segments)
     if key not in FILES:
@@ -47,9 +56,9 @@ def solve(task: Task, setting: Setting) -> Solution:
     run = held if task.feedback else many if task.many else rolled
     return timed(
         task,
-        lambda: build(task, text, integrator, task.until / count, gears),
+        lambda: build(task, text, integrator, task.until / count, gears, *impedance),
         lambda batch: run(task, batch, count),
-        lines_of(modelled, run),
+        lines_of(modelled, run, *([closed] if task.closed else [])),
     )
 
 
@@ -96,23 +105,36 @@ def turning(text: str, arm: Any) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def modelled(text: str, integrator: str, step: float) -> Any:
+def modelled(text: str, integrator: str, step: float, off: tuple[str, ...] = OFF) -> Any:
     """The model, with how it is integrated and without what there is none of."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(text)
     model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
     model.opt.timestep = step
-    for flag in OFF:
+    for flag in off:
         model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
     return model
 
 
-def build(task: Task, text: str, integrator: str, step: float, gears: dict[str, float]) -> Any:
+def closed(task: Task, text: str, integrator: str, step: float, impedance: str) -> Any:
+    """The model with its closed loops, as stiff as the step allows; in a plane a point holds a hinge."""
+    model = modelled(text, integrator, step, tuple(flag for flag in OFF if flag not in LOOPS))
+    model.eq_solref[:] = 2 * step, 1.0
+    model.eq_solimp[:, :2] = IMPEDANCES[impedance]
+    for i in range(model.neq if task.planar else 0):
+        model.eq_active0[i] = not model.equality(i).name.endswith(".axis")
+    return model
+
+
+def build(task: Task, text: str, integrator: str, step: float, gears: dict[str, float], impedance: str = "") -> Any:
     """The model, as often as there are runs, where they begin."""
     from mujoco.batch import Batch
 
-    model = modelled(text, integrator, step)
+    if task.closed:
+        model = closed(task, text, integrator, step, impedance)
+    else:
+        model = modelled(text, integrator, step)
     q, qd = np.atleast_2d(task.q0), np.atleast_2d(task.qd0)
     batch = Batch(model, len(q), 0 if task.many else 1)
     free = task.arm.free

@@ -36,7 +36,12 @@ def cannot(task: Task | Derivation) -> str:
 
 def settings(task: Task) -> Iterator[Setting]:
     """DOP853 by tolerance, RK4 by steps, each in C++ and from Python; lower orders in C++; Radau where hinges are
-    stiff."""
+    stiff. With closed loops from Python alone."""
+    if task.closed:
+        from benchmarks.peers import pinocchio_loops  # which builds on this file
+
+        yield from pinocchio_loops.settings(task)
+        return
     for segments in HINGES if task.continuum else (1,):
         each = f"{segments} hinges a link, " if task.continuum else ""
         if task.continuum and derivable(task):
@@ -64,6 +69,10 @@ def derivable(task: Task) -> bool:
 
 def solve(task: Task, setting: Setting) -> Solution:
     """Build, integrate."""
+    if task.closed:
+        from benchmarks.peers import pinocchio_loops
+
+        return pinocchio_loops.solve(task, *setting.numbers)
     segments, language, method, number = setting.numbers
     equivalent = task.equivalent(segments)
     if language:

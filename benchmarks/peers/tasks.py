@@ -3,17 +3,18 @@
 Motions are those of the package's public set (`flexarm.problems`): an arm, what it begins with, torques that are
 constant between given times, and a converged trajectory with its uncertainty. The error is the largest distance of the
 arm's tip from it at the set's times. Three tasks more are about other work: a derivation, a loop at 1 kHz, a thousand
-runs.
+runs. Four are mechanisms with closed loops.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 import flexarm as fa
+from benchmarks.peers import loops
 from flexarm import problems
 from flexarm.control import JointPD, Sampled
 from flexarm.exports.lumped import Lumped, lumped
@@ -74,6 +75,11 @@ class Task:
     def many(self) -> bool:
         """Whether it is a thousand runs."""
         return self.q0.ndim == 2
+
+    @property
+    def closed(self) -> bool:
+        """Whether the arm has closed loops."""
+        return bool(self.arm.closures)
 
     @property
     def planar(self) -> bool:
@@ -137,6 +143,8 @@ GOALS: dict[str, tuple[float, ...]] = {
     "rigid-chain-30": (1e-4, 1e-7),
 }
 """Errors of the tip that are asked for [m], not below what the trajectory is known to."""
+LOOP_GOALS = (1e-2, 1e-4, 1e-6)
+"""The same of mechanisms with closed loops, whose rods are 1 m long."""
 
 
 def motion(name: str) -> Task:
@@ -215,6 +223,39 @@ def thousand() -> Task:
     )  # fmt: skip
 
 
+def four_bars(count: int) -> Task:
+    """A chain of four-bars turns five times, through flat positions; the motion is known in closed form."""
+    arm, times = loops.four_bars(count), np.linspace(0.0, 10.0, 101)
+    qd0 = loops.rates(arm)
+    tip = loops.swing(count, times)
+    ours = converged(arm, times, 0 * qd0, qd0, fa.Solver(method="dop853", rtol=1e-10, atol=1e-12))
+    floor = float(np.linalg.norm(ours[:, :2] - tip, axis=1).max())
+    title = "A four-bar linkage" if count == 1 else f"A chain of {count} four-bar linkages"
+    return Task(
+        f"four-bars-{count}", title, arm, 10.0, times, tip, floor, 0 * qd0, qd0, np.empty(0), np.empty((0, 0)), False,
+        LOOP_GOALS,
+    )  # fmt: skip
+
+
+def bricard() -> Task:
+    """Bricard's mechanism falls from rest."""
+    arm, times, rest = loops.bricard(), np.linspace(0.0, 10.0, 101), np.zeros(5)
+    solvers = [fa.Solver(method="dop853", rtol=1e-12, atol=1e-14), fa.Solver(method="radau9", rtol=1e-9, atol=1e-11)]
+    tip, other = (converged(arm, times, rest, rest, solver) for solver in solvers)
+    floor = float(np.linalg.norm(tip - other, axis=1).max())
+    return Task(
+        "bricard", "Bricard's mechanism", arm, 10.0, times, tip, floor, rest, rest, np.empty(0), np.empty((0, 0)),
+        False, LOOP_GOALS,
+    )  # fmt: skip
+
+
+def converged(arm: fa.Arm, times: Array, q0: Array, qd0: Array, solver: fa.Solver) -> Array:
+    """Places of the tip (samples, 3) in a run without torques."""
+    return fa.simulate(
+        arm, float(times[-1]), q0=q0, qd0=qd0, solver=solver, samples=len(times), progress=False
+    ).tip.values
+
+
 def derivation() -> Derivation:
     """Two links with two modes each, and a payload."""
     return Derivation("closed-form-derivation", "Equations of motion in symbols, two links, two modes each", (2, 2))
@@ -225,5 +266,7 @@ TASKS: dict[str, Callable[[], Task | Derivation]] = {
     "closed-form-derivation": derivation,
     "closed-loop-1khz": closed_loop,
     "thousand-runs": thousand,
+    **{f"four-bars-{count}": partial(four_bars, count) for count in (1, 10, 40)},
+    "bricard": bricard,
 }
 """Every task of the contest, by the name that it has in the public set where it is there."""

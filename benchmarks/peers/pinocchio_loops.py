@@ -1,0 +1,67 @@
+"""Pinocchio's constraint dynamics from Python: points of closed loops coincide, RK4 or SciPy's DOP853 integrates.
+
+A hinge of a loop is one point in a plane, two points on its axis in space. Redundant conditions are solved by proximal
+steps. Gaps that arise are corrected by Baumgarte's terms or not at all.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import loops, pinocchio_peer
+from benchmarks.peers.peer import Setting, Solution, lines_of, loop_steps, timed
+from benchmarks.peers.tasks import Array, Task
+
+FREQUENCIES = (0.0, 10.0)
+"""Of Baumgarte's correction, which is damped critically [rad/s]."""
+PROXIMAL = (1e-10, 1e-10, 10)
+"""Accuracy, mu and most iterations, as in Pinocchio's example of closed chains, with fewer iterations."""
+
+
+def settings(task: Task) -> Iterator[Setting]:
+    """DOP853 by tolerance, RK4 by steps, each with and without corrections."""
+    for frequency in FREQUENCIES:
+        each = f"Baumgarte {frequency:g} rad/s" if frequency else "no correction"
+        for rtol in pinocchio_peer.TOLERANCES[1::2]:
+            name = f"DOP853, {each}, rtol {rtol:.0e}"
+            yield Setting(name, f"{frequency} DOP853", (frequency, "DOP853", rtol))
+        for count in loop_steps(task.intervals):
+            yield Setting(f"RK4, {each}, {count} steps", f"{frequency} RK4", (frequency, "RK4", count))
+
+
+def solve(task: Task, frequency: float, method: str, number: Any) -> Solution:
+    """Build, integrate."""
+    run = {"DOP853": pinocchio_peer.adaptive, "RK4": pinocchio_peer.fixed}[method]
+    lines = lines_of(Loops.rate, Loops.place, run, *([pinocchio_peer.rk4] if method == "RK4" else []))
+    return timed(
+        task, lambda: Loops(task, task.equivalent(1), frequency), lambda system: run(task, system, number), lines
+    )
+
+
+class Loops(pinocchio_peer.System):
+    """The rigid tree with its closures."""
+
+    def __init__(self, task: Task, equivalent: Any, frequency: float):
+        super().__init__(task, equivalent)
+        pin, model = self.pin, self.model
+        self.closures = pin.StdVec_RigidConstraintModel()
+        for pin_, shift in product(loops.pins(task.arm), (0.0,) if task.planar else (0.0, loops.REACH)):
+            ends = []
+            for body, point, axis in zip(pin_.bodies, pin_.points, pin_.axes, strict=True):
+                ends += [body + 1, pin.SE3(np.eye(3), point + shift * axis)]
+            closure = pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, *ends, pin.ReferenceFrame.LOCAL)
+            closure.m_baumgarte_parameters.Kp = frequency**2
+            closure.m_baumgarte_parameters.Kd = 2 * frequency
+            self.closures.append(closure)
+        self.gaps = pin.StdVec_RigidConstraintData([closure.createData() for closure in self.closures])
+        self.proximal = pin.ProximalSettings(*PROXIMAL)
+        self.none = np.zeros(model.nv)
+        pin.initConstraintDynamics(model, self.data, self.closures, self.gaps)
+
+    def rate(self, q: Array, v: Array) -> Array:
+        """Acceleration."""
+        return self.pin.constraintDynamics(
+            self.model, self.data, q, v, self.none, self.closures, self.gaps, self.proximal
+        ).copy()

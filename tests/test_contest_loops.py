@@ -1,0 +1,123 @@
+"""Mechanisms with closed loops in the contest: an exact motion, and programs that solve the same equations."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from benchmarks.peers import (
+    drake_peer,
+    exudyn_peer,
+    flexarm_peer,
+    loops,
+    mujoco_peer,
+    pinocchio_peer,
+    soromox_peer,
+    tasks,
+)
+from benchmarks.peers.peer import Setting
+
+ALL = (flexarm_peer, exudyn_peer, mujoco_peer, pinocchio_peer)
+TIMES = np.linspace(0.0, 2.0, 21)
+
+
+def solved(peer, task, *numbers):
+    return peer.solve(task, Setting("", "", numbers)).error
+
+
+@pytest.fixture(scope="module")
+def four_bar():
+    """The four-bar for two seconds, through both of its flat positions."""
+    arm = loops.four_bars(1)
+    rates = loops.rates(arm)
+    return tasks.Task(
+        "four-bar", "", arm, 2.0, TIMES, loops.swing(1, TIMES), 0.0, 0 * rates, rates, np.empty(0), np.empty((0, 0)),
+        False, tasks.LOOP_GOALS,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bricard(four_bar):
+    arm, rest = loops.bricard(), np.zeros(5)
+    tip = tasks.converged(arm, TIMES, rest, rest, fa.Solver(method="dop853", rtol=1e-10, atol=1e-12))
+    return replace(four_bar, name="bricard", arm=arm, tip=tip, q0=rest, qd0=rest)
+
+
+def test_cranks_swing_with_the_energy_of_all_rods():
+    times, count = np.linspace(0.0, 9.0, 90001), 7
+    x, y = loops.swing(count, times).T
+    assert (x[0], y[0]) == pytest.approx((0.0, 1.0)) and np.abs(np.hypot(x, y) - 1).max() < 1e-12
+    rate = np.gradient(np.unwrap(np.arctan2(y, x)), times)[1:-1]
+    assert rate[0] == pytest.approx(-loops.RATE, rel=1e-3) and (rate < 0).all()
+    kinetic = 0.5 * ((count + 1) / 3 + count) * rate**2  # cranks turn about their ends, couplers move as points
+    energy = kinetic + loops.GRAVITY * ((count + 1) / 2 + count) * y[1:-1]
+    assert np.ptp(energy) < 1e-5 * energy[0]
+
+
+def test_flexarm_moves_as_the_closed_form(four_bar):
+    errors = [solved(flexarm_peer, four_bar, None, "dop853", rtol, None) for rtol in (1e-6, 1e-9)]
+    assert errors[1] < 1e-7 < errors[0] < 1e-3
+
+
+def test_the_others_converge_to_the_closed_form(four_bar):
+    soft, hard = (
+        solved(mujoco_peer, four_bar, 1, "implicitfast", count, kind)
+        for count, kind in ((800, "default"), (3200, "hard"))
+    )
+    assert hard < 1e-3 < soft
+
+
+def test_exudyn_has_two_models_of_a_four_bar(four_bar):
+    pytest.importorskip("exudyn")
+    for kind, linear in (("tree", "EigenDense"), ("bodies", "EigenSparse")):
+        errors = [solved(exudyn_peer, four_bar, kind, 3, linear, 1e-7, 0.9, count) for count in (200, 400)]
+        assert errors[1] < 1e-2 and errors[0] / errors[1] > 3  # of second order: 4 in the limit
+
+
+def test_pinocchio_passes_flat_positions(four_bar):
+    pytest.importorskip("pinocchio")
+    errors = [solved(pinocchio_peer, four_bar, 10.0, "RK4", count) for count in (120, 240)]
+    assert errors[1] < 1e-4 and errors[0] / errors[1] > 10
+
+
+def test_all_solve_bricards_equations(bricard):
+    assert solved(flexarm_peer, bricard, None, "dop853", 1e-7, None) < 1e-5
+    errors = [solved(mujoco_peer, bricard, 1, "RK4", count, "hard") for count in (100, 200)]
+    assert errors[1] < 1e-3 and errors[0] / errors[1] > 3
+
+
+def test_exudyn_closes_bricards_loop_in_space(bricard):
+    pytest.importorskip("exudyn")
+    assert solved(exudyn_peer, bricard, "tree", 3, "EigenDense", 1e-6, 0.9, 1000) < 1e-3
+
+
+def test_pinocchio_closes_bricards_loop_in_space(bricard):
+    pytest.importorskip("pinocchio")
+    assert solved(pinocchio_peer, bricard, 0.0, "RK4", 400) < 1e-5
+    assert solved(pinocchio_peer, bricard, 10.0, "DOP853", 1e-8) < 1e-5
+
+
+def test_who_cannot_close_loops_says_so(four_bar):
+    assert all(not peer.cannot(four_bar) for peer in ALL)
+    assert "closed loops" in soromox_peer.cannot(four_bar) and "discrete" in drake_peer.cannot(four_bar)
+
+
+@pytest.mark.parametrize("peer", ALL)
+def test_settings_of_loops_have_names_of_their_own(peer, four_bar, bricard):
+    for task in (four_bar, bricard):
+        names = [setting.name for setting in peer.settings(task)]
+        assert len(set(names)) == len(names) > 8
+
+
+def test_links_of_a_branch_follow_each_other():
+    """Pinocchio's recursions need this order; with another one its accelerations are wrong."""
+    arm = loops.four_bars(3)
+    for i, parent in enumerate(arm.parents):
+        assert parent in (-1, i - 1)
+    assert len(loops.pins(arm)) == 3
+    first = loops.pins(arm)[0]
+    assert [arm.links[k].name for k in first.bodies] == ["coupler1", "crank1"]
+    assert first.points[0] == pytest.approx([1.0, 0.0, 0.0]) and first.axes[1] == pytest.approx([0.0, 0.0, 1.0])
+    last = loops.pins(loops.bricard())[0]
+    assert last.bodies == (4, -1) and last.points[1] == pytest.approx([0.0, 0.0, 1.0])
