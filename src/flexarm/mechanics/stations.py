@@ -16,6 +16,7 @@ from flexarm.mechanics.dynamics import base_frame, outward, placed, twist_of_bas
 from flexarm.mechanics.elements import Along
 from flexarm.mechanics.links import located
 from flexarm.mechanics.moving import at
+from flexarm.mechanics.remembered import remembered
 from flexarm.mechanics.spatial import Matrix, Motion, Vector, added, cross, entries, product, scaled, transposed
 
 
@@ -47,9 +48,15 @@ def _of_body(chain: Chain, i: int, q: Vector, qd: Vector) -> Station:
     """Return the base frame of a body, or of the base if i is -1."""
     if i < 0:
         return Station(base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3))
-    few = chain.up_to(i)
-    bodies, ways = outward(few, q, qd)
-    return Station(placed(ways, base_frame(few, q))[-1], twists(few, qd, bodies, ways)[-1])
+    few = chain if chain.known is not None else chain.up_to(i)  # a chain that remembers computes all at once
+    return Station(*(each[i] for each in _of_bodies(few, q, qd)))
+
+
+@remembered
+def _of_bodies(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Frame], list[Vector]]:
+    """Return the base frames of all bodies, and their twists."""
+    bodies, ways = outward(chain, q, qd)
+    return placed(ways, base_frame(chain, q)), twists(chain, qd, bodies, ways)
 
 
 def _moved(here: Station, steps: Iterable[Motion]) -> Station:
