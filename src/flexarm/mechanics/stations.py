@@ -49,7 +49,8 @@ def _of_body(chain: Chain, i: int, q: Vector, qd: Vector) -> Station:
     if i < 0:
         return Station(base_frame(chain, q), twist_of_base(chain, qd, [0.0] * 3))
     few = chain if chain.known is not None else chain.up_to(i)  # a chain that remembers computes all at once
-    return Station(*(each[i] for each in _of_bodies(few, q, qd)))
+    frames, found = _of_bodies(few, q, qd)
+    return Station(frames[i], found[i])
 
 
 @remembered

@@ -22,7 +22,7 @@ from flexarm.differentiable.rollout import METHOD, Rollout
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 
-__all__ = ["Run", "function", "simulate"]
+__all__ = ["function", "simulate"]
 
 
 def _array(value: Any, like: Any = None) -> Any:
@@ -175,17 +175,7 @@ def _called(evaluate: Callable[..., Any], tensors: Sequence[Any]) -> Any:
 
 
 class Run(NamedTuple):
-    """Result of `simulate`.
-
-    Attributes
-    ----------
-    t : (steps + 1,)
-        Times [s].
-    q, qd, s : (steps + 1, ..., n)
-        Coordinates, rates, and states of drives.
-    u : (steps, ..., m)
-        Inputs at the beginning of each step.
-    """
+    """Result of `simulate`: times, coordinates, rates, states of drives, inputs."""
 
     t: Any
     q: Any
@@ -230,6 +220,8 @@ def simulate(
     Returns
     -------
     Run
+        A named tuple: times t (steps + 1,) [s], coordinates q, rates qd and states of drives s, each
+        (steps + 1, ..., n), and inputs u (steps, ..., m) at the beginning of each step.
 
     Raises
     ------
