@@ -101,7 +101,7 @@ def recorded_together(runs: list[Start], marks: Array) -> Recorded:
             stretch = found.stretch(a, x, ends)
             if len(stretch.x) < len(ends):
                 raise SimulationError(
-                    f"gradient: one of {width} runs ends at t = {plan.time:.6g} s; simulate_many names it"
+                    f"gradient: one of {counted(width, 'run')} ends at t = {plan.time:.6g} s; simulate_many names it"
                 )
             x = stretch.x[-1]
     check_steps(steps)

@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import (
     Fault,
+    counted,
     refused,
 )
 from flexarm.errors import DescriptionError, SimulationError
@@ -176,5 +177,5 @@ def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method:
 def check_steps(steps: Placed) -> None:
     """Raise an error if a run takes more steps than were recorded."""
     if steps.count > steps.room:
-        count = f"the run takes {steps.count} steps; at most {MOST_STEPS} have a gradient"
+        count = f"the run takes {counted(steps.count, 'step')}; at most {MOST_STEPS} have a gradient"
         raise DescriptionError(f"gradient: {count}: use a longer step or a larger rtol")

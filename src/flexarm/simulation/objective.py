@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import Fault, choices, refused, shown, unknown_name
+from flexarm.checks import Fault, choices, counted, refused, shown, unknown_name
 from flexarm.errors import FlexarmError
 from flexarm.model import Model
 from flexarm.native import lifted
@@ -124,6 +124,7 @@ def _value(where: str, function: Any, known: Symbols) -> "ca.SX":
         raise Fault(where, f"returns {shown(value)}; it must return a scalar CasADi expression") from None
     if value.numel() != 1:
         raise Fault(
-            where, f"has {value.numel()} numbers; it must be a scalar, such as casadi.sumsqr({choices(*names)})"
+            where,
+            f"has {counted(value.numel(), 'number')}; it must be a scalar, such as casadi.sumsqr({choices(*names)})",
         )
     return value
