@@ -181,7 +181,7 @@ def test_damping_is_a_moment_per_angular_velocity():
     p, v = there.q(q), there.T(q) @ qd
     found = there.ball.damping_force(p, v)
     assert found[:3] == pytest.approx(0.3 * v[:3], rel=1e-13)
-    varied = fa.Model(there.ball.arm, vary=["hip.joint.damping"]).at([0.7])
+    varied = fa.Model(there.ball.arm, vary=["hip.damping"]).at([0.7])
     assert varied.damping_force(p, v)[:3] == pytest.approx(0.7 * v[:3], rel=1e-13)
 
 

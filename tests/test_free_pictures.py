@@ -288,7 +288,7 @@ def test_a_quaternion_and_its_opposite_are_one_attitude(result):
 def test_a_quaternion_that_is_none_is_refused_in_a_line(result, model, call):
     broken = result.copy(deep=True)
     broken.q.values[5, 3:7] = 0.0
-    with pytest.raises(DescriptionError, match="has a quaternion of length 0; a base needs unit quaternions"):
+    with pytest.raises(DescriptionError, match="has a quaternion of length 0; it must be 1"):
         viewed(broken)
     q = np.zeros(model.nq)
     with pytest.raises(DescriptionError, match=r"q: .* has length 0; it must be 1"):

@@ -258,8 +258,13 @@ def _summary(result: Any, seconds: float, written: list[Path]) -> dict[str, Any]
 
 
 def _joints(result: Any) -> list[dict[str, Any]]:
-    """Return the initial and final value of each joint, and its largest deviation from the reference."""
+    """Return the initial and final value of each joint, and its largest deviation from the reference.
+
+    The value of a ball joint is the angle by which its link is turned.
+    """
     import numpy as np
+
+    from flexarm.plots.run import ball_motions
 
     found = []
     for i, name in enumerate(result.coordinate[result.role == "joint"].values.tolist()):
@@ -269,6 +274,8 @@ def _joints(result: Any) -> list[dict[str, Any]]:
         if "q_ref" in result:
             joint["off_reference"] = np.abs(q - result.q_ref.values[:, i]).max()
         found.append(joint)
+    for name, (angle, _) in ball_motions(result).items():
+        found.append({"name": name, "unit": "rad", "start": angle[0], "end": angle[-1]})
     return found
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from flexarm import analysis
 from flexarm.arrays import Array
-from flexarm.attitude import local
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, checked_number, refused
 from flexarm.control.equilibrium import checked_joints, rest
@@ -18,7 +17,7 @@ from flexarm.control.gains import actuators, designing, followed, motion, torque
 from flexarm.control.riccati import effort, energy, linear, optimal, weights
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.model.local import moved_by_joints
+from flexarm.model.local import deviated, moved_by_joints
 from flexarm.simulation.law import Column, Law
 from flexarm.trajectory import Reference, jumps_of
 
@@ -89,7 +88,7 @@ class LQR:
         at = q0[model.nq - model.nv + np.array(model.arm.driven)]
         seen = kept("LQR", model, q0, self.wheels)
         K, poles = regulator("LQR", model, q0, u0, self.Q, self.R, self.bandwidth, period, seen)
-        moved, x0, own = moved_by_joints(model.arm), local(model.arm, q0), list(seen.places)
+        moved, own = moved_by_joints(model.arm), list(seen.places)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:
             import casadi as ca
@@ -97,7 +96,7 @@ class LQR:
             r, rd = ca.DM(at), ca.DM.zeros(len(at))
             if reference is not None:
                 r, rd, _ = motion(reference, t)
-            e, ed = q - x0 - moved @ (r - at), qd - moved @ rd
+            e, ed = deviated(model.arm, q, q0) - moved @ (r - at), qd - moved @ rd
             return torque(K, u0, e[own], ed[own]), []
 
         jumps = jumps_of(reference) if reference is not None else np.empty(0)

@@ -15,6 +15,7 @@ from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, counted, refu
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.control.riccati import from_sample_to_sample
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, closures
 from flexarm.model.linear import of_independent
@@ -88,6 +89,7 @@ class Observed:
         with refused("Observed"):
             unmodelled = checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")
             sampled_at = checked_number(self.sampled_at, "s", POSITIVE, "sampled_at")
+        refuse_balls(model, "Observed")
         instead = "give the controller the state, without Observed"
         fixed_base("Observed", model, instead)
         if model.states:

@@ -158,4 +158,5 @@ def _check_ends(links: Sequence[Any], found: dict[int, tuple[int, ...]], way: li
         if i in found:
             _check_ends(links, found, [*way, i])
         elif not links[i].joint.moves:
-            raise Fault("joint.follows", f"leads to {shown(links[i].name)}, whose joint does not move", where=where)
+            why = "turns about all axes" if links[i].joint.spherical else "does not move"
+            raise Fault("joint.follows", f"leads to {shown(links[i].name)}, whose joint {why}", where=where)

@@ -114,7 +114,7 @@ def beside_shapes(arm: Arm, name: str) -> bool:
 
 
 def _has_axis(joint: Joint) -> bool:
-    return joint.spherical or "axis" in type(joint.moving).model_fields
+    return "axis" in type(joint.moving).model_fields
 
 
 def fixed_reason(arm: Arm, name: str) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, Sensor, closures
 from flexarm.model.outputs import key as output_key
@@ -120,6 +121,7 @@ def linear(model: Model, sensors: Sequence[Sensor], q: Array) -> Linear:
     Raises `DescriptionError` if inputs are not forces and torques without dynamics.
     """
     arm = model.arm
+    refuse_balls(arm, "identification")
     if arm.free:
         raise DescriptionError(f"the base of arm {arm.name!r} is free, which identification does not support")
     if arm.states or not arm.plain:

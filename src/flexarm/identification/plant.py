@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from flexarm.cached import cached_property
+from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.identification.sensitivities import Motion
 from flexarm.model import Model, closures
@@ -48,6 +49,7 @@ class Plant:
             raise DescriptionError(
                 f"identify: given is not supported yet for arms with closures, as {arm.name!r}; use inputs"
             )
+        refuse_balls(arm, "identify")
         if arm.free:
             raise DescriptionError(
                 f"identify: the base of arm {arm.name!r} is free, which identification does not support"

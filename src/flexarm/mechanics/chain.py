@@ -448,7 +448,8 @@ def _weighed(
         found[i] = known[key]
         if (parent := arm.parents[i]) >= 0:
             hung[parent].append(Hanging(link.at, found[i].carried))
-            moving[parent] |= _share(link.at) > 0.0 and (link.joint.moving.moves or moving[i])
+            turns = link.joint.moving.moves or link.joint.spherical
+            moving[parent] |= _share(link.at) > 0.0 and (turns or moving[i])
     some = [found[i] for i in range(len(arm.links))]
     return [each.loads for each in some], [each.made for each in some]
 
@@ -530,7 +531,7 @@ def _assembled(
                 segment = Segment((*merged(before), Step(Spin, axis, joints=((n, 1),))), ())
                 parent, before = put_on(parent, payload(None), segment, (n,)), []
             at = put_on(parent, some[0], Segment((Step(Spin, 2, joints=((local[2], 1),)),), ()), mine[0])
-            d = names[i]("dw", "joint.damping", link.joint.swivel_damping, "N m s/rad", "damping of the ball joint")
+            d = names[i]("d", "damping", link.joint.swivel_damping, "N m s/rad", "viscous damping of the joint")
             swivels.append((local, [[d * (r == c) for c in range(3)] for r in range(3)]))
         else:
             at = put_on(parent, some[0], _segment(before, link, mine[0][0], names[i]), mine[0])

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.checks import known_names, refused
 from flexarm.errors import DescriptionError, errors_in
+from flexarm.model.attitudes import unit_pose
 from flexarm.model.closures import assembled, corrected
 from flexarm.model.core import ModelLike, as_model
 from flexarm.model.evaluation import begun_at
@@ -44,6 +45,7 @@ def assemble(arm: ModelLike, guess: Any = None, rates: Any = None, held: Sequenc
         names = known_names(held, known, "names", "held", "the coordinates are")
     with errors_in("assemble"):
         q = begun_at("guess", guess, np.array(model.arm.rest), model.coordinates)
+        q = unit_pose("guess", q, model.arm)
         qd = None if rates is None else begun_at("rates", rates, np.zeros(model.nv), model.velocities)
     if not model.arm.closures:
         return q if qd is None else (q, qd)

@@ -168,13 +168,15 @@ def assembled(model: Traced, guess: Array, held: Sequence[int] = ()) -> tuple[Ar
     The `held` ones, by their indices in `layout`, keep their values. If the guess itself leads nowhere, as a mechanism
     whose links are all in one line, guesses near it are tried. They are the same in every call.
     """
-    layout, joints = model.arm.layout, [i for i in model.arm.joints if i not in held]
+    layout = model.arm.layout
     q, why, size = _led(model, guess, held)
-    rng, turns = np.random.default_rng(0), [i for i in joints if layout[i].unit == "rad"]
+    joints = [i for i in model.arm.joints if layout[i].unit == "rad"]
+    turns = [i for i in (*joints, *range(6 * model.arm.free, model.arm.twists)) if i not in held]
+    rng = np.random.default_rng(0)
     for reach in NEARBY if why else ():
-        other = np.array(guess, dtype=float)
-        other[np.array(turns, dtype=int) + model.nq - model.nv] += rng.uniform(-reach, reach, len(turns))
-        found, left, gap = _led(model, other, held)
+        step = np.zeros(model.nv)
+        step[turns] = rng.uniform(-reach, reach, len(turns))
+        found, left, gap = _led(model, displaced(model.arm, np.asarray(guess, dtype=float), step), held)
         if not left:
             return found, ""
         if gap < size:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.attitude import conjugate, local, rotation
 from flexarm.description.arm import Arm
 
 if TYPE_CHECKING:
@@ -42,6 +43,21 @@ def configured(arm: Arm, x: "ca.SX") -> "ca.SX":
         half = 0.5 * ca.sqrt(ca.sumsqr(x[place]) + NONE)
         parts += [ca.cos(half), 0.5 * ca.sin(half) / half * x[place]]
     return ca.vertcat(*parts, x[arm.twists :])
+
+
+def deviated(arm: Arm, x: "ca.SX", about: np.ndarray) -> "ca.SX":
+    """Return deviations (nv,) of local coordinates x about the rest from a configuration `about` (nq,).
+
+    Those of a free base are along its axes in `about`, and those of ball joints are rotation vectors from there.
+    """
+    import casadi as ca
+
+    if all(about[place.start] == 1.0 for place, _ in arm.quaternions):
+        return x - local(arm, about)
+    q = configured(arm, x)
+    parts = [ca.DM(rotation(about[3:7]).T) @ (q[:3] - about[:3])] if arm.free else []
+    parts += [multiplying(conjugate(about[place])) @ q[place] for place, _ in arm.quaternions]
+    return localized(arm, ca.vertcat(*parts, q[arm.poses :] - about[arm.poses :]))
 
 
 def moved_by_joints(arm: Arm) -> np.ndarray:

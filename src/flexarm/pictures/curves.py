@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.plots.run import base_motion, input_units
+from flexarm.plots.run import ball_motions, base_motion, input_units
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -71,6 +71,9 @@ def curves(result: "Dataset", rows: Array) -> Curves:
     for k, i in enumerate(joints):
         wanted = {"reference": values("q_ref")[:, k]} if "q_ref" in has else {}
         add("joints" if units[i] == "rad" else "slides", units[i], owners[i], q[:, i], **wanted)
+    balls = ball_motions(result)
+    for name, (angle, _) in balls.items():
+        add("joints", "rad", name, angle[rows])
     u = values("u") if "u" in has else np.zeros((len(rows), 0))
     if _largest(u):
         for k, name in enumerate(result.input.values.tolist()):
@@ -79,6 +82,8 @@ def curves(result: "Dataset", rows: Array) -> Curves:
         qd = values("qd")
         for i in joints:
             add("joint rates", f"{units[i]}/s", owners[i], qd[:, i - behind])
+        for name, (_, speed) in balls.items():
+            add("joint rates", "rad/s", name, speed[rows])
     if (result.role.values == "base").any():
         moved, turned = base_motion(np.asarray(result.q.values, dtype=float))
         for axis, x, turn in zip("xyz", moved[rows].T, turned[rows].T, strict=True):

@@ -142,8 +142,9 @@ def draw_frequencies(
         If the coordinate is unknown, or the values are not numbers.
     """
     count = _count("draw_frequencies", model, count, locked)
-    if not isinstance(coordinate, str) or coordinate not in model.coordinates:
-        raise DescriptionError(unknown_name("unknown coordinate", coordinate, model.coordinates, "the coordinates are"))
+    known = [x for x, unit in zip(model.coordinates, model.arm.units, strict=True) if unit != "1"]  # no quaternions
+    if not isinstance(coordinate, str) or coordinate not in known:
+        raise DescriptionError(unknown_name("unknown coordinate", coordinate, known, "the coordinates are"))
     q = model.argument("q", closures.rest(model) if q is None else q).copy()
     with refused():
         x = checked_array(values, "values").ravel()

@@ -17,9 +17,6 @@ from flexarm.model.drawing import LARGEST
 if TYPE_CHECKING:
     from xarray import Dataset
 
-QUATERNION = slice(3, 7)
-"""Place of a free base's quaternion in q."""
-
 SHORTEST = 0.5
 """Shortest quaternion that is drawn. Those of a run have length 1 up to its tolerances."""
 
@@ -120,8 +117,8 @@ def _motion(result: "Dataset", name: str, model: Model | None) -> Motion:
         raise Fault("result", "has a time or a coordinate that is not finite, or times that do not increase")
     if np.abs(q).max(initial=0.0) > LARGEST:
         raise Fault("result", f"has q of {np.abs(q).max():g}; it must be at most {LARGEST:g} in size to be drawn")
-    if model.arm.free:
-        q = _continuous(q)
+    for place, _ in model.arm.quaternions:
+        q = _continuous(q, place)
     return Motion(name, model, t, q, _wanted(result, model, q))
 
 
@@ -139,15 +136,15 @@ def _wanted(result: "Dataset", model: Model, q: Array) -> Array | None:
     return wanted if np.isfinite(wanted).all() else None
 
 
-def _continuous(q: Array) -> Array:
-    """Return q with signs of quaternions that keep them continuous. Opposite quaternions are the same attitude.
+def _continuous(q: Array, place: slice) -> Array:
+    """Return q with signs of a quaternion that keep it continuous. Opposite quaternions are the same attitude.
 
     Raises `Fault` for a quaternion that is too short.
     """
-    e = q[:, QUATERNION]
+    e = q[:, place]
     if not (shortest := float(np.linalg.norm(e, axis=1).min())) > SHORTEST:
-        raise Fault("result", f"has a quaternion of length {shortest:.3g}; a base needs unit quaternions")
+        raise Fault("result", f"has a quaternion of length {shortest:.3g}; it must be 1")
     sign = np.cumprod(np.append(1.0, np.where(np.sum(e[1:] * e[:-1], axis=1) < 0.0, -1.0, 1.0)))
     q = q.copy()
-    q[:, QUATERNION] = e * sign[:, None]
+    q[:, place] = e * sign[:, None]
     return q

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
+from flexarm.attitude import turns
 from flexarm.axes import checked_axes, finished
 from flexarm.checks import checked_result, refused
 from flexarm.description.arm import Arm
@@ -38,6 +39,7 @@ def draw(result: "Dataset", *, ax: Any = None) -> "Panels":
     """Draw a result: joints (with the reference, if there is one), inputs, tip deflections and energy.
 
     For an arm without inputs it shows joint rates, and for a rigid arm the position of the tip in place of deflections.
+    For a ball joint it shows the angle by which the link is turned from the joint frame.
     For a free base its position in the world and its rotation since the start are added at the top.
 
     Parameters
@@ -91,8 +93,8 @@ def thrusters(result: "Dataset") -> dict[str, str]:
         checked_result(result, (), ("arm",))
     if "velocity" not in result.dims:
         return {}
-    base = json.loads(str(result.attrs["arm"]))["base"]
-    return {f"base.{each['name']}": each["kind"] for each in base["thrusters"]}
+    base = json.loads(str(result.attrs["arm"]))["base"] or {}
+    return {f"base.{each['name']}": each["kind"] for each in base.get("thrusters", ())}
 
 
 def base_motion(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -101,6 +103,23 @@ def base_motion(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The rotation is a vector along the world's axes, which is continuous beyond half a turn.
     """
     return q[:, :3], base_turn(q)
+
+
+def ball_motions(result: "Dataset") -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return by link how far each ball joint is turned from its zero position [rad], and its speed [rad/s], over a run.
+
+    The angle is continuous beyond half a turn. Without rates in the result the speed is zero.
+    """
+    balls = result.role.values == "ball"
+    found = {}
+    for name in dict.fromkeys(result.owner.values[balls].tolist()):
+        e = result.q.values[:, balls & (result.owner.values == name)]
+        speed = np.zeros(len(e))
+        if "qd" in result:
+            mine = (result.velocity_role.values == "ball") & (result.velocity_owner.values == name)
+            speed = np.linalg.norm(result.qd.values[:, mine], axis=1)
+        found[str(name)] = np.linalg.norm(turns(e), axis=1), speed
+    return found
 
 
 def _draw_base(places: Any, turns: Any, result: Any) -> None:
@@ -118,6 +137,8 @@ def _draw_joints(axes: Any, result: Any) -> None:
     names, looks = result.coordinate.values[turned].tolist(), _looks(result)
     for i, name in zip(turned, names, strict=True):
         axes.plot(t, q[:, i], **looks[name], label=escape.label(name))
+    for name, (angle, _) in ball_motions(result).items():
+        axes.plot(t, angle, **looks[name], label=escape.label(name))
     if "q_ref" in result:
         for k, wanted in enumerate(result.q_ref.values.T):
             label = "reference" if k == 0 else None
@@ -126,7 +147,7 @@ def _draw_joints(axes: Any, result: Any) -> None:
 
 
 def _looks(result: Any) -> dict[str, dict[str, Any]]:
-    """Return the line style of each coordinate by its name. It is that of its link, with marks for a motor."""
+    """Return the line style of each coordinate and link by its name, with marks for a motor."""
     links, samples = result.link.values.tolist(), result.sizes["time"]
     named = zip(*(part.values.tolist() for part in (result.coordinate, result.owner, result.role)), strict=True)
     looks = {
@@ -135,6 +156,7 @@ def _looks(result: Any) -> dict[str, dict[str, Any]]:
         for name, owner, role in named
         if role != "base"
     }
+    looks |= {name: style.curve(i, samples) for i, name in enumerate(links)}
     return looks | {name: style.curve(len(links) + i, samples) for i, name in enumerate(thrusters(result))}
 
 
@@ -148,6 +170,8 @@ def _draw_inputs(axes: Any, result: Any) -> None:
     looks = _looks(result)
     for i, name in enumerate(names):
         axes.plot(result.time.values, values[:, i], **looks[name], label=escape.label(name))
+    for name, (_, speed) in ball_motions(result).items() if idle else ():
+        axes.plot(result.time.values, speed, **looks[name], label=escape.label(name))
     known = input_units(result)
     forces = " or ".join(dict.fromkeys(known.get(name, "") for name in names))
     axes.set_ylabel(f"joint rates [{_units(result, names)}/s]" if idle else f"inputs [{forces}]")

@@ -88,7 +88,7 @@ def draw_stroboscope(
     floor(plane, camera, up, extent, box, size)
     if traced:
         plane.plot(*camera.seen(tips).T, **style.MODEL, label="path of the tip", zorder=1.5)
-    moves = [link.joint.moving.moves for link in run.model.arm.links]
+    moves = [x.joint.moving.moves or x.joint.spherical for x in run.model.arm.links]
     for k, pose in enumerate(lines):
         ink: dict[str, Any] = {"alpha": FAINTEST + (1 - FAINTEST) * ((k + 1) / count) ** 2, "zorder": 2 + k / count}
         for i, line in enumerate(pose):

@@ -233,12 +233,11 @@ class ModelTask:
         given = self.arguments
         check_end(given["until"], given["solver"])
         model = varied(self.arm, list(samples))
-        n = len(model.coordinates)
         with refused("study"):
-            for name in ("q0", "qd0"):
+            for name, signals in (("q0", model.coordinates), ("qd0", model.velocities)):
                 x = None if given.get(name) is None else checked_array(given[name], name)
-                if x is not None and x.shape != (n,):
-                    must = f"it must have {counted(n, 'number')}: {', '.join(model.coordinates)}"
+                if x is not None and x.shape != (len(signals),):
+                    must = f"it must have {counted(len(signals), 'number')}: {', '.join(signals)}"
                     raise Fault(name, f"has shape {x.shape}; {must}")
         if given.get("reference") is not None:
             checked_wanted(given["reference"], model)
