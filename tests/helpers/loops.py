@@ -37,9 +37,9 @@ def allowed(joint, axis, rng):
     )
 
 
-def closing(arm, q, joint, seed, count=1):
+def closing(arm, q, joint, seed, count=1, opinion=Lagrangian):
     """The arm with closures between links, or a link and the base, which fit at q."""
-    rng, oracle = np.random.default_rng([seed, 77]), Lagrangian(arm)
+    rng, oracle = np.random.default_rng([seed, 77]), opinion(arm)
     frames = {link.name: (T[:3, :3], T[:3, 3]) for link, T in zip(arm.links, oracle.frames(q), strict=False)}
     tips = {link.name: (T[:3, :3], T[:3, 3]) for link, T in zip(arm.links, oracle.tips(q), strict=True)}
     stand = np.eye(3), np.zeros(3)
