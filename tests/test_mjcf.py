@@ -84,15 +84,18 @@ def test_gymnasiums_models_move_as_mujoco_says(name):
     close(quantity(model, "forward_dynamics", q, qd, u), theirs.forward_dynamics(q, qd, u))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_models_at_random_are_mujocos(seed, tmp_path):
-    text = random_mjcf(seed)
+@pytest.mark.parametrize(("seed", "balls"), [*((x, False) for x in range(8)), *((x, True) for x in (0, 3, 6, 7))])
+def test_models_at_random_are_mujocos(seed, balls, tmp_path):
+    text = random_mjcf(seed, balls)
     report, model = reported(written(tmp_path, text), tip="s3")
+    assert bool(report.arm.balls) == balls
     assert not report.not_understood and report.arm.free == bool(seed % 2)
     theirs = Theirs(mj.MjModel.from_xml_string(text), report)
     q, qd, u = state(report.arm, seed)
     close(quantity(model, "forward_dynamics", q, qd, u), theirs.forward_dynamics(q, qd, u), 1e-12)
     close(quantity(model, "tip", q), theirs.frame("s3"), 1e-13)
+    if not report.arm.free:
+        close(np.array(model.function("mass_matrix")(q)), theirs.mass_matrix(), 1e-13)
 
 
 def test_it_holds_in_compiled_code():
@@ -294,7 +297,7 @@ def test_every_strange_thing_is_listed(tmp_path):
     for each in (
         "gravcomp 0.5 of <body>", "springyield of <joint>", "stiffness of higher order of <joint>",
         "damping of higher order of <joint>", "actuatorgravcomp of <joint>",
-        "damping of a ball joint", "mocap of <body>: the body does not move",
+        "joint 'ball' is ball; left out: damping", "mocap of <body>: the body does not move",
          "joint 'loose' is floating, which is not supported; it is fixed",
         "density and viscosity and wind of <option>", "<weld> to a mocap body; it is ignored",
         "<joint> in <equality>; it is ignored",
@@ -309,6 +312,28 @@ def test_every_strange_thing_is_listed(tmp_path):
     assert any(note.startswith("joint 'm' has no coordinate: it follows 'j', m = ") for note in report.notes)
     assert any("<weld> in <equality> is inactive" in note for note in report.notes)
     assert all(each in str(report) for each in (*report.not_understood, *report.left_out, *report.notes))
+
+
+@pytest.mark.parametrize(
+    ("more", "actuator", "lost"),
+    [
+        ("", "", ""),
+        ('damping="0.4" armature="0.1"', "", "rotor"),
+        ('damping="0.4" frictionloss="0.3"', "", "damping, friction"),
+        ('range="0 60" stiffness="3"', "", "limits, spring"),
+        ('damping="0.4"', '<motor joint="k"/>', "damping"),
+    ],
+)
+def test_a_ball_joint_has_angles_where_more_than_damping_acts(more, actuator, lost, tmp_path):
+    inner = f'<body name="rod">{BOX}<joint name="k" type="ball" {more}/></body>'
+    report = fa.robot_report(written(tmp_path, world(inner, f"<actuator>{actuator}</actuator>")))
+    said = [each for each in report.not_understood if "left out" in each]
+    assert said == [f"line 1: joint 'k' is ball; left out: {lost}"] * bool(lost)
+    if lost in ("", "rotor"):
+        assert report.arm["rod"].joint == fa.Ball(damping=0.4 if lost else 0.0) and not report.arm.inputs
+        assert str(report).startswith("MuJoCo Model: 1 joint, 1 link, ") and not report.joints
+    else:
+        assert report.arm.inputs == ("rod_1.joint", "rod_2.joint", "rod.joint")
 
 
 def test_nothing_is_dropped_that_a_later_mujoco_may_have(loader, monkeypatch):

@@ -203,9 +203,10 @@ def test_poses_frames_and_axes_are_as_in_mujoco(name, tmp_path):
     assert report.arm.free == ("free base" in name)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_models_at_random_are_mujocos(seed, tmp_path):
-    report = compared(written(tmp_path, random_sdf(seed)), seed=seed)
+@pytest.mark.parametrize(("seed", "balls"), [*((x, False) for x in range(8)), (3, True), (4, True)])
+def test_models_at_random_are_mujocos(seed, balls, tmp_path):
+    report = compared(written(tmp_path, random_sdf(seed, balls)), seed=seed)
+    assert bool(report.arm.balls) == balls
     assert not report.not_understood and report.arm.free == bool(seed % 2)
 
 

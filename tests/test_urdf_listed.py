@@ -353,7 +353,7 @@ def test_a_beam_that_is_not_the_files_link_is_listed(place, across, said, tmp_pa
 # -- other kinds of joints ---------------------------------------------------------------------------------------------
 
 
-DRAKES = {"ball": 3, "planar": 3, "universal": 2, "screw": 1}
+DRAKES = {"ball": 0, "planar": 3, "universal": 2, "screw": 1}
 
 
 @pytest.mark.parametrize("kind", DRAKES)
@@ -363,7 +363,9 @@ def test_joints_of_drake_become_several(kind, tmp_path):
     plain = report(tmp_path, changed("</robot>", "</robot>"))
     found = report(tmp_path, changed("</robot>", f'<link name="hand">{INERTIAL}</link>{joint}</robot>'))
     assert not found.not_understood and len(found.joints) == len(plain.joints) + DRAKES[kind]
-    assert found.joints["k"] == "hand.joint" and any("joint 'k' is " in note for note in found.notes)
+    assert any("joint 'k' is " in note for note in found.notes)
+    assert found.joints.get("k") == ("hand.joint" if kind != "ball" else None)
+    assert found.arm.balls == ((len(found.arm.links) - 1,) if kind == "ball" else ())
     if kind == "screw":
         slide = found.arm["hand_1"].joint
         assert (slide.follows, slide.ratio) == ("hand", pytest.approx(0.02 / (2 * np.pi)))
@@ -373,8 +375,67 @@ def test_what_a_joint_with_several_axes_loses_is_listed(tmp_path):
     more = '<limit lower="-1" upper="1"/><dynamics damping="0.3"/><mimic joint="elbow"/>'
     joint = f'<drake:joint name="k" type="ball"><parent link="fore"/><child link="hand"/>{more}</drake:joint>'
     found = report(tmp_path, changed("</robot>", f'<link name="hand">{INERTIAL}</link>{joint}</robot>'))
-    said = "joint 'k' is ball; its damping and limits and <mimic> are left out"
+    said = "joint 'k' is ball; left out: damping, limits, <mimic>"
     assert any(each.endswith(said) for each in found.not_understood), found.not_understood
+
+
+ROD = INERTIAL.replace('ixx="0.01"', 'ixx="0"')
+ROUND = (
+    ({"flexible": {"joints": {"k": {"damping": 0.4}}}}, INERTIAL, fa.Ball(damping=0.4)),
+    ({"flexible": {"joints": {"k": {"angles": False}}}}, INERTIAL, fa.Ball(damping=0.3)),
+    ({"flexible": {"joints": {"k": {"angles": True}}}}, INERTIAL, ("hand_1", "hand_2", "hand")),
+    ({"flexible": {"joints": {"k": {"angles": True, "damping": 2}}}}, INERTIAL, ("hand_1", "hand_2", "hand")),
+    ({"flexible": {"joints": {"k_1": {"damping": 0.4}}}}, INERTIAL, ("hand_1", "hand_2", "hand")),
+    ({"locked": {"k_2": 0.2}}, INERTIAL, ("hand_1", "hand")),
+    ({"locked": {"k": 0.2}}, INERTIAL, ("hand_1", "hand_2")),
+)
+
+
+def with_a_ball(hand=INERTIAL, more=""):
+    joint = '<drake:joint name="k" type="ball"><parent link="fore"/><child link="hand"/><dynamics damping="0.3"/>'
+    return changed("</robot>", f'<link name="hand">{hand}</link>{joint}</drake:joint>{more}</robot>')
+
+
+@pytest.mark.parametrize(("options", "hand", "joint"), ROUND)
+def test_settings_choose_between_a_quaternion_and_angles(options, hand, joint, tmp_path):
+    found = report(tmp_path, with_a_ball(hand), **options)
+    if isinstance(joint, fa.Ball):
+        assert found.arm["hand"].joint == joint and not found.not_understood
+    else:
+        assert tuple(x.removesuffix(".joint") for x in found.arm.inputs if x.startswith("hand")) == joint
+        assert found.not_understood == ("line 11: <drake:joint>: joint 'k' is ball; left out: damping",)
+
+
+def test_a_ball_joint_with_a_transmission_has_angles(tmp_path):
+    found = report(tmp_path, with_a_ball(more=TRANSMISSION.format(20, "").replace("elbow", "k")))
+    assert len(found.arm.inputs) == 5
+    assert found.not_understood == ("line 11: <drake:joint>: joint 'k' is ball; left out: damping, rotor",)
+
+
+def test_wrong_settings_of_a_ball_joint_are_named(tmp_path):
+    for table, said in (
+        ({"k": {"angles": 3}}, "joints.k.angles: is 3; it must be true or false"),
+        ({"k": {"damping": -1}}, "joints.k.damping: is -1.0 N m s/rad; it must be zero or positive"),
+        ({"k": {"axis": [0, 0, 1]}}, "joints.k.axis: is given, but the URDF file defines it; leave it out"),
+        ({"elbow": {"angles": True}}, "joints.elbow: unknown key 'angles'; allowed keys are axis, "),
+    ):
+        with pytest.raises(fa.DescriptionError) as refused:
+            report(tmp_path, with_a_ball(), flexible={"joints": table})
+        assert str(refused.value).startswith(f"from_urdf: flexible: {said}"), refused.value
+
+
+def test_a_thin_rod_on_a_ball_joint_has_angles(tmp_path):
+    """No inertia resists its rotation about itself. A quaternion could not leave this rotation out."""
+    found = report(tmp_path, with_a_ball(ROD))
+    assert not found.arm.balls and "no inertia resists the combined motion of the joints 'k_" in found.not_understood[0]
+    more = f'<link name="tool">{INERTIAL}</link><joint name="t" type="continuous"><parent link="hand"/><child link="tool"/>'
+    mimic = f'{more}<axis xyz="0 1 0"/><mimic joint="k"/></joint>'
+    found = report(tmp_path, with_a_ball(ROD, mimic))
+    said = "joint 't' mimics 'k', which is a ball joint; the joint moves independently"
+    assert found.arm.balls and found.not_understood == (f"line 11: {said}",)
+    between = f'<link name="tool">{INERTIAL}</link><drake:joint name="t" type="ball"><parent link="hand"/>'
+    found = report(tmp_path, with_a_ball(ROD, f'{between}<child link="tool"/><origin xyz="0.4 0 0"/></drake:joint>'))
+    assert found.not_understood[0].startswith("no inertia resists the combined motion of the joints 'k', 't'; ")
 
 
 def test_an_unknown_joint_of_drake_is_held_and_listed(tmp_path):

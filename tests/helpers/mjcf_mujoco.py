@@ -49,7 +49,10 @@ class Theirs:
         self.places = [int(joint.qposadr[0]) for joint in joints]
         self.rates = [int(joint.dofadr[0]) for joint in joints]
         order = [self.arm.velocities.index(name) for name in report.joints.values()]
-        self.order = [i - 6 * self.arm.free for i in order]
+        self.order = [i - self.arm.twists for i in order]
+        balls = [self._ball(self.arm.links[i].name) for i in self.arm.balls]
+        self.turned = [int(model.jnt_qposadr[j]) + k for j in balls for k in range(4)]
+        self.turning = [int(model.jnt_dofadr[j]) + k for j in balls for k in range(3)]
         self.root = int(np.flatnonzero(model.jnt_type == mj.mjtJoint.mjJNT_FREE)[0]) if self.arm.free else -1
         if self.arm.free:  # the one that carries the first joint
             first = int(model.jnt_bodyid[joints[0].id]) if joints else 1
@@ -60,8 +63,25 @@ class Theirs:
                 getattr(model, f"dof_{key}")[v : v + 6] = 0.0
             model.jnt_stiffness[self.root] = 0.0
 
+    def _ball(self, link):
+        """The ball joint with the name of a link, or else that of the body with this name."""
+        kind, model = mj.mjtJoint.mjJNT_BALL, self.model
+        body = mj.mj_name2id(model, mj.mjtObj.mjOBJ_BODY, link)
+        mine = [j for j in np.flatnonzero(model.jnt_type == kind) if model.jnt_bodyid[j] == body]
+        return mine[0] if mine else model.joint(link).id
+
+    def mass_matrix(self):
+        """That of the last motion, of an arm on a fixed base."""
+        full = np.zeros((self.model.nv, self.model.nv))
+        mj.mj_fullM(self.model, self.data, full)
+        rates = np.zeros(len(self.rates), dtype=int)
+        rates[self.order] = self.rates
+        places = [*self.turning, *rates]
+        return full[np.ix_(places, places)]
+
     def forward_dynamics(self, q, qd, u):
         model, data, n = self.model, self.data, 6 * self.arm.free
+        rest, rates = q[self.arm.poses :], qd[self.arm.twists :]
         mj.mj_resetData(model, data)
         T, turned = np.eye(6), np.zeros(6)
         if n:
@@ -71,12 +91,14 @@ class Theirs:
             T[:3, :3] = R
             turned[:3] = R @ np.cross(qd[3:6], qd[:3])
             data.qvel[v : v + 6] = T @ qd[:6]
-        data.qpos[self.places] = q[n + bool(n) :][self.order]
-        data.qvel[self.rates] = qd[n:][self.order]
+        data.qpos[self.turned], data.qvel[self.turning] = q[n + bool(n) : self.arm.poses], qd[n : self.arm.twists]
+        data.qpos[self.places] = rest[self.order]
+        data.qvel[self.rates] = rates[self.order]
         data.qfrc_applied[self.rates] = u[self.order]
         mj.mj_forward(model, data)
         found = np.zeros(len(qd))
-        found[n:][self.order] = data.qacc[self.rates]
+        found[n : self.arm.twists] = data.qacc[self.turning]
+        found[self.arm.twists :][self.order] = data.qacc[self.rates]
         if n:
             found[:6] = T.T @ (data.qacc[v : v + 6] - turned)
         return found
@@ -167,9 +189,18 @@ def _joint(rng, name, aligned):
     return f"<joint {' '.join(parts)}/>"
 
 
-def random_mjcf(seed):
+def _ball(rng, i):
+    """A ball joint with damping, after a slide or alone."""
+    before = f'<joint name="j{i}.0" type="slide" axis="{_numbers(rng.normal(size=3))}"/>' if rng.random() < 0.3 else ""
+    place = f'pos="{_numbers(rng.uniform(-0.3, 0.3, 3))}"' if rng.random() < 0.5 else ""
+    damping = f'damping="{rng.uniform(0, 2)!r}"' if rng.random() < 0.7 else ""
+    return f'{before}<joint name="ball{i}" type="ball" {place} {damping}/>'
+
+
+def random_mjcf(seed, balls=False):
     """A tree of up to 12 bodies: several joints in one, beside their origins, `ref`, springs, armature of both kinds,
-    bodies without joints, inertias of shapes, frames; on the world or free."""
+    bodies without joints, inertias of shapes, frames; on the world or free. Some have ball joints if `balls` is true.
+    """
     rng = np.random.default_rng([seed, 901])
     free, count, names = seed % 2 == 1, int(rng.integers(5, 12)), []
     parents = [-1, *(int(rng.integers(i)) for i in range(1, count))]
@@ -177,7 +208,9 @@ def random_mjcf(seed):
     def body(i):
         joints = []
         if not (free and i == 0):
-            for k in range(int(rng.choice([0, 1, 2, 3], p=[0.2, 0.5, 0.2, 0.1])) if i else 1):
+            if balls and rng.random() < 0.4:
+                joints.append(_ball(rng, i))
+            for k in range(int(rng.choice([0, 1, 2, 3], p=[0.2, 0.5, 0.2, 0.1])) if i else 1) if not joints else ():
                 names.append(f"j{i}.{k}")
                 joints.append(_joint(rng, names[-1], k == 0 and rng.random() < 0.4))
         shape = f'<geom type="capsule" size="0.1" fromto="{_numbers(rng.uniform(-0.4, 0.4, 6))}"/>'

@@ -48,11 +48,11 @@ def tree_state(arm, seed):
 
 
 def general_state(arm, seeds, sizes, effort):
-    """q and qd of such sizes, u within an effort; the quaternion any of length one."""
+    """q and qd of such sizes, u within an effort; the quaternions any of length one."""
     rng = np.random.default_rng(seeds)
     q = rng.uniform(*sizes, len(arm.coordinates)) * rng.choice([-1, 1], len(arm.coordinates))
-    if arm.free:
-        q[3:7] /= np.linalg.norm(q[3:7])
+    for place, _ in arm.quaternions:
+        q[place] /= np.linalg.norm(q[place])
     qd = rng.uniform(*sizes, len(arm.velocities)) * rng.choice([-1, 1], len(arm.velocities))
     return q, qd, rng.uniform(-effort, effort, len(arm.inputs))
 

@@ -205,7 +205,8 @@ def to_mjcf(path, base=None):
 
     def hinge(name, link, sign):
         element, key, _, frame = flat.joints[name]
-        kind = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide"}.get(element.get("type"))
+        kinds = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "ball"}
+        kind = kinds.get(element.get("type"))
         if kind is None:
             assert element.get("type") == "fixed"
             return ""
@@ -292,9 +293,9 @@ def inertial(rng, relative=""):
     return f"<inertial>{pose(rng, relative)}<mass>{rng.uniform(0.5, 4)!r}</mass><inertia>{entries}</inertia></inertial>"
 
 
-def random_sdf(seed):
+def random_sdf(seed, balls=False):
     """A tree of up to 10 links: frames on frames, every way to say a pose and an axis, nested models, joints to either
-    side; on the world or free."""
+    side; on the world or free. Every third joint is a ball joint if `balls` is true."""
     rng = np.random.default_rng([seed, 902])
     count = int(rng.integers(5, 10))
     known, parts, links = ["__model__"], [], ["l0"]
@@ -324,11 +325,13 @@ def random_sdf(seed):
         carrier = str(rng.choice(links))
         links.append(link)
         kind = str(rng.choice(["revolute", "continuous", "prismatic", "fixed"], p=[0.4, 0.2, 0.25, 0.15]))
+        kind = "ball" if balls and i % 3 == 1 else kind
         ends = (carrier, link) if rng.random() < 0.8 else (link, carrier)
         expressed = str(rng.choice(["", *known]))
         said = f' expressed_in="{expressed}"' if expressed else ""
         spring = f"<spring_stiffness>{rng.uniform(1, 9)!r}</spring_stiffness><spring_reference>{rng.uniform(-1, 1)!r}</spring_reference>"
-        loss = f"<dynamics><damping>{rng.uniform(0, 2)!r}</damping>{spring if rng.random() < 0.5 else ''}</dynamics>"
+        sprung = rng.random() < 0.5 and kind != "ball"
+        loss = f"<dynamics><damping>{rng.uniform(0, 2)!r}</damping>{spring if sprung else ''}</dynamics>"
         axis = f"<axis><xyz{said}>{text_of(rng.normal(size=3))}</xyz>{loss}</axis>" if kind != "fixed" else ""
         where = pose(rng, str(rng.choice(["", *known])))
         parts.append(

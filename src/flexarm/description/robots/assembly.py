@@ -16,8 +16,9 @@ from flexarm.description.beams import Beam
 from flexarm.description.bodies import Frame
 from flexarm.description.cables import Cable, CablePoint
 from flexarm.description.closures import Closure
+from flexarm.description.compounds import Ball
 from flexarm.description.free import POSE, TWIST, FreeBase, Thruster
-from flexarm.description.joints import Fixed, Prismatic, Revolute
+from flexarm.description.joints import Driven, Fixed, Prismatic, Revolute
 from flexarm.description.robots.inertia import NOTHING, ROUNDED, Lump, excess, least, lump_of, raised, seen, together
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
 from flexarm.description.robots.resistance import SAYS_MASS, Resistance
@@ -43,7 +44,7 @@ class Setting(Exception):
     """An error in the user's settings. Its message continues the name of the settings."""
 
 
-def _theirs(table: str, error: DescriptionError) -> Setting:
+def theirs(table: str, error: DescriptionError) -> Setting:
     """Return the error of a description as one of the settings table that contains the value."""
     return Setting(f"{table}{'.' if error.field else ''}{error.field}: {error.message}")
 
@@ -114,8 +115,9 @@ class _Assembly:
                 self._lay(mount, ahead)
         links = [self._link(mount) for mount in self.mounts.values()]
         moving = [mount for mount in self.mounts.values() if mount.moves and mount.joint.name not in self.following]
-        names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in moving}
-        limits = {names[mount.joint.name]: mount.joint.limits for mount in moving}
+        alone = [mount for mount in moving if not mount.joint.spherical]
+        names = {mount.joint.name: f"{self.names[mount.link]}.joint" for mount in alone}
+        limits = {names[mount.joint.name]: mount.joint.limits for mount in alone}
         thrusters = self._thrusters(limits)
         self.taken = {*self.names.values(), BASE, "payload", "gravity"}
         cables, closures = self._cables(), self._closures()
@@ -178,6 +180,8 @@ class _Assembly:
                 reason = "which follows itself"
             elif at not in joints or at not in moving:
                 reason = "which does not move" if at in joints else "which does not exist"
+            elif joints[at].spherical:
+                reason = "which is a ball joint"
             elif mimic.multiplier == 0.0:
                 reason = "by the factor 0"
             else:
@@ -254,11 +258,7 @@ class _Assembly:
 
     def _outward(self) -> list[str]:
         """Return the links on the base, each after its parent, complete branches in the order of the file."""
-        found, waiting = [], [self.ground]
-        while waiting:
-            link = waiting.pop()
-            found.append(link)
-            waiting += [joint.child for joint in reversed(self.robot.below(link))]
+        found = self.robot.outward(self.ground)
         self._outward_set = set(found)
         return found
 
@@ -309,7 +309,8 @@ class _Assembly:
         resistance = Resistance(self.robot, self.settings, self.held, self._outward(), self._stood)
         alone = resistance.alone()
         for joint in alone:
-            nothing = "mass" if joint.kind == "prismatic" else "inertia about its axis"
+            about = "its axis" if not joint.spherical else "one of its axes"
+            nothing = "mass" if joint.kind == "prismatic" else f"inertia about {about}"
             self.strange.append(f"{joint.at}: joint {joint.name!r} moves no {nothing}; it is fixed")
         if names := resistance.together():
             said = f"no inertia resists the combined motion of the joints {', '.join(map(repr, names))}"
@@ -538,7 +539,7 @@ class _Assembly:
         try:
             beam = Beam(length=mount.length, **table)
         except DescriptionError as error:
-            raise _theirs(f"links.{mount.link}", error) from None
+            raise theirs(f"links.{mount.link}", error) from None
         if files:
             self._compare(mount.link, _of_beam(beam), there)
         return beam
@@ -568,7 +569,7 @@ class _Assembly:
             said = f"link {link!r} is a beam that differs from the file, in the axes of the beam"
             self.strange.append(f"{at}{said}: {'; '.join(other)}; sections and lumps can distribute its mass")
 
-    def _joint(self, mount: Mount) -> Revolute | Prismatic | dict[str, Any]:
+    def _joint(self, mount: Mount) -> Driven | Ball | dict[str, Any]:
         joint = mount.joint
         if not mount.moves:
             return {"type": "fixed"}
@@ -578,6 +579,8 @@ class _Assembly:
                 raise Setting(
                     f"joints.{joint.name}.{key}: is given, but the {self.robot.format} file defines it; leave it out"
                 )
+        if joint.spherical:
+            return self._ball(joint, given)
         axis = mount.frame.R.T @ np.array(joint.axis)
         own: dict[str, Any] = {
             "type": "prismatic" if joint.kind == "prismatic" else "revolute",
@@ -603,7 +606,16 @@ class _Assembly:
         except DescriptionError as error:
             if error.field.startswith((*own.keys() - given.keys(),)):
                 return table  # an error in the robot's file, which its link reports
-            raise _theirs(f"joints.{joint.name}", error) from None
+            raise theirs(f"joints.{joint.name}", error) from None
+
+    def _ball(self, joint: Joint, given: Mapping[str, Any]) -> Ball | dict[str, Any]:
+        """Return a ball joint with a quaternion."""
+        if not given:
+            return {"type": "ball", "damping": joint.damping}  # its link reports an error in the robot's file
+        try:
+            return Ball(**given)
+        except DescriptionError as error:
+            raise theirs(f"joints.{joint.name}", error) from None
 
     def _drive(self, joint: Joint, given: Any) -> Any:
         """Return the drive with the file's friction, and with the file's limits for parts that have none of their

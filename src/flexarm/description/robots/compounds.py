@@ -1,15 +1,27 @@
-"""Joints of robot files with several coordinates, as several joints with one coordinate each."""
+"""Joints of robot files with several coordinates, as several joints with one coordinate each.
+
+A ball joint on which at most damping acts remains one joint, with a quaternion.
+"""
 
 from collections.abc import Collection
 from dataclasses import replace
 
-from flexarm.description.compounds import Ball, Compound, Planar, Screw, Universal
+from flexarm.description.compounds import Ball, Compound, Planar, Screw, Universal, Z
 from flexarm.description.gears import Gear
 from flexarm.description.joints import Joint as Described
+from flexarm.description.robots.assembly import theirs
+from flexarm.description.robots.place import Posed
+from flexarm.description.robots.resistance import Resistance
 from flexarm.description.robots.robot import Joint, Limits, Mimic, Place, Robot
+from flexarm.description.robots.settings import Settings
+from flexarm.errors import DescriptionError
 
 KINDS = ("ball", "universal", "planar", "screw")
 """Kinds of joints that become several."""
+ANGLES = "angles"
+"""Key in the settings of a ball joint that asks for three angles."""
+FOR_ANGLES = f"{ANGLES} = true in its settings gives three angles with inputs"
+"""Hint in the note on a ball joint."""
 
 
 def described(joint: Joint) -> Compound:
@@ -23,18 +35,39 @@ def described(joint: Joint) -> Compound:
     return Screw(axis=joint.axis, pitch=joint.pitch)
 
 
-def expanded(robot: Robot) -> Robot:
-    """Return the robot with one coordinate per joint. Raises `DescriptionError` for a joint that is impossible."""
+def without_angles(robot: Robot, settings: Settings) -> Settings:
+    """Return the settings without the choice of angles for ball joints. Raises `Setting` if it is wrong."""
+    joints = dict(settings.joints)
+    for name, table in joints.items():
+        if name in robot.joints and robot.joints[name].kind == "ball" and ANGLES in table:
+            try:
+                Ball(angles=table[ANGLES])
+            except DescriptionError as error:
+                raise theirs(f"joints.{name}", error) from None
+            joints[name] = {key: value for key, value in table.items() if key != ANGLES}
+    return settings.replace(joints=joints)
+
+
+def expanded(robot: Robot, settings: Settings) -> Robot:
+    """Return the robot with one coordinate per joint, except ball joints with a quaternion.
+
+    Raises `DescriptionError` for a joint that is impossible.
+    """
     if not any(joint.kind in KINDS for joint in robot.joints.values()):
         return robot
     links, joints, notes, strange = dict(robot.links), dict[str, Joint](), list(robot.notes), list(robot.strange)
+    whole = _balls(robot, settings)
     for name, joint in robot.joints.items():
         if joint.kind not in KINDS:
             joints[name] = joint
             continue
+        if joint.kind != "screw" and (lost := _lost(joint, name in whole)):
+            strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; left out: {lost}")
+        if name in whole:
+            joints[name] = replace(joint, spherical=True, axis=Z, limits=Limits(), mimic=None, drive={})
+            notes.append(f"joint {name!r} is ball: link {joint.child!r} has a quaternion and no input ({FOR_ANGLES})")
+            continue
         *inner, last = described(joint).joints(name)
-        if joint.kind != "screw" and (lost := _lost(joint)):
-            strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; its {lost} are left out")
         names = [_free(f"{name}_{i}", {*robot.joints, *joints}) for i in range(1, 1 + len(inner))]
         carriers = [_free(f"{joint.child}_{i}", links) for i in range(1, 1 + len(inner))]
         parent, place = joint.parent, joint.place
@@ -53,17 +86,49 @@ def expanded(robot: Robot) -> Robot:
     return replace(robot, links=links, joints=joints, notes=notes, strange=strange)
 
 
-def _lost(joint: Joint) -> str:
-    """Return what a file gives for a joint that its parts do not have."""
+def _balls(robot: Robot, settings: Settings) -> set[str]:
+    """Return the ball joints that have a quaternion. The others have three angles, each with an input.
+
+    They have angles if more than damping acts on them in the file or in the settings, as only an angle can have it, and
+    where no inertia resists a rotation, so that the angle about this axis can be fixed.
+    """
+    balls = [x for x in robot.joints.values() if x.kind == "ball" and not (_acted(x) or _set(x.name, settings))]
+    if not balls:
+        return set()
+    held = {joint.name for joint in robot.joints.values() if joint.kind == "fixed"}
+    resistance = Resistance(robot, settings, held, robot.outward(robot.root), lambda joint: Posed.of(joint.place))
+    return {joint.name for joint in balls if resistance.about_all_axes(joint)}
+
+
+def _acted(joint: Joint) -> bool:
+    """Return True if a file has more than damping for a ball joint."""
+    return bool(joint.driven or joint.friction or joint.spring or _limited(joint))
+
+
+def _limited(joint: Joint) -> bool:
+    """Return True if a joint has limits. An effort of 0 is that of a joint without a motor."""
+    limits = joint.limits
+    return any(x is not None for x in (limits.lower, limits.upper, limits.velocity, limits.effort or None))
+
+
+def _set(name: str, settings: Settings) -> bool:
+    """Return True if the settings have more than damping for a ball joint, or anything for one of its angles."""
+    names = {f"{name}_1", f"{name}_2"} & {*settings.joints, *settings.locked}
+    mine = settings.joints.get(name, {})
+    return bool(names or name in settings.locked or mine.get(ANGLES) or mine.keys() - {ANGLES, "damping"})
+
+
+def _lost(joint: Joint, whole: bool) -> str:
+    """Return what a file gives for a joint that its parts do not have. `whole` is True for one with a quaternion."""
     given = {
-        "damping": joint.damping,
+        "damping": joint.damping if not whole else 0.0,
         "friction": joint.friction,
-        "limits": any(x is not None for x in vars(joint.limits).values()),
+        "limits": _limited(joint),
         "<mimic>": joint.mimic,
         "spring": joint.spring,
-        "drive": joint.drive,
+        "rotor": joint.drive,
     }
-    return " and ".join(name for name, value in given.items() if value)
+    return ", ".join(name for name, value in given.items() if value)
 
 
 def _one(joint: Joint, part: Described) -> Joint:

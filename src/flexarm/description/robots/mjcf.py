@@ -208,17 +208,18 @@ class _Reading:
         for what in said["more"]:
             self._tell(f"{what} of <joint>", "joint", said)
         passive = [key for key in ("stiffness", "damping", "armature", "frictionloss") if said[key]]
-        if kind in ("floating", "ball") and passive:
+        if kind == "floating" and passive:
             self._tell(f"{', '.join(passive)} of a {said['kind']} joint", "joint", said)
         joint = Joint(
             name, kind, parent, child, _place(before), axis, self._limits(said, kind),
-            damping=0.0 if "damper" in self.off or kind == "ball" else said["damping"],
-            friction=0.0 if self.off & {"frictionloss", "constraint"} or kind == "ball" else said["frictionloss"],
+            damping=0.0 if "damper" in self.off else said["damping"],
+            friction=0.0 if self.off & {"frictionloss", "constraint"} else said["frictionloss"],
             mimic=None, at=at,
         )  # fmt: skip
-        if said["armature"] and joint.moves:
+        acts = joint.moves or kind == "ball"
+        if said["armature"] and acts:
             joint.drive["rotor_inertia"] = said["armature"]
-        if said["stiffness"] and joint.moves and "spring" not in self.off:
+        if said["stiffness"] and acts and "spring" not in self.off:
             if said["stiffness"] > 0.0:
                 joint.spring = Beside(said["stiffness"], said["rest"])
             else:
@@ -227,7 +228,7 @@ class _Reading:
         return _moved(-anchor) if anchor.any() else HERE
 
     def _limits(self, said: dict[str, Any], kind: str) -> Limits:
-        lower, upper = said["range"] if said["range"] and kind in ("revolute", "prismatic") else (None, None)
+        lower, upper = said["range"] if said["range"] and kind != "floating" else (None, None)
         return Limits(lower, upper, effort=None if said["effort"] is None else max(map(abs, said["effort"])))
 
     def _point(self, site: dict[str, Any]) -> None:
@@ -257,6 +258,7 @@ class _Reading:
             joint = self.joints[self.of_joints[each["at"]]]
             acted.add(joint.name)
             if not joint.moves:
+                joint.driven = True
                 self._tell(f"<actuator> on a joint that is {joint.kind}", "actuator", each)
                 continue
             gear = each["gear"][0]

@@ -13,7 +13,7 @@ from flexarm.checks import Fault, counted, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots import mjcf, sdf, urdf
 from flexarm.description.robots.assembly import Setting, assembled
-from flexarm.description.robots.compounds import expanded
+from flexarm.description.robots.compounds import expanded, without_angles
 from flexarm.description.robots.named_files import named
 from flexarm.description.robots.robot import Limits, Robot
 from flexarm.description.robots.settings import Settings
@@ -43,7 +43,7 @@ class RobotReport:
     arm : Arm
         The arm.
     joints : dict
-        Names of the arm's coordinates, by the names of the file's joints.
+        Names of the arm's coordinates, by the names of the file's joints. Ball joints with a quaternion are in `notes`.
     merged : dict
         Links that were combined with another: the name of the other link, or "base", by the name of the link.
     limits : dict
@@ -70,7 +70,7 @@ class RobotReport:
     def __str__(self) -> str:
         arm = self.arm
         lines = [
-            f"{arm.name}: {counted(len(arm.joints), 'joint')}, "
+            f"{arm.name}: {counted(len(arm.joints) + len(arm.balls), 'joint')}, "
             f"{counted(len(arm.links), 'link')}, {len(self.merged)} merged"
         ]
         for title, said in (
@@ -249,8 +249,9 @@ def _report(caller: str, path: object, wanted: str | None, flexible: object, **m
     with errors_in(beside, "Settings"):
         settings = Settings(**table)
     try:
-        read = expanded(_robot(Path(given), wanted, settings))
-        made = assembled(read, settings)
+        robot = _robot(Path(given), wanted, settings)
+        read = expanded(robot, settings)
+        made = assembled(read, without_angles(robot, settings))
     except Setting as error:
         raise DescriptionError(f"{beside}: {error}") from None
     except Fault as fault:

@@ -9,13 +9,15 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from flexarm.checks import Fault
-from flexarm.description.robots.inertia import Lump, about, lump_of, seen, together
+from flexarm.description.robots.inertia import NEARLY_NOTHING, Lump, about, lump_of, seen, together
 from flexarm.description.robots.place import Posed, turned
 from flexarm.description.robots.robot import Joint, Robot
 from flexarm.description.robots.settings import Settings
 
 SAYS_MASS = ("mass", "mass_per_length", "material", "sections")
 """Keys of a beam that determine its mass."""
+SKEW = (2 / 7, 3 / 7, 6 / 7)
+"""Axis in general position, a unit vector."""
 ANYWHERE = 0.7
 """An angle in general position [rad]: not a fraction of a turn at which axes of robots align."""
 MOST_WEIGHED = 300
@@ -58,12 +60,18 @@ class Resistance:
 
     def alone(self) -> list[Joint]:
         """Return the joints that move nothing with inertia about their axes, in any position of the others."""
-        return [joint for joint in self._joints if not self._own(joint)]
+        return [joint for joint in self._joints if not self._resisted(joint)]
+
+    def about_all_axes(self, joint: Joint) -> bool:
+        """Return True if inertia resists rotations of a joint about all axes."""
+        m, c, I = self._composite[joint.child]
+        values = np.linalg.eigvalsh(I + m * (c @ c * np.eye(3) - np.outer(c, c)))
+        return bool(values[0] > NEARLY_NOTHING * values[-1])
 
     def together(self) -> list[str]:
         """Return the joints of a common motion that no inertia resists, or none if there is no such motion."""
-        moving = [joint for joint in self._joints if self._own(joint)]
-        if not 1 < len(moving) <= MOST_WEIGHED:
+        moving = [joint for joint in self._joints if self._resisted(joint)]
+        if not 1 < sum(len(joint.axes) for joint in moving) <= MOST_WEIGHED:
             return []
         M = self._matrix(moving)
         if not (np.diag(M) > 0.0).all():
@@ -72,7 +80,8 @@ class Resistance:
         values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
         if values[0] > SINGULAR * values[-1]:
             return []
-        return [joint.name for joint, x in zip(moving, vectors[:, 0], strict=True) if abs(x) > SHARE]
+        named = [joint.name for joint in moving for _ in joint.axes]
+        return list(dict.fromkeys(name for name, x in zip(named, vectors[:, 0], strict=True) if abs(x) > SHARE))
 
     def _composites(self, robot: Robot, outward: list[str]) -> dict[str, Lump]:
         """Return for each link the inertia of it and of all outboard links as one body, in its frame."""
@@ -94,10 +103,14 @@ class Resistance:
         place = self._stood(joint)
         if joint.name in self._held or joint.kind == "prismatic":
             return place
-        return place.then(Posed(turned(joint.axis, ANYWHERE), np.zeros(3)))
+        return place.then(Posed(turned(SKEW if joint.kind == "ball" else joint.axis, ANYWHERE), np.zeros(3)))
+
+    def _resisted(self, joint: Joint) -> bool:
+        """Return True if inertia resists all motions of a joint alone."""
+        return self.about_all_axes(joint) if joint.spherical else self._own(joint) != 0.0
 
     def _own(self, joint: Joint) -> float:
-        """Return the inertia that resists a joint alone."""
+        """Return the inertia that resists a joint with one coordinate alone."""
         composite = self._composite[joint.child]
         behind = composite.m if joint.kind == "prismatic" else about(composite, np.array(joint.axis))
         return behind + self._rotor(joint)
@@ -114,20 +127,24 @@ class Resistance:
     def _matrix(self, moving: list[Joint]) -> np.ndarray:
         """Return the inertia matrix in general position: momenta of a unit rate of each joint, about it and inboard
         joints."""
-        at = {joint.name: i for i, joint in enumerate(moving)}
-        M = np.zeros((len(moving), len(moving)))
-        for j, joint in enumerate(moving):
+        motions = [(joint, axis) for joint in moving for axis in joint.axes]
+        at: dict[str, int] = {}
+        for k, (joint, _) in enumerate(motions):
+            at.setdefault(joint.name, k)
+        M = np.zeros((len(motions), len(motions)))
+        for j, (joint, axis) in enumerate(motions):
             m, c, I = self._composite[joint.child]
-            axis, slides = np.array(joint.axis), joint.kind == "prismatic"
+            slides = joint.kind == "prismatic"
             p = m * (axis if slides else np.cross(axis, c))  # momentum, and its moment about the joint
             L = np.cross(c, p) + (0.0 if slides else I @ axis)
             below: Joint | None = joint
             while below is not None:
                 if (i := at.get(below.name)) is not None:
-                    M[i, j] = M[j, i] = np.array(below.axis) @ (p if below.kind == "prismatic" else L)
+                    rows = slice(i, i + len(below.axes))
+                    M[rows, j] = M[j, rows] = below.axes @ (p if below.kind == "prismatic" else L)
                 R, r, _ = self._anywhere(below)
                 p = R @ p
                 L = R @ L + np.cross(r, p)
                 below = self._above.get(below.parent)
-            M[j, j] = self._own(joint)
+            M[j, j] += self._rotor(joint)
         return M

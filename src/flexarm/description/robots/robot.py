@@ -88,11 +88,20 @@ class Joint:
     """Second axis of a universal joint, in the joint's frame."""
     pitch: float = 0.0
     """Displacement of a screw per turn [m]."""
+    driven: bool = False
+    """True if an actuator acts on the joint, for ball joints in MJCF and joints with a transmission in URDF."""
+    spherical: bool = False
+    """True for a ball joint with a quaternion, see `compounds`."""
 
     @property
     def moves(self) -> bool:
-        """True if the joint has a coordinate."""
-        return self.kind in ("revolute", "continuous", "prismatic")
+        """True if the joint has coordinates that are read."""
+        return self.spherical or self.kind in ("revolute", "continuous", "prismatic")
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Unit vectors about or along which the joint moves, (1, 3), or (3, 3) for a ball joint with a quaternion."""
+        return np.eye(3) if self.spherical else np.array([self.axis])
 
 
 @dataclass(frozen=True)
@@ -189,6 +198,16 @@ class Robot:
     def below(self, link: str) -> list[Joint]:
         """Return the joints on a link, in the order of the file."""
         return self._on.get(link, [])
+
+    def outward(self, root: str) -> list[str]:
+        """Return a link and the links that it carries, each after its parent, complete branches in the order of the
+        file."""
+        found, waiting = [], [root]
+        while waiting:
+            link = waiting.pop()
+            found.append(link)
+            waiting += [joint.child for joint in reversed(self.below(link))]
+        return found
 
     def above(self, link: str) -> Joint | None:
         """Return the joint that carries a link, or None for the root."""

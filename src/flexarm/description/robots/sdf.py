@@ -585,7 +585,9 @@ class _Reading:
                     joint.mimic = self._mimic(joint, file, mimic, hinge.prefix)
             return joint
         for axis in filter(None, map(element.one, ("axis", "axis2"))):
-            for tag in ("dynamics", "mimic"):
+            if joint.kind == "ball":
+                self._dynamics(joint, file, axis)
+            for tag in ("dynamics", "mimic") if joint.kind != "ball" else ("mimic",):
                 if axis.one(tag) is not None:
                     self._tell(file, element, f"<{tag}> of a joint of type {hinge.kind!r}; it is ignored")
             limits = self._limits(joint, file, axis.one("limit"))

@@ -55,6 +55,7 @@ class Settings(Described):
         beam's z axis in the link frame.
     joints : dict of tables
         Fields of a `Revolute` or `Prismatic` for each joint, by its name: stiffness, rotor_inertia, gear_ratio, drive.
+        A ball joint has `damping`, and `angles = true` for three joints with one angle each.
     """
 
     tip: Annotated[str | None, checks.optional_text] = None

@@ -343,6 +343,7 @@ def _transmission(where: str, element: Element, joints: dict[str, Joint]) -> Non
     if numbers.get("rotor_inertia", 0.0) < 0.0:
         raise wrong(where, actuators[0], "its rotor inertia is negative; it must be zero or positive")
     joint.drive |= numbers
+    joint.driven = True
 
 
 # -- the tree of links -------------------------------------------------------------------------------------------------
