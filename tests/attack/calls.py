@@ -82,6 +82,7 @@ NOT_CALLED = {
 }
 RESULTS = {
     "Excitation": "made by `excitation`",
+    "Gradient": "made by `gradient`",
     "Identification": "made by `identify`",
     "Inversion": "made by `stable_inversion`",
     "OptimalMotion": "made by `optimal_motion`",

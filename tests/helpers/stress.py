@@ -89,6 +89,8 @@ def methods(model):
         given = arguments(method, model)
         if name in ("argument", "single"):
             given |= {"name": "q"}
+        if name == "signals_of":
+            given |= {"argument": "q"}
         jobs[name] = lambda method=method, given=given: method(model, **given)
         of_one = name in ("frequencies", "modes", "linearize")
         if "q" in given and set(given) <= {"q", "qd", "qdd", "u", "p"} and not of_one:

@@ -598,8 +598,11 @@ class Traced:
         return Evaluation(name, kernel, signals, self._shape(sizes), place(names), quaternions)
 
     def signals_of(self, argument: str) -> tuple[str, ...]:
-        """Return the names of the entries of an argument: q, qd, qdd, u, s or w."""
-        return self._signals[argument]
+        """Return the names of the entries of an argument: q, qd, qdd, u, s or w. Raises `DescriptionError`."""
+        try:
+            return self._signals[argument]
+        except (KeyError, TypeError):  # a name that is not a text may not be hashable
+            raise DescriptionError(f"argument is {shown(argument)}; it must be {choices(*self._signals)}") from None
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         """Return the shape of a quantity at one state."""
