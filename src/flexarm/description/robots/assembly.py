@@ -23,7 +23,7 @@ from flexarm.description.robots.inertia import NOTHING, ROUNDED, Lump, excess, l
 from flexarm.description.robots.place import HERE, Posed, rpy, turned
 from flexarm.description.robots.resistance import SAYS_MASS, Resistance
 from flexarm.description.robots.robot import Inertial, Joint, Limits, Loop, Place, Robot
-from flexarm.description.robots.settings import Settings
+from flexarm.description.robots.settings import Setting, Settings, theirs
 from flexarm.description.robots.xml import lines_of
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
@@ -38,15 +38,6 @@ No link is known more accurately.
 
 CLOSED = 1e-6
 """Largest gap of a closed loop within one link [m or 1], from the rounding of numbers in files."""
-
-
-class Setting(Exception):
-    """An error in the user's settings. Its message continues the name of the settings."""
-
-
-def theirs(table: str, error: DescriptionError) -> Setting:
-    """Return the error of a description as one of the settings table that contains the value."""
-    return Setting(f"{table}{'.' if error.field else ''}{error.field}: {error.message}")
 
 
 @dataclass

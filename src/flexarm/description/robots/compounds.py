@@ -9,11 +9,10 @@ from dataclasses import replace
 from flexarm.description.compounds import Ball, Compound, Planar, Screw, Universal, Z
 from flexarm.description.gears import Gear
 from flexarm.description.joints import Joint as Described
-from flexarm.description.robots.assembly import theirs
 from flexarm.description.robots.place import Posed
 from flexarm.description.robots.resistance import Resistance
 from flexarm.description.robots.robot import Joint, Limits, Mimic, Place, Robot
-from flexarm.description.robots.settings import Settings
+from flexarm.description.robots.settings import Settings, theirs
 from flexarm.errors import DescriptionError
 
 KINDS = ("ball", "universal", "planar", "screw")

@@ -12,11 +12,11 @@ from flexarm.brief import brief
 from flexarm.checks import Fault, counted, shown
 from flexarm.description.arm import Arm
 from flexarm.description.robots import mjcf, sdf, urdf
-from flexarm.description.robots.assembly import Setting, assembled
+from flexarm.description.robots.assembly import assembled
 from flexarm.description.robots.compounds import expanded, without_angles
 from flexarm.description.robots.named_files import named
 from flexarm.description.robots.robot import Limits, Robot
-from flexarm.description.robots.settings import Settings
+from flexarm.description.robots.settings import Setting, Settings
 from flexarm.description.robots.xml import read_xml
 from flexarm.description.tables import printable, read_toml
 from flexarm.errors import DescriptionError, NotUnderstood, errors_in

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator
 
 from flexarm import checks
 from flexarm.checks import Described, Fault, Vector, checked_number, optional_vector, shown
+from flexarm.errors import DescriptionError
 
 
 def _tables(what: str, example: str) -> BeforeValidator:
@@ -31,6 +32,15 @@ def _values(value: object) -> Any:
         if not isinstance(name, str):
             raise Fault("", f"has the key {shown(name)}; it must be the name of a joint")
     return {name: checked_number(x, "rad or m", part=name) for name, x in value.items()}
+
+
+class Setting(Exception):
+    """An error in the user's settings. Its message continues the name of the settings."""
+
+
+def theirs(table: str, error: DescriptionError) -> Setting:
+    """Return the error of a description as one of the settings table that contains the value."""
+    return Setting(f"{table}{'.' if error.field else ''}{error.field}: {error.message}")
 
 
 @final
