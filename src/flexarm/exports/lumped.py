@@ -425,7 +425,7 @@ def _check(link: Link) -> None:
     if isinstance(link.body, Beam) and link.body.curved:
         raise DescriptionError("is given; a lumped equivalent has straight links", where, "body.initial_angles")
     if not isinstance(link.joint, JOINTS):
-        kinds = "Revolute, Prismatic and Fixed"
+        kinds = f"Revolute, Prismatic and Fixed{'; use angles = true' if link.joint.spherical else ''}"
         raise DescriptionError(f"is a {type(link.joint).__name__}; a lumped equivalent has {kinds}", where, "joint")
     joint: Any = link.joint
     drive = None if isinstance(joint, Fixed) else joint.drive
