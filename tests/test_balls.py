@@ -274,7 +274,10 @@ def test_what_is_refused(tmp_path):
         (lambda: fa.analysis.steady_modes(ball), f"steady_modes does not support {joint}"),
         (lambda: fa.export_exudyn(ball, tmp_path / "x.py"), f"export_exudyn does not support {joint}"),
         (lambda: fa.play(ball), ".*the joint of link 'hip' is passive.*|.*ball joint.*"),
-        (lambda: fa.export_mjcf(ball, tmp_path / "x.xml"), "link 'hip': joint is a Ball; a lumped equivalent has .*use angles = true"),
+        (
+            lambda: fa.export_mjcf(ball, tmp_path / "x.xml"),
+            "link 'hip': joint is a Ball; a lumped equivalent has .*use angles = true",
+        ),
     ):
         with refused(said):
             what()

@@ -91,13 +91,13 @@ STEPS = 10
 class RandomRun:
     """A short run of a random arm under random inputs, some of its numbers as parameters, and a random scalar of it."""
 
-    def __init__(self, number: int, method: str = "rk4"):
+    def __init__(self, number: int, method: str = "rk4", longest: float = 0.02):
         rng = np.random.default_rng([number, 5])
         arm, self.at = arm_of(choice_of(number), number), state_of(arm_of(choice_of(number), number), number, 0.3)
         names = free_of(arm)
         model = fa.Model(arm, vary=list(rng.choice(names, size=min(4, len(names)), replace=False)))
         self.model, self.method, self.kind = model, method, INPUTS[number % 3]
-        until = STEPS * min(0.5 / max(methods.fastest_of(model, self.at["q"]), 1.0), 0.02)
+        until = STEPS * min(0.5 / max(methods.fastest_of(model, self.at["q"]), 1.0), longest)
         self.starts = np.arange(4) * until / 4
         self.values = rng.normal(size=(4, len(model.inputs))) + self.at["u"]
         self.weights = [rng.normal(size=len(self.at[name])) for name in ("q", "qd", "s")]

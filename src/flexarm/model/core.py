@@ -178,6 +178,9 @@ class Model(Traced):
         If locked, the drives are held: an elastic joint by its motor, and a hub that turns with its shapes by the hub.
         Else all coordinates are free, and an arm without gravity has a frequency 0 for each drive. A direction in which
         the arm would fall, omega^2 < 0, gives -sqrt(-omega^2).
+
+        Away from an equilibrium (`analysis.equilibrium`), the values depend on the choice of coordinates: of a loaded
+        ball joint, those with a quaternion differ from those with angles.
         """
         return self.modes(q, locked, p)[0]
 

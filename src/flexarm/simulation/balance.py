@@ -47,6 +47,35 @@ def is_off(drift: float, scale: float, size: float, fastest: float, rtol: float,
     return drift > most and most * scale > ROUNDING * size and fastest > SMALLEST * atol
 
 
+def exchanged(kinetic: Array, potential: Array, work: Array, dissipated: Array) -> tuple[Array, float]:
+    """Return the error of the energy balance (times,) [J] and the energy exchanged [J]."""
+    total = kinetic + potential - work + dissipated
+    scale = np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0)
+    return total - total[0], float(scale)
+
+
+def unbalanced_states(
+    t: Array, energies: tuple[Array, Array, Array, Array], qd: Array, rtol: float, atol: float, advice: str
+) -> str:
+    """Return the line of `unbalanced` for states at times t with their kinetic and potential energy, work and loss."""
+    error, scale = exchanged(*energies)
+    drift = float(np.abs(error).max()) / scale if scale > 0 else 0.0
+    size = float((np.abs(energies[0]) + np.abs(energies[1])).max())
+    if not is_off(drift, scale, size, np.abs(qd).max(initial=0.0), rtol, atol):
+        return ""
+    return _line(drift, scale, _since(t, error, scale, rtol), rtol, advice)
+
+
+def _since(t: Array, error: Array, scale: float, rtol: float) -> str:
+    """Return the time from which the error is too large, in words."""
+    return f" from t = {float(t[int(np.argmax(np.abs(error) > limit(rtol) * scale))]):.4g} s on"
+
+
+def _line(drift: float, scale: float, when: str, rtol: float, advice: str) -> str:
+    said = f"the energy balance has an error of {drift:.2g} of the {scale:.3g} J exchanged{when}"
+    return f"{said}, more than the allowed {limit(rtol):.2g}: {advice}"
+
+
 def unbalanced(result: "Dataset", qd: Array, advice: str) -> str:
     """Return a line about a run's energy drift if it is too large, else "".
 
@@ -67,10 +96,8 @@ def unbalanced(result: "Dataset", qd: Array, advice: str) -> str:
     if not is_off(drift, scale, size, np.abs(qd).max(initial=0.0), rtol, result.attrs["atol"]):
         return ""
     if "energy_error" in kept:
-        first = int(np.argmax(np.abs(kept["energy_error"].values) > limit(rtol) * scale))
-        when = f" from t = {float(result.time[first]):.4g} s on"
-    said = f"the energy balance has an error of {drift:.2g} of the {scale:.3g} J exchanged{when}"
-    return f"{said}, more than the allowed {limit(rtol):.2g}: {advice}"
+        when = _since(result.time.values, kept["energy_error"].values, scale, rtol)
+    return _line(drift, scale, when, rtol, advice)
 
 
 def advice(step: float, rtol: float, computed: bool) -> str:

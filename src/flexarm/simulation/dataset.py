@@ -12,6 +12,7 @@ from flexarm.attitude import local
 from flexarm.checks import Fault, checked_names, known_names, shown
 from flexarm.description.arm import Beam
 from flexarm.model import Model
+from flexarm.simulation.balance import exchanged
 from flexarm.simulation.block import Block
 from flexarm.simulation.common import Common, Data
 from flexarm.simulation.exogenous import ExogenousInputs
@@ -278,12 +279,10 @@ def variables(
             found["power"] = supplied(model, drive, layout, x, found["u"], w, seen["rates"], p)
         if "energy" in seen:
             kinetic, potential, work, dissipated = *seen["energy"].T, found["work"], found["dissipated"]
-            balance = kinetic + potential - work + dissipated
-            error = balance - balance[0]
-            scale = np.max(kinetic + np.abs(potential - potential[0]) + np.abs(work) + dissipated, initial=0.0)
+            error, scale = exchanged(kinetic, potential, work, dissipated)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
-            drift = float(np.max(np.abs(error), initial=0.0)) / float(scale) if scale > 0 else 0.0
-            audit = {"energy_drift": drift, "energy_scale": float(scale)}
+            drift = float(np.max(np.abs(error), initial=0.0)) / scale if scale > 0 else 0.0
+            audit = {"energy_drift": drift, "energy_scale": scale}
         if "momenta" in seen:
             found |= {"momentum": seen["momenta"][:, :3], "angular_momentum": seen["momenta"][:, 3:]}
             if by := acting(model, drive, exogenous, float(t[-1]), found["u"], w, p is not None):

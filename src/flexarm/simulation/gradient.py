@@ -80,6 +80,11 @@ def gradient(
     SimulationError
         The run does not reach its end.
 
+    Warns
+    -----
+    EnergyDrift
+        The energy balance is off, as in `simulate`.
+
     Notes
     -----
     The lengths of adaptive steps count as constants. A contact, friction or a saturation has a gradient except at the

@@ -92,7 +92,7 @@ def recorded_together(runs: list[Start], marks: Array) -> Recorded:
     breakpoints = restarts.breakpoints(first.model, first.drive, None, first.times, first.method)
     inside = np.unique([*drive.corners(until), *breakpoints, *marks])
     inside = inside[(inside > NEAR * until) & (inside < (1.0 - NEAR) * until)]
-    edges = np.concatenate([[0.0], inside, [until]])
+    edges, rows = np.concatenate([[0.0], inside, [until]]), [x]
     with usual_errors(), running(plan):
         for a, b in pairwise(edges.tolist()):
             plan.end(b)
@@ -103,7 +103,11 @@ def recorded_together(runs: list[Start], marks: Array) -> Recorded:
                 raise SimulationError(
                     f"gradient: one of {counted(width, 'run')} ends at t = {plan.time:.6g} s; simulate_many names it"
                 )
+            rows += [x for t, x in zip(ends, stretch.x, strict=True) if t in first.times]
             x = stretch.x[-1]
     check_steps(steps)
+    samples = np.array(rows).reshape(len(first.times), first.layout.size, width)
+    for i, run in enumerate(runs):
+        run.warn_unbalanced(samples[:, :, i], "of one run, ")
     found.end(until, x)
     return found

@@ -1,5 +1,6 @@
 """Runs with a gradient: their start, checks that they have one, and the record of their steps."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from flexarm.checks import (
     counted,
     refused,
 )
-from flexarm.errors import DescriptionError, SimulationError
+from flexarm.errors import DescriptionError, EnergyDrift, SimulationError
 from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
 from flexarm.model import Model, as_model, closures
@@ -20,7 +21,7 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.model.evaluation import begun_at
 from flexarm.native.adjoint import adjoint
 from flexarm.native.language import Placed
-from flexarm.simulation import crossings, methods, restarts, solvers
+from flexarm.simulation import balance, crossings, methods, restarts, solvers
 from flexarm.simulation.adjoint import MOST_STEPS, Recorded, trail
 from flexarm.simulation.block import Block
 from flexarm.simulation.closed_loop import rounds
@@ -144,8 +145,19 @@ class Start:
             why = run.failure or "fa.simulate with the same arguments names the reason"
             raise SimulationError(f"gradient: the run ends at t = {plan.time:.6g} s; {why}")
         check_steps(steps)
+        self.warn_unbalanced(run.x)
         found.end(float(self.times[-1]), run.x[-1])
         return found
+
+    def warn_unbalanced(self, x: Array, which: str = "") -> None:
+        """Warn as `simulate` does if the energy balance of the states x (times, size) is off."""
+        layout, model = self.layout, self.model
+        q, qd, s = (x[:, part] for part in (layout.q, layout.qd, layout.s))
+        kinetic, potential = model.evaluate("energy", q, qd, s=s if layout.own else None).T
+        energies = kinetic, potential, x[:, layout.work], x[:, layout.dissipated]
+        advice = balance.advice(self.step, self.rtol, computed=False)
+        if off := balance.unbalanced_states(self.times, energies, qd, self.rtol, self.atol, advice):
+            warnings.warn(f"gradient: {which}{off}", EnergyDrift, stacklevel=4)
 
 
 def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:
