@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from flexarm.simulation.run import simulate
     from flexarm.simulation.solvers import add_method
     from flexarm.simulation.stepper import Stepper
+    from flexarm.simulation.tuning import Tuned, tune
     from flexarm.studies import study
     from flexarm.trajectory import (
         EI,
@@ -237,6 +238,7 @@ __all__ = [
     "TipVelocity",
     "TorqueSpeed",
     "Tube",
+    "Tuned",
     "Universal",
     "UrdfReport",
     "__version__",
@@ -290,6 +292,7 @@ __all__ = [
     "simulate_many",
     "slosh",
     "study",
+    "tune",
     "urdf_report",
     "view",
 ]
@@ -332,6 +335,7 @@ LATE = {
     "simulation.results": "load_result save_result",
     "simulation.run": "simulate",
     "simulation.stepper": "Stepper",
+    "simulation.tuning": "Tuned tune",
     "studies": "study",
     "trajectory": "BangBang Cycloidal MinimumJerk ParabolicBlends Quintic TaskLine "
     "EI ZV ZVD Shaper TipCompensated shaped",

@@ -87,6 +87,7 @@ RESULTS = {
     "Inversion": "made by `stable_inversion`",
     "OptimalMotion": "made by `optimal_motion`",
     "PoleMigration": "made by `pole_migration`",
+    "Tuned": "made by `tune`",
     "RobotReport": "made by `robot_report`",
     "UrdfReport": "made by `urdf_report`",
 }

@@ -15,8 +15,9 @@
   controllers, and `lanes_closures` moves their states onto the closures of an arm.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`, and
   `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.
-- Gradients: `gradient` of a scalar (`objective`) of a run. `gradient_start` records the steps, of `gradient_many` runs
-  at once, and `gradient_slopes` has the derivatives by the discrete `adjoint`, with `designs` of controllers.
+- Gradients: `gradient` of a scalar (`objective`) of a run, and `tuning` of its numbers by it. `gradient_start` records
+  the steps, of `gradient_many` runs at once, and `gradient_slopes` has the derivatives by the discrete `adjoint`, with
+  `designs` of controllers.
 - Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.
 - Results: `dataset`, `common`, `labels`, `momenta`, `passed`, `performance`; `results`, `netcdf` and `rewrite` on disk.
 """

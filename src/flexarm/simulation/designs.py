@@ -23,13 +23,16 @@ class Design(NamedTuple):
     weight: float
 
 
-def numbers_of(controller: Any, path: str) -> Array:
-    """Return the numbers of a controller at a path of fields, as "reference.periods". Raises `Fault`."""
+def numbers_of(controller: Any, path: str, argument: str = "with_respect_to") -> Array:
+    """Return the numbers of a controller at a path of fields, as "reference.periods".
+
+    Raises `Fault`, which names the argument that has the path.
+    """
     found = controller
     for name in path.split("."):
         names = [each.name for each in fields(found)] if is_dataclass(found) else []
         if name not in names:
-            problem = f"with_respect_to has u.{path}, but a {type(found).__name__} has no field"
+            problem = f"{argument} has u.{path}, but a {type(found).__name__} has no field"
             raise Fault("", unknown_name(problem, name, names, "its fields are"))
         found = getattr(found, name)
     try:
@@ -38,7 +41,7 @@ def numbers_of(controller: Any, path: str) -> Array:
         return checked_array(found, "")
     except Fault:
         message = f"has u.{path}, which is a {type(found).__name__}; it must be numbers"
-        raise Fault("with_respect_to", message) from None
+        raise Fault(argument, message) from None
 
 
 def designs(controller: Any, path: str) -> list[Design]:
