@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from functools import cache, partial
 
 import casadi as ca
@@ -260,3 +261,50 @@ def test_nothing_imports_the_libraries_otherwise():
         "import sys, flexarm as fa; fa.Model('rigid-two-link').frequencies(); print({'jax', 'torch'} & {*sys.modules})"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_compiled_programs_of_jax_call_native_code_themselves():
+    """One state and many, with one set of parameters or one for each, and rows that are not finite."""
+    of, name, rng, rows = model(), "forward_dynamics", np.random.default_rng(7), 19
+    f = flexarm.jax.function(of, name, route="native")
+    given = [0.1 * rng.normal(size=(rows, len(of.signals_of(a)))) for a in of.arguments(name)]
+    p = of.p * (1.0 + 0.2 * rng.random((rows, len(of.p))))
+    text = jax.jit(f).lower(*given, p=p).as_text()
+    assert "flexarm_" in text and "callback" not in text
+
+    def check(found, given, p):
+        np.testing.assert_allclose(found, of.evaluate(name, *given, p=p), rtol=1e-12, atol=1e-12)
+
+    check(jax.jit(jax.vmap(lambda x, p: f(*x, p=p)))(given, p), given, p)
+    check(jax.vmap(lambda x: f(*x, p=p[0]))(given), given, p[0])
+    check(f(*given, p=p[1]), given, p[1])
+    check(f(*[x[2] for x in given], p=p[2]), [x[2] for x in given], p[2])
+    check(f(*[x[:3] for x in given], p=p[:3]), [x[:3] for x in given], p[:3])
+    assert f(*[x[:0] for x in given]).shape == (0, of.nv)
+    slopes = jax.vmap(jax.jacfwd(lambda p, x: f(*x, p=p)), in_axes=(None, 0))(p[0], given)
+    own = of.at(p[0]).slope(name, "p")
+    assert np.array(slopes[4]) == pytest.approx(np.array(own(*[x[4] for x in given])), rel=1e-9)
+    given[1][5, 1], p[8, 0] = np.nan, np.inf
+    wrong = np.isnan(np.array(f(*given, p=p)))
+    assert wrong[[5, 8]].all() and not np.delete(wrong, [5, 8], axis=0).any()
+    nothing = np.full(len(of.inputs), np.nan)
+    assert np.isnan(np.array(jax.vmap(lambda q, qd: f(q, qd, nothing))(*given[:2]))).all()
+
+
+def test_threads_register_native_code_once():
+    """XLA refuses a second registration under a name, and would call code that is no longer in memory."""
+    of, found, ready = small(), [], threading.Barrier(8)
+    q = state(of)["q"]
+
+    def work():
+        ready.wait()
+        for _ in range(20):
+            found.append(np.array(flexarm.jax.function(of, "gravity_force", "native")(q)))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 160
+    np.testing.assert_allclose(found, np.tile(of.gravity_force(q), (160, 1)), rtol=1e-12)

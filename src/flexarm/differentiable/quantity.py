@@ -15,6 +15,7 @@ from flexarm.differentiable.program import ArrayProgram
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.evaluation import Evaluation
+from flexarm.native.kernel import Kernel
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -71,17 +72,27 @@ class Quantity:
         return ArrayProgram(self.model.laid_out(self.name))
 
     @cached_property
+    def kernel(self) -> Kernel:
+        """Native code of the value, which takes all arguments except p."""
+        return self.model.kernel(self.name)
+
+    @cached_property
+    def slopes_kernel(self) -> Kernel:
+        """Native code of the Jacobian, (result, all arguments and p)."""
+        name = self.name
+        return self.model.compiled(f"{name}, all slopes", lambda model: _jacobian(model, name))
+
+    @cached_property
     def _native(self) -> Evaluation:
-        signals = {a: self.model.signals_of(a) for a in self.arguments}
-        return Evaluation(self.name, self.model.kernel(self.name), signals, (prod(self.shape),), len(signals))
+        return self._evaluation(self.kernel, (prod(self.shape),))
 
     @cached_property
     def _slopes(self) -> Evaluation:
-        """The Jacobian, (..., result, all arguments and p)."""
-        name = self.name
+        return self._evaluation(self.slopes_kernel, (prod(self.shape), sum(self.widths)))
+
+    def _evaluation(self, kernel: Kernel, shape: tuple[int, ...]) -> Evaluation:
         signals = {a: self.model.signals_of(a) for a in self.arguments}
-        kernel = self.model.compiled(f"{name}, all slopes", lambda model: _jacobian(model, name))
-        return Evaluation(name, kernel, signals, (prod(self.shape), sum(self.widths)), len(signals))
+        return Evaluation(self.name, kernel, signals, shape, len(signals))
 
     def filled(self, values: Sequence[Any], p: Any, xp: Namespace) -> list[Any]:
         """Return all arguments as arrays of the library, with p last. Raises `DescriptionError` for wrong shapes."""

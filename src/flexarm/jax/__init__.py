@@ -20,7 +20,9 @@ from flexarm.arrays import Array
 from flexarm.differentiable.namespace import Namespace, operations
 from flexarm.differentiable.quantity import Quantity, doubles
 from flexarm.differentiable.rollout import METHOD, Rollout
+from flexarm.jax.foreign import foreign
 from flexarm.model import Model
+from flexarm.native.kernel import Kernel
 
 __all__ = ["function", "simulate"]
 
@@ -83,34 +85,58 @@ def _evaluated(quantity: Quantity, route: str) -> Callable[[Sequence[Any]], Any]
 
     def value(arrays: Sequence[Any]) -> Any:
         shape = XP.broadcast_shapes([x.shape[:-1] for x in arrays])
-        y = native(*(jnp.broadcast_to(x, (*shape, x.shape[-1])) for x in arrays))
+        p = arrays[-1] if arrays[-1].ndim == 1 else _spread(arrays[-1], shape)  # one set, or one for each state
+        y = native(*(_spread(x, shape) for x in arrays[:-1]), p)
         return y.reshape((*shape, *quantity.shape))
 
     return value
 
 
 def _native(quantity: Quantity) -> Callable[..., Any]:
-    """Return the value (..., result) by native code, with a rule for its derivatives."""
+    """Return the value (..., result) by native code, with a rule for its derivatives.
 
-    def called(evaluate: Callable[..., Array], more: tuple[int, ...], arrays: Sequence[Any]) -> Any:
-        kind = arrays[0].dtype
-        found = jax.ShapeDtypeStruct((*arrays[0].shape[:-1], quantity.result, *more), kind)
+    Doubles on a CPU go to native code directly, and others through Python.
+    """
+
+    def called(kernel: Kernel, evaluate: Callable[..., Array], more: tuple[int, ...], arrays: Sequence[Any]) -> Any:
+        kind, shape = arrays[0].dtype, (*arrays[0].shape[:-1], quantity.result, *more)
 
         def call(*given: Any) -> Any:
             return evaluate(*doubles(given)).astype(kind)
 
-        return jax.pure_callback(call, found, *arrays, vmap_method="broadcast_all")
+        def through_python(*arrays: Any) -> Any:
+            return jax.pure_callback(call, jax.ShapeDtypeStruct(shape, kind), *arrays, vmap_method="broadcast_all")
+
+        def directly(*arrays: Any) -> Any:
+            return foreign(kernel, len(arrays))(*arrays[:-1], _constants(kernel, arrays[-1])).reshape(shape)
+
+        if kind != jnp.float64:
+            return through_python(*arrays)
+        return jax.lax.platform_dependent(*arrays, cpu=directly, default=through_python)
 
     @jax.custom_jvp
     def value(*arrays: Any) -> Any:
-        return called(quantity.natively, (), arrays)
+        return called(quantity.kernel, quantity.natively, (), arrays)
 
     @value.defjvp
     def slope(arrays: Sequence[Any], rates: Sequence[Any]) -> tuple[Any, Any]:
-        J = called(quantity.slopes, (sum(quantity.widths),), arrays)
-        return value(*arrays), jnp.einsum("...ij,...j->...i", J, jnp.concatenate(rates, axis=-1))
+        J = called(quantity.slopes_kernel, quantity.slopes, (sum(quantity.widths),), arrays)
+        along = jnp.concatenate([_spread(x, J.shape[:-2]) for x in rates], axis=-1)
+        return value(*arrays), jnp.einsum("...ij,...j->...i", J, along)
 
     return value  # type: ignore[no-any-return]
+
+
+def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array (..., n) with these axes in front of the last."""
+    return jnp.broadcast_to(x, (*shape, x.shape[-1]))
+
+
+def _constants(kernel: Kernel, p: Any) -> Any:
+    """Return a kernel's constants (..., n) at parameters p (..., k)."""
+    if kernel.prologue is None:
+        return jnp.asarray(kernel.constants)
+    return foreign(kernel.prologue, 1)(p)
 
 
 class Run(NamedTuple):

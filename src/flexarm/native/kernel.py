@@ -172,6 +172,11 @@ def _compile(ir: str, effort: int = 2) -> bytes:
     return b"".join(len(each).to_bytes(8, "little") + each for each in objects)
 
 
+def loaded(ir: str, symbols: tuple[str, ...]) -> Code:
+    """Return the machine code of IR that contains addresses of this process, which is not cached."""
+    return _load(_compile(ir), np.empty(0), symbols, {}, was_cached=False)
+
+
 def _objects(machine_code: bytes) -> list[bytes]:
     """Return the object files that `_compile` has concatenated."""
     found = []
