@@ -367,7 +367,7 @@ def test_every_strange_thing_is_listed(tmp_path):
     for each in (
         "<gazebo> in <robot>", "<sensor> in <robot>", "<spring> in <joint>", "frame of <axis> in <joint>",
         "joint 'hinge' moves no mass; it is fixed",
-        "joint 'string' is floating, which is not supported; it is fixed",
+        "joint 'string' moves no mass; it is fixed",
          "transmission 'both' of type 'DifferentialTransmission' and with 2 joints is not supported",
         "transmission 'lost' of joint 'nobody', which does not exist",
     ):  # fmt: skip
@@ -445,6 +445,36 @@ def test_a_floating_joint_frees_the_base(tmp_path):
     assert not held.free and held.links == arm.links
     moved = written(tmp_path, ship.replace('type="floating">', 'type="floating"><origin xyz="1 0 0"/>'))
     assert "<origin> is an initial position" in fa.urdf_report(moved).not_understood[0]
+
+
+def test_a_link_that_floats_inside_the_tree_is_in_free_fall(tmp_path):
+    """It has a position relative to its parent, on which it does not act, and carries a joint of its own."""
+    inertia = """<inertial><origin xyz="{c}"/><mass value="{m}"/>
+      <inertia ixx="0.03" ixy="0.001" ixz="0.002" iyy="0.04" iyz="0.003" izz="0.05"/></inertial>"""
+    arm = f"""<robot name="r"><link name="ground"/><link name="arm">{inertia.format(m=1.7, c="0.3 0 0")}</link>
+      <joint name="turn" type="continuous"><parent link="ground"/><child link="arm"/><axis xyz="0 0 1"/></joint>"""
+    cargo = f"""<link name="cargo">{inertia.format(m=2.3, c="0.1 0.05 0.02")}</link>
+      <link name="lid">{inertia.format(m=0.6, c="0.1 0 0.02")}</link>
+      <joint name="loose" type="floating"><parent link="arm"/><child link="cargo"/>
+        <origin xyz="0.6 0.1 0" rpy="0.3 0.2 0.1"/></joint>
+      <joint name="hinge" type="continuous"><parent link="cargo"/><child link="lid"/><axis xyz="0 1 0"/>
+        <origin xyz="0.2 0.1 0"/></joint>"""
+    alone = fa.Model(fa.from_urdf(written(tmp_path, f"{arm}</robot>")))
+    report = fa.urdf_report(written(tmp_path, f"{arm}{cargo}</robot>"))
+    model = fa.Model(report.arm)
+    said = "joint 'loose' is floating: it becomes the joints 'loose_1', 'loose_2', 'loose_3', 'loose', one after"
+    assert report.notes == (f"{said} the other",)
+    assert model.inputs == ("arm.joint", "lid.joint") and len(model.arm.balls) == 1
+    u, q, qd = [0.7, 0.0], np.array(model.arm.rest), np.zeros(model.nv)
+    rates = dict(zip(model.velocities, model.forward_dynamics(q, qd, u), strict=True))
+    turning = alone.forward_dynamics([0.0], [0.0], u[:1])[0]
+    assert rates["arm.joint"] == pytest.approx(turning, rel=1e-12)
+    run = fa.simulate(model, 0.2, u=lambda t, q, qd: [0.7, 0.3 * np.sin(20 * t)], q0=q, samples=3, progress=False)
+    assert run.q.sel(coordinate="arm.joint").values[-1] == pytest.approx(turning * 0.2**2 / 2, rel=1e-9)
+    bare = fa.Model(model.arm.replace(gravity=(0.0, 0.0, 0.0)))
+    fallen = fa.simulate(bare, 0.2, u=lambda t, q, qd: [0.7, 0.3 * np.sin(20 * t)], q0=q, samples=3, progress=False)
+    apart = run.tip.values[-1] - fallen.tip.values[-1]
+    assert apart == pytest.approx([0.0, 0.0, -9.81 * 0.2**2 / 2], abs=1e-8)
 
 
 def test_names_are_made_fit_for_coordinates(tmp_path):

@@ -238,13 +238,14 @@ class _Assembly:
             if joint.child not in self._outward_set or joint.child == self.ground:
                 continue
             loose = joint.kind == "floating" and self.settings.base == "fixed"
-            if joint.kind != "fixed" and not joint.moves and not loose:
+            light = joint.child not in heavy and joint.kind != "fixed"
+            if light and (joint.name not in held or joint.kind == "floating"):
+                held.add(joint.name)
+                self.strange.append(f"{joint.at}: joint {joint.name!r} moves no mass; it is fixed")
+            elif joint.kind != "fixed" and not joint.moves and not loose:
                 self.strange.append(
                     f"{joint.at}: joint {joint.name!r} is {joint.kind}, which is not supported; it is fixed"
                 )
-            elif joint.name not in held and joint.child not in heavy:
-                held.add(joint.name)
-                self.strange.append(f"{joint.at}: joint {joint.name!r} moves no mass; it is fixed")
         return held
 
     def _outward(self) -> list[str]:
@@ -577,6 +578,7 @@ class _Assembly:
             "type": "prismatic" if joint.kind == "prismatic" else "revolute",
             "axis": tuple((axis / np.linalg.norm(axis)).tolist()),
             "damping": joint.damping,
+            **({"passive": True} if joint.passive else {}),
             **joint.drive,
         }
         drive = self._drive(joint, given.pop("drive", None))

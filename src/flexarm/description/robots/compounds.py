@@ -9,6 +9,7 @@ from dataclasses import replace
 from flexarm.description.compounds import Ball, Compound, Planar, Screw, Universal, Z
 from flexarm.description.gears import Gear
 from flexarm.description.joints import Joint as Described
+from flexarm.description.joints import Prismatic
 from flexarm.description.robots.place import Posed
 from flexarm.description.robots.resistance import Resistance
 from flexarm.description.robots.robot import Joint, Limits, Mimic, Place, Robot
@@ -16,7 +17,8 @@ from flexarm.description.robots.settings import Settings, theirs
 from flexarm.errors import DescriptionError
 
 KINDS = ("ball", "universal", "planar", "screw")
-"""Kinds of joints that become several."""
+"""Kinds of joints that become several. A floating joint that is not on the root becomes three slides and a ball."""
+SLIDES = tuple(Prismatic(axis=axis, passive=True) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
 ANGLES = "angles"
 """Key in the settings of a ball joint that asks for three angles."""
 FOR_ANGLES = f"{ANGLES} = true in its settings gives three angles with inputs"
@@ -52,21 +54,19 @@ def expanded(robot: Robot, settings: Settings) -> Robot:
 
     Raises `DescriptionError` for a joint that is impossible.
     """
-    if not any(joint.kind in KINDS for joint in robot.joints.values()):
+    several = [joint for joint in robot.joints.values() if joint.kind in KINDS or _floats(joint, robot, settings)]
+    if not several:
         return robot
     links, joints, notes, strange = dict(robot.links), dict[str, Joint](), list(robot.notes), list(robot.strange)
-    whole = _balls(robot, settings)
+    whole = _balls(robot, several, settings)
     for name, joint in robot.joints.items():
-        if joint.kind not in KINDS:
+        if joint not in several:
             joints[name] = joint
             continue
         if joint.kind != "screw" and (lost := _lost(joint, name in whole)):
             strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; left out: {lost}")
-        if name in whole:
-            joints[name] = replace(joint, spherical=True, axis=Z, limits=Limits(), mimic=None, drive={})
-            notes.append(f"joint {name!r} is ball: link {joint.child!r} has a quaternion and no input ({FOR_ANGLES})")
-            continue
-        *inner, last = described(joint).joints(name)
+        parts = _parts(joint, name in whole)
+        inner, last = (parts, None) if name in whole else (parts[:-1], parts[-1])
         names = [_free(f"{name}_{i}", {*robot.joints, *joints}) for i in range(1, 1 + len(inner))]
         carriers = [_free(f"{joint.child}_{i}", links) for i in range(1, 1 + len(inner))]
         parent, place = joint.parent, joint.place
@@ -76,22 +76,47 @@ def expanded(robot: Robot, settings: Settings) -> Robot:
             if isinstance(part, Gear):
                 joints[own].mimic = Mimic(name, part.ratios[0], part.offset)
             parent, place = carrier, Place()
-        joints[name] = replace(_one(joint, last), parent=parent, place=place)
-        if isinstance(inner[0], Gear):
-            notes.append(f"joint {name!r} is a screw: the joint {names[0]!r} slides in proportion to its angle")
+        if last is None:
+            final = replace(joint, spherical=True, axis=Z, limits=Limits(), mimic=None, drive={})
         else:
-            some = ", ".join(map(repr, [*names, name]))
-            notes.append(f"joint {name!r} is {joint.kind}: it becomes the joints {some}, one after the other")
+            final = _one(joint, last)
+        joints[name] = replace(final, parent=parent, place=place)
+        notes.append(_note(joint, names, name in whole, isinstance(parts[0], Gear) if parts else False))
     return replace(robot, links=links, joints=joints, notes=notes, strange=strange)
 
 
-def _balls(robot: Robot, settings: Settings) -> set[str]:
+def _floats(joint: Joint, robot: Robot, settings: Settings) -> bool:
+    """Return True for a floating joint that moves a mass and is not on the root, where it can be the base."""
+    if joint.kind != "floating" or joint.parent == robot.root:
+        return False
+    return any(robot.links[x] is not None or x in settings.links for x in robot.outward(joint.child))
+
+
+def _parts(joint: Joint, whole: bool) -> list[Described]:
+    """Return the joints with one coordinate each. `whole` is True if a ball joint with a quaternion follows them."""
+    if joint.kind == "floating":
+        return [*SLIDES, *(() if whole else Ball(angles=True).joints(joint.name))]
+    return [] if whole else [*described(joint).joints(joint.name)]
+
+
+def _note(joint: Joint, names: list[str], whole: bool, screw: bool) -> str:
+    """Return what a joint becomes: the joints of these names, and one of its own name."""
+    if joint.kind == "ball" and whole:
+        return f"joint {joint.name!r} is ball: link {joint.child!r} has a quaternion and no input ({FOR_ANGLES})"
+    if screw:
+        return f"joint {joint.name!r} is a screw: the joint {names[0]!r} slides in proportion to its angle"
+    some = ", ".join(map(repr, [*names, joint.name]))
+    return f"joint {joint.name!r} is {joint.kind}: it becomes the joints {some}, one after the other"
+
+
+def _balls(robot: Robot, several: list[Joint], settings: Settings) -> set[str]:
     """Return the ball joints that have a quaternion. The others have three angles, each with an input.
 
     They have angles if more than damping acts on them in the file or in the settings, as only an angle can have it, and
     where no inertia resists a rotation, so that the angle about this axis can be fixed.
     """
-    balls = [x for x in robot.joints.values() if x.kind == "ball" and not (_acted(x) or _set(x.name, settings))]
+    turning = [joint for joint in several if joint.kind in ("ball", "floating")]
+    balls = [joint for joint in turning if not (_acted(joint) or _set(joint.name, settings))]
     if not balls:
         return set()
     held = {joint.name for joint in robot.joints.values() if joint.kind == "fixed"}
@@ -137,8 +162,9 @@ def _one(joint: Joint, part: Described) -> Joint:
     if alone:
         return replace(joint, kind=kind, axis=part.direction)
     return Joint(
-        joint.name, kind, joint.parent, joint.child, joint.place, part.direction, Limits(), 0.0, 0.0, None, joint.at
-    )
+        joint.name, kind, joint.parent, joint.child, joint.place, part.direction, Limits(), 0.0, 0.0, None, joint.at,
+        passive=joint.kind == "floating",
+    )  # fmt: skip
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -90,6 +90,8 @@ class Joint:
     """Displacement of a screw per turn [m]."""
     driven: bool = False
     """True if an actuator acts on the joint, for ball joints in MJCF and joints with a transmission in URDF."""
+    passive: bool = False
+    """True for a joint without a motor."""
     spherical: bool = False
     """True for a ball joint with a quaternion, see `compounds`."""
 
