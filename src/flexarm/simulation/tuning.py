@@ -1,5 +1,6 @@
 """Search for numbers of a run, such as gains of its controller, that minimize a scalar of it."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -8,7 +9,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_whole, counted, refused, shown, unknown_name
-from flexarm.errors import FlexarmError
+from flexarm.errors import EnergyDrift, FlexarmError, SimulationError
 from flexarm.model import as_model
 from flexarm.simulation.designs import numbers_of, with_numbers
 from flexarm.simulation.gradient import gradient
@@ -82,8 +83,8 @@ def tune(
     """Return numbers of a run, such as gains of its controller, that minimize a scalar of it.
 
     SciPy's L-BFGS-B method searches for a local minimum with the exact derivatives of `gradient`. It takes numbers
-    relative to their size at the start. Where a run fails, or a controller refuses its numbers, the search takes a
-    shorter step.
+    relative to their size at the start. Where a run fails or its energy balance is off, or where a controller refuses
+    its numbers, the search takes a shorter step.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def tune(
     DescriptionError
         An argument is not valid, or the run has a part without a gradient.
     SimulationError
-        A run with the numbers at the start does not reach its end.
+        A run with the numbers at the start does not reach its end, or its energy balance is off.
 
     Notes
     -----
@@ -266,14 +267,17 @@ class _Search:
 
     def at_start(self) -> float:
         """Return the scalar with the numbers at the start. Errors are raised."""
-        self._gradient(self.numbers.start)
+        try:
+            self._gradient(self.numbers.start)
+        except EnergyDrift as off:
+            raise SimulationError(f"tune: with the numbers at the start, {off}") from None
         return self.value
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         size = self.numbers.size
         try:
             value, slope = self._gradient(x * size)
-        except FlexarmError:
+        except (FlexarmError, EnergyDrift):
             self.failed += 1
             rise = abs(self.value) + float(np.abs(self.slope) @ np.abs(x * size - self.best))
             value, slope = self.value + STEEP * rise, np.zeros(len(x))
@@ -283,7 +287,9 @@ class _Search:
         names, value, slope = list(self.numbers.shapes), 0.0, np.zeros(len(x))
         self.evaluations += 1
         for run in self.numbers.inserted(x):
-            found = gradient(run, names, **self.scalar)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", EnergyDrift)
+                found = gradient(run, names, **self.scalar)
             value += float(found.value)
             slope += np.concatenate([np.ravel(found[name]) for name in names])
         if value < self.value:
