@@ -6,7 +6,8 @@ diverged goes to reached[0], and the number of steps goes to reached[1]. A loop 
 therefore call any of them. If a solver does not reach all times, the caller in Python finds the reason.
 """
 
-from collections.abc import Sequence
+import ctypes  # noqa: TID251  (calls code that this package compiled)
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,10 +16,10 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.native.code import Address
 from flexarm.native.functions import translated
-from flexarm.native.language import Floats, Placed, Words
+from flexarm.native.language import Floats, Placed, Words, call
 from flexarm.native.once import Once
 from flexarm.simulation.implicit import FIRST, Implicit
-from flexarm.simulation.rhs import DIVERGED
+from flexarm.simulation.rhs import DIVERGED, Plan, RunRecord
 from flexarm.simulation.steps import Step, copied, integrate
 
 LARGEST = 1.7976931348623157e308
@@ -58,6 +59,94 @@ class Advance:
     code: Address
     record: Address
     held: Any
+    continues: bool = False
+    """True if the first step of an interval is as long as the last one of the previous interval."""
+
+
+@dataclass
+class Intervals:
+    """Consecutive intervals of a run, from each edge to the next.
+
+    Attributes
+    ----------
+    advance, solver : addresses
+        A solver in this form, and its record.
+    edges, upto : (intervals + 1,)
+        Ends of the intervals, and the number of the result's times up to each.
+    times, rows : (total,), (total, size)
+        Times of the result, and states there.
+    x : (size,)
+        Current state.
+    ends, out, reached
+        Times of one interval, the states there, and the number of those reached.
+    """
+
+    shared: Sequence[RunRecord]
+    advance: int
+    solver: int
+    size: int
+    edges: Floats
+    upto: Words
+    times: Floats
+    rows: Floats
+    x: Floats
+    ends: Floats
+    out: Floats
+    reached: Words
+    steps: int
+
+
+def intervals(plan: Plan, solver: Advance, times: Array, rows: Array, edges: Array, x: Array) -> Placed:
+    """Return the record of intervals between edges of a run with these times, from a state x."""
+    upto = np.searchsorted(times, edges, side="right").astype(np.int64)
+    most = int(np.diff(upto).max()) + 1
+    return Placed(
+        Intervals(
+            shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
+            advance=solver.code,
+            solver=solver.record,
+            size=len(x),
+            edges=edges,
+            upto=upto,
+            times=times,
+            rows=rows,
+            x=x.copy(),
+            ends=np.empty(most),
+            out=np.empty((most, len(x))),
+            reached=np.zeros(2, dtype=np.int64),
+            steps=0,
+        )
+    )
+
+
+@dataclass
+class Values:
+    """Inputs that are constant in each interval: values (count, width), and the last time before each end (count,)."""
+
+    intervals: Sequence[Intervals]
+    width: int
+    values: Floats
+    last: Floats
+
+
+CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+VALUES = Once(lambda: translated(through_values))
+
+
+def ahead(
+    plan: Plan, solver: Advance, times: Array, rows: Array, values: Callable[[Array], Array], edges: Array, x: Array
+) -> tuple[int, Array, int, int]:
+    """Take the intervals between edges in native code, with inputs that have `values` from each edge on.
+
+    Return the number of completed intervals, the state after them, the number of times at which the state is known,
+    and the number of steps.
+    """
+    count, some = len(edges) - 1, intervals(plan, solver, times, rows, edges, x)
+    held = np.ascontiguousarray(values(edges[:-1]))
+    last = np.nextafter(edges[1:], -np.inf)
+    record = Placed(Values(np.array([some.address]), held.shape[1], held, last))  # type: ignore[arg-type]
+    done = CALL(VALUES().addresses["through_values"])(record.address, count)
+    return done, some.x, int(some.upto[done]), some.steps
 
 
 @dataclass
@@ -78,7 +167,7 @@ def newton(stepping: Implicit, longest: float) -> Advance:
     """
     code = IMPLICIT()
     record = Placed(Newton(np.array([stepping.record.address]), longest))  # type: ignore[arg-type]
-    return Advance(code.addresses["implicit_interval"], record.address, (code, record, stepping))
+    return Advance(code.addresses["implicit_interval"], record.address, (code, record, stepping), continues=True)
 
 
 # -- translated functions ----------------------------------------------------------------------------------------------
@@ -106,6 +195,41 @@ def is_finite(x: Floats, count: int) -> int:
         if not abs(x[i]) <= LARGEST:
             return 0
     return 1
+
+
+def through(s: Intervals, k: int) -> int:
+    """Integrate interval k, and return 1 if its end was reached, else 0."""
+    shared = s.shared[0]
+    t, end = s.edges[k], s.edges[k + 1]
+    first = s.upto[k]
+    wanted = s.upto[k + 1] - first
+    copied(s.times[first:], s.ends, wanted)
+    ends = wanted
+    if wanted == 0 or s.ends[wanted - 1] != end:
+        s.ends[wanted] = end
+        ends = wanted + 1
+    evaluations = shared.evaluations
+    call(s.advance, s.solver, t, s.x, s.ends, ends, s.out, s.reached)
+    if s.reached[0] < ends:
+        shared.evaluations = evaluations
+        return 0
+    copied(s.out, s.rows[first * s.size :], wanted * s.size)
+    copied(s.out[(ends - 1) * s.size :], s.x, s.size)
+    s.steps += s.reached[1]
+    return 1
+
+
+def through_values(s: Values, count: int) -> int:
+    """Integrate up to so many intervals with constant inputs, and return how many were completed."""
+    some = s.intervals[0]
+    shared = some.shared[0]
+    u = shared.buffer[1 + shared.states :]
+    for k in range(count):
+        shared.last = s.last[k]
+        copied(s.values[k * s.width :], u, s.width)
+        if through(some, k) == 0:
+            return k
+    return count
 
 
 def implicit_interval(s: Newton, t0: float, y: Floats, times: Floats, count: int, out: Floats, reached: Words) -> None:

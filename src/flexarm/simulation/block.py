@@ -153,10 +153,10 @@ class Block(ABC):
         """Set the plan's u from t, where the state is x, to the end of the interval."""
         plan.feed(*self.stage(plan, plan.u, model, t, x))
 
-    def ahead(self, plan: Plan, solver: "Advance", x: Array) -> Ahead | None:
+    def ahead(self, plan: Plan, solver: "Advance", times: Array, x: Array) -> Ahead | None:
         """Return native code that takes many intervals at once from the run's beginning, or None if there is none.
 
-        The states at the times of the result are written to x, (times, layout.size).
+        The states at the times of the result (k,) are written to x, (k, layout.size).
         """
         return None
 

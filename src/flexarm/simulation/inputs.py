@@ -8,6 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -33,7 +34,9 @@ from flexarm.model import Model, closures
 from flexarm.model.adrift import joint_forces, with_pose, without_momentum
 from flexarm.model.driven import Driven
 from flexarm.native.language import Placed
-from flexarm.simulation.block import Block, Cubics, OfTime
+from flexarm.simulation import advance
+from flexarm.simulation.advance import Advance
+from flexarm.simulation.block import Ahead, Block, Cubics, OfTime
 from flexarm.simulation.feedback import check_drives, on_reference
 from flexarm.simulation.law import Column, is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
@@ -86,8 +89,18 @@ class Piecewise(Block):
         u[:] = self.values_[current] if current >= 0 else 0.0
         return nothing_to_do()
 
+    def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
+        """Return native code that goes from jump to jump, for methods that begin anew at each."""
+        if self.constant or solver.continues:
+            return None
+        plan.feed(*nothing_to_do())
+        return partial(advance.ahead, plan, solver, times, x, self._at)
+
     def output(self, model: Model, t: Array, q: Array, qd: Array, z: Array) -> Array:
         """Return the value at each time."""
+        return self._at(t)
+
+    def _at(self, t: Array) -> Array:
         current = np.searchsorted(self.times, t, side="right") - 1
         found = self.values_[current]
         found[current < 0] = 0.0

@@ -397,7 +397,7 @@ class Run:
         if self.changing is not None:
             self.changing.begin()
         whole = len(self._parts(exogenous, 0.0, end)) == 2 and self.changing is None
-        ahead = drive.ahead(plan, solve.advance(), self.x) if solve.advance and whole else None
+        ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
             edges, done = np.array([last, *following]), 0

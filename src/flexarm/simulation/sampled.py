@@ -233,7 +233,7 @@ class SampledFeedback(LawBlock):
         u[:] = self.running.sample(plan, t, x)
         return nothing_to_do()
 
-    def ahead(self, plan: Plan, solver: Advance, x: Array) -> Ahead | None:
+    def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
         """Return native code that goes from sample to sample, if the law is compiled."""
         if self.function:
             return None

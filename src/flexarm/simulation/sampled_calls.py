@@ -18,9 +18,9 @@ from flexarm.model import Model
 from flexarm.native.code import Code
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
-from flexarm.native.language import Floats, Placed, Words, call
+from flexarm.native.language import Floats, Placed, call
 from flexarm.native.once import Once
-from flexarm.simulation.advance import Advance, is_finite
+from flexarm.simulation.advance import Advance, Intervals, intervals, is_finite, through
 from flexarm.simulation.block import Recorded
 from flexarm.simulation.law import Law
 from flexarm.simulation.layout import Layout
@@ -82,8 +82,8 @@ class Samples:
 
     Attributes
     ----------
-    advance, solver : addresses
-        A solver in the form of the module `advance`, and its record.
+    intervals : Intervals
+        The intervals between samples.
     law : address
         The kernel (t, q, qd, s, z, noise, qdd, constants) -> (u, next z).
     before, measured
@@ -92,19 +92,14 @@ class Samples:
         Time by which a sample may follow a time of the result that gets its u [s].
     given, found
         Arguments of the law, which include z and end with its constants, and its values.
-    edges, upto : (count + 1,)
-        Ends of intervals, and the number of the result's times up to each.
-    times, held, rows : (total,), (total, inputs + recorded), (total, size)
-        Times of the result, u with recorded signals, and states. `next` is the first time without a u.
-    u, x
-        Current u with recorded signals, which are the last numbers of the memory, and current state.
-    ends, out, reached
-        Times of one interval, the states there, and the number of those reached.
+    held : (total, inputs + recorded)
+        u with recorded signals at the times of the result. `next` is the first time without a u.
+    u
+        Current u with recorded signals, which are the last numbers of the memory.
     """
 
     shared: Sequence[RunRecord]
-    advance: int
-    solver: int
+    intervals: Sequence[Intervals]
     law: int
     before: Sequence[Before]
     measured: int
@@ -113,24 +108,14 @@ class Samples:
     memory: int
     recorded: int
     noises: int
-    size: int
     total: int
     late: float
     given: Floats
     found: Floats
     noise: Floats
-    edges: Floats
-    upto: Words
-    times: Floats
     held: Floats
-    rows: Floats
     u: Floats
-    x: Floats
-    ends: Floats
-    out: Floats
-    reached: Words
     next: int
-    steps: int
 
 
 class SampledLaw(Protocol):
@@ -319,14 +304,12 @@ class SampledCalls:
         Return the number of completed intervals, the state after them, the number of times at which the state is known,
         and the number of steps.
         """
-        count, size, record = len(edges) - 1, len(x), self.before(plan)
-        upto, dice = np.searchsorted(self._times, edges, side="right"), self._rng.bit_generator.state
-        most = int(np.diff(upto).max()) + 1
+        count, record = len(edges) - 1, self.before(plan)
+        dice, some = self._rng.bit_generator.state, intervals(plan, solver, self._times, rows, edges, x)
         samples = Placed(
             Samples(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
-                advance=solver.code,
-                solver=solver.record,
+                intervals=np.array([some.address]),  # type: ignore[arg-type]
                 law=self.code.addresses["evaluate"],
                 before=np.array([record.address if record else 0]),  # type: ignore[arg-type]
                 measured=record is not None,
@@ -335,24 +318,14 @@ class SampledCalls:
                 memory=self.memory,
                 recorded=self.recorded,
                 noises=self.noises,
-                size=size,
                 total=len(self._times),
                 late=self.late,
                 given=self.given,
                 found=np.empty(self._m + self.memory),
                 noise=self.drawn(count),
-                edges=edges,
-                upto=upto.astype(np.int64),
-                times=self._times,
                 held=self.held,
-                rows=rows,
                 u=self.u,
-                x=x.copy(),
-                ends=np.empty(most),
-                out=np.empty((most, size)),
-                reached=np.zeros(2, dtype=np.int64),
                 next=self.next,
-                steps=0,
             )
         )
         done = CALL(CODE().addresses["advance_samples"])(samples.address, count)
@@ -360,7 +333,7 @@ class SampledCalls:
         if done < count:  # Python repeats the sample that failed
             self._rng.bit_generator.state = dice
             self.drawn(done)
-        return done, samples.x, int(upto[done]), samples.steps
+        return done, some.x, int(some.upto[done]), some.steps
 
 
 # -- translated functions ----------------------------------------------------------------------------------------------
@@ -371,42 +344,30 @@ def advance_samples(s: Samples, count: int) -> int:
     shared = s.shared[0]
     u, z = shared.buffer[1 + shared.states :], s.given[1 + s.states :]
     kept = s.inputs + s.recorded
+    some = s.intervals[0]
     for k in range(count):
-        t, end = s.edges[k], s.edges[k + 1]
-        while s.next < s.total and s.times[s.next] < t - s.late:
+        t = some.edges[k]
+        while s.next < s.total and some.times[s.next] < t - s.late:
             copied(s.u, s.held[s.next * kept :], kept)
             s.next += 1
         s.given[0] = t
-        copied(s.x, s.given[1:], s.states)
+        copied(some.x, s.given[1:], s.states)
         copied(s.noise[k * s.noises :], z[s.memory :], s.noises)
         if s.measured != 0:
             before = s.before[0]
             before.t = t
-            copied(s.x, before.x, s.states)
+            copied(some.x, before.x, s.states)
             rates_before(before)
             copied(before.dx[before.first :], z[s.memory + s.noises :], before.accelerations)
         call(s.law, s.given, s.found)
         if is_finite(s.found, s.inputs + s.memory) == 0:
             return k
         copied(s.found, u, s.inputs)
-        first = s.upto[k]
-        wanted = s.upto[k + 1] - first
-        copied(s.times[first:], s.ends, wanted)
-        ends = wanted
-        if wanted == 0 or s.ends[wanted - 1] != end:
-            s.ends[wanted] = end
-            ends = wanted + 1
-        evaluations = shared.evaluations
-        call(s.advance, s.solver, t, s.x, s.ends, ends, s.out, s.reached)
-        if s.reached[0] < ends:
-            shared.evaluations = evaluations
+        if through(some, k) == 0:
             return k
-        copied(s.out, s.rows[first * s.size :], wanted * s.size)
-        copied(s.out[(ends - 1) * s.size :], s.x, s.size)
         copied(s.found, s.u, s.inputs)
         copied(s.found[s.inputs + s.memory - s.recorded :], s.u[s.inputs :], s.recorded)
         copied(s.found[s.inputs :], z, s.memory)
-        s.steps += s.reached[1]
     return count
 
 

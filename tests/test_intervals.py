@@ -1,0 +1,71 @@
+"""Piecewise constant inputs in native code from jump to jump, beside the same run with Python at each jump."""
+
+import numpy as np
+import pytest
+
+import flexarm as fa
+from flexarm.simulation.block import Block
+
+RNG = np.random.default_rng(4)
+JUMPS = np.sort(np.concatenate([[-0.1, 0.05], 0.3 * RNG.random(30)]))
+INPUTS = fa.Piecewise(JUMPS, 0.3 * RNG.normal(size=(32, 2)))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fa.Model("subudhi-morris")
+
+
+def both(model, monkeypatch, **given):
+    """The run in native code, and with Python at each jump."""
+    found = fa.simulate(model, 0.3, INPUTS, progress=False, **given)
+    with monkeypatch.context() as patched:
+        patched.setattr(fa.Piecewise, "ahead", Block.ahead)
+        return found, fa.simulate(model, 0.3, INPUTS, progress=False, **given)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853", "tsit5", "radau5", "auto"])
+@pytest.mark.parametrize("samples", [2, 7, 301])
+def test_all_states_are_the_same(model, monkeypatch, method, samples):
+    step = {"solver": fa.Solver(method="rk4", step=2e-3)} if method == "rk4" else {"method": method}
+    found, expected = both(model, monkeypatch, samples=samples, **step)
+    for name in ("q", "qd", "u", "work", "dissipated"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    for name in ("steps", "evaluations", "status"):
+        assert found.attrs[name] == expected.attrs[name]
+
+
+def test_exogenous_inputs_of_time_act_beside_them(monkeypatch):
+    force = fa.Force(name="wind", link="fore", at=0.5)
+    model = fa.Model(fa.load("subudhi-morris").replace(forces=[force]))
+    name = model.exogenous[1]
+    wind = {name: fa.Table([0.0, 0.1, 0.3], [0.0, 2.0, -1.0])}
+    found, expected = both(model, monkeypatch, w=wind, method="dop853", samples=9)
+    np.testing.assert_array_equal(found.q, expected.q)
+    still = fa.simulate(model, 0.3, INPUTS, progress=False, method="dop853", samples=9)
+    assert np.abs(found.q - still.q).max() > 1e-4
+
+
+def test_a_run_that_fails_says_the_same(model, monkeypatch):
+    said, u = [], fa.Piecewise([0.0, 1.0, 2.0, 3.0], 0.1 * np.ones((4, 2)))
+    for block in (fa.Piecewise.ahead, Block.ahead):
+        monkeypatch.setattr(fa.Piecewise, "ahead", block)
+        with pytest.raises(fa.SimulationError, match="diverged") as failed:
+            fa.simulate(model, 4.0, u, solver=fa.Solver(method="rk4", step=0.12), samples=31, progress=False)
+        said.append((str(failed.value), failed.value.result.q.values))
+    assert said[0][0] == said[1][0]
+    np.testing.assert_array_equal(said[0][1], said[1][1])
+
+
+def test_the_end_of_a_run_that_is_interrupted(model):
+    """From a progress function, in the middle of an interval or between two."""
+
+    def stop(t):
+        if t > 0.1:
+            raise KeyboardInterrupt
+
+    with pytest.warns(fa.errors.InterruptedRun, match="interrupted at t = "):
+        result = fa.simulate(
+            model, 3000.0, INPUTS, method="rk4", solver=fa.Solver(step=1e-3), samples=30001, progress=stop
+        )
+    assert 0.1 < float(result.time[-1]) < 3000.0 and result.attrs["status"] == "interrupted"
