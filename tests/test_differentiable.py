@@ -216,17 +216,25 @@ def test_runs_and_their_gradients(library, route):
 
 
 def test_a_law_acts_at_each_stage():
-    """A damper as a function of t, q and qd is the arm with that damping."""
+    """A damper as a function of t, q and qd is the arm with that damping, and a torque of t has an exact integral."""
     rod = fa.Rigid(length=0.5, mass=1.3)
     arms = [fa.Arm(name="rod", links=[fa.Link(name="rod", joint=fa.Revolute(damping=d), body=rod)]) for d in (0.0, 0.4)]
     free, damped = map(fa.Model, arms)
     expected = fa.simulate(
         damped, 0.5, qd0=[1.0], solver=fa.Solver(method="rk4", step=0.01), samples=51, progress=False
     )
+    inertia = free.mass_matrix([0.0])[0, 0]
+
+    def timed_law(library):
+        """cos(9 t), whose integral is sin(9 t) / 9: stages must have their own times."""
+        return lambda t, q, qd: (jnp if library is flexarm.jax else torch).cos(9.0 * t) * (0.0 * qd + 1.0)
+
     for library in (flexarm.jax, flexarm.torch):
         for route in ("arrays", "native"):
             found = library.simulate(free, 0.5, lambda t, q, qd: -0.4 * qd, qd0=[1.0], steps=50, route=route)
             assert np.asarray(found.q) == pytest.approx(expected.q.values, rel=1e-12)
+            timed = library.simulate(free, 0.5, timed_law(library), steps=20, route=route, method="dop853")
+            assert np.asarray(timed.qd)[-1, 0] == pytest.approx(np.sin(4.5) / 9.0 / inertia, rel=1e-9)
     checked = flexarm.jax.simulate(free, 0.5, qd0=[1.0], steps=5, remember=False)
     assert np.asarray(checked.q)[-1] == pytest.approx([0.5], rel=1e-12)
 

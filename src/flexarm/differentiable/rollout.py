@@ -86,13 +86,15 @@ class Rollout:
     def after(self, t: Any, x: Any, u: Any, p: Any, law: Callable[..., Any] | None, of: Callable[..., Any]) -> Any:
         """Return the states after a step from t, under inputs u that are held, or under a law of t, q and qd.
 
-        `of` evaluates the rate. The law has the time of the beginning of the step in all stages.
+        `of` evaluates the rate.
         """
         own = bool(self.rate.model.states)
+        fractions = iter(self.tableau.c)  # the tableau evaluates the stages in this order
 
         def rate(state: Any) -> Any:
             q, qd, s = self.split(state)
-            acting = u if law is None else law(t, q, qd)
+            at = t + next(fractions) * self.h
+            acting = u if law is None else law(at, q, qd)
             return of(q, qd, *([s] if own else []), acting, p=p)[..., : x.shape[-1]]
 
         return self.tableau.step(rate, x, self.h)[0]
