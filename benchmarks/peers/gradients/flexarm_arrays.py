@@ -1,7 +1,6 @@
 """`flexarm.jax`: the traced equations as operations of JAX, or its native code called by JAX."""
 
 from collections.abc import Iterator
-from itertools import product
 
 import flexarm as fa
 from benchmarks.peers.gradients.jitted import Scalar, solved
@@ -10,13 +9,14 @@ from benchmarks.peers.peer import Setting, Solution, lines_of
 
 NAME = "flexarm.jax"
 PACKAGES = ("jax",)
-ROUTES = ("arrays", "native")
-CHOSEN: dict[str, tuple[tuple[str, int], ...]] = {
-    "gradient-two-links": (("rk4", 1), ("tsit5", 2)),
-    "gradient-six-hinges": (("rk4", 16), ("dop853", 6)),
-}
-"""Methods, and their steps in each interval of the torques, one for each error that is asked for: JAX compiles operations
-of many stages for minutes. The errors are those of `fa.gradient` with the same steps."""
+CHOSEN = {
+    "gradient-two-links": (
+        ("arrays", "rk4", 1), ("arrays", "tsit5", 2), ("native", "rk4", 1), ("native", "tsit5", 2),
+    ),
+    "gradient-six-hinges": (("arrays", "rk4", 16), ("native", "rk4", 16), ("native", "dop853", 6)),
+}  # fmt: skip
+"""Routes, methods, and steps in each interval of the torques: about one for each error that is asked for. No more are
+tried, as JAX compiles operations of many stages for minutes."""
 
 
 def cannot(task: Rollout) -> str:
@@ -26,7 +26,7 @@ def cannot(task: Rollout) -> str:
 
 def settings(task: Rollout) -> Iterator[Setting]:
     """Routes, methods with fixed steps."""
-    for route, (method, finer) in product(ROUTES, CHOSEN.get(task.name, (("rk4", 1),))):
+    for route, method, finer in CHOSEN.get(task.name, (("native", "rk4", 1),)):
         name = f"{route}, {method}, {finer * len(task.torques)} steps"
         yield Setting(name, name, (route, method, finer))
 
