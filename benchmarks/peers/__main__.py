@@ -223,9 +223,7 @@ def between(peers: tuple[ModuleType, ...], name: str, task: Any, repeats: int, l
     found = Table(f"{task.name}: {task.title}", columns)
     goals = (0.0,) if isinstance(task, Derivation) else task.goals
     chosen = {goal: {peer: cheapest(entries, goal) for peer, entries in tried.items()} for goal in goals}
-    in_turn(
-        peers, task, [entry for sides in chosen.values() for entries in sides.values() for entry in entries], repeats
-    )
+    in_turn(task, [entry for sides in chosen.values() for entries in sides.values() for entry in entries], repeats)
     for goal in goals:
         best = {
             peer: min(entries, key=lambda entry: entry.median("seconds"))
@@ -298,13 +296,13 @@ def cheapest(entries: list[Entry], goal: float) -> list[Entry]:
     return sorted((entry for entry in entries if entry.error <= goal), key=lambda entry: entry.cost)[:TRIED]
 
 
-def in_turn(peers: tuple[ModuleType, ...], task: Any, entries: list[Entry], repeats: int) -> None:
+def in_turn(task: Any, entries: list[Entry], repeats: int) -> None:
     """All of them again and again, one peer after another; each solves it twice (`peer.timed`).
 
     What takes long takes part in two turns alone.
     """
     unique = list({id(entry): entry for entry in entries}.values())
-    rows = [[entry for entry in unique if entry.peer is peer] for peer in peers]
+    rows = [[entry for entry in unique if entry.peer is peer] for peer in dict.fromkeys(entry.peer for entry in unique)]
     unique = [entry for row in zip_longest(*rows) for entry in row if entry]
     if isinstance(task, Derivation) or task.many:
         repeats = min(repeats, 3)
