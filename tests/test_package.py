@@ -437,6 +437,13 @@ CONTEST = """
 | flexarm | 1e-03 m | 2 ms | 3 ms |
 | A | 1e-03 m | - | - |
 
+## gradient-swing: Not an error of the tip
+
+| program | required error | time | processor |
+| --- | ---: | ---: | ---: |
+| flexarm | 1e-04 | 2 ms | 3 ms |
+| A | 1e-04 | 1 ms | 1 ms |
+
 ## Where flexarm is not the fastest
 
 | task | error |

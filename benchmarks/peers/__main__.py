@@ -36,6 +36,8 @@ from benchmarks.peers import (
     soromox_peer,
     sympy_peer,
 )
+from benchmarks.peers.gradients import diffrax_arm, flexarm_arrays, flexarm_native, mjx_arm
+from benchmarks.peers.gradients.task import Rollout
 from benchmarks.peers.peer import SLOW, Setting, Solution, missing
 from benchmarks.peers.tasks import TASKS, Derivation, Task
 from benchmarks.report import Picture, Table, time
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 PEERS: tuple[ModuleType, ...] = (
     flexarm_peer, exudyn_peer, mujoco_peer, pinocchio_peer, drake_peer, soromox_peer, sympy_peer,
 )  # fmt: skip
+GRADIENT_PEERS: tuple[ModuleType, ...] = (flexarm_native, flexarm_arrays, mjx_arm, diffrax_arm)
+"""Those that differentiate rollouts."""
 ABSENT = {
     "PyElastica": "its Cosserat rods stretch and shear between nodes, and its steps are explicit. "
     "No model was written for it",
@@ -147,6 +151,9 @@ def circumstances() -> list[tuple[str, str]]:
         "Drake": ("drake",),
         "SoRoMoX": ("soromox",),
         "SymPy": ("sympy",),
+        "MJX": ("mujoco-mjx",),
+        "diffrax": ("diffrax",),
+        "JAX": ("jax",),
     }
     versions = []
     for name, packages in names.items():
@@ -181,15 +188,36 @@ def quiet() -> Iterator[None]:
 def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
     """A table of one task; what was lost and not done is added to the other two."""
     task = TASKS[name]()
-    reasons = {peer.NAME: missing(peer) or peer.cannot(task) for peer in PEERS}
+    peers = GRADIENT_PEERS if isinstance(task, Rollout) else PEERS
+    with one_core() if isinstance(task, Rollout) else contextlib.nullcontext():
+        return between(peers, name, task, repeats, lost, cannot)
+
+
+@contextlib.contextmanager
+def one_core() -> Iterator[None]:
+    """This thread, and those that it starts, run on one core, where the system allows that."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def between(peers: tuple[ModuleType, ...], name: str, task: Any, repeats: int, lost: Table, cannot: Table) -> Table:
+    """The table of a task for some peers."""
+    reasons = {peer.NAME: missing(peer) or peer.cannot(task) for peer in peers}
     tried: dict[str, list[Entry]] = {}
-    for peer in PEERS:
+    for peer in peers:
         tried[peer.NAME] = []
         try:
             tried[peer.NAME] += [] if reasons[peer.NAME] else swept(peer, task)
         except Exception as error:  # the others go on, and the page says so
             reasons[peer.NAME] = f"**failed**: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-    if any(reasons.values()):
+    if any(reasons.values()) and peers is PEERS:
         cannot.add(name, *(reasons[peer.NAME] or "done" for peer in PEERS[1:]))
     columns = ("program", "required error", "time", "processor", AFTER, "error", "setting", "set-up", "lines")
     found = Table(f"{task.name}: {task.title}", columns)
@@ -202,22 +230,35 @@ def contested(name: str, repeats: int, lost: Table, cannot: Table) -> Table:
             for peer, entries in chosen[goal].items()
             if entries
         }
-        shown = "-" if isinstance(task, Derivation) else f"{goal:.0e} m"
+        shown = sized(task, goal, 0)
         for peer in tried:
             if peer in best:
                 found.add(peer, shown, *row(task, best[peer]))
             elif tried[peer]:
                 least = min(entry.error for entry in tried[peer])
-                found.add(peer, shown, *["-"] * 3, f"{least:.1e} m", "no tried setting reaches this error", "-", "-")
+                found.add(peer, shown, *["-"] * 3, sized(task, least), "no tried setting reaches this error", "-", "-")
         loser(task.name, shown, best, lost)
+    if isinstance(task, Rollout):
+        found.notes.append(
+            "The error is that of the worst derivative, relative to the largest derivative with respect to torques, "
+            f"initial angles or initial rates. The exact derivatives are known to {task.floor:.0e}."
+        )
+        found.notes += [f"{peer}: {reason}." for peer, reason in reasons.items() if reason]
     if isinstance(task, Task):
         kind = "the beams themselves" if task.continuum else "the same equations"
         found.notes.append(
             f"The error is relative to a converged solution of {kind}, which is known to {task.floor:.0e} m."
         )
         found.notes += once(task, [entry for goal in goals for entries in chosen[goal].values() for entry in entries])
+    if not isinstance(task, Derivation):
         found.picture = Picture(f"contest-{name}.svg", partial(diagram, task, tried))
     return found
+
+
+def sized(task: Any, error: float, digits: int = 1) -> str:
+    """An error with its unit, where it has one."""
+    unit = "" if isinstance(task, Rollout) else " m"
+    return "-" if isinstance(task, Derivation) else f"{error:.{digits}e}{unit}"
 
 
 def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
@@ -233,15 +274,17 @@ def swept(peer: ModuleType, task: Any) -> Iterator[Entry]:
             entry.found = [peer.solve(task, setting)]
         if entry.cost > min(MANY if isinstance(task, Task) and (task.many or task.closed) else SLOW, WASTE * least):
             done.add(setting.series)
-        if isinstance(task, Task) and entry.error <= min(task.goals):
+        if isinstance(task, Task | Rollout) and entry.error <= min(task.goals):
             least = min(least, entry.cost)
-        if isinstance(task, Task) and (entry.error < ENOUGH * min(task.goals) or _rests(task, before, setting, entry)):
+        if isinstance(task, Task | Rollout) and (
+            entry.error < ENOUGH * min(task.goals) or _rests(task, before, setting, entry)
+        ):
             done.add(setting.series)
         before[setting.series] = entry.error
         yield entry
 
 
-def _rests(task: Task, before: dict[str, float], setting: Setting, entry: Entry) -> bool:
+def _rests(task: Task | Rollout, before: dict[str, float], setting: Setting, entry: Entry) -> bool:
     """Whether a finer step no longer helps: what is left is the error of the discretisation in space. What is far from
     all that is asked for has steps that are too long to say so."""
     near = entry.error < FAR * max(task.goals)
@@ -259,7 +302,7 @@ def in_turn(task: Any, entries: list[Entry], repeats: int) -> None:
     What takes long takes part in two turns alone.
     """
     unique = list({id(entry): entry for entry in entries}.values())
-    rows = [[entry for entry in unique if entry.peer is peer] for peer in PEERS]
+    rows = [[entry for entry in unique if entry.peer is peer] for peer in dict.fromkeys(entry.peer for entry in unique)]
     unique = [entry for row in zip_longest(*rows) for entry in row if entry]
     if isinstance(task, Derivation) or task.many:
         repeats = min(repeats, 3)
@@ -288,9 +331,8 @@ def row(task: Any, entry: Entry) -> tuple[str, ...]:
         setup_text = f"{time(first)}, once"
     else:
         setup_text = time(setup) if setup else "-"
-    error = "-" if isinstance(task, Derivation) else f"{entry.error:.1e} m"
     clocks = (time(entry.median(name)) for name in CLOCKS)
-    return *clocks, error, entry.setting.name, setup_text, str(entry.found[0].lines)
+    return *clocks, sized(task, entry.error), entry.setting.name, setup_text, str(entry.found[0].lines)
 
 
 def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
@@ -311,7 +353,7 @@ def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def diagram(task: Task, tried: dict[str, list[Entry]]) -> "Figure":
+def diagram(task: Task | Rollout, tried: dict[str, list[Entry]]) -> "Figure":
     """Error over time, the front of each peer."""
     figure = style.figure(5.5, 4, layout="constrained")
     axes = figure.subplots()
@@ -324,7 +366,7 @@ def diagram(task: Task, tried: dict[str, list[Entry]]) -> "Figure":
             errors = [max(entry.error, task.floor) for entry in front]
             axes.plot([clock(entry) for entry in front], errors, **style.joined(i), label=peer)
     ruled(axes, "time of a run [s]")
-    axes.set_ylabel("largest error of the tip [m]")
+    axes.set_ylabel("largest error of a derivative" if isinstance(task, Rollout) else "largest error of the tip [m]")
     axes.legend()
     axes.set_title(task.title)
     return style.finished(figure)

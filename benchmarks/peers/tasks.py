@@ -3,7 +3,7 @@
 Motions are those of the package's public set (`flexarm.problems`): an arm, what it begins with, torques that are
 constant between given times, and a converged trajectory with its uncertainty. The error is the largest distance of the
 arm's tip from it at the set's times. Three tasks more are about other work: a derivation, a loop at 1 kHz, a thousand
-runs. Four are mechanisms with closed loops.
+runs. Four are mechanisms with closed loops, and two are gradients of rollouts.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ import numpy as np
 
 import flexarm as fa
 from benchmarks.peers import loops
+from benchmarks.peers.gradients.task import Rollout, six_hinges, two_links
 from flexarm import problems
 from flexarm.control import JointPD, Sampled
 from flexarm.exports.lumped import Lumped, lumped
@@ -261,12 +262,14 @@ def derivation() -> Derivation:
     return Derivation("closed-form-derivation", "Equations of motion in symbols, two links, two modes each", (2, 2))
 
 
-TASKS: dict[str, Callable[[], Task | Derivation]] = {
+TASKS: dict[str, Callable[[], Task | Derivation | Rollout]] = {
     **{name: (lambda name=name: motion(name)) for name in GOALS},  # type: ignore[misc]
     "closed-form-derivation": derivation,
     "closed-loop-1khz": closed_loop,
     "thousand-runs": thousand,
     **{f"four-bars-{count}": partial(four_bars, count) for count in (1, 10, 40)},
     "bricard": bricard,
+    "gradient-two-links": two_links,
+    "gradient-six-hinges": six_hinges,
 }
 """Every task of the contest, by the name that it has in the public set where it is there."""
