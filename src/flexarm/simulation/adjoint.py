@@ -279,6 +279,20 @@ class Recorded:
         self._called.append(given)
         return len(self._called) - 1
 
+    def passed(self, edges: Array, states: Array, u: Array) -> None:
+        """Record the intervals that native code took before the first one of `stretch`, which may be all.
+
+        Between edges (k + 1,), with states there, the inputs u (k, m) were held.
+        """
+        count = len(u) - len(self.edges)
+        begins = self.trail.times[: 2 * self.trail.count : 2]
+        self.edges[:0] = edges[:count].tolist()
+        self.states[:0] = list(states[:count])
+        self.first[:0] = np.searchsorted(begins, edges[:count]).tolist()
+        self._last[:0] = np.nextafter(edges[1 : count + 1], -np.inf).tolist()
+        self._values[:0] = list(np.hstack([u[:count], np.tile(self.plan.w, (count, 1))]))
+        self._samples[:0] = [-1] * count
+
     def _start(self, t: float, x: Array) -> None:
         self.edges.append(t)
         self.states.append(x.copy())

@@ -29,7 +29,7 @@ from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.feedback import LawBlock, initial, integrand
-from flexarm.simulation.inputs import as_input
+from flexarm.simulation.inputs import Piecewise, as_input
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.options import check_end, options
@@ -132,11 +132,16 @@ class Start:
         calls = drive.running if isinstance(drive, SampledFeedback) else None
         found = Recorded(plan, rate, explicit, steps, calls)
         breakpoints = restarts.breakpoints(model, drive, self.exogenous, self.times, self.method)
-        run = Run(self.times, self.start, np.union1d(breakpoints, marks))
+        inside = np.setdiff1d(np.union1d(breakpoints, marks), [0.0, self.times[-1]])
+        corners = np.fromiter(drive.corners(float(self.times[-1])), float)
+        natively = isinstance(drive, Piecewise) and not len(inside)
+        times = np.union1d(self.times, corners) if natively else self.times
+        run = Run(times, self.start, inside)
         interruption = Interruption(plan)
         attended(plan, False, None)
         with usual_errors(), heard_by(interruption), running(plan):
-            run.integrate(model, drive, self.exogenous, plan, Solve(found.stretch, self.method, ""), layout)
+            solve = Solve(found.stretch, self.method, "", (lambda: explicit.advance) if natively else None)
+            run.integrate(model, drive, self.exogenous, plan, solve, layout)
         if interruption.came:
             raise KeyboardInterrupt
         if plan.failure is not None:
@@ -145,7 +150,10 @@ class Start:
             why = run.failure or "fa.simulate with the same arguments names the reason"
             raise SimulationError(f"gradient: the run ends at t = {plan.time:.6g} s; {why}")
         check_steps(steps)
-        self.warn_unbalanced(run.x)
+        if natively:
+            values = drive.output(model, corners[:-1], *[np.empty((0, 0))] * 3)
+            found.passed(corners, run.x[np.searchsorted(times, corners)], values)
+        self.warn_unbalanced(run.x[np.searchsorted(times, self.times)])
         found.end(float(self.times[-1]), run.x[-1])
         return found
 
