@@ -239,6 +239,26 @@ def test_a_law_acts_at_each_stage():
     assert np.asarray(checked.q)[-1] == pytest.approx([0.5], rel=1e-12)
 
 
+def test_states_of_drives_and_parameters_of_each_run():
+    """The current of a motor is integrated as in `flexarm.simulate`; each of two runs has its own parameters."""
+    motor = fa.Motor(input="voltage", torque_constant=0.45, resistance=1.4, inductance=0.02)
+    joint = fa.Revolute(rotor_inertia=0.03, damping=0.1, drive=fa.Drive(motor=motor))
+    rod = fa.Rigid(length=0.5, mass=1.3)
+    arm = fa.Arm(name="rod", links=[fa.Link(name="rod", joint=joint, body=rod)], payload=fa.Payload(mass=0.4))
+    of, p = fa.Model(arm, vary=["payload.mass"]), np.array([[0.4], [0.9]])
+    assert of.states
+    u, solver = np.full((20, 1), 6.0), fa.Solver(method="rk4", step=0.01)
+    for library in (flexarm.jax, flexarm.torch):
+        found = library.simulate(of, 0.2, u, steps=20, p=p, route="native")
+        assert found.q.shape == (21, 2, 1)
+        for i in range(2):
+            own = fa.simulate(of.at(p[i]), 0.2, fa.Piecewise([0.0], u[:1]), solver=solver, samples=21, progress=False)
+            assert np.asarray(found.q)[:, i] == pytest.approx(own.q.values, rel=1e-10, abs=1e-13)
+        q, qd, s, v = (np.full((1,), x) for x in (0.2, 0.3, 0.4, 5.0))
+        values = np.asarray(library.function(of, "state_rate", "native")(q, qd, s, v, p=p))
+        assert values[1] == pytest.approx(of.at(p[1]).evaluate("state_rate", q, qd, s, v), rel=1e-12)
+
+
 def test_what_is_refused():
     of, (free, loop) = model(), others()
     for library in (flexarm.jax, flexarm.torch):
