@@ -46,6 +46,25 @@ def test_exogenous_inputs_of_time_act_beside_them(monkeypatch):
     assert np.abs(found.q - still.q).max() > 1e-4
 
 
+@pytest.mark.parametrize("u", [[0.1, 0.2], fa.Piecewise([0.0, 0.05], [[0.1, 0.2], [0.3, -0.1]])])
+def test_gradients_beside_jumps_of_exogenous_inputs(u):
+    """There Python takes part at each jump, also at those of u."""
+    model = fa.Model(fa.load("subudhi-morris").replace(forces=[fa.Force(name="wind", link="fore", at=0.5)]))
+    values = np.random.default_rng(1).normal(size=(3, len(model.exogenous)))
+
+    def found(values):
+        w = fa.Piecewise([0.0, 0.03, 0.07], values)
+        run = {"model": model, "until": 0.1, "u": u, "w": w, "q0": np.zeros(6), "method": "rk4"}
+        return fa.gradient(run | {"solver": fa.Solver(step=1e-3)}, ["u", "w"], of=lambda q: q[0] + q[1] ** 2)
+
+    gradient = found(values)
+    for name in ((1, 1), (2, 0)):
+        step = np.zeros_like(values)
+        step[name] = 1e-3
+        slope = (found(values + step).value - found(values - step).value) / 2e-3
+        assert gradient["w"][name] == pytest.approx(slope, rel=1e-6)
+
+
 def test_a_run_that_fails_says_the_same(model, monkeypatch):
     said, u = [], fa.Piecewise([0.0, 1.0, 2.0, 3.0], 0.1 * np.ones((4, 2)))
     for block in (fa.Piecewise.ahead, Block.ahead):

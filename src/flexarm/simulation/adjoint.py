@@ -284,7 +284,7 @@ class Recorded:
 
         Between edges (k + 1,), with states there, the inputs u (k, m) were held.
         """
-        count = len(u) - len(self.edges)
+        count = int(np.searchsorted(edges, self.edges[0])) if self.edges else len(u)
         begins = self.trail.times[: 2 * self.trail.count : 2]
         self.edges[:0] = edges[:count].tolist()
         self.states[:0] = list(states[:count])
