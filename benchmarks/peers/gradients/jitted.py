@@ -1,4 +1,4 @@
-"""What programs in JAX share: a scalar of (u, q0, qd0) is differentiated and compiled ahead, once for a setting."""
+"""Shared part of the programs in JAX: it differentiates a scalar of (u, q0, qd0), and compiles it once per setting."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,8 +1,8 @@
-"""What is differentiated: the end of a motion of rods with springs, under a hundred torques a joint.
+"""Motions of rods with springs under a hundred torques per joint, whose end is differentiated.
 
 The exact derivatives come from complex steps: each number in turn gets an imaginary part of 1e-30, in DOP853 with short
-steps. The equations are written by hand, so that they are independent of flexarm and of MuJoCo. The
-same lines, with JAX in place of NumPy, are the arm of diffrax.
+steps. The equations are written by hand, so that they are independent of flexarm and of MuJoCo. diffrax uses
+the same lines, with JAX in place of NumPy.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ UNTIL = 1.0
 GRAVITY = 9.81
 """Against y [m/s^2]."""
 GOAL = (0.3, 0.8)
-"""Place of which the scalar measures the distance [m]."""
+"""Point from which the scalar measures the distance of the tip [m]."""
 WEIGHT = 0.01
-"""Of the squared rates in the scalar [m^2 s^2/rad^2]."""
+"""Weight of the squared rates in the scalar [m^2 s^2/rad^2]."""
 TINY = 1e-30
-"""Imaginary part of a number by which is differentiated. Squares of it vanish in double precision."""
+"""Imaginary part that a number gets in a complex step. Its square vanishes in double precision."""
 FINE = (12, 16)
 """Steps in each interval of the exact derivatives, and of those that check them."""
 GROUPS = ("u", "q0", "qd0")
-"""With respect to which the scalar is differentiated."""
+"""Groups of numbers with respect to which the scalar is differentiated."""
 
 
 @dataclass(frozen=True)
