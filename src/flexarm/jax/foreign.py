@@ -80,34 +80,19 @@ class Frame:
 
 
 @dataclass
-class Located:
+class Located(Buffer):
     """A `Buffer` whose address is a number."""
 
-    size: int
-    extension: int
-    kind: int
-    data: int
+    data: int  # type: ignore[assignment]
 
 
 @dataclass
-class Places:
+class Places(Frame):
     """A `Frame` whose extension and buffers are numbers."""
 
-    size: int
-    extension: int
-    api: int
-    context: int
-    stage: int
-    args_size: int
-    args_extension: int
-    args_count: int
-    args_kinds: int
-    args: Sequence[Located]
-    rets_size: int
-    rets_extension: int
-    rets_count: int
-    rets_kinds: int
-    rets: Sequence[Located]
+    extension: int  # type: ignore[assignment]
+    args: Sequence[Located]  # type: ignore[assignment]
+    rets: Sequence[Located]  # type: ignore[assignment]
 
 
 @dataclass
@@ -130,9 +115,7 @@ def handled(frame: Frame, places: Places, made: Foreign, job: Words) -> None:
         frame.extension.metadata.version = made.version
         frame.extension.metadata.traits = 0
         return
-    rows = 1
-    for d in range(frame.rets[0].rank - 1):
-        rows = rows * frame.rets[0].shape[d]
+    rows = rows_of(frame.rets[0])
     if rows == 0:
         return
     job[0] = 0
@@ -140,14 +123,11 @@ def handled(frame: Frame, places: Places, made: Foreign, job: Words) -> None:
     job[2] = places.rets[0].data
     parts = 0
     for i in range(frame.args_count):
-        width = frame.args[i].shape[frame.args[i].rank - 1]
+        width = width_of(frame.args[i])
         if width > 0:
-            count = 1
-            for d in range(frame.args[i].rank - 1):
-                count = count * frame.args[i].shape[d]
             job[4 + 4 * parts] = places.args[i].data
             job[5 + 4 * parts] = width
-            job[6 + 4 * parts] = 0 if count == 1 else 8 * width
+            job[6 + 4 * parts] = 0 if rows_of(frame.args[i]) == 1 else 8 * width
             job[7 + 4 * parts] = 8
             parts = parts + 1
     job[3] = parts
@@ -156,16 +136,26 @@ def handled(frame: Frame, places: Places, made: Foreign, job: Words) -> None:
     else:
         call(made.many, job)
     for i in range(frame.args_count):
-        width = frame.args[i].shape[frame.args[i].rank - 1]
-        count = 1
-        for d in range(frame.args[i].rank - 1):
-            count = count * frame.args[i].shape[d]
+        width, count = width_of(frame.args[i]), rows_of(frame.args[i])
         for r in range(count):
             wrong = 0.0
             for j in range(width):
                 wrong = wrong + (frame.args[i].data[r * width + j] - frame.args[i].data[r * width + j])
             if wrong != 0.0:
-                spoil(frame.rets[0].data, frame.rets[0].shape[frame.rets[0].rank - 1], r, rows, count, wrong)
+                spoil(frame.rets[0].data, width_of(frame.rets[0]), r, rows, count, wrong)
+
+
+def width_of(x: Buffer) -> int:
+    """Return the length of the last axis."""
+    return x.shape[x.rank - 1]
+
+
+def rows_of(x: Buffer) -> int:
+    """Return the number of rows, over all axes but the last."""
+    count = 1
+    for d in range(x.rank - 1):
+        count = count * x.shape[d]
+    return count
 
 
 def spoil(y: Floats, width: int, row: int, rows: int, count: int, nan: float) -> None:

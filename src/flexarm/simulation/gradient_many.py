@@ -103,7 +103,7 @@ def recorded_together(runs: list[Start], marks: Array) -> Recorded:
                 raise SimulationError(
                     f"gradient: one of {counted(width, 'run')} ends at t = {plan.time:.6g} s; simulate_many names it"
                 )
-            rows += [x for t, x in zip(ends, stretch.x, strict=True) if t in first.times]
+            rows += list(stretch.x[np.isin(ends, first.times)])
             x = stretch.x[-1]
     check_steps(steps)
     samples = np.array(rows).reshape(len(first.times), first.layout.size, width)

@@ -20,7 +20,7 @@ from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Floats, Placed, call
 from flexarm.native.once import Once
-from flexarm.simulation.advance import Advance, Intervals, intervals, is_finite, through
+from flexarm.simulation.advance import CALL, Advance, Intervals, intervals, is_finite, through
 from flexarm.simulation.block import Recorded
 from flexarm.simulation.law import Law
 from flexarm.simulation.layout import Layout
@@ -30,7 +30,6 @@ from flexarm.simulation.steps import copied
 
 NEVER = np.empty(0)
 
-CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 CODE = Once(lambda: translated(advance_samples, rates_before))
 

@@ -120,9 +120,8 @@ def tune(
         runs, one = _runs(run)
         numbers = _Numbers(runs, vary)
         checked_whole(iterations, 1, "iterations")
-    search = _Search(numbers, runs, {"of": of, "integral": integral, "times": times, "data": data})
+    search = _Search(numbers, {"of": of, "integral": integral, "times": times, "data": data})
     before = search.at_start()
-    search.unit = abs(before) or 1.0
     from scipy.optimize import minimize  # here, since it takes long to import
 
     limits = list(zip(numbers.low / numbers.size, numbers.high / numbers.size, strict=True))
@@ -208,9 +207,9 @@ def _by_name(vary: Any) -> dict[str, Any]:
     return dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
 
 
-def _numbers(run: Mapping[str, Any], name: Any) -> Array:
+def _numbers(run: Mapping[str, Any], name: str) -> Array:
     """Return numbers of a run by name. Raises `Fault`."""
-    if isinstance(name, str) and name.startswith(OF_CONTROLLER):
+    if name.startswith(OF_CONTROLLER):
         return numbers_of(run["u"], name.removeprefix(OF_CONTROLLER), "vary")
     if name not in OF:
         names = "the names are", f"{', '.join(OF)}, and numbers of a controller, as u.Kp"
@@ -256,7 +255,6 @@ class _Search:
     """The scalar in a unit, and its derivatives, as a function of the numbers relative to their sizes."""
 
     numbers: _Numbers
-    runs: list[dict[str, Any]]
     scalar: dict[str, Any]
     unit: float = 1.0
     evaluations: int = 0
@@ -266,11 +264,12 @@ class _Search:
     slope: Array = field(default_factory=lambda: np.zeros(0))
 
     def at_start(self) -> float:
-        """Return the scalar with the numbers at the start. Errors are raised."""
+        """Return the scalar with the numbers at the start, whose size becomes the unit. Errors are raised."""
         try:
             self._gradient(self.numbers.start)
         except EnergyDrift as off:
             raise SimulationError(f"tune: with the numbers at the start, {off}") from None
+        self.unit = abs(self.value) or 1.0
         return self.value
 
     def __call__(self, x: Array) -> tuple[float, Array]:

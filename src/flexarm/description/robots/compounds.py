@@ -3,7 +3,7 @@
 A ball joint on which at most damping acts remains one joint, with a quaternion.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from flexarm.description.compounds import Ball, Compound, Planar, Screw, Universal, Z
@@ -19,6 +19,7 @@ from flexarm.errors import DescriptionError
 KINDS = ("ball", "universal", "planar", "screw")
 """Kinds of joints that become several. A floating joint that is not on the root becomes three slides and a ball."""
 SLIDES = tuple(Prismatic(axis=axis, passive=True) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+"""Translations of a floating joint."""
 ANGLES = "angles"
 """Key in the settings of a ball joint that asks for three angles."""
 FOR_ANGLES = f"{ANGLES} = true in its settings gives three angles with inputs"
@@ -54,19 +55,20 @@ def expanded(robot: Robot, settings: Settings) -> Robot:
 
     Raises `DescriptionError` for a joint that is impossible.
     """
-    several = [joint for joint in robot.joints.values() if joint.kind in KINDS or _floats(joint, robot, settings)]
+    several = {name: x for name, x in robot.joints.items() if x.kind in KINDS or _floats(x, robot, settings)}
     if not several:
         return robot
     links, joints, notes, strange = dict(robot.links), dict[str, Joint](), list(robot.notes), list(robot.strange)
-    whole = _balls(robot, several, settings)
+    balls = _balls(robot, several.values(), settings)
     for name, joint in robot.joints.items():
-        if joint not in several:
+        if name not in several:
             joints[name] = joint
             continue
-        if joint.kind != "screw" and (lost := _lost(joint, name in whole)):
+        whole = name in balls
+        if joint.kind != "screw" and (lost := _lost(joint, whole)):
             strange.append(f"{joint.at}: joint {name!r} is {joint.kind}; left out: {lost}")
-        parts = _parts(joint, name in whole)
-        inner, last = (parts, None) if name in whole else (parts[:-1], parts[-1])
+        parts = _parts(joint, whole)
+        inner = parts if whole else parts[:-1]
         names = [_free(f"{name}_{i}", {*robot.joints, *joints}) for i in range(1, 1 + len(inner))]
         carriers = [_free(f"{joint.child}_{i}", links) for i in range(1, 1 + len(inner))]
         parent, place = joint.parent, joint.place
@@ -76,12 +78,9 @@ def expanded(robot: Robot, settings: Settings) -> Robot:
             if isinstance(part, Gear):
                 joints[own].mimic = Mimic(name, part.ratios[0], part.offset)
             parent, place = carrier, Place()
-        if last is None:
-            final = replace(joint, spherical=True, axis=Z, limits=Limits(), mimic=None, drive={})
-        else:
-            final = _one(joint, last)
-        joints[name] = replace(final, parent=parent, place=place)
-        notes.append(_note(joint, names, name in whole, isinstance(parts[0], Gear) if parts else False))
+        spherical = replace(joint, spherical=True, axis=Z, limits=Limits(), mimic=None, drive={})
+        joints[name] = replace(spherical if whole else _one(joint, parts[-1]), parent=parent, place=place)
+        notes.append(_note(joint, names, whole))
     return replace(robot, links=links, joints=joints, notes=notes, strange=strange)
 
 
@@ -99,17 +98,17 @@ def _parts(joint: Joint, whole: bool) -> list[Described]:
     return [] if whole else [*described(joint).joints(joint.name)]
 
 
-def _note(joint: Joint, names: list[str], whole: bool, screw: bool) -> str:
+def _note(joint: Joint, names: list[str], whole: bool) -> str:
     """Return what a joint becomes: the joints of these names, and one of its own name."""
     if joint.kind == "ball" and whole:
         return f"joint {joint.name!r} is ball: link {joint.child!r} has a quaternion and no input ({FOR_ANGLES})"
-    if screw:
+    if joint.kind == "screw":
         return f"joint {joint.name!r} is a screw: the joint {names[0]!r} slides in proportion to its angle"
     some = ", ".join(map(repr, [*names, joint.name]))
     return f"joint {joint.name!r} is {joint.kind}: it becomes the joints {some}, one after the other"
 
 
-def _balls(robot: Robot, several: list[Joint], settings: Settings) -> set[str]:
+def _balls(robot: Robot, several: Iterable[Joint], settings: Settings) -> set[str]:
     """Return the ball joints that have a quaternion. The others have three angles, each with an input.
 
     They have angles if more than damping acts on them in the file or in the settings, as only an angle can have it, and
