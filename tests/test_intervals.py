@@ -65,6 +65,22 @@ def test_gradients_beside_jumps_of_exogenous_inputs(u):
         assert gradient["w"][name] == pytest.approx(slope, rel=1e-6)
 
 
+def test_gradients_beside_a_table_over_time():
+    """A spring whose stiffness follows a table: backward steps use it at the times of the forward ones."""
+    drive = fa.Drive(spring=fa.Spring(stiffness=60.0, variable=True))
+    joint = fa.Revolute(rotor_inertia=0.1, drive=drive)
+    model = fa.Model(fa.Arm(name="soft", links=[fa.Link(name="rod", joint=joint, body=fa.Rigid(length=0.8, mass=1.7))]))
+    stiffness = {model.exogenous[0]: fa.Table([0.0, 0.3], [20.0, 90.0], "linear")}
+
+    def found(q0):
+        run = {"model": model, "until": 0.3, "u": fa.Piecewise([0.0, 0.1, 0.2], [[0.4], [-0.2], [0.1]]), "q0": q0}
+        return fa.gradient(run | {"w": stiffness, "rtol": 1e-9}, "q0", of=lambda q: q[1])
+
+    q0, step = np.array([0.1, 0.3]), np.array([0.0, 1e-3])
+    slope = (found(q0 + step).value - found(q0 - step).value) / 2e-3
+    assert found(q0)["q0"][1] == pytest.approx(slope, rel=1e-7)
+
+
 def test_a_run_that_fails_says_the_same(model, monkeypatch):
     said, u = [], fa.Piecewise([0.0, 1.0, 2.0, 3.0], 0.1 * np.ones((4, 2)))
     for block in (fa.Piecewise.ahead, Block.ahead):
