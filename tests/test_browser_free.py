@@ -10,7 +10,7 @@ from free_arms import bus, state, torso
 from PIL import Image
 
 import flexarm as fa
-from flexarm import attitude
+from flexarm import attitude, quaternions
 from flexarm.model.drawing import drawn
 from flexarm.pictures.play import played
 from flexarm.pictures.solids import solids
@@ -78,7 +78,7 @@ def test_the_bus_stands_where_the_result_has_it(tab, result):
         seek(tab, result.time[k])
         q = result.q.values[k]
         pose = matrix(tab, f"{RUN}.main.bus.matrix")
-        np.testing.assert_allclose(pose[:3, :3], attitude.rotation(q[3:7]), atol=CLOSE)
+        np.testing.assert_allclose(pose[:3, :3], quaternions.rotation(q[3:7]), atol=CLOSE)
         np.testing.assert_allclose(pose[:3, 3], q[:3], atol=CLOSE)
         np.testing.assert_allclose(tab.evaluate(f"{RUN}.main.base()"), q[:3], atol=CLOSE)
         np.testing.assert_allclose(tab.evaluate(f"{RUN}.main.tip()"), result.tip.values[k], atol=CLOSE)
@@ -98,8 +98,8 @@ def test_every_link_stands_on_what_carries_it(tab, result, model):
     start, end = strut(tab, f"{RUN}.main", 3)
     np.testing.assert_allclose(end, frames[3, :, 3], atol=CLOSE)
     box = solids(model)["base"]["box"]
-    R = attitude.rotation(q[3:7]) @ box["R"]
-    away = np.abs(R.T @ (start - q[:3] - attitude.rotation(q[3:7]) @ box["xyz"])) - np.array(box["size"]) / 2
+    R = quaternions.rotation(q[3:7]) @ box["R"]
+    away = np.abs(R.T @ (start - q[:3] - quaternions.rotation(q[3:7]) @ box["xyz"])) - np.array(box["size"]) / 2
     assert abs(away.max()) < CLOSE, "from the surface of the box"
     assert stations.shape[0] == 5
 

@@ -17,11 +17,12 @@ from random_arms import random_state
 from random_trees import laced, random_tree
 
 import flexarm as fa
-from flexarm.attitude import configuration, local, rotation
+from flexarm.attitude import configuration, local
 from flexarm.closed_forms.formats.mathematics import symbol
 from flexarm.closed_forms.parts import PARTS, of_motion
 from flexarm.closed_forms.traced import rate_of, trace
 from flexarm.errors import DescriptionError
+from flexarm.quaternions import rotation
 
 CLOSE = 1e-12  # of a part's largest number: some thousand operations, in another order
 BY_STEPS = 1e-7  # central differences over 1e-6

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigh, expm
 
 import flexarm as fa
-from flexarm import analysis, attitude
+from flexarm import analysis, attitude, quaternions
 from flexarm.errors import DescriptionError, FlexarmError
 
 TOLERANCE = 1e-9
@@ -209,9 +209,9 @@ def test_flexible_equations_about_a_moving_base_are_the_slopes_of_its_inverse_dy
         """A motion through q0 with twist v0 and its rate a0, to third order in t."""
         w, alpha = v0[3:6], a0[3:6]
         turned = w * t + alpha * t**2 / 2 + np.cross(w, alpha) * t**3 / 12
-        R0 = attitude.rotation(q0[3:7])
+        R0 = quaternions.rotation(q0[3:7])
         v, a = v0[:3], a0[:3] + np.cross(w, v0[:3])
-        x = np.r_[q0[:3] + R0 @ (v * t + a * t**2 / 2), attitude.product(q0[3:7], attitude.quaternion(turned))]
+        x = np.r_[q0[:3] + R0 @ (v * t + a * t**2 / 2), quaternions.product(q0[3:7], quaternions.quaternion(turned))]
         return np.r_[x, q0[7:] + v0[6:] * t + a0[6:] * t**2 / 2]
 
     def residual(eps: float) -> np.ndarray:

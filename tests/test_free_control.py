@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import flexarm as fa
-from flexarm import analysis, attitude, control
+from flexarm import analysis, attitude, control, quaternions
 from flexarm.control.shaping import controlled_vibrations
 from flexarm.errors import DescriptionError
 from flexarm.simulation.closed_loop import ClosedLoop
@@ -126,9 +126,9 @@ def turn_of_the_slew() -> np.ndarray:
 
     def rate(t: float, e: np.ndarray) -> np.ndarray:
         r, rd, _ = reference_motion(SLEW, t)
-        return 0.5 * attitude.product(e, np.r_[0.0, analysis.base_rates(model, r)[3:] @ rd])
+        return 0.5 * quaternions.product(e, np.r_[0.0, analysis.base_rates(model, r)[3:] @ rd])
 
-    return attitude.turn(solve_ivp(rate, (0.0, 2.0), [1.0, 0, 0, 0], rtol=1e-6, atol=1e-8).y[:, -1])
+    return quaternions.turn(solve_ivp(rate, (0.0, 2.0), [1.0, 0, 0, 0], rtol=1e-6, atol=1e-8).y[:, -1])
 
 
 LAWS = {
@@ -257,7 +257,7 @@ def test_lqr_with_thrusters_that_turn_leaves_out_the_place_alone_and_kills_a_tum
     law = control.LQR(joints=(0.1, 0.2))
     assert law.law(model).facts["left_out"] == attitude.LOCAL[:3]
     start = tumbling(model)
-    start["q0"][3:7] = attitude.quaternion(np.array([0.1, -0.1, 0.05]))
+    start["q0"][3:7] = quaternions.quaternion(np.array([0.1, -0.1, 0.05]))
     start["qd0"] = 0.2 * start["qd0"]
     found = run(model, 15.0, law, **start)
     assert np.abs(turned(found, model)[-1]).max() < 5e-3
@@ -280,7 +280,7 @@ def bus(thrusters: tuple = TORQUES, wheels: bool = False) -> fa.Model:
 def test_a_turn_about_an_axis_under_attitude_pd_is_that_of_a_pendulum_with_its_half_angle():
     model, kp, kd = bus(), 3.0, 4.0
     q0 = np.array(model.arm.rest)
-    q0[3:7] = attitude.quaternion(np.array([0, 0, 2.8]))
+    q0[3:7] = quaternions.quaternion(np.array([0, 0, 2.8]))
     found = run(model, 8.0, control.AttitudePD(kp, kd), q0=q0)
     J = 1.0 / np.linalg.inv(model.mass_matrix(q0))[5, 5]  # a wheel does not turn in space about its axis
     exact = solve_ivp(
@@ -299,7 +299,7 @@ def test_the_base_goes_back_the_shorter_way_and_does_not_unwind(angle):
     other = run(model, 30.0, control.AttitudePD(3.0, 8.0), q0=np.r_[q0[:3], -q0[3:7], q0[7:]])
     assert np.abs(found.qd.values - other.qd.values).max() < 1e-9  # two quaternions of one attitude
     e = found.q.values[:, 3:7]
-    turns = np.linalg.norm(attitude.turn(e), axis=1)
+    turns = np.linalg.norm(quaternions.turn(e), axis=1)
     assert turns.max() <= turns[0] + 1e-6
     assert turns[-1] < 1e-2
 
@@ -321,10 +321,12 @@ def test_wheels_hold_the_bus_while_the_arm_moves_and_keep_the_angular_momentum()
 @pytest.mark.parametrize(("start", "end"), [(-2.0, 2.0), (2.0, -2.0), (1.0, -1.5)])
 def test_the_shorter_way_to_another_attitude_may_lead_through_half_a_turn_from_rest(start, end):
     model, axis = bus(), np.array([0.6, 0.0, 0.8])
-    q0, wanted = np.array(model.arm.rest), attitude.quaternion(end * axis)
-    q0[3:7] = attitude.quaternion(start * axis)
+    q0, wanted = np.array(model.arm.rest), quaternions.quaternion(end * axis)
+    q0[3:7] = quaternions.quaternion(start * axis)
     found = run(model, 30.0, control.AttitudePD(3.0, 8.0, attitude=wanted), q0=q0)
-    left = np.linalg.norm(attitude.turn(attitude.product(attitude.conjugate(wanted), found.q.values[:, 3:7])), axis=1)
+    left = np.linalg.norm(
+        quaternions.turn(quaternions.product(quaternions.conjugate(wanted), found.q.values[:, 3:7])), axis=1
+    )
     assert left.max() <= left[0] + 1e-6
     assert left[0] < np.pi
     assert left[-1] < 1e-2
@@ -332,10 +334,10 @@ def test_the_shorter_way_to_another_attitude_may_lead_through_half_a_turn_from_r
 
 def test_another_attitude_is_reached_from_a_tumble():
     model = satellite(thrusters=TORQUES)
-    wanted = attitude.quaternion(np.array([0.4, -1.0, 0.7]))
+    wanted = quaternions.quaternion(np.array([0.4, -1.0, 0.7]))
     law = control.AttitudePD(20.0, 40.0, attitude=wanted, controller=control.JointPD((0.1, 0.2), 50.0, 20.0))
     found = run(model, 40.0, law, **tumbling(model))
-    left = attitude.turn(attitude.product(attitude.conjugate(wanted), found.q.values[-1, 3:7]))
+    left = quaternions.turn(quaternions.product(quaternions.conjugate(wanted), found.q.values[-1, 3:7]))
     assert np.abs(left).max() < 1e-3
 
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipj
 
 import flexarm as fa
-from flexarm import attitude
+from flexarm import attitude, quaternions
 from flexarm.errors import DescriptionError
 
 EXACT = {"rtol": 1e-11, "solver": fa.Solver(atol=1e-13), "progress": False}
@@ -29,7 +29,7 @@ def of(result, arm, name):
 
 def attitudes(result):
     """(times, 3, 3)"""
-    return attitude.rotation(result.q.values[:, 3:7])
+    return quaternions.rotation(result.q.values[:, 3:7])
 
 
 def assert_keeps_momentum(model, result, scale):
@@ -191,7 +191,7 @@ def test_two_halves_on_next_to_no_base_are_a_free_free_beam(turned):
     arm = winged(fa.FreeBase(mass=1e-9, inertia=1e-12), half, half)
     q = np.array(arm.rest)
     if turned:
-        q[:7] = [3.0, -2.0, 1.0, *attitude.quaternion(np.array([0.5, -1.0, 2.0]))]
+        q[:7] = [3.0, -2.0, 1.0, *quaternions.quaternion(np.array([0.5, -1.0, 2.0]))]
     found, zero = elastic(fa.Model(arm), q)
     assert zero.max() < 1e-6 * found[0]
     whole, j = 2 * L, np.arange(1, 4)
@@ -505,10 +505,10 @@ def slewed(times):
     def rate(t, e):
         q, qd, _ = (np.array(x).ravel() for x in reference_motion(SLEW, t))
         _, w, _ = carried(q, qd)
-        return 0.5 * attitude.product(e, np.append(0.0, w))
+        return 0.5 * quaternions.product(e, np.append(0.0, w))
 
     e = solve_ivp(rate, (0.0, times[-1]), [1.0, 0, 0, 0], method="DOP853", t_eval=times, rtol=1e-12, atol=1e-14).y.T
-    R = attitude.rotation(e)
+    R = quaternions.rotation(e)
     coms = np.array([carried(np.array(reference_motion(SLEW, t)[0]).ravel(), np.zeros(3))[2] for t in times])
     return coms[0] - (R @ coms[:, :, None])[:, :, 0], R
 
@@ -631,7 +631,7 @@ def test_uniform_gravity_lets_the_centre_of_mass_fall_and_changes_nothing_inside
     q = attitude.configuration(there.arm, q)
     u = np.array([0.4, -0.2])
     difference = there.forward_dynamics(q, qd, u) - here.forward_dynamics(q, qd, u)
-    np.testing.assert_allclose(difference[:3], attitude.rotation(q[3:7]).T @ g, rtol=1e-11)
+    np.testing.assert_allclose(difference[:3], quaternions.rotation(q[3:7]).T @ g, rtol=1e-11)
     np.testing.assert_allclose(difference[3:], 0.0, atol=1e-11)
 
     runs = [fa.simulate(m, 1.5, u=u, q0=q, qd0=qd, samples=16, **EXACT) for m in (there, here)]
@@ -721,7 +721,7 @@ def top(**base):
 def centred(arm, e, w):
     """Of a top whose centre of mass stands at the world's origin: q and the base's velocity."""
     c = np.array([0.0, 0.0, HEAVY * HEIGHT / (TOP["mass"] + HEAVY)])
-    return [*(-attitude.rotation(e) @ c), *e], -np.cross(w, c)
+    return [*(-quaternions.rotation(e) @ c), *e], -np.cross(w, c)
 
 
 def test_a_bus_with_a_spinning_wheel_precesses_about_its_momentum():
@@ -729,7 +729,7 @@ def test_a_bus_with_a_spinning_wheel_precesses_about_its_momentum():
     wheel adds. w_1 + i w_2 turns with lambda = ((C - A) w_3 + J spin) / A, and R = exp(t L / A) R_0 exp(-lambda t e_z).
     """
     arm, A, C = top()
-    e = attitude.quaternion(np.array([0.3, -0.5, 0.9]))
+    e = quaternions.quaternion(np.array([0.3, -0.5, 0.9]))
     w = np.array([0.4, -0.2, 0.15])
     pose, v = centred(arm, e, w)
     q0, qd0 = [*pose, 0.0], [*v, *w, SPIN]
@@ -741,7 +741,7 @@ def test_a_bus_with_a_spinning_wheel_precesses_about_its_momentum():
     turned = (w[0] + 1j * w[1]) * np.exp(1j * rate * times)
     np.testing.assert_allclose(run.qd.values[:, 3:6].T, [turned.real, turned.imag, 0 * times + w[2]], atol=1e-8)
     np.testing.assert_allclose(of(run, arm, "wheel.joint"), SPIN * times, rtol=1e-10)
-    R0 = attitude.rotation(e)
+    R0 = quaternions.rotation(e)
     L = R0 @ [A * w[0], A * w[1], C * w[2] + ROTOR * SPIN]
     expected = spun(np.outer(times, L / A)) @ R0 @ spun(np.outer(-rate * times, [0, 0, 1]))
     np.testing.assert_allclose(attitudes(run), expected, atol=1e-8)

@@ -11,7 +11,7 @@ from free_arms import I, bus, state, torso
 from javascript import needs_node
 
 import flexarm as fa
-from flexarm import attitude
+from flexarm import attitude, quaternions
 from flexarm.description.tree import carriers
 from flexarm.errors import DescriptionError
 from flexarm.model.drawing import drawn
@@ -304,11 +304,11 @@ def test_a_quaternion_that_is_none_is_refused_in_a_line(result, model, call):
 def test_turns_go_on_beyond_half_a_turn():
     angle = np.linspace(0.0, 7 * np.pi, 200)
     n = np.array([0.36, -0.48, 0.8])
-    e = attitude.quaternion(np.outer(angle, n))
+    e = quaternions.quaternion(np.outer(angle, n))
     e[::2] *= -3.0  # neither its sign nor its length matters
-    np.testing.assert_allclose(attitude.turns(e), np.outer(angle, n), atol=1e-12)
-    start = attitude.quaternion(np.array([0.3, 1.0, -0.4]))
-    q = np.hstack([np.outer(angle, [1.0, 2.0, 3.0]), attitude.product(e, start)])
+    np.testing.assert_allclose(quaternions.turns(e), np.outer(angle, n), atol=1e-12)
+    start = quaternions.quaternion(np.array([0.3, 1.0, -0.4]))
+    q = np.hstack([np.outer(angle, [1.0, 2.0, 3.0]), quaternions.product(e, start)])
     moved, turned = base_motion(q)
     np.testing.assert_allclose(turned, np.outer(angle, n), atol=1e-12)  # since the start, along the world's axes
     np.testing.assert_array_equal(moved, q[:, :3])
@@ -364,7 +364,7 @@ def test_a_figure_of_a_satellite_has_its_place_and_turn(result, model):
     place, turn, joints, inputs = figure.axes[:4]
     np.testing.assert_array_equal([line.get_ydata() for line in place.lines], result.q.values[:, :3].T)
     e = result.q.values[:, 3:7]
-    last = attitude.turn(attitude.product(e[-1], attitude.conjugate(e[0])))
+    last = quaternions.turn(quaternions.product(e[-1], quaternions.conjugate(e[0])))
     np.testing.assert_allclose([line.get_ydata()[-1] for line in turn.lines], last)
     labels = [line.get_label() for line in joints.lines]
     assert labels[:4] == ["wheel.joint", "upper.joint", "fore.joint", "fore.motor"] and labels[4] == "reference"

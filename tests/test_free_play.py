@@ -10,12 +10,13 @@ from alive import made, run
 from javascript import needs_node
 
 import flexarm as fa
-from flexarm.attitude import configuration, local, quaternion
+from flexarm.attitude import configuration, local
 from flexarm.control import LQR, AttitudePD, JointPD
 from flexarm.pictures.live import Live
 from flexarm.pictures.play import _live, played
 from flexarm.pictures.playable import unplayable
 from flexarm.pictures.targets import ToTargets, targets
+from flexarm.quaternions import quaternion
 
 SAME = 1e-9  # of the largest: the same method and step, rounded in another order
 STEPS = 1000

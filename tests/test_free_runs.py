@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
-from flexarm import attitude, control
+from flexarm import attitude, control, quaternions
 from flexarm.errors import LargeDeflection
 from flexarm.model.local import localized
 from flexarm.native.kernel import Kernel
@@ -65,7 +65,7 @@ def by_hand(pull: float, held: float = 1.0, spring: float = SPRING, damper: floa
 
 
 LAYOUT = Layout(NQ, NV, pose=7)
-START = np.concatenate([[0.2, -0.1, 0.3], attitude.quaternion(np.array([0.4, -1.0, 0.7])), [0.15],
+START = np.concatenate([[0.2, -0.1, 0.3], quaternions.quaternion(np.array([0.4, -1.0, 0.7])), [0.15],
                         [0.3, -0.2, 0.1, 1.1, -0.6, 0.8, -0.4], [0.0, 0.0]])  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def solved(
 
 def momenta(x: np.ndarray) -> np.ndarray:
     """Momentum and angular momentum (..., 6) in the world's axes, about its origin."""
-    R = attitude.rotation(x[:, 3:7])
+    R = quaternions.rotation(x[:, 3:7])
     r, v, w = np.column_stack([x[:, 7], 0.1 + 0 * x[:, 7], -0.2 + 0 * x[:, 7]]), x[:, 8:11], x[:, 11:14]
     u = v + np.cross(w, r) + x[:, 14:15] * [1.0, 0.0, 0.0]
     p, h = BUS * v + SLIDER * u, w @ J.T + SLIDER * np.cross(r, u)
@@ -200,7 +200,7 @@ def model() -> fa.Model:
     return fa.Model(satellite())
 
 
-Q0 = np.concatenate([[0.1, 0.2, -0.3], attitude.quaternion(np.array([0.3, -0.5, 0.9])), [0.4, 0.01, -0.02, 0.42]])
+Q0 = np.concatenate([[0.1, 0.2, -0.3], quaternions.quaternion(np.array([0.3, -0.5, 0.9])), [0.4, 0.01, -0.02, 0.42]])
 V0 = np.array([0.02, -0.01, 0.03, 0.3, -0.2, 0.4, -0.5, 0.0, 0.1, -0.4])
 QUIET: dict[str, Any] = {"progress": False, "samples": 41}
 
@@ -308,7 +308,7 @@ def test_thrusters_and_forces_change_momenta_by_what_they_give() -> None:
     assert found.attrs["momentum_changed_by"] == "thrusters, forces"
     assert "momentum_drift" not in found.attrs and found.attrs["quaternion_drift"] < 1e-11
     q = found.q.values
-    R, p = attitude.rotation(q[:, 3:7]), q[:, :3]
+    R, p = quaternions.rotation(q[:, 3:7]), q[:, :3]
     thrust, at = 1.5 * np.array([0.0, 0.6, 0.8]), np.array([0.3, 0.1, 0.0])
     force = R @ thrust + w
     moment = R @ (np.cross(at, thrust) + [0.8, 0.0, 0.0]) + np.cross(p, R @ thrust) + np.cross(found.tip.values, w)
@@ -424,7 +424,7 @@ def test_local_coordinates_as_expressions_are_those_of_numbers() -> None:
     value, slope = ca.Function("x", [q], [x]), ca.Function("dx", [q], [ca.jacobian(x, q)])
     rng = np.random.default_rng(4)
     for size in (0.0, 1e-12, 1e-7, 1e-3, 1.0, 3.0):
-        e = attitude.quaternion(size * np.array([0.6, 0.0, -0.8]))
+        e = quaternions.quaternion(size * np.array([0.6, 0.0, -0.8]))
         for sign in (1.0, -1.0):
             given = np.concatenate([rng.normal(size=3), sign * e, rng.normal(size=4)])
             assert np.array(value(given)).ravel() == pytest.approx(attitude.local(arm, given), rel=1e-12, abs=1e-15)
@@ -553,7 +553,7 @@ def starts(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Different turns, places and rates."""
     rng = np.random.default_rng(8)
     q = np.tile(Q0, (count, 1))
-    q[:, 3:7] = attitude.quaternion(rng.normal(size=(count, 3)))
+    q[:, 3:7] = quaternions.quaternion(rng.normal(size=(count, 3)))
     return q, V0 + 0.1 * rng.normal(size=(count, 10))
 
 
@@ -680,8 +680,8 @@ def test_what_is_no_result_of_a_free_base(model: fa.Model, change: Any, said: st
 def test_the_turn_of_the_base_is_the_rotation_since_the_start(model: fa.Model) -> None:
     found = run(model, 0.5)
     q = found.q.values
-    turned = attitude.product(q[-1:, 3:7], attitude.conjugate(q[0, 3:7]))
-    np.testing.assert_allclose(found.base_turn.values[-1], attitude.turn(turned)[0], atol=1e-12)
+    turned = quaternions.product(q[-1:, 3:7], quaternions.conjugate(q[0, 3:7]))
+    np.testing.assert_allclose(found.base_turn.values[-1], quaternions.turn(turned)[0], atol=1e-12)
     assert np.abs(found.base_turn.values[-1]).max() > 0.01
     many = fa.simulate_many(model, 0.5, q0=[q[0], q[0]], qd0=[found.qd.values[0], 0.5 * found.qd.values[0]], **QUIET)
     np.testing.assert_allclose(many.base_turn.values[0][-1], found.base_turn.values[-1], atol=1e-6)

@@ -8,7 +8,8 @@ from random_trees import random_tree
 from scipy.spatial.transform import Rotation
 
 import flexarm as fa
-from flexarm.attitude import configuration, local, quaternion
+from flexarm.attitude import configuration, local
+from flexarm.quaternions import quaternion
 from flexarm.sensors import outputs
 
 ROUNDING = 1e-11  # relative: some thousand operations

@@ -9,10 +9,10 @@ from random_arms import random_arm
 import flexarm as fa
 from flexarm.analysis import configuration, equilibrium
 from flexarm.analysis.equilibrium import equilibrium_slope
-from flexarm.attitude import quaternion
 from flexarm.optimal import Limits, goals, optimal_motion
 from flexarm.optimal.goals import Sought, goal, joints_at
 from flexarm.optimal.task import asked, standing
+from flexarm.quaternions import quaternion
 
 FREE = np.array([-np.inf, np.inf])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexarm as fa
-from flexarm import attitude
+from flexarm import quaternions
 from flexarm.model.drawing import drawn
 from flexarm.pictures import recording
 
@@ -129,8 +129,8 @@ def test_the_box_of_a_free_base_moves_with_the_base(free, tmp_path):
     place = np.array(found["/arm/base", "Transform3D:translation"][1])[:, 0]
     x, y, z, w = np.array(found["/arm/base", "Transform3D:quaternion"][1])[:, 0].T
     np.testing.assert_allclose(place, result.q[:, :3], atol=SINGLE)
-    expected = attitude.rotation(result.q.values[:, 3:7])
-    np.testing.assert_allclose(attitude.rotation(np.stack([w, x, y, z], axis=-1)), expected, atol=SINGLE)
+    expected = quaternions.rotation(result.q.values[:, 3:7])
+    np.testing.assert_allclose(quaternions.rotation(np.stack([w, x, y, z], axis=-1)), expected, atol=SINGLE)
     assert np.abs(expected[-1] - expected[0]).max() > 1e3 * SINGLE  # the base has turned
     assert ("/arm/base/box", "Boxes3D:half_sizes") in found
 

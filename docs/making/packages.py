@@ -44,8 +44,8 @@ PLACES = {
 """Column and row of each package. Arrows point downwards, or sideways."""
 
 SMALL = (
-    "__main__ papers drives arrays axes checks files versions errors version progress style attitude brief cached"
-    " child_process escape figure floating forks interrupts renamed"
+    "__main__ papers drives arrays axes checks files versions errors version progress style attitude quaternions brief"
+    " cached child_process escape figure floating forks interrupts renamed"
 ).split()
 """Former names, and small modules that all packages may use. The picture leaves them out."""
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
-from flexarm.attitude import conjugate
 from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, known_names, refused, shown
 from flexarm.control.gains import actuators, gain, inner_law, torques
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.local import configured, multiplying
+from flexarm.quaternions import conjugate
 from flexarm.simulation.law import Column, Controller, Law
 
 CANNOT = 1e-9

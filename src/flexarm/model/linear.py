@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.attitude import crossed, local_names
+from flexarm.attitude import local_names
 from flexarm.checks import checked_flag, refused
 from flexarm.errors import DescriptionError, UncertainResult
 from flexarm.model import closures
@@ -16,6 +16,7 @@ from flexarm.model import outputs as outputs_
 from flexarm.model.faults import without_inertia
 from flexarm.model.outputs import Sensor
 from flexarm.model.tracing import Traced
+from flexarm.quaternions import crossed
 
 if TYPE_CHECKING:
     from control import StateSpace

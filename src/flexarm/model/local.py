@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexarm.attitude import conjugate, local, rotation
+from flexarm.attitude import local
 from flexarm.description.arm import Arm
+from flexarm.quaternions import conjugate, rotation
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -14,12 +14,12 @@ import numpy as np
 from flexarm.analysis.equilibrium import configuration, equilibrium, equilibrium_slope
 from flexarm.analysis.floating import tip_jacobian
 from flexarm.arrays import Array
-from flexarm.attitude import crossed, rotation
 from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_keys, checked_vector, choices, shown, within
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
 from flexarm.model.adrift import BASE
+from flexarm.quaternions import crossed, rotation
 
 KEYS = ("tip", "direction", "rotation", "frame")
 

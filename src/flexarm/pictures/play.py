@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.attitude import local, turn
+from flexarm.attitude import local
 from flexarm.checks import Fault, checked_flag, choices, refused, shown, unknown_name
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.closed_forms.formats.program import Program
@@ -26,6 +26,7 @@ from flexarm.pictures.page import page
 from flexarm.pictures.solids import solids
 from flexarm.pictures.targets import Targets, targets
 from flexarm.pictures.view import Page, check_suffix
+from flexarm.quaternions import turn
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
 from flexarm.simulation.butcher import RK4

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm import attitude
+from flexarm import quaternions
 from flexarm.arrays import Array
 from flexarm.plots.camera import Camera
 
@@ -178,7 +178,7 @@ def _outward(look: dict[str, Any]) -> list[int]:
 
 def pose(q: Array, free: bool) -> tuple[Array, Array]:
     """Return axes, as columns, and position [m] of an arm's base at q (nq,)."""
-    return (attitude.rotation(q[3:7]), np.asarray(q[:3], dtype=float)) if free else STILL
+    return (quaternions.rotation(q[3:7]), np.asarray(q[:3], dtype=float)) if free else STILL
 
 
 def body(look: dict[str, Any], q: Array) -> Array:
@@ -186,7 +186,7 @@ def body(look: dict[str, Any], q: Array) -> Array:
     box = look["base"]["box"]
     if box is None:
         return np.zeros((*q.shape[:-1], 1, 3))
-    return q[..., None, :3] + _corners(box) @ np.swapaxes(attitude.rotation(q[..., 3:7]), -1, -2)
+    return q[..., None, :3] + _corners(box) @ np.swapaxes(quaternions.rotation(q[..., 3:7]), -1, -2)
 
 
 def borders(look: dict[str, Any], stations: Array, frames: Array) -> list[Array]:

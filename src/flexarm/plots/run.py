@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm import escape, style
-from flexarm.attitude import turns
 from flexarm.axes import checked_axes, finished
 from flexarm.checks import checked_result, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import FlexarmError
+from flexarm.quaternions import turns
 from flexarm.simulation.momenta import base_turn
 
 if TYPE_CHECKING:

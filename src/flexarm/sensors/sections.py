@@ -6,13 +6,13 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.attitude import rotation
 from flexarm.checks import SHARE, Fault, checked_instance, checked_list, checked_number, counted, number, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 from flexarm.model import signal
+from flexarm.quaternions import rotation
 from flexarm.sensors.places import place
 from flexarm.sensors.sampling import Sampling
 
@@ -219,7 +219,7 @@ class StarTracker(_OfSection):
     The reading has three numbers, the rotation's axis times its angle, along the axes of the reference. Near the
     reference they are the angles about these axes, each with its own noise. The four numbers of a quaternion would
     depend on each other, and two quaternions would stand for the same attitude. The numbers jump at half a turn from
-    the reference. `flexarm.attitude.quaternion` returns the quaternion of a rotation vector.
+    the reference. `flexarm.quaternions.quaternion` returns the quaternion of a rotation vector.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexarm import attitude
+from flexarm import quaternions
 from flexarm.arrays import Array
 from flexarm.description.arm import Arm
 from flexarm.model import Model
@@ -68,7 +68,7 @@ def base_turn(q: Array) -> Array:
 
     They are continuous beyond half a turn. q is (times, nq).
     """
-    return attitude.turns(attitude.product(q[:, 3:7], attitude.conjugate(q[0, 3:7])))
+    return quaternions.turns(quaternions.product(q[:, 3:7], quaternions.conjugate(q[0, 3:7])))
 
 
 def quaternion_drift(arm: Arm, q: Array) -> float:

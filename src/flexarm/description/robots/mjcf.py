@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from flexarm import child_process
-from flexarm.attitude import rotation
 from flexarm.checks import Fault, Vector, counted
 from flexarm.description.robots import mjcf_process
 from flexarm.description.robots.mjcf_files import Written, written
@@ -36,6 +35,7 @@ from flexarm.description.robots.robot import (
     Thrust,
 )
 from flexarm.description.robots.xml import Element, lines_of
+from flexarm.quaternions import rotation
 
 PATIENCE = child_process.PATIENCE
 MOST_BODIES = 5_000

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from flexarm.attitude import rotation
 from flexarm.checks import Fault, Vector, choices, counted, shown, unknown_name
 from flexarm.description.robots.place import HERE, Posed, rpy
 from flexarm.description.robots.robot import Beside, Inertial, Joint, Limits, Loop, Mimic, Place, Robot
@@ -21,6 +20,7 @@ from flexarm.description.robots.sdf_files import MOST_NESTED, TEMPLATE, File, Fi
 from flexarm.description.robots.sdf_frames import WORLD, Part, Scope, every
 from flexarm.description.robots.values import checked
 from flexarm.description.robots.xml import Element, lines_of
+from flexarm.quaternions import rotation
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
 CLOSING = {kind: kind for kind in ("revolute", "prismatic", "fixed", "ball", "universal")} | {"continuous": "revolute"}
