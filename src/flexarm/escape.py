@@ -66,6 +66,8 @@ def label(text: str) -> str:
 
 def attribute(text: str) -> str:
     """Return an attribute for a NetCDF file, without NUL and without surrogates; lines stay lines."""
+    if text.isascii() and "\x00" not in text:
+        return text
     return re.sub("[\x00\ud800-\udfff]", lambda found: _printed(found[0]), text)
 
 

@@ -464,9 +464,9 @@ class Traced:
         """
         model, names = self._tracing, self.arguments(name)
         partners = {other: quantity(other) for rate, other in PARTNERS.items() if rate == name}
-        at_rest = np.concatenate([self.arm.rest, np.zeros(sum(len(self._signals[a]) for a in names[1:]))])
 
         def check(call: Callable[[Array], Array]) -> None:
+            at_rest = np.concatenate([self.arm.rest, np.zeros(sum(len(self._signals[a]) for a in names[1:]))])
             if not np.isfinite(call(at_rest)).all():
                 raise not_finite(model, name)
 

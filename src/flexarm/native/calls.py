@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexarm.arrays import Array
+from flexarm.arrays import Array, address_of
 
 if TYPE_CHECKING:
     from flexarm.native.code import Code
@@ -43,9 +43,9 @@ PATIENCE = 30e6
 def job(parts: Sequence[Array], y: Array) -> Array:
     """Return the job of `batch` for parts (rows, any width) of the arguments and contiguous results y (rows, n_out)."""
     parts = [part for part in parts if part.shape[1]]
-    words = [0, len(y), y.ctypes.data, len(parts)]
+    words = [0, len(y), address_of(y), len(parts)]
     for part in parts:
-        words += [part.ctypes.data, part.shape[1], *part.strides]
+        words += [address_of(part), part.shape[1], *part.strides]
     return np.array(words, dtype=np.int64)
 
 
@@ -60,7 +60,7 @@ class Place:
         x, self.y = np.zeros((1, sum(lengths))), np.zeros(shape)
         self.parts = np.split(x[0], np.cumsum(lengths)[:-1])
         self._job = job([x], self.y.reshape(1, -1))
-        self.run = partial(batch, self._job.ctypes.data)
+        self.run = partial(batch, address_of(self._job))
 
 
 @final
@@ -113,7 +113,7 @@ class ManyStates:
 
         def run() -> None:
             own = job(parts, y)
-            batch = partial(self._batch, own.ctypes.data)
+            batch = partial(self._batch, address_of(own))
             with suppress(IndexError):  # no block is left
                 while True:
                     first = left.popleft()

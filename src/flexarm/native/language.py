@@ -23,6 +23,8 @@ from typing import Annotated, Any, TypeAlias, final
 
 import numpy as np
 
+from flexarm.arrays import address_of
+
 Floats: TypeAlias = Annotated[np.ndarray, "double"]
 """Address of an array of numbers."""
 Words: TypeAlias = Annotated[np.ndarray, "i64"]
@@ -74,13 +76,13 @@ class Placed:
         object.__setattr__(self, "_words", words)
         object.__setattr__(self, "_floats", floats)
         object.__setattr__(self, "_held", record)
-        object.__setattr__(self, "address", words.ctypes.data)
+        object.__setattr__(self, "address", address_of(words))
         for i, (name, kind) in enumerate(kinds.items()):
             value = getattr(record, name)
             if kind is float:
                 floats[i] = value
             elif isinstance(value, np.ndarray):
-                words[i] = value.ctypes.data
+                words[i] = address_of(value)
             else:
                 words[i] = value.address if isinstance(value, Placed) else value
 

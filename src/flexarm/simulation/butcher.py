@@ -6,12 +6,12 @@ rates at the end are one further stage, which is the first stage of the next ste
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, final
 
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.cached import cached_property
 from flexarm.checks import checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 
@@ -167,6 +167,26 @@ class ButcherTableau:
     def sums(self) -> list[dict[int, float]]:
         """All sums of rates: the stages', the end's, the errors', the further stages' and the polynomial's."""
         return [*self.a, self.b, *self.errors, *self.between, *self.dense]  # type: ignore[list-item]
+
+    @cached_property
+    def groups(self) -> tuple[Array, Array, Array]:
+        """The sums for native code, in groups of four terms. Weights of 0 fill the last group of a sum.
+
+        Returns
+        -------
+        first : (sums + 1,) of int
+            The i-th sum has the groups from first[i] to first[i + 1].
+        terms, weights : (4 groups,)
+            The stage and the weight of each term.
+        """
+        first, terms, weights = [0], [], []
+        for row in self.sums:
+            most = 4 * -(-len(row) // 4)
+            filled = [*row.items(), *[(next(iter(row), 0), 0.0)] * (most - len(row))]
+            terms += [term for term, _ in filled]
+            weights += [weight for _, weight in filled]
+            first.append(len(terms) // 4)
+        return np.array(first), np.array(terms), np.array(weights)
 
 
 def _weights(row: Row) -> dict[int, float]:
@@ -437,28 +457,3 @@ METHODS = {
     "euler": EULER,
 }
 """The explicit methods by name."""
-
-
-def grouped(rows: Sequence[dict[int, float]]) -> tuple[Array, Array, Array]:
-    """Return sums of rates for native code, in groups of four terms. Weights of 0 fill the last group of a sum.
-
-    Returns
-    -------
-    first : (sums + 1,) of int
-        The i-th sum has the groups from first[i] to first[i + 1].
-    terms, weights : (4 groups,)
-        The stage and the weight of each term.
-    """
-    return _grouped(tuple(tuple(row.items()) for row in rows))
-
-
-@cache
-def _grouped(rows: tuple[tuple[tuple[int, float], ...], ...]) -> tuple[Array, Array, Array]:
-    first, terms, weights = [0], [], []
-    for row in rows:
-        most = 4 * -(-len(row) // 4)
-        filled = [*row, *[(row[0][0], 0.0)] * (most - len(row))]
-        terms += [term for term, _ in filled]
-        weights += [weight for _, weight in filled]
-        first.append(len(terms) // 4)
-    return np.array(first), np.array(terms), np.array(weights)

@@ -17,7 +17,7 @@ from typing import final
 
 import numpy as np
 
-from flexarm.arrays import Array
+from flexarm.arrays import Array, address_of
 from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
@@ -193,7 +193,7 @@ class Explicit:
         before, usual = plan.evaluations, (record.most, record.guess)
         record.most, record.guess = most or record.most, record.next if going else record.guess
         self._call(
-            record.address, t0, x0.ctypes.data, times.ctypes.data, len(times), out.ctypes.data, reached.ctypes.data
+            record.address, t0, address_of(x0), address_of(times), len(times), address_of(out), address_of(reached)
         )
         limit, (record.most, record.guess) = record.most, usual
         rows, steps = out[: reached[0]], int(reached[1])

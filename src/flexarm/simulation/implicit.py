@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from flexarm.arrays import Array
+from flexarm.arrays import Array, address_of
 from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
@@ -130,7 +130,7 @@ class Implicit:
         self._y[:] = x0
         times = np.ascontiguousarray(times, dtype=float)
         out = np.empty((len(times), len(x0)))
-        done = self._call(step.address, t0, times.ctypes.data, len(times), out.ctypes.data)
+        done = self._call(step.address, t0, address_of(times), len(times), address_of(out))
         step.limit, step.going = ENDLESS, 0
         return out[:done], step.steps - before
 

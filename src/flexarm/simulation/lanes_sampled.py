@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from flexarm.arrays import Array
+from flexarm.arrays import Array, address_of
 from flexarm.native.code import Code
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
@@ -204,7 +204,7 @@ class Clock:
             for row, each in zip(noise, self._calls, strict=False):
                 row[:] = each.drawn(periods)
         self._now = edges, noise
-        self.record.edges, self.record.noise = edges.ctypes.data, noise.ctypes.data
+        self.record.edges, self.record.noise = address_of(edges), address_of(noise)
         return self._run(self.record.address, periods)
 
     def stop(self) -> None:

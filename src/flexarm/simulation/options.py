@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import Annotated, Any, Self, final
 
 from pydantic import BeforeValidator, model_validator
@@ -172,7 +173,15 @@ def _with(cls: type[Described], argument: str, given: Any, settings: Mapping[str
     changes = {name: x for name, x in settings.items() if name in cls.model_fields}
     if given is None and not changes:
         return _default(cls)
+    if given is None and all(type(x) in (str, int, float) for x in changes.values()):
+        return _plain(cls, *chain(*changes.items()))
     return faulted(cls, {**dict(_default(cls) if given is None else given), **changes})
+
+
+@lru_cache(typed=True)  # 1 and True are different values
+def _plain(cls: type[Described], *changes: Any) -> Any:
+    """Return an object of the class from names and values in turn, which are texts and numbers. Raises `Fault`."""
+    return faulted(cls, {**dict(_default(cls)), **dict(zip(changes[::2], changes[1::2], strict=True))})
 
 
 @cache

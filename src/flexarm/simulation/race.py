@@ -8,11 +8,12 @@ cost, its progress decides whether it continues. No interval is computed twice.
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable
+from functools import cache
 from typing import final
 
 import numpy as np
 
-from flexarm.arrays import Array
+from flexarm.arrays import Array, address_of
 from flexarm.native.code import Code
 from flexarm.simulation import solvers
 from flexarm.simulation.advance import Stretch
@@ -226,12 +227,18 @@ class Race:
             self._taken[name] = self._taken.get(name, 0.0) + seconds
 
 
+@cache
+def _direction(size: int) -> Array:
+    """Return random numbers, the same ones at each call: a direction that the fastest mode is part of."""
+    return np.random.default_rng(1).uniform(-1.0, 1.0, size)
+
+
 def fastest(plan: Plan, t: float, x: Array) -> float:
     """Return the size of the largest eigenvalue of the motion's Jacobian at t in the state x [rad/s], for any input."""
     holder = np.array([plan.address], dtype=np.int64)
-    v = np.random.default_rng(1).uniform(-1.0, 1.0, len(x))
+    v = _direction(len(x)).copy()
     x, work = np.array(x, dtype=float), np.empty(3 * len(x))
     h = 1e-7 * max(1e-2, float(np.abs(x[: plan.states]).max()))
     run = GROWTH(loops().addresses["growth"])
     with plan.blind():
-        return float(run(holder.ctypes.data, t, x.ctypes.data, v.ctypes.data, h, TURNS, work.ctypes.data))
+        return float(run(address_of(holder), t, address_of(x), address_of(v), h, TURNS, address_of(work)))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flexarm.arrays import Array
+from flexarm.arrays import Array, address_of
 from flexarm.checks import Fault, checked_instance, refused, shown
 from flexarm.simulation import butcher
 from flexarm.simulation.advance import Stretch
@@ -89,7 +89,7 @@ def python_rate(plan: Plan, size: int) -> Callable[[float, Array], Array]:
     def rate(t: float, x: Array) -> Array:
         x = np.ascontiguousarray(x)  # implicit solvers pass strided columns
         dx = np.empty(size)
-        native(dx.ctypes.data, t, x.ctypes.data, holder.ctypes.data, None)
+        native(address_of(dx), t, address_of(x), address_of(holder), None)
         return dx
 
     return rate

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
-from flexarm.simulation.butcher import ButcherTableau, grouped
+from flexarm.simulation.butcher import ButcherTableau
 from flexarm.simulation.steps import copied
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
@@ -65,7 +65,7 @@ class Stages:
 
 def stages_of(tableau: ButcherTableau, width: int) -> Placed:
     """Return a method's record for vectors of so many numbers."""
-    first, terms, weights = grouped(tableau.sums)
+    first, terms, weights = tableau.groups
     return Placed(
         Stages(
             stages=tableau.stages,
