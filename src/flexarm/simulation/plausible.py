@@ -46,6 +46,8 @@ def implausible(model: Model, q: Array | None, references: Sequence[Reference | 
     for each in {id(each): each for each in references if each is not None}.values():
         given.append(("the reference", reference_values(each, np.array([0.0, until])), arm.driven))
     for what, values, joints in given:
+        if not (np.abs(values) > LEAST - EXACT).any():
+            continue
         turning = [k for k, i in enumerate(joints) if arm.rate_units[i].startswith("rad")]
         angles = values[:, turning]
         strange = looks_like_degrees(angles)
