@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[1]
 PAPER = ROOT / "paper" / "paper.md"
 PAGE = ROOT / "docs" / "understand" / "contest.md"
 WRITTEN = "<!-- end of what make contest wrote -->"
+MEASURED = r"^Measured (\S+) .* at commit \w+ on (.+); load "
+"""A line below each table."""
 BEGIN, END = "<!-- from the contest's page -->\n", "<!-- end of it -->\n"
 OURS = "flexarm"
 GRADIENTS = "gradient-"
@@ -47,9 +49,10 @@ def shown(time: str) -> str:
 
 
 def table(page: str) -> str:
-    """The paper's, of what one run of the contest measured; sections behind it come from other runs."""
+    """The paper's, of what the contest measured; sections behind it come from other runs."""
     page = page.partition(WRITTEN)[0]
-    said = dict(re.findall(r"^\| (date|machine|other programs) \| (.+) \|$", page, re.M))
+    (programs,) = re.findall(r"^\| other programs \| (.+) \|$", page, re.M)
+    dates, machines = (sorted({*found}) for found in zip(*re.findall(MEASURED, page, re.M), strict=True))
     lines = [
         "| Task | Error | flexarm | fastest other | flexarm, processor | fastest other, processor |",
         f"| :{WIDTHS[0] * '-'} | {' | '.join(width * '-' + ':' for width in WIDTHS[1:])} |",
@@ -64,9 +67,10 @@ def table(page: str) -> str:
         for clock in ("time", "processor"):
             cells += [shown(ours[clock]), fastest(rows, clock)]
         lines.append(f"| {' | '.join(cells)} |")
+    days = " to ".join(dict.fromkeys((dates[0], dates[-1])))
     caption = (
-        f"Time of a run for an error of the tip, by the clock and by the processor; medians, {said['date'][:10]}, "
-        f"{said['machine']}. {said['other programs']}.\\label{{tab:contest}}"
+        f"Time of a run for an error of the tip, by the clock and by the processor; medians, {days}, "
+        f"{' and '.join(machines)}. {programs}.\\label{{tab:contest}}"
     )
     return "\n".join(["", f"Table: {caption}", "", *lines, "", ""])
 

@@ -448,12 +448,38 @@ def test_a_first_run_compiles(chain):
 def test_the_page_keeps_what_stands_around_its_block(tmp_path):
     page = tmp_path / "contest.md"
     page.write_text(f"# Head\n\n{contest.BEGIN}\nold\n{contest.END}\n\ntail\n")
-    table = Table("one", ("a", "b"), [("1", "2")])
-    contest.write(page, [("load", "0.1")], [table])
-    contest.write(page, [("load", "0.2")], [table])
+    about = Table(contest.LOST, ("task",)), Table(contest.CANNOT, ("task",))
+    for load in ("0.1", "0.2"):
+        contest.write(
+            page, [("load", load)], {"rigid-chain-3": Table("rigid-chain-3", ("a", "b"), [("1", "2")])}, *about
+        )
     text = page.read_text()
     assert text.startswith("# Head") and text.endswith("\ntail\n") and "old" not in text
-    assert text.count("## one") == 1 and "| load | 0.2 |" in text
+    assert text.count("## rigid-chain-3") == 1 and "| load | 0.2 |" in text
+
+
+def test_tasks_that_are_not_measured_again_keep_their_tables_and_rows(tmp_path):
+    page, heads = tmp_path / "contest.md", (("task", "by"), ("task", "Exudyn", "MuJoCo"))
+
+    def written(times, lost, cannot):
+        tables = {name: Table(f"{name}: A chain", ("program",), [(time,)]) for name, time in times.items()}
+        about = Table(contest.LOST, heads[0], lost), Table(contest.CANNOT, heads[1], cannot)
+        contest.write(page, [], tables, *about)
+        return page.read_text()
+
+    first = written(
+        {"rigid-chain-7": "7 s", "rigid-chain-3": "3 s"},
+        [("rigid-chain-7", "Drake"), ("rigid-chain-7", "MuJoCo"), ("rigid-chain-3", "Drake")],
+        [("rigid-chain-3", "done", "no: a | b"), ("rigid-chain-7", "done", "done")],
+    )
+    names = ["rigid-chain-3: A chain", "rigid-chain-7: A chain", contest.LOST, contest.CANNOT]
+    assert [line[3:] for line in first.splitlines() if line.startswith("## ")] == names
+    again = written({"rigid-chain-7": "1 s"}, [], [("rigid-chain-7", "done", "done")])
+    assert again == "".join(
+        line.replace("7 s", "1 s")
+        for line in first.splitlines(keepends=True)
+        if not line.startswith(("| rigid-chain-7 | Drake", "| rigid-chain-7 | MuJoCo"))
+    )
 
 
 def test_torques_for_exudyn_are_means_at_jumps():

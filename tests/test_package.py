@@ -416,8 +416,6 @@ def test_the_paper_has_the_contest_s_numbers():
 
 
 CONTEST = """
-| date | 2026-01-02 03:04 UTC |
-| machine | a quiet one |
 | other programs | A 1, B 2 |
 
 ## swing: A swing
@@ -430,12 +428,16 @@ CONTEST = """
 | flexarm | 1e-04 m | 7 ms | 7 ms |
 | A | 1e-04 m | 8 ms | 8 ms |
 
+Measured 2026-01-03 03:04 UTC at commit abc on a quiet one; load 0.1 before and 0.2 after.
+
 ## hold: Held still
 
 | program | required error | time | processor |
 | --- | ---: | ---: | ---: |
 | flexarm | 1e-03 m | 2 ms | 3 ms |
 | A | 1e-03 m | - | - |
+
+Measured 2026-01-02 03:04 UTC at commit abd on a quiet one; load 0.1 before and 0.2 after.
 
 ## gradient-swing: Not an error of the tip
 
@@ -459,7 +461,7 @@ def test_the_paper_s_table_names_who_is_fastest_by_either_clock():
         "| hold | 1e-03 m | 2 ms | none reaches it | 3 ms | none reaches it |",
     ]
     (caption,) = [line for line in lines if line.startswith("Table:")]
-    assert "2026-01-02, a quiet one. A 1, B 2." in caption
+    assert "2026-01-02 to 2026-01-03, a quiet one. A 1, B 2." in caption
 
 
 def test_the_sbom_and_versions_have_their_commands():

@@ -5,17 +5,18 @@ are exact enough for an error that is asked for, the few that took least are run
 first after another program, which leaves the processor's caches full of its own code, then with nothing in between, as
 in a study of many runs.
 The page gets the medians, what it took to set up, and how many lines of code; what a peer could not do; and where this
-package lost.
+package lost. Tasks that are not measured again keep their tables, and each table says when it was measured.
 """
 
 import argparse
 import contextlib
 import os
+import re
 import statistics
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -60,6 +61,10 @@ ABSENT = {
 """Peers that were looked at, and why they are not here."""
 PAGE = report.ROOT / "docs" / "understand" / "contest.md"
 BEGIN, END = "<!-- written by make contest -->", "<!-- end of what make contest wrote -->"
+LOST, CANNOT = "Where flexarm is not the fastest", "What was not done"
+"""Titles of the tables about all tasks, whose rows begin with a task's name."""
+PROGRAMS = "versions", "other programs"
+"""Circumstances above all tables; the others stand below each."""
 TRIED, REPEATS = 3, 5
 """So many of the cheapest settings that are exact enough are run in turn, so often."""
 MANY = 2.0
@@ -116,27 +121,22 @@ def main() -> None:
     parser.add_argument("--write", type=Path, default=PAGE, help="the page whose block is written anew")
     options = parser.parse_args()
     console = Console()
-    facts = circumstances()
-    tables: list[Table] = []
-    lost = Table(
-        "Where flexarm is not the fastest",
-        ("task", "required error", "measure", "fastest program", "its time", "time of flexarm", "ratio"),
-    )
-    cannot = Table("What was not done", ("task", *(peer.NAME for peer in PEERS[1:])))
+    tables: dict[str, Table] = {}
+    lost = Table(LOST, ("task", "required error", "measure", "fastest program", "its time", "time of flexarm", "ratio"))
+    cannot = Table(CANNOT, ("task", *(peer.NAME for peer in PEERS[1:])))
+    lost.notes.append("Times are medians, and ratios are ratios of medians.")
+    cannot.notes += [f"{name}: {why}." for name, why in ABSENT.items()]
     with empty_cache(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.only or TASKS:
+            facts = dict(circumstances())
             with console.status(name), quiet():
-                tables.append(contested(name, options.repeats, lost, cannot))
-            console.print(tables[-1].rich())
-            write(options.write, [*facts, ("load after", f"{os.getloadavg()[0]:.1f}")], [*tables, lost, cannot])
-    facts.append(("load after", f"{os.getloadavg()[0]:.1f}"))
-    lost.notes.append("Times are medians, and ratios are ratios of medians.")
-    cannot.notes += [f"{name}: {why}." for name, why in ABSENT.items()]
-    tables += [lost, cannot]
-    for table in tables[-2:]:
+                tables[name] = contested(name, options.repeats, lost, cannot)
+            tables[name].notes.append(measured(facts))
+            console.print(tables[name].rich())
+            write(options.write, [(name, facts[name]) for name in PROGRAMS], tables, lost, cannot)
+    for table in (lost, cannot):
         console.print(table.rich())
-    write(options.write, facts, tables)
     console.print(f"written: {options.write}", highlight=False)
 
 
@@ -162,6 +162,12 @@ def circumstances() -> list[tuple[str, str]]:
                 versions.append(f"{name} {metadata.version(package)}")
                 break
     return [*report.circumstances(), ("other programs", ", ".join(versions))]
+
+
+def measured(facts: dict[str, str]) -> str:
+    """When and where a task was measured, below its table."""
+    load = f"{facts['load before']} before and {os.getloadavg()[0]:.1f} after"
+    return f"Measured {facts['date']} at commit {facts['commit']} on {facts['machine']}; load {load}."
 
 
 @contextlib.contextmanager
@@ -377,17 +383,31 @@ def clock(entry: Entry) -> float:
     return min(x.seconds for x in entry.found)
 
 
-def write(path: Path, facts: list[tuple[str, str]], tables: list[Table]) -> None:
-    """The block of the page between its marks, and the figures beside it."""
-    lines = ["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in facts), ""]
-    block = "\n".join([BEGIN, "", *lines, *(table.markdown() for table in tables), END])
+def write(path: Path, facts: list[tuple[str, str]], tables: dict[str, Table], lost: Table, cannot: Table) -> None:
+    """The block of the page between its marks, and the figures beside it. Other tasks keep what the page says."""
     before = path.read_text(encoding="utf-8") if path.exists() else f"# The contest\n\n{BEGIN}\n{END}\n"
     head, rest = before.split(BEGIN)
+    old, tail = rest.split(END)
+    parts = re.split("^## ", old, flags=re.M)[1:]
+    sections = {part.split("\n")[0].partition(":")[0]: f"## {part}" for part in parts}
+    for table in (lost, cannot):
+        rows = [row for row in _rows(sections.get(table.title, "")) if row[0] not in tables] + table.rows
+        rows.sort(key=lambda row: [*TASKS].index(row[0]))
+        sections[table.title] = replace(table, rows=rows).markdown()
+    sections |= {name: table.markdown() for name, table in tables.items()}
+    lines = ["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in facts), ""]
+    shown = [sections[name].rstrip("\n") + "\n" for name in (*TASKS, LOST, CANNOT) if name in sections]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(head + block + rest.split(END)[1], encoding="utf-8")
-    for table in tables:
-        if table.picture is not None:
-            table.picture.save(path.parent / report.FIGURES)
+    path.write_text(head + "\n".join([BEGIN, "", *lines, *shown, END]) + tail, encoding="utf-8")
+    for found in tables.values():
+        if found.picture is not None:
+            found.picture.save(path.parent / report.FIGURES)
+
+
+def _rows(section: str) -> list[tuple[str, ...]]:
+    """The rows of a table about all tasks, as the page shows it."""
+    cells = [tuple(line.strip("| ").split(" | ")) for line in section.splitlines() if line.startswith("|")]
+    return [row for row in cells if row[0] in TASKS]
 
 
 if __name__ == "__main__":
