@@ -324,7 +324,10 @@ def normal(requirement):
 
 def test_ci_builds_the_site():
     words = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.search(r"^make check && make docs && make test$", words, re.M) and "set -euo pipefail" in words
+    assert (
+        re.search(r"^make --jobs=2 --output-sync=target check docs && make test$", words, re.M)
+        and "set -euo pipefail" in words
+    )
 
 
 def test_the_moving_picture_of_the_front_page_is_small():
