@@ -82,10 +82,13 @@ mutants: build/coverage/costs.jsonl
 build/coverage/costs.jsonl: | .venv/.ready-dev
 	$(MAKE) coverage
 
+# Machine code and optimal motions of the site and of the tests are in one cache.
+KEPT = export FLEXARM_CACHE=$$($(BIN)/python tests/helpers/machine_code.py)
+
 # The site, in build/site, and its checks: every page and name is there, every link leads somewhere. A warning is an error.
 # Nothing is fetched: what would, finds no way.
 docs: build/gallery/.made build/cookbook/.made
-	http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 \
+	$(KEPT); http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 \
 		$(BIN)/python -m sphinx -b html -W --keep-going -j auto -q -d build/doctrees docs build/site
 	cd docs && ../$(BIN)/python -m making.site ../build/site
 	@echo "open build/site/index.html"
@@ -94,14 +97,14 @@ docs: build/gallery/.made build/cookbook/.made
 gallery: build/gallery/.made
 
 build/gallery/.made: $(shell find src examples docs/making/gallery.py -name '*.py' -o -name '*.toml' -o -name '*.js' -o -name '*.css') | .venv/.ready-docs
-	cd docs && ../$(BIN)/python -m making.gallery ../build/gallery
+	$(KEPT); cd docs && ../$(BIN)/python -m making.gallery ../build/gallery
 	touch $@
 
 # Output and pictures of the programs of the cookbook and the course, and notebooks: anew where the package or a page has changed.
 cookbook: build/cookbook/.made
 
 build/cookbook/.made: $(shell find src docs/cookbook docs/course docs/making/cookbook.py docs/making/notebooks.py -name '*.py' -o -name '*.md') | .venv/.ready-docs
-	cd docs && ../$(BIN)/python -m making.cookbook ../build/cookbook
+	$(KEPT); cd docs && ../$(BIN)/python -m making.cookbook ../build/cookbook
 	touch $@
 
 docs-serve: docs

@@ -85,3 +85,7 @@ def keep_compiled_programs():
         return found
 
     kernel._compile = kept
+
+
+if __name__ == "__main__":  # for `make docs`, which shares the cache with the tests
+    print(package_cache())
