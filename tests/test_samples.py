@@ -9,7 +9,7 @@ import pytest
 
 import flexarm as fa
 from flexarm.control import LQR, Integral, JointPD, Law, Observed, Sampled
-from flexarm.simulation import run as running
+from flexarm.simulation import integration as running
 from flexarm.simulation.sampled import SampledFeedback
 
 SLEW = fa.Quintic((0.0, 0.0), (0.5, 0.3), 0.3)

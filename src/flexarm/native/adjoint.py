@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from flexarm.arrays import Array
 from flexarm.native.kernel import Kernel
 from flexarm.native.once import Recent
 
@@ -25,6 +28,12 @@ def adjoint(kernel: Kernel, of_constants: bool = False) -> Kernel:
     if not kernel.takes_constants:
         return made
     return made.with_constants(lambda: kernel.constants, kernel.code.facts["n_out"])
+
+
+def slopes(kernel: Kernel, x: Array) -> Array:
+    """Return df/dx, (n_out, n_in), of a kernel at one point, with its own constants."""
+    weights = np.eye(kernel.code.facts["n_out"])
+    return adjoint(kernel).few(np.hstack([np.tile(x, (len(weights), 1)), weights]))
 
 
 def _traced(kernel: Kernel, of_constants: bool) -> "ca.Function":

@@ -30,6 +30,7 @@ from flexarm.scenario.tables import listed, state, values
 from flexarm.simulation.changes import Change, checked_changes
 from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.exogenous import as_exogenous
+from flexarm.simulation.gradient_start import OF, OF_CONTROLLER
 from flexarm.simulation.options import Keep, Record, SaveAt, Solver
 from flexarm.simulation.run import simulate
 from flexarm.simulation.watch import Progress
@@ -75,6 +76,15 @@ class Initial(Described):
 
     q: Annotated[Any, BeforeValidator(values)] = ()
     qd: Annotated[Any, BeforeValidator(values)] = ()
+
+
+def checked_sensitivities(value: object) -> tuple[str, ...]:
+    """Return the names of numbers without duplicates. Raises `Fault`."""
+    names = checks.checked_names(value, "a list of names, such as 'q0' and 'payload.mass'")
+    for name in names:
+        if not isinstance(name, str):
+            raise Fault("", f"has {checks.shown(name)}; it must be names, such as 'q0' and 'payload.mass'")
+    return tuple(dict.fromkeys(names))
 
 
 def _samples(value: object) -> int:
@@ -123,6 +133,9 @@ class Scenario(Described):
         Number of times in the result.
     keep : list of str, optional
         Variables of the result to keep, see `simulate`.
+    sensitivities : list of str
+        Numbers with respect to which the result has derivatives: "q0", "qd0", "u", parameters of the arm such as
+        "payload.mass", and others, see `simulate`.
     solver : Solver
         Settings of the integration.
     initial : Initial
@@ -146,6 +159,7 @@ class Scenario(Described):
     solver: Solver = Field(default_factory=Solver)
     initial: Initial = Field(default_factory=Initial)
     keep: Keep = None
+    sensitivities: Annotated[tuple[str, ...], BeforeValidator(checked_sensitivities)] = ()
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -162,6 +176,8 @@ class Scenario(Described):
             raise Fault("reference", f"is missing; the controller {kind!r} needs it")
         if self.reference is None and "q_ref" in (self.keep or ()):
             raise Fault("reference", "is missing, but keep has 'q_ref'")
+        if self.sensitivities and self.changes:
+            raise Fault("sensitivities", "are given with changes of parameters, which have no gradient; give only one")
         for i, change in enumerate(self.changes):
             if change.time is None:
                 raise Fault(f"changes[{i}].at", "is a function; in a scenario it must be a time")
@@ -183,9 +199,15 @@ class Scenario(Described):
         """Names of the parameters that change during the run."""
         return tuple(dict.fromkeys(name for change in self.changes for name in change.values))
 
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Names of the parameters that change during the run, or with respect to which there are derivatives."""
+        others = [name for name in self.sensitivities if name not in OF and not name.startswith(OF_CONTROLLER)]
+        return tuple(dict.fromkeys([*self.changing, *others]))
+
     def model(self) -> Model:
-        """Return the model of the arm. The parameters that change during the run vary."""
-        return Model(self.loaded_arm(), vary=self.changing)
+        """Return the model of the arm, in which the parameters `varied` vary."""
+        return Model(self.loaded_arm(), vary=self.varied)
 
     def refuse_changes(self, where: str) -> None:
         """Raise `DescriptionError` if parameters change during the run, for a function that would ignore it."""
@@ -219,6 +241,9 @@ class Scenario(Described):
             disturbed(Model(arm), None, made_outside(self.disturbance))
         if self.changes:
             checked_changes(self.changes, Model(arm, vary=self.changing), self.until)
+        if self.sensitivities:
+            with errors_in("sensitivities"):
+                Model(arm, vary=self.varied)
 
     def motion(self, model: Model) -> trajectory.Reference | None:
         """Return the reference itself, shaped if it has a shaper. It must have passed `check`.
@@ -269,6 +294,7 @@ class Scenario(Described):
             "w": None if self.outside is None else made_outside(self.outside),
             "disturbance": None if self.disturbance is None else made_outside(self.disturbance),
             "changes": self.changes or None,
+            "sensitivities": self.sensitivities or None,
         }
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":

@@ -1,7 +1,7 @@
 """Motion in time: inputs, closed loops, solvers, runs and their results.
 
-- Runs: `run` (`simulate`), `stepper` with `plants`, `options`, `layout` of the state, `parameters`, `watch` (progress
-  and Ctrl-C) and `memory`.
+- Runs: `run` (`simulate`) with its `integration`, `stepper` with `plants`, `options`, `layout` of the state,
+  `parameters`, `watch` (progress and Ctrl-C) and `memory`.
 - Blocks, which act on an arm: `block` is their interface. `inputs`, and `exogenous` with `disturbance` for w.
 - Controllers: `law` is what they design. `feedback` evaluates it continuously. `sampled` calls a law or a Python
   function (`stepped`) once per period, and `sampled_calls` does it in machine code. `shown` has signals to record, and
@@ -17,7 +17,7 @@
   `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.
 - Gradients: `gradient` of a scalar (`objective`) of a run, and `tuning` of its numbers by it. `gradient_start` records
   the steps, of `gradient_many` runs at once, and `gradient_slopes` has the derivatives by the discrete `adjoint`, with
-  `designs` of controllers.
+  `designs` of controllers. `sensitivities` of all samples are derivatives by a `forward` sweep over the steps.
 - Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.
 - Results: `dataset`, `common`, `labels`, `momenta`, `passed`, `performance`; `results`, `netcdf` and `rewrite` on disk.
 """

@@ -242,31 +242,37 @@ class Recorded:
         Times and states, (size width,), at the starts of the intervals, and those at the end of the run.
     first : list of int
         First step of each interval, and the number of steps.
+    explicit : Explicit
+        The method, which records its steps.
+    last, values : lists
+        Latest times at which inputs are evaluated in the intervals [s], and the values fed at their starts.
+    samples, called : lists
+        Sample of a sampled controller with which each interval begins, or -1, and the controller's arguments at each.
     """
 
     def __init__(
         self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed, calls: SampledCalls | None, width: int = 1
     ):
         self.width = width
-        self.plan, self.trail, self._explicit, self._calls = plan, trail, explicit, calls
+        self.plan, self.trail, self.explicit, self._calls = plan, trail, explicit, calls
         self._rate = rate  # must stay alive as long as the plan may call it
         self.edges: list[float] = []
         self.states: list[Array] = []
         self.first: list[int] = []
-        self._last: list[float] = []
-        self._values: list[Array] = []
-        self._samples: list[int] = []
-        self._called: list[Array] = []
+        self.last: list[float] = []
+        self.values: list[Array] = []
+        self.samples: list[int] = []
+        self.called: list[Array] = []
         self._memory = NOTHING if calls is None else calls.memory_now.copy()
 
     def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate over an interval."""
         plan = self.plan
         self._start(t0, x0)
-        self._last.append(plan.shared.last)
-        self._values.append(np.concatenate([plan.u, plan.w]))
-        self._samples.append(self._sample(t0))
-        return self._explicit(t0, x0, times)
+        self.last.append(plan.shared.last)
+        self.values.append(np.concatenate([plan.u, plan.w]))
+        self.samples.append(self._sample(t0))
+        return self.explicit(t0, x0, times)
 
     def _sample(self, t: float) -> int:
         """Record the arguments of a sampled controller that was called at t. Return its sample, or -1."""
@@ -276,8 +282,8 @@ class Recorded:
         given, first = calls.given[: len(calls.given) - len(calls.constants)].copy(), 1 + calls.states
         given[first : first + calls.memory] = self._memory
         self._memory = calls.memory_now.copy()
-        self._called.append(given)
-        return len(self._called) - 1
+        self.called.append(given)
+        return len(self.called) - 1
 
     def passed(self, edges: Array, states: Array, u: Array) -> None:
         """Record the intervals that native code took before the first one of `stretch`, which may be all.
@@ -289,9 +295,9 @@ class Recorded:
         self.edges[:0] = edges[:count].tolist()
         self.states[:0] = list(states[:count])
         self.first[:0] = np.searchsorted(begins, edges[:count]).tolist()
-        self._last[:0] = np.nextafter(edges[1 : count + 1], -np.inf).tolist()
-        self._values[:0] = list(np.hstack([u[:count], np.tile(self.plan.w, (count, 1))]))
-        self._samples[:0] = [-1] * count
+        self.last[:0] = np.nextafter(edges[1 : count + 1], -np.inf).tolist()
+        self.values[:0] = list(np.hstack([u[:count], np.tile(self.plan.w, (count, 1))]))
+        self.samples[:0] = [-1] * count
 
     def _start(self, t: float, x: Array) -> None:
         self.edges.append(t)
@@ -301,6 +307,11 @@ class Recorded:
     def end(self, t: float, x: Array) -> None:
         """Record the end of the run."""
         self._start(t, x)
+
+    @property
+    def sampled(self) -> bool:
+        """True if the controller is sampled."""
+        return self._calls is not None
 
     @property
     def times(self) -> Array:
@@ -341,7 +352,7 @@ class Recorded:
             Steps before which weights of the state are added, and the weights.
         """
         width = self.width
-        rate, method = adjoint(rates, of_constants), self._explicit.record.method
+        rate, method = adjoint(rates, of_constants), self.explicit.record.method
         constants = width * len(rates.constants) * of_constants
         given = [
             np.concatenate([np.zeros(each.code.facts["n_in"] - len(each.constants)), each.constants]) for each in others
@@ -350,24 +361,24 @@ class Recorded:
         of_time = law is not None and law.code.facts["n_in"] == len(law.constants) + 1
         through = NONE if law is None or of_time else product(adjoint(law), law, NOTHING)
         cubics = None if table is None else cubic_table(*table)
-        intervals = len(self._last)
+        intervals = len(self.last)
         states, fed = width * layout.states, width * layout.fed
         sweep = Placed(
             Sweep(
                 width=width,
-                steps=self._explicit.record,  # type: ignore[arg-type]  # records are placed
+                steps=self.explicit.record,  # type: ignore[arg-type]  # records are placed
                 stages=method.stages,
                 size=width * layout.size,
                 states=states,
                 inputs=width * layout.inputs,
                 exogenous=width * layout.exogenous,
                 fed=fed,
-                matrix=self._explicit.tableau.matrix.ravel(),
+                matrix=self.explicit.tableau.matrix.ravel(),
                 intervals=intervals,
                 current=intervals - 1,
                 first=np.array(self.first, dtype=np.int64),
-                last=np.array(self._last),
-                values=np.array(self._values),
+                last=np.array(self.last),
+                values=np.array(self.values),
                 weights=1 + states + fed + self.plan.constants,
                 rate=address(rate, width),
                 out=np.zeros(states + fed + constants),
@@ -380,8 +391,8 @@ class Recorded:
                 sums=np.zeros(len(others)),
                 memory=0 if self._calls is None else self._calls.memory,
                 sampled=int(self._calls is not None),
-                samples=np.array(self._samples),
-                called=np.array(self._called),
+                samples=np.array(self.samples),
+                called=np.array(self.called),
                 held=np.zeros(layout.inputs + (0 if self._calls is None else self._calls.memory)),
                 cost=cost,  # type: ignore[arg-type]
                 after=p.size,

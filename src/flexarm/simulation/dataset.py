@@ -373,23 +373,26 @@ def dataset(
     keep: tuple[str, ...] | None,
     exogenous: ExogenousInputs,
     p: Array | None = None,
+    sensitivities: tuple[Data, dict[str, Any]] = ({}, {}),
 ) -> "Dataset":
     """Return the result of a run with states x (times, layout.size) at times t.
 
-    If parameters change during the run, p has a row for each time.
+    If parameters change during the run, p has a row for each time. Sensitivities are further variables, and the
+    coordinates of their dimension.
     """
     arm, common = model.arm, model.of_arm(Common)
     kept = kept_of(keep, reference, layout.own, layout.exogenous, arm.free, len(arm.cables))
     found, audit = variables(model, drive, reference, layout, t, x, kept, exogenous, p)
     apart = bool(arm.quaternions)
     data: Data = {name: (dimensions(name, apart), values, {"units": UNITS[name]}) for name, values in found.items()}
+    data |= sensitivities[0]
     if drive.records:
         sizes = np.cumsum([len(each.signals) for each in drive.records])
         w = exogenous.output(model, t, x[:, layout.q], x[:, layout.qd])
         columns = np.split(drive.recorded(t, layout.parts(x, w)), sizes[:-1], axis=1)
         for each, seen in zip(drive.records, columns, strict=True):
             data[each.name] = (("time", f"{each.name}_signal"), seen, {"units": each.unit})
-    signals = {f"{each.name}_signal": list(each.signals) for each in drive.records}
+    signals = {f"{each.name}_signal": list(each.signals) for each in drive.records} | sensitivities[1]
     result = common.dataset(data, (kept, signals), t, lambda: coordinates(model, t, kept) | signals)
     attributes = {
         "title": f"{arm.name}: simulated motion",

@@ -21,6 +21,7 @@ from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.inputs import constant
+from flexarm.simulation.integration import MOST_AHEAD, Run
 from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
 from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.lanes_plan import METHODS, Abreast, BatchSettings, Course
@@ -28,7 +29,6 @@ from flexarm.simulation.lanes_sampled import NO_LAW, Clock
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.rhs import Plan
-from flexarm.simulation.run import MOST_AHEAD, Run
 from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.varying import ChangingParameters, Varying
 

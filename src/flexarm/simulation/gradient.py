@@ -13,17 +13,14 @@ from flexarm.checks import (
     shown,
     unknown_name,
 )
-from flexarm.simulation.designs import numbers_of
-from flexarm.simulation.feedback import LawBlock
 from flexarm.simulation.gradient_many import grouped, recorded_together, separated
-from flexarm.simulation.gradient_slopes import OF_CONTROLLER, Gradient, Marks, gradients
-from flexarm.simulation.gradient_start import Start
-from flexarm.simulation.inputs import Piecewise, Table
+from flexarm.simulation.gradient_slopes import Gradient, Marks, gradients
+from flexarm.simulation.gradient_start import Start, check_names, names_of
 from flexarm.simulation.objective import Scalar
 
 ARGUMENTS = (
     *("model", "until", "u", "q0", "qd0", "method", "rtol", "samples", "solver", "save"),
-    *("reference", "progress", "name", "p", "s0", "w", "disturbance", "changes"),
+    *("reference", "progress", "name", "p", "s0", "w", "disturbance", "changes", "sensitivities"),
 )
 """Arguments of `simulate`, which define a run."""
 
@@ -91,7 +88,7 @@ def gradient(
     state where it switches; there the one-sided derivative of the branch that was computed is returned.
     """
     with refused("gradient"):
-        given, names = _arguments(run), _names(with_respect_to)
+        given, names = _arguments(run), names_of(with_respect_to, "with_respect_to")
         if of is None and integral is None:
             raise Fault("of", "is missing; give of, a function of the end, or integral, a function over the run")
         each = separated(given)
@@ -99,7 +96,7 @@ def gradient(
     first = runs[0]
     marks = _marks(times, data, float(given["until"]), of)
     with refused("gradient"):
-        _check(names, first)
+        check_names(names, first, "with_respect_to")
         groups = [[first]] if each is None else grouped(runs)
     scalars = {}
     if of is not None:
@@ -132,22 +129,6 @@ def _arguments(run: Any) -> dict[str, Any]:
     return dict.fromkeys(ARGUMENTS) | dict(run)
 
 
-OF = ("q0", "qd0", "s0", "p", "u", "w")
-"""Names with respect to which there are derivatives."""
-
-
-def _names(given: Any) -> list[str]:
-    """Return the names with respect to which to differentiate. Raises `Fault`."""
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, list | tuple) or not names:
-        raise Fault("with_respect_to", f"is {shown(given)}; it must be a list of some of {', '.join(OF)}")
-    for name in names:
-        if name not in OF and not (isinstance(name, str) and name.startswith(OF_CONTROLLER)):
-            names_ = "the names are", f"{', '.join(OF)}, and numbers of a controller, as u.Kp"
-            raise Fault("", unknown_name("with_respect_to has the unknown name", name, OF, *names_))
-    return list(names)
-
-
 def _marks(times: Any, data: Any, until: float, of: Any) -> Marks:
     """Return the times of the objective and their data."""
     with refused("gradient"):
@@ -162,37 +143,6 @@ def _marks(times: Any, data: Any, until: float, of: Any) -> Marks:
         if rows.ndim != 2 or len(rows) != len(t):
             raise Fault("data", f"has shape {rows.shape}; it must have {counted(len(t), 'row')}, one for each time")
     return Marks(t, rows)
-
-
-def _check(names: list[str], began: Start) -> None:
-    """Raise `Fault` for a name with respect to which the run has no derivative."""
-    if "p" in names and not began.model.varied:
-        raise Fault("with_respect_to", "has p, but the model has no parameters; choose them by Model(arm, vary=[...])")
-    assembled = began.given["q0"] is None or began.given["qd0"] is None
-    if "p" in names and began.model.arm.closures and assembled:
-        must = "give the run q0 and qd0, since an assembled start has no derivative"
-        raise Fault("with_respect_to", f"has p, but arm {began.model.arm.name!r} has closures: {must}")
-    if "s0" in names and not began.layout.own:
-        raise Fault("with_respect_to", f"has s0, but arm {began.model.arm.name!r} has no drive with states")
-    own = [name for name in names if name.startswith(OF_CONTROLLER)]
-    if own and not isinstance(began.drive, LawBlock):
-        raise Fault("with_respect_to", f"has {own[0]}, but u is no controller: it is {began.drive.described()}")
-    for name in own:
-        numbers_of(began.given["u"], name.removeprefix(OF_CONTROLLER))
-    sources = began.exogenous.parts
-    if "w" in names and not (len(sources) == 1 and isinstance(sources[0][2], Piecewise) and plain(began.given)):
-        given = shown(began.given["w"])
-        raise Fault(
-            "with_respect_to", f"has w, but w is {given}; it must be numbers or a Piecewise, and no disturbance"
-        )
-    if "u" in names and not isinstance(began.drive, Piecewise | Table):
-        u = began.drive.described()
-        raise Fault("with_respect_to", f"has u, but u is {u}; it must be numbers, a Piecewise or a Table")
-
-
-def plain(given: Mapping[str, Any]) -> bool:
-    """Return True if the exogenous inputs have one source, and no disturbance is beside them."""
-    return given["disturbance"] is None and not isinstance(given["w"], Mapping)
 
 
 def stacked(found: list[Gradient]) -> Gradient:

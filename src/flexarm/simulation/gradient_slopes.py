@@ -20,15 +20,12 @@ from flexarm.simulation.block import Block
 from flexarm.simulation.designs import STENCIL, Design, designs, numbers_of
 from flexarm.simulation.feedback import LawBlock, initial, integrand
 from flexarm.simulation.gradient_many import together
-from flexarm.simulation.gradient_start import Start
+from flexarm.simulation.gradient_start import OF_CONTROLLER, Start
 from flexarm.simulation.inputs import Piecewise, Table, as_input
 from flexarm.simulation.objective import Scalar
 
 UNIT_TABLES = 256
 """Number of values of a table whose effects on its cubics are computed together."""
-
-OF_CONTROLLER = "u."
-"""Beginning of the names of a controller's numbers, as "u.Kp"."""
 
 
 @final
@@ -81,7 +78,7 @@ def gradients(
     cubics = drive.cubics if len(runs) == 1 else together(runs).cubics
     rates = integrand(model, drive.quantity, layout.memory)
     correction = closures.kernel(model, drive.quantity) if model.arm.closures else None
-    others = _others(runs[0], names)
+    others = controllers_of(runs[0], names)
     rows = [_pulled(run, recorded, i, scalars.get("of"), marks) for i, run in enumerate(runs)]
     swept = recorded.swept(
         layout,
@@ -114,7 +111,7 @@ def _of_run(
     """Return the gradient of one run."""
     (rates, correction), model, layout = kernels, run.model, run.layout
     slopes: dict[str, Callable[[], Array]] = {
-        "q0": lambda: sums.v[layout.q] @ _tangent(model, run.start[layout.q]),
+        "q0": lambda: sums.v[layout.q] @ tangent_of(model, run.start[layout.q]),
         "qd0": lambda: sums.v[layout.qd],
         "s0": lambda: sums.v[layout.s],
         "p": lambda: (
@@ -150,7 +147,7 @@ def _pulled(run: Start, recorded: Recorded, i: int, scalar: Scalar | None, marks
     return _Pulled(float(values.sum()), slopes[:, scalar.parts["x"]], of_p, np.array(recorded.first)[nearest])
 
 
-def _tangent(model: Model, q: Array) -> Array:
+def tangent_of(model: Model, q: Array) -> Array:
     """Return dq / d(local coordinates), (nq, nv)."""
     if not model.arm.quaternions:
         return np.eye(model.nv)
@@ -170,14 +167,16 @@ def _of_constants(model: Model, *parts: tuple[Kernel | None, Array]) -> Array:
     return found
 
 
-def _others(began: Start, names: list[str]) -> list[tuple[Design, LawBlock]]:
+def controllers_of(began: Start, names: list[str]) -> list[tuple[Design, LawBlock]]:
     """Return the controllers with other numbers, whose differences are the derivatives by their names."""
     model, found = as_model(began.given["model"]), []
+    recorded = tuple(each.name for each in began.drive.records)
     for name in names:
         if name.startswith(OF_CONTROLLER):
             for each in designs(began.given["u"], name.removeprefix(OF_CONTROLLER)):
                 drive = as_input(each.controller, model)
                 assert isinstance(drive, LawBlock)
+                drive = drive.recording(recorded, model) if recorded else drive
                 found.append((each, drive))
     return found
 

@@ -1,7 +1,7 @@
 """Runs with a gradient: their start, checks that they have one, and the record of their steps."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from flexarm.checks import (
     Fault,
     counted,
     refused,
+    shown,
+    unknown_name,
 )
 from flexarm.errors import DescriptionError, EnergyDrift, SimulationError
 from flexarm.floating import usual_errors
@@ -19,21 +21,25 @@ from flexarm.interrupts import heard_by
 from flexarm.model import Model, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.evaluation import begun_at
-from flexarm.native.adjoint import adjoint
+from flexarm.native.adjoint import slopes as transposed
+from flexarm.native.code import Code
+from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
 from flexarm.simulation import balance, crossings, methods, restarts, solvers
 from flexarm.simulation.adjoint import MOST_STEPS, Recorded, trail
 from flexarm.simulation.block import Block
 from flexarm.simulation.closed_loop import rounds
+from flexarm.simulation.designs import numbers_of
 from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.feedback import LawBlock, initial, integrand
-from flexarm.simulation.inputs import Piecewise, as_input
+from flexarm.simulation.inputs import Piecewise, Table, as_input
+from flexarm.simulation.integration import Run
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.options import check_end, options
-from flexarm.simulation.run import Run
+from flexarm.simulation.rhs import Plan
 from flexarm.simulation.sampled import SampledFeedback
 from flexarm.simulation.varying import over_time
 from flexarm.simulation.watch import Interruption, attended, running
@@ -101,8 +107,11 @@ class Start:
         settings = method, float(solver.step or 0.0), solver.rtol, solver.atol
         return cls(given, model, drive.begun(model, times), exogenous, layout, *settings, times, start)
 
-    def longest(self) -> float:
-        """Return the longest adaptive step, from the fastest eigenvalue at the start."""
+    def longest(self, slopes: Callable[[Kernel, Array], Array] = transposed) -> float:
+        """Return the longest adaptive step, from the fastest eigenvalue at the start.
+
+        `slopes` returns the derivative of a kernel at a point by the product that the run uses for its derivatives.
+        """
         states, x, t = self.layout.states, self.start[: self.layout.states], self.times[:1]
         q, qd, z = (x[None, part] for part in (self.layout.q, self.layout.qd, self.layout.z))
         rates, law = integrand(self.model, self.drive.quantity, self.layout.memory), self.drive.kernel_for(self.model)
@@ -110,27 +119,27 @@ class Start:
         if self.drive.period is None:
             fed[: self.layout.inputs] = self.drive.output(self.model, t, q, qd, z)[0]
         fed[self.layout.inputs + self.layout.memory :] = self.exogenous.output(self.model, t, q, qd)[0]
-        weights = np.eye(states, self.layout.size)
-        slopes = adjoint(rates).few(np.hstack([np.tile(np.concatenate([x, fed]), (states, 1)), weights]))
-        A = slopes[:, :states]
+        of_rates = slopes(rates, np.concatenate([x, fed]))[:states]
+        A = of_rates[:, :states].copy()
         if law is not None and self.drive.of_state and self.drive.period is None:
             count = self.layout.inputs + self.layout.memory
-            given = np.tile(np.concatenate([t, x[: self.layout.z.stop]]), (count, 1))
-            to_x = adjoint(law).few(np.hstack([given, np.eye(count)]))[:, 1:]
-            A[:, : to_x.shape[1]] += slopes[:, states : states + count] @ to_x
+            to_x = slopes(law, np.concatenate([t, x[: self.layout.z.stop]]))[:, 1:]
+            A[:, : to_x.shape[1]] += of_rates[:, states : states + count] @ to_x
         fastest = np.abs(np.linalg.eigvals(A)).max() if np.isfinite(A).all() else 0.0
         return float(TURN / fastest) if fastest > 0.0 else 0.0
+
+    def recorder(self, plan: Plan, rate: Code, longest: float) -> Recorded:
+        """Return an empty record of the run, whose steps are not longer than this [s]."""
+        drive, tableau = self.drive, solvers.EXPLICIT[self.method]
+        steps, atol = trail(self.layout.size, tableau.stages), self.layout.tolerances(self.atol)
+        explicit = Explicit(tableau, plan, self.rtol, atol, longest, drive.period or 0.0, trail=steps)
+        return Recorded(plan, rate, explicit, steps, drive.running if isinstance(drive, SampledFeedback) else None)
 
     def recorded(self, marks: Array) -> Recorded:
         """Integrate the run, and return its steps."""
         model, drive, layout = self.model, self.drive, self.layout
-        tableau, size = solvers.EXPLICIT[self.method], layout.size
-        plan, rate = methods.planned(model, drive, layout, self.method, weights=size)
-        steps, longest = trail(size, tableau.stages), self.step or self.longest()
-        guess = drive.period or 0.0
-        explicit = Explicit(tableau, plan, self.rtol, layout.tolerances(self.atol), longest, guess, trail=steps)
-        calls = drive.running if isinstance(drive, SampledFeedback) else None
-        found = Recorded(plan, rate, explicit, steps, calls)
+        plan, rate = methods.planned(model, drive, layout, self.method, weights=layout.size)
+        found = self.recorder(plan, rate, self.step or self.longest())
         breakpoints = restarts.breakpoints(model, drive, self.exogenous, self.times, self.method)
         inside = np.setdiff1d(np.union1d(breakpoints, marks), [0.0, self.times[-1]])
         corners = np.fromiter(drive.corners(float(self.times[-1])), float)
@@ -140,7 +149,7 @@ class Start:
         interruption = Interruption(plan)
         attended(plan, False, None)
         with usual_errors(), heard_by(interruption), running(plan):
-            solve = Solve(found.stretch, self.method, "", (lambda: explicit.advance) if natively else None)
+            solve = Solve(found.stretch, self.method, "", (lambda: found.explicit.advance) if natively else None)
             run.integrate(model, drive, self.exogenous, plan, solve, layout)
         if interruption.came:
             raise KeyboardInterrupt
@@ -149,7 +158,7 @@ class Start:
         if not run.completed:
             why = run.failure or "fa.simulate with the same arguments names the reason"
             raise SimulationError(f"gradient: the run ends at t = {plan.time:.6g} s; {why}")
-        check_steps(steps)
+        check_steps(found.trail)
         if natively:
             values = drive.output(model, corners[:-1], *[np.empty((0, 0))] * 3)
             found.passed(corners, run.x[np.searchsorted(times, corners)], values)
@@ -194,8 +203,62 @@ def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method:
         )
 
 
-def check_steps(steps: Placed) -> None:
-    """Raise an error if a run takes more steps than were recorded."""
+OF = ("q0", "qd0", "s0", "p", "u", "w")
+"""Names with respect to which there are derivatives."""
+
+
+OF_CONTROLLER = "u."
+"""Beginning of the names of a controller's numbers, as "u.Kp"."""
+
+
+def names_of(given: Any, argument: str, parameters: Sequence[str] | None = None) -> list[str]:
+    """Return the names with respect to which to differentiate, an argument of this name.
+
+    They may include single parameters, of which these are known. Raises `Fault`.
+    """
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not names:
+        raise Fault(argument, f"is {shown(given)}; it must be a list of some of {', '.join(OF)}")
+    for name in names:
+        known = *OF, *(parameters or ())
+        if name not in known and not (isinstance(name, str) and name.startswith(OF_CONTROLLER)):
+            single = "" if parameters is None else " parameters in Model(arm, vary=[...]),"
+            names_ = "the names are", f"{', '.join(OF)},{single} and numbers of a controller, as u.Kp"
+            raise Fault("", unknown_name(f"{argument} has the unknown name", name, known, *names_))
+    return list(names)
+
+
+def check_names(names: list[str], began: Start, argument: str) -> None:
+    """Raise `Fault` for a name in an argument with respect to which the run has no derivative."""
+    if "p" in names and not began.model.varied:
+        raise Fault(argument, "has p, but the model has no parameters; choose them by Model(arm, vary=[...])")
+    assembled = began.given["q0"] is None or began.given["qd0"] is None
+    if "p" in names and began.model.arm.closures and assembled:
+        must = "give the run q0 and qd0, since an assembled start has no derivative"
+        raise Fault(argument, f"has p, but arm {began.model.arm.name!r} has closures: {must}")
+    if "s0" in names and not began.layout.own:
+        raise Fault(argument, f"has s0, but arm {began.model.arm.name!r} has no drive with states")
+    own = [name for name in names if name.startswith(OF_CONTROLLER)]
+    if own and not isinstance(began.drive, LawBlock):
+        raise Fault(argument, f"has {own[0]}, but u is no controller: it is {began.drive.described()}")
+    for name in own:
+        numbers_of(began.given["u"], name.removeprefix(OF_CONTROLLER), argument)
+    sources = began.exogenous.parts
+    if "w" in names and not (len(sources) == 1 and isinstance(sources[0][2], Piecewise) and _is_plain(began.given)):
+        given = shown(began.given["w"])
+        raise Fault(argument, f"has w, but w is {given}; it must be numbers or a Piecewise, and no disturbance")
+    if "u" in names and not isinstance(began.drive, Piecewise | Table):
+        u = began.drive.described()
+        raise Fault(argument, f"has u, but u is {u}; it must be numbers, a Piecewise or a Table")
+
+
+def _is_plain(given: Mapping[str, Any]) -> bool:
+    """Return True if the exogenous inputs have one source, and no disturbance is beside them."""
+    return given["disturbance"] is None and not isinstance(given["w"], Mapping)
+
+
+def check_steps(steps: Placed, function: str = "gradient") -> None:
+    """Raise an error of a function if a run takes more steps than were recorded."""
     if steps.count > steps.room:
         count = f"the run takes {counted(steps.count, 'step')}; at most {MOST_STEPS} have a gradient"
-        raise DescriptionError(f"gradient: {count}: use a longer step or a larger rtol")
+        raise DescriptionError(f"{function}: {count}: use a longer step or a larger rtol")

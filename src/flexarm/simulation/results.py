@@ -67,11 +67,22 @@ FURTHER: tuple[tuple[str, Dimensions, Dimensions], ...] = (
 )
 """Variables that a result may have, with their dimensions and the coordinates that belong to them."""
 
+SENSITIVE = ("q", "qd", "tip")
+"""Variables whose derivatives a result may have."""
+
+OVER, OVER_UNIT = "with_respect_to", "with_respect_to_unit"
+"""Dimension of these derivatives, and the coordinate that has the units of the numbers."""
+
 OF_A_RUN = ("status", "time_reached", "energy_drift", "steps", "evaluations", "method", "method_reason", "p")
 """Variables of each run of an ensemble. A free base adds drifts of its momenta and of its quaternion's length."""
 
 TEXTS = ("arm", "title", "name", "status")
 """Names of the attributes that are texts."""
+
+
+def sensitivity(name: str) -> str:
+    """Return the name of the derivatives of a variable."""
+    return f"{name}_sensitivity"
 
 
 def dimensions(name: str, apart: bool) -> tuple[str, ...]:
@@ -151,6 +162,10 @@ def _expected(result: "Dataset", kept: list[str]) -> tuple[Dimensions, Dimension
     for name, more, label in FURTHER:
         if name in result.variables:
             numbers, labels = numbers | more, labels | label
+    for name in SENSITIVE:
+        if (derivative := sensitivity(name)) in result.variables:
+            numbers[derivative] = (*dimensions(name, apart), OVER)
+            labels |= dict.fromkeys((OVER, OVER_UNIT), (OVER,))
     return numbers, labels
 
 

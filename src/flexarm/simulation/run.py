@@ -4,15 +4,11 @@ import json
 import logging
 import time as clock
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexarm import escape
-from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_instance, counted, refused, shown
 from flexarm.errors import (
     DescriptionError,
@@ -32,22 +28,18 @@ from flexarm.model import Model, ModelLike, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.evaluation import begun_at
 from flexarm.progress import LOG
-from flexarm.simulation import balance, crossings, divergence, memory, methods, restarts
-from flexarm.simulation.advance import Stretch
-from flexarm.simulation.block import Block
-from flexarm.simulation.breakpoints import NEAR
+from flexarm.simulation import balance, crossings, memory, methods, restarts
 from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbers
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed
-from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import initial
+from flexarm.simulation.gradient_start import Start
 from flexarm.simulation.inputs import as_input
+from flexarm.simulation.integration import Run
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.methods import Solve
 from flexarm.simulation.options import SaveAt, Solver, check_end, options
 from flexarm.simulation.plausible import implausible
-from flexarm.simulation.race import Race
-from flexarm.simulation.rhs import Plan
+from flexarm.simulation.sensitivities import Sensitivities, method_of
 from flexarm.simulation.unstable import unstable_start
 from flexarm.simulation.varying import ChangingParameters, over_time, varying
 from flexarm.simulation.watch import Bar, Interruption, Progress, attended, running
@@ -58,14 +50,8 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-Solving = Solve | Race | crossings.Stopped
-
 QUASI_STATIC = 0.1
 """Ratio U / U_g, U_g = sqrt(EI / m) / l, above which a telescope's shapes, those of a beam at rest, are poor."""
-
-
-MOST_AHEAD = 10_000
-"""Number of intervals that are processed together."""
 
 
 def simulate(
@@ -88,6 +74,7 @@ def simulate(
     w: Any = None,
     disturbance: Any = None,
     changes: Any = None,
+    sensitivities: Any = None,
     **former: Any,
 ) -> "Dataset":
     """Simulate the motion of an arm from t = 0. Return an `xarray.Dataset` on a uniform grid of times.
@@ -147,6 +134,10 @@ def simulate(
         Sudden changes of parameters, as `fa.Change(at=2.0, values={"payload.mass": 3.0})`: the arm picks up a body, or
         releases it. The energy that arrives with a body is part of `work`, and the loss by the impact is part of
         `dissipated`. The attribute `changes` lists both.
+    sensitivities : list of str, optional
+        Numbers of the run with respect to which the result has derivatives: "q0", "qd0", "s0", "p", "u", "w", numbers
+        of a controller such as "u.Kp", as in `fa.gradient`, or single parameters of the model, such as "payload.mass".
+        The method must be explicit; "auto" is "dop853". Adaptive steps are limited as in `fa.gradient`.
     former
         The former arguments atol, step, spectral_radius, keep and record, each with a `DeprecationWarning`.
 
@@ -161,7 +152,11 @@ def simulate(
         inputs, the result has drive_state (time, state) or w (time, exogenous). With cables it has tension (time,
         cable) [N]. On a free base it also has base_turn [rad] (time, axis), the rotation vector of the base since the
         start, and momentum [kg m/s] and angular_momentum [N m s] (time, axis), along the world's axes and about its
-        origin. Without external loads, the attributes
+        origin. With sensitivities it has q_sensitivity (time, coordinate, with_respect_to), qd_sensitivity and
+        tip_sensitivity (time, axis, with_respect_to): the derivatives of the variables of the result, as far as these
+        are kept, with respect to each number, exact for the steps of the run. The coordinate with_respect_to names the
+        numbers ("q0[upper.joint]", "payload.mass", "u[2, upper.drive]"), and with_respect_to_unit has their units;
+        those of the derivatives are rad, m, rad/s or m/s over them. Without external loads, the attributes
         `momentum_drift` and `angular_momentum_drift` are the drifts relative to the sum of all rates' contributions
         regardless of sign (`momentum_scale`, `angular_momentum_scale`). Otherwise `momentum_changed_by` names the
         loads. `quaternion_drift` is the largest deviation of the quaternion's length from 1.
@@ -176,7 +171,7 @@ def simulate(
         the run with a warning and returns the part that is complete. Exceptions of a Python function pass through.
     """
     with refused("simulate"):
-        model = as_model(model)
+        model = given_model = as_model(model)
         checked_instance(name, str, "name")
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault("progress", f"is {shown(progress)}; it must be true, false or a function of the time")
@@ -208,10 +203,20 @@ def simulate(
         warnings.warn(strange, Implausible, stacklevel=2)
     with refused("simulate"):
         kept = kept_of(save.keep, reference, layout.own, layout.exogenous, model.arm.free, len(model.arm.cables))
-    _check_size(save.samples, numbers(model, layout, kept, sum(len(each.signals) for each in drive.records)))
+    columns = numbers(model, layout, kept, sum(len(each.signals) for each in drive.records))
+    _check_size(save.samples, columns)
     times = np.linspace(0.0, float(until), save.samples)
     drive = drive.begun(model, times)
-    chosen, step, why = methods.chosen(solver.method, solver.step, model, drive, q, rtol)
+    x0, sensitive = layout.start(q, qd, np.array(drive.memory), s), None
+    if sensitivities is None:
+        chosen, step, why = methods.chosen(solver.method, solver.step, model, drive, q, rtol)
+    else:
+        chosen, step, why = method_of(solver)
+        arguments = {"model": given_model, "u": u, "q0": q0, "qd0": qd0, "w": w, "disturbance": disturbance}
+        start = Start(arguments, model, drive, exogenous, layout, chosen, step, rtol, atol, times, x0)
+        with refused("simulate"):
+            sensitive = Sensitivities.of(sensitivities, start, variation is not None)
+        _check_size(save.samples, columns + sensitive.columns(kept))
 
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
@@ -219,7 +224,10 @@ def simulate(
     acting = exogenous.output(model, times[:1], q[None], qd[None])[0] if exogenous.of_time else None
     if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
-    solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
+    if sensitive is None:
+        solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
+    else:
+        solve = sensitive.solve(plan, rate, why)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
@@ -228,7 +236,7 @@ def simulate(
         more = None if variation is None else variation.inputs
         breakpoints = restarts.breakpoints(model, drive, exogenous, times, chosen, more)
     changing = None if variation is None else ChangingParameters(variation, model, plan, layout, float(until))
-    run = Run(times, layout.start(q, qd, np.array(drive.memory), s), breakpoints, changing)
+    run = Run(times, x0, breakpoints, changing)
     attended(plan, drive.computed or exogenous.computed, seen)
     with usual_errors(), heard_by(interruption):
         try:
@@ -266,7 +274,8 @@ def simulate(
         rows = None
         if changing is not None:
             rows, statistics["changes"] = changing.values(t), json.dumps(changing.done)
-        result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous, rows)
+        beside = ({}, {}) if sensitive is None else sensitive.variables(t, x, kept)
+        result = dataset(model, drive, reference, layout, t, x, statistics, save.keep, exogenous, rows, beside)
         if run.completed and (fault := faulty(result)):
             run.failure = result.attrs["status"] = f"the motion is complete, but {fault}"
     if run.failure:
@@ -325,162 +334,3 @@ def missed_input(t: float) -> str:
     """Return a line about a function of time that a run has not followed."""
     does = "a function of time changes between two steps of the solver"
     return f"the solver has missed a part of the input near t = {t:.4g} s: {does}; use fa.Piecewise or fa.Table"
-
-
-@final
-@dataclass
-class Run:
-    """A run over a grid of times from an initial state, and its computed part.
-
-    Attributes
-    ----------
-    x : (times, layout.size)
-        States; the first `reached` are known.
-    reached : int
-    steps : int
-    completed : bool
-    short : (stretch, t, x), optional
-        An interval that ended early, and the last time and state before.
-    failure : str
-        Why the run could not continue: an input's own message, or the diagnosis.
-    breakpoints : (k,)
-        Times at which the solver restarts, in addition to the jumps of the input [s].
-    changing : ChangingParameters, optional
-        Parameters that change during the run.
-    missed : float, optional
-        Time at which a function of time changed unseen [s].
-    """
-
-    times: Array
-    start: Array
-    breakpoints: Array = field(default_factory=lambda: np.empty(0))
-    changing: ChangingParameters | None = None
-    x: Array = field(init=False)
-    reached: int = 1
-    steps: int = 0
-    completed: bool = False
-    short: tuple[Stretch, float, Array] | None = None
-    failure: str = ""
-    missed: float | None = None
-
-    def __post_init__(self) -> None:
-        self.x = np.empty((len(self.times), len(self.start)))
-        self.x[0] = self.start
-
-    def integrate(
-        self, model: Model, drive: Block, exogenous: ExogenousInputs, plan: Plan, solve: Solving, layout: Layout
-    ) -> None:
-        """Compute the run, and repeat it if it has missed a change of a function of time."""
-        plan.span = float(self.times[-1])
-        divergence.end_if_diverged(model, drive, layout, plan, plan.span)
-        # a sampled controller has its own memory, so its run cannot be repeated
-        rounds = restarts.ROUNDS if drive.period is None else 1
-        for left in reversed(range(rounds)):  # pragma: no branch  (the last round returns)
-            self._once(model, drive, exogenous, plan, solve)
-            ended = self.completed and not plan.stopped
-            found = restarts.missed(plan, layout, self.times, self.x) if ended else np.empty(0)
-            self.missed = float(found[0]) if len(found) else None
-            if self.missed is None or not left:
-                return
-            self.breakpoints = np.union1d(self.breakpoints, found)
-            plan.seen.clear()
-            self.reached, self.completed = 1, False
-
-    def _once(self, model: Model, drive: Block, exogenous: ExogenousInputs, plan: Plan, solve: Solving) -> None:
-        """Integrate from each breakpoint of the input to the next, in native code if possible.
-
-        Jumps of exogenous inputs divide an interval into parts.
-        """
-        end = float(self.times[-1])
-        x, corners = self.start, map(float, drive.corners(end))
-        exogenous.feed(plan, model, 0.0, x)
-        if self.changing is not None:
-            self.changing.begin()
-        whole = len(self._parts(exogenous, 0.0, end)) == 2 and self.changing is None
-        ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance and whole else None
-        last = next(corners)
-        while following := list(islice(corners, MOST_AHEAD)):
-            edges, done = np.array([last, *following]), 0
-            if ahead is not None:
-                done, x, self.reached, steps = ahead(edges, x)
-                self.steps += steps
-            for a, b in pairwise(map(float, edges[done:])):
-                if not self._fed(lambda: drive.feed(plan, self.present(model, a), a, x)):  # noqa: B023  (called at once)
-                    return
-                for c, d in pairwise([a, b] if whole else self._parts(exogenous, a, b)):
-                    if self.changing is not None:
-                        x = self._entered(self.changing.enter(c, d, x), c)
-                    if not whole:
-                        exogenous.feed(plan, model, c, x)
-                    found = self._changing(plan, solve, c, d, x, lambda t, x: exogenous.feed(plan, model, t, x))
-                    if found is None:
-                        return
-                    x = found
-            last = following[-1]
-        self.completed = True
-
-    def _parts(self, exogenous: ExogenousInputs, a: float, b: float) -> list[float]:
-        """Return the ends of the parts of an interval."""
-        edges, more = exogenous.between(a, b), self.breakpoints
-        near = NEAR * (b - a)
-        more = more[(more > a + near) & (more < b - near)]
-        if self.changing is not None:
-            more = np.union1d(more, self.changing.edges[(self.changing.edges > a) & (self.changing.edges < b)])
-        return sorted({*edges, *more.tolist()}) if len(more) else edges
-
-    def present(self, model: Model, t: float) -> Model:
-        """Return the model with the parameters at a time that the run has reached."""
-        return model if self.changing is None else self.changing.present(t)
-
-    def _entered(self, x: Array, t: float) -> Array:
-        """Store the state after a jump at t in the result, if t is one of its times, and return the state."""
-        if self.times[self.reached - 1] == t:
-            self.x[self.reached - 1] = x
-        return x
-
-    def _changing(
-        self, plan: Plan, solve: Solving, a: float, b: float, x: Array, feed: Callable[[float, Array], None]
-    ) -> Array | None:
-        """Return the state at b from x at a, or None as `_stretch` does, with the changes whose conditions are met."""
-        changing = self.changing
-        while True:
-            first, found = self.reached, self._stretch(plan, solve, a, b, x)
-            if changing is None or not changing.conditional or plan.stopped:
-                return found
-            rows = zip(self.times[first : self.reached].tolist(), self.x[first : self.reached], strict=True)
-            points = [(a, x), *rows, *([] if found is None else [(b, found)])]
-            if (met := changing.met(points, solve)) is None:
-                return found
-            self.short, self.reached = None, int(np.searchsorted(self.times, met.t, side="right"))
-            x = changing.enter(met.t, b, changing.change(met.t, met.x, met.change))
-            a, x = met.t, self._entered(x, met.t)
-            feed(a, x)
-
-    def _fed(self, feed: Callable[[], None]) -> bool:
-        """Return True if an input could be set, else store its failure."""
-        try:
-            feed()
-        except DescriptionError:  # the input does not fit the arm
-            raise
-        except FlexarmError as error:
-            self.failure = str(error)
-            return False
-        return True
-
-    def _stretch(self, plan: Plan, solve: Solving, a: float, b: float, x: Array) -> Array | None:
-        """Return the state at b from x at a, or None if b is not reached."""
-        times = self.times
-        plan.end(b)
-        wanted = times[self.reached : np.searchsorted(times, b, side="right")]
-        on_time = len(wanted) > 0 and wanted[-1] == b
-        ends = wanted if on_time else np.append(wanted, b)
-        stretch = solve(a, x, ends)
-        self.steps += stretch.steps
-        rows = stretch.x[: len(wanted)]
-        self.x[self.reached : self.reached + len(rows)] = rows
-        self.reached += len(rows)
-        if len(stretch.x) < len(ends):
-            reached = len(stretch.x)
-            self.short = stretch, float(ends[reached - 1]) if reached else a, stretch.x[-1] if reached else x
-            return None
-        return stretch.x[-1]

@@ -13,7 +13,7 @@ from flexarm.errors import EnergyDrift, FlexarmError, SimulationError
 from flexarm.model import as_model
 from flexarm.simulation.designs import numbers_of, with_numbers
 from flexarm.simulation.gradient import gradient
-from flexarm.simulation.gradient_slopes import OF_CONTROLLER
+from flexarm.simulation.gradient_start import OF_CONTROLLER
 from flexarm.simulation.inputs import Piecewise, Table
 
 OF = ("p", "u", "w")
