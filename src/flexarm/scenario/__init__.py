@@ -278,7 +278,7 @@ class Scenario(Described):
         return self.input.made(reference) if self.input else None
 
     def arguments(self, model: Model) -> dict[str, Any]:
-        """Return the arguments of `simulate` except the model."""
+        """Return the arguments of `simulate` except the model and the sensitivities."""
         _check_model(model)
         self.check(model.arm)
         reference = self.motion(model)
@@ -294,13 +294,12 @@ class Scenario(Described):
             "w": None if self.outside is None else made_outside(self.outside),
             "disturbance": None if self.disturbance is None else made_outside(self.disturbance),
             "changes": self.changes or None,
-            "sensitivities": self.sensitivities or None,
         }
 
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
         """Simulate the scenario, see `simulate`. The result has the name of the scenario."""
         model = self.model() if model is None else model
-        return simulate(model, progress=progress, **self.arguments(model))
+        return simulate(model, progress=progress, sensitivities=self.sensitivities or None, **self.arguments(model))
 
 
 def _check_model(model: object) -> None:
