@@ -1,5 +1,7 @@
 """Sensitivities of results, against gradients, closed forms and differences of the runs themselves."""
 
+from dataclasses import dataclass
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from scipy.linalg import expm, null_space
 
 import flexarm as fa
 from flexarm.attitude import displaced
-from flexarm.control import JointPD, Sampled
+from flexarm.control import JointPD, Law, Sampled
 from flexarm.model import closures
 from flexarm.simulation import adjoint, forward
 from flexarm.simulation.gradient_start import Start
@@ -67,7 +69,7 @@ def test_sensitivities_of_random_arms_are_differences_of_runs(number):
 
 @pytest.fixture(scope="module")
 def arm():
-    return fa.Model(fa.load("subudhi-morris"), vary=["payload.mass", "upper.EI"])
+    return fa.Model(fa.load("subudhi-morris"), vary=["payload.mass", "upper.EI", "fore.length"])
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +86,14 @@ NAMES = ["q0", "qd0", "p", "u"]
 
 @pytest.mark.parametrize(("more", "sample"), [({}, 6), (FIXED, 6), (FIXED, 3)])
 def test_sensitivities_are_those_of_gradient(run, more, sample):
-    """Nineteen numbers are three batches of directions. With fixed steps, samples within the run agree, too."""
+    """Twenty-one numbers are three batches of directions. With fixed steps, samples within the run agree, too."""
     result = fa.simulate(**run | more, sensitivities=NAMES)
     times = {} if sample == 6 else {"times": [result.time.values[sample]]}
     scalars = {"q": (1, lambda q: q[1]), "qd": (4, lambda qd: qd[4]), "tip": (0, lambda tip: tip[0])}
     for name, (i, of) in scalars.items():
         gradient = fa.gradient(run | more, NAMES, of=of, **times)
         expected = np.concatenate([gradient[each].ravel() for each in NAMES])
-        assert len(expected) == 20
+        assert len(expected) == 21
         found = result[f"{name}_sensitivity"].values[sample, i]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     assert result.attrs["method"] == gradient.method
@@ -184,13 +186,37 @@ def test_a_controller_takes_part(run, arm, equal_steps, loop):
         return fa.simulate(**now | more, sensitivities=list(sensitivities))
 
     result = moved(0.0, d)
-    assert [*map(str, result.with_respect_to.values[2:])] == [
+    assert [*map(str, result.with_respect_to.values[3:])] == [
         *(f"{before}Kp[{i}]" for i in (0, 1)),
         f"{before}Kd",
         *(f"{before}reference.points[{i}, {j}]" for i in (0, 1) for j in (0, 1)),
     ]
     assert off(result, np.concatenate([np.ravel(x) for x in d.values()]), moved, (3e-2, 1e-2)) < 1e-8
     assert "command" in result
+
+
+@dataclass(frozen=True)
+class Switching:
+    """A law whose gain changes at 0.025 s."""
+
+    gain: float
+
+    def law(self, model, period=None):
+        def u(t, q, qd, z):
+            return ca.if_else(t < 0.025, self.gain, -2.0) * q[:2] - 0.3 * qd[:2], []
+
+        return Law(u, jumps=[0.025])
+
+
+def test_a_jump_of_a_law_is_seen_from_the_left(run, equal_steps):
+    now = {name: x for name, x in run.items() if name != "u"} | equal_steps
+
+    def moved(size, sensitivities=("qd0",)):
+        return fa.simulate(**now, u=Switching(3.0 + size), sensitivities=list(sensitivities))
+
+    result = moved(0.0, ["u.gain"])
+    assert result.with_respect_to.values.tolist() == ["u.gain"]
+    assert off(result, np.ones(1), moved, (3e-1, 1e-1)) < 1e-9
 
 
 def test_closures_take_part_with_their_corrections():
