@@ -305,6 +305,7 @@ REFUSED = {
     "no field": ({"u": PD}, "u.Kq"),
     "no number": ({"u": PD}, "u.gravity"),
     "no controller": ({}, "u.Kp"),
+    "times of samples": ({"u": Sampled(PD, 0.1)}, "u.period"),
     "function": ({"u": lambda t: [t]}, "q0"),
     "prescribed": ({"u": fa.PrescribedMotion(fa.Cycloidal([0.1], [1.0]))}, "q0"),
     "u of a controller": ({"u": PD}, "u"),

@@ -214,7 +214,7 @@ OF_CONTROLLER = "u."
 def names_of(given: Any, argument: str, parameters: Sequence[str] | None = None) -> list[str]:
     """Return the names with respect to which to differentiate, an argument of this name.
 
-    They may include single parameters, of which these are known. Raises `Fault`.
+    They may include single parameters if the names of these are given. Raises `Fault`.
     """
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list | tuple) or not names:
@@ -243,6 +243,8 @@ def check_names(names: list[str], began: Start, argument: str) -> None:
         raise Fault(argument, f"has {own[0]}, but u is no controller: it is {began.drive.described()}")
     for name in own:
         numbers_of(began.given["u"], name.removeprefix(OF_CONTROLLER), argument)
+        if name == "u.period" and isinstance(began.drive, SampledFeedback):
+            raise Fault(argument, "has u.period, which moves all samples and has no gradient; leave it out")
     sources = began.exogenous.parts
     if "w" in names and not (len(sources) == 1 and isinstance(sources[0][2], Piecewise) and _is_plain(began.given)):
         given = shown(began.given["w"])
