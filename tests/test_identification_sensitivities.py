@@ -6,7 +6,8 @@ import pytest
 from scipy.linalg import expm
 
 from flexarm.identification import sensitivities
-from flexarm.identification.sensitivities import Motion, parted, tangent
+from flexarm.identification.sensitivities import Motion, parted
+from flexarm.native.tangent import differentiated
 
 
 def two_masses():
@@ -111,7 +112,7 @@ def test_the_translated_loop_does_what_python_does(motion):
     u = table(samples, steps, rng)
     dx, dp = rng.normal(size=(4, L)), rng.normal(size=(4, L))
     f, g, w = parted(*two_masses())
-    F, G, W = tangent(f), tangent(g), tangent(w)
+    F, G, W = differentiated(f), differentiated(g), differentiated(w)
     constants = np.stack([np.array(W(P, dp[:, i])).ravel() for i in range(L)], axis=1)
     start = np.vstack([np.tile(X[:, None], (1, L)), dx])
 

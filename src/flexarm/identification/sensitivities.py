@@ -26,6 +26,7 @@ from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes
 from flexarm.native.once import Once
+from flexarm.native.tangent import differentiated
 from flexarm.simulation.butcher import RK4
 
 if TYPE_CHECKING:
@@ -122,18 +123,6 @@ def driven(s: Shot, node: int) -> None:
             du[j * LANES + lane] = -slope * s.delays[j * LANES + lane]
 
 
-def tangent(function: "ca.Function") -> "ca.Function":
-    """Return (a, da, b, db, ...) -> (f, df) for a CasADi function f(a, b, ...)."""
-    import casadi as ca
-
-    a = function.sx_in()
-    da = [ca.SX.sym(f"d{i}", x.numel()) for i, x in enumerate(a)]
-    f = function(*a)
-    df = ca.jtimes(f, ca.vertcat(*a), ca.vertcat(*da))
-    pairs = [each for pair in zip(a, da, strict=True) for each in pair]
-    return ca.Function("tangent", pairs, [ca.cse(ca.densify(ca.vertcat(f, df)))])
-
-
 def parted(rate: "ca.Function", output: "ca.Function") -> "tuple[ca.Function, ca.Function, ca.Function]":
     """Split f(x, u, p) and g(x, u, p) into f(x, u, w), g(x, u, w) and w(p)."""
     import casadi as ca
@@ -180,7 +169,7 @@ class Motion:
 
     def __init__(self, key: str, trace: "Callable[[], tuple[ca.Function, ca.Function]]"):
         parts = Once(lambda: parted(*trace()))
-        kernels = [Kernel(f"{key}\n{i}", lambda i=i: tangent(parts()[i])) for i in range(3)]  # type: ignore[misc]
+        kernels = [Kernel(f"{key}\n{i}", lambda i=i: differentiated(parts()[i])) for i in range(3)]  # type: ignore[misc]
         self._rate, self._output, self._constants = kernels
 
     def __call__(self, x: Array, dx: Array, p: Array, dp: Array, u: Array, h: float, **delayed: Array) -> Course:

@@ -98,22 +98,21 @@ class Product:
     ----------
     kernel : address
         The tangent for `LANES` directions; 0 if there is none.
-    known, place, count : int
-        Numbers of arguments without the constants, of all arguments, and of values.
+    known, count : int
+        Numbers of arguments without the constants, and of values.
     given, out : arrays
-        All arguments with their changes, and the values with theirs.
+        The arguments, their changes, the constants and their changes; the values and their changes.
     """
 
     kernel: int
     known: int
-    place: int
     count: int
     given: Floats
     out: Floats
 
 
 NOTHING = np.zeros(0)
-NONE = Placed(Product(0, 0, 0, 0, NOTHING, NOTHING))
+NONE = Placed(Product(0, 0, 0, NOTHING, NOTHING))
 """No product."""
 
 
@@ -122,12 +121,10 @@ def product(kernel: Kernel, changes: Array | None = None) -> Placed:
     made, w = tangent(kernel, changes is not None), kernel.constants
     n, count = (kernel.code.facts[name] for name in ("n_in", "n_out"))
     known = n - len(w)
-    given = np.zeros((n + known + (0 if changes is None else len(w)), LANES))
-    given[known:n] = w[:, None]
-    if changes is not None:
-        given[n + known :] = changes
+    given = np.concatenate([np.zeros((2 * known, LANES)), np.tile(w[:, None], LANES)])
+    given = given if changes is None else np.concatenate([given, changes])
     code = made.vector_code.addresses["evaluate"]
-    return Placed(Product(code, known, n, count, given, np.zeros((2 * count, LANES))))
+    return Placed(Product(code, known, count, given, np.zeros((2 * count, LANES))))
 
 
 @dataclass
@@ -381,7 +378,7 @@ def within(s: Forward, t: float, h: float, end: float) -> None:
 def rates(s: Forward, t: float, z: Floats, to: Floats) -> None:
     """Write the rates of a state with their changes."""
     shared, given, states = s.shared[0], s.rate.given, s.states
-    changes, buffer = given[s.rate.place * LANES :], shared.buffer
+    changes, buffer = given[s.rate.known * LANES :], shared.buffer
     copied(z, given, states * LANES)
     copied(z[s.size * LANES :], changes, states * LANES)
     put_on_closures(s, given, changes)
@@ -412,7 +409,7 @@ def through_law(s: Forward, buffer: Floats, changes: Floats, of_fed: Floats) -> 
     """Write the changes of u and of the rates of the memory of a continuous controller."""
     law = s.law
     spread(buffer, law.given, law.known)
-    copied(changes, law.given[(law.place + 1) * LANES :], (law.known - 1) * LANES)
+    copied(changes, law.given[(law.known + 1) * LANES :], (law.known - 1) * LANES)
     call(law.kernel, law.given, law.out)
     found = law.out[law.count * LANES :]
     otherwise(s, buffer, found)
@@ -422,7 +419,7 @@ def through_law(s: Forward, buffer: Floats, changes: Floats, of_fed: Floats) -> 
 def through_sample(s: Forward, sample: int) -> None:
     """Take a sample: set the changes of u, which stays constant until the next one, and of the memory."""
     law = s.law
-    called, changes = s.called[sample * law.known :], law.given[(law.place + 1) * LANES :]
+    called, changes = s.called[sample * law.known :], law.given[(law.known + 1) * LANES :]
     spread(called, law.given, law.known)
     copied(s.y[s.size * LANES :], changes, s.states * LANES)
     copied(s.kept, changes[s.states * LANES :], s.memory * LANES)
@@ -469,7 +466,7 @@ def put_on_closures(s: Forward, x: Floats, changes: Floats) -> None:
     given, out, count = closes.given, closes.out, closes.known * LANES
     while tries < CORRECTIONS and (tries == 0 or out[count] >= s.small):
         copied(x, given, count)
-        copied(changes, given[closes.place * LANES :], count)
+        copied(changes, given[count:], count)
         call(closes.kernel, given, out)
         copied(out, x, count)
         copied(out[closes.count * LANES :], changes, count)

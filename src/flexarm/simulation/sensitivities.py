@@ -221,7 +221,7 @@ def _of_tip(model: Model, q: Array, dq: Array, dp: Array) -> Array:
     found = np.empty((count, 3, d))
     for i in range(d):
         constants, changes = (np.broadcast_to(each, (count, len(w))) for each in (w, dw[:, i]))
-        pose = product.many_states([np.ascontiguousarray(q), constants, np.ascontiguousarray(dq[:, :, i]), changes])[0]
+        pose = product.many_states([np.ascontiguousarray(q), np.ascontiguousarray(dq[:, :, i]), constants, changes])[0]
         found[:, :, i] = pose[:, 16 + np.array([3, 7, 11])]  # the position in a change of a pose (4, 4)
     return found
 
