@@ -33,13 +33,11 @@ from flexarm.simulation.dataset import bent_far, dataset, faulty, kept_of, numbe
 from flexarm.simulation.diagnosis import diagnosis
 from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.feedback import initial
-from flexarm.simulation.gradient_start import Start
 from flexarm.simulation.inputs import as_input
 from flexarm.simulation.integration import Run
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.options import SaveAt, Solver, check_end, options
 from flexarm.simulation.plausible import implausible
-from flexarm.simulation.sensitivities import Sensitivities, method_of
 from flexarm.simulation.unstable import unstable_start
 from flexarm.simulation.varying import ChangingParameters, over_time, varying
 from flexarm.simulation.watch import Bar, Interruption, Progress, attended, running
@@ -211,6 +209,9 @@ def simulate(
     if sensitivities is None:
         chosen, step, why = methods.chosen(solver.method, solver.step, model, drive, q, rtol)
     else:
+        from flexarm.simulation.gradient_start import Start  # here, since few runs need them
+        from flexarm.simulation.sensitivities import Sensitivities, method_of
+
         chosen, step, why = method_of(solver)
         arguments = {"model": given_model, "u": u, "q0": q0, "qd0": qd0, "w": w, "disturbance": disturbance}
         start = Start(arguments, model, drive, exogenous, layout, chosen, step, rtol, atol, times, x0)
@@ -220,14 +221,12 @@ def simulate(
 
     began = clock.perf_counter()
     plan, rate = methods.planned(model, drive, layout, chosen)
+    recording = None if sensitive is None else sensitive.solve(plan, rate, why)
     compiled = clock.perf_counter()
     acting = exogenous.output(model, times[:1], q[None], qd[None])[0] if exogenous.of_time else None
     if acting is not None and (said := unstable_start(model, drive, q, s, float(until), acting)):
         warnings.warn(said, UnstableStart, stacklevel=2)
-    if sensitive is None:
-        solve = crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
-    else:
-        solve = sensitive.solve(plan, rate, why)
+    solve = recording or crossings.solving(chosen, plan, rate, model, drive, layout, rtol, atol, step, why, radius)
 
     interruption = Interruption(plan)
     bar = Bar(float(until), model.arm.name)
