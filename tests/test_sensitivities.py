@@ -1,5 +1,6 @@
 """Sensitivities of results, against gradients, closed forms and differences of the runs themselves."""
 
+import signal
 from dataclasses import dataclass
 
 import casadi as ca
@@ -13,7 +14,7 @@ import flexarm as fa
 from flexarm.attitude import displaced
 from flexarm.control import JointPD, Law, Sampled
 from flexarm.model import closures
-from flexarm.simulation import adjoint, forward
+from flexarm.simulation import adjoint, forward, watch
 from flexarm.simulation.gradient_start import Start
 
 VARIABLES = ("q", "qd", "tip")
@@ -110,6 +111,31 @@ def test_parts_of_the_record_give_the_same(run, monkeypatch):
     again = fa.simulate(**run, sensitivities=["p", "u"])
     for name in VARIABLES:
         np.testing.assert_array_equal(again[f"{name}_sensitivity"], whole[f"{name}_sensitivity"])
+
+
+def test_ball_joints_take_part():
+    """Derivatives by the start are those by rotations about the axes of the body."""
+    hip = fa.Link(
+        name="hip", joint=fa.Ball(damping=0.3), body=fa.Rigid(length=0.8, mass=1.3, inertia=(0.03, 0.09, 0.1))
+    )
+    body = fa.Beam(length=1.1, mass_per_length=0.7, EI=30.0, modes={"z": 1})
+    fore = fa.Link(name="fore", joint=fa.Revolute(axis=(0, 1, 0)), body=body)
+    model = fa.Model(fa.Arm(name="hip", links=[hip, fore], gravity=(0, 0, -9.81)), vary=["hip.length"])
+    rng, names = np.random.default_rng(6), ["q0", "qd0", "hip.length"]
+    q0 = displaced(model.arm, np.array(model.arm.rest), 0.3 * rng.normal(size=model.nv))
+    run = {"model": model, "until": 0.05, "q0": q0, "qd0": rng.normal(size=model.nv), "samples": 6, "progress": False}
+    run |= {"solver": fa.Solver(method="rk4", step=2e-3)}
+    d = rng.normal(size=2 * model.nv + 1)
+    by_q0, by_qd0, by_p = np.split(d, [model.nv, 2 * model.nv])
+
+    def moved(size):
+        more = {"q0": displaced(model.arm, q0, size * by_q0), "qd0": run["qd0"] + size * by_qd0}
+        return fa.simulate(**run | more, p=model.p + size * by_p)
+
+    result = fa.simulate(**run, sensitivities=names)
+    assert result.q_sensitivity.shape == (6, model.nq, len(d)) and result.qd_sensitivity.shape == (6, model.nv, len(d))
+    assert off(result, d, moved, (1e-2, 3e-3, 1e-3)) < 1e-9
+    assert result.qd_sensitivity.dims[1] == "velocity"
 
 
 # -- times within steps
@@ -282,6 +308,27 @@ def test_a_run_that_fails_has_the_sensitivities_of_its_part():
     result = caught.value.result
     assert result.q_sensitivity.shape == (result.sizes["time"], 6, 6) and 2 < result.sizes["time"] < 41
     assert np.isfinite(result.q_sensitivity[:2]).all()
+
+
+def test_an_interrupted_run_has_the_sensitivities_of_its_part(run, monkeypatch):
+    """Ctrl-C within a step that passes samples: those before it have the derivatives of the complete run."""
+    monkeypatch.setattr(watch, "MANY", 100)
+    monkeypatch.setattr(watch, "INTERVAL", 0.0)
+    now = run | {"samples": 61, "sensitivities": "qd0"}
+
+    came = []
+
+    def interrupt(t):
+        if t > 0.03 and not came:
+            came.append(t)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(fa.errors.InterruptedRun):
+        part = fa.simulate(**now | {"progress": interrupt})
+    whole = fa.simulate(**now).isel(time=slice(part.sizes["time"]))
+    assert 20 < part.sizes["time"] < 61
+    for name in VARIABLES:
+        np.testing.assert_array_equal(part[f"{name}_sensitivity"], whole[f"{name}_sensitivity"])
 
 
 # -- refusals
