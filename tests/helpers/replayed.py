@@ -37,7 +37,25 @@ def replayed(model, tableau, times, start, u, integral):
         values = start | {"q": x[:nq], "qd": x[nq : nq + nv], "s": x[nq + nv :], "u": u(t, at)}
         return np.array(many(*(values[name] for name in names)))[: len(x)], integral(t, values)
 
+    def of_implicit_stages(t, x, h):
+        """Rates of all stages of an implicit method, by fixed-point iteration: the steps are short."""
+        k, before = np.array([rates(t, x, t)[0]] * len(tableau.c)), np.inf
+        for _ in range(200):
+            places = x + h * np.einsum("ij,jnk->ink", tableau.a1, k)
+            found = [rates(t + c * h, place, t) for c, place in zip(tableau.c, places, strict=True)]
+            change, k = np.abs(k - [dx for dx, _ in found]).max() / np.abs(k).max(), np.array([dx for dx, _ in found])
+            if change >= before and change < 1e-12:
+                break
+            before = change
+        return k, [cost for _, cost in found]
+
     x, total = np.vstack([start["q"], start["qd"], start["s"]]), 0.0
+    if hasattr(tableau, "b1"):
+        for t, end in pairwise(times):
+            k, spent = of_implicit_stages(t, x, end - t)
+            x = x + (end - t) * np.einsum("j,jnk->nk", tableau.b1, k)
+            total = total + (end - t) * sum(b * y for b, y in zip(tableau.b1, spent, strict=True))
+        return x, total
     rows = [np.zeros(0), *tableau.matrix]
     for t, end in pairwise(times):
         h, k, spent = end - t, [], []
@@ -91,13 +109,13 @@ STEPS = 10
 class RandomRun:
     """A short run of a random arm under random inputs, some of its numbers as parameters, and a random scalar of it."""
 
-    def __init__(self, number: int, method: str = "rk4", longest: float = 0.02):
+    def __init__(self, number: int, method: str = "rk4", longest: float = 0.02, steps: int = STEPS):
         rng = np.random.default_rng([number, 5])
         arm, self.at = arm_of(choice_of(number), number), state_of(arm_of(choice_of(number), number), number, 0.3)
         names = free_of(arm)
         model = fa.Model(arm, vary=list(rng.choice(names, size=min(4, len(names)), replace=False)))
         self.model, self.method, self.kind = model, method, INPUTS[number % 3]
-        until = STEPS * min(0.5 / max(methods.fastest_of(model, self.at["q"]), 1.0), longest)
+        until = steps * min(0.5 / max(methods.fastest_of(model, self.at["q"]), 1.0), longest)
         self.starts = np.arange(4) * until / 4
         self.values = rng.normal(size=(4, len(model.inputs))) + self.at["u"]
         self.weights = [rng.normal(size=len(self.at[name])) for name in ("q", "qd", "s")]
@@ -105,8 +123,8 @@ class RandomRun:
         self.run = {"model": model, "until": until, "u": self.input(self.values), "q0": self.at["q"]}
         self.run |= {"qd0": self.at["qd"], "method": method, "samples": 2, "progress": False}
         self.run |= {name: x for name, x in given.items() if len(x)}
-        if solvers.fixed(method):
-            self.run["solver"] = fa.Solver(method=method, step=until / STEPS)
+        if solvers.fixed(method) or method in solvers.IMPLICIT:
+            self.run["solver"] = fa.Solver(method=method, step=until / steps, rtol=1e-13, atol=1e-15)
         share = {"q0": 0.1 * np.ones(model.nv), "qd0": np.ones(model.nv), "s0": 0.3 * np.ones(len(self.at["s"]))}
         share |= {
             "w": 0.1 * np.ones(len(self.at["w"])),
@@ -152,7 +170,8 @@ class RandomRun:
         def integral(t, at):
             return (at["u"] ** 2).sum(axis=0) * (1 + t) + (at["q"] ** 2).sum(axis=0) + b @ at["qd"]
 
-        x, total = replayed(model, solvers.EXPLICIT[self.method], found.times, start, u, integral)
+        tableau = {**solvers.EXPLICIT, **solvers.IMPLICIT}[self.method]
+        x, total = replayed(model, tableau, found.times, start, u, integral)
         q, qd, s = np.split(x, [model.nq, model.nq + model.nv])
         end = start | {"q": q, "qd": qd, "s": s}
         tip = tips(model, end)

@@ -6,14 +6,15 @@ b_j k_j. Weights v of its end give those of its start, backwards over the stages
     v_i = (df/dx)' h (b_i v + sum_j a_ji v_j),    v <- v + sum_i v_i
 
 with the same products for inputs and constants. The result is exact for the steps that were taken, up to rounding.
-Lengths of steps count as constants.
+Lengths of steps count as constants. The stages of an implicit method all depend on each other: the weights of their
+rates, w_i = h b_i v + h sum_j a_ji (df/dx)' w_j, are the solution of a linear system in each step (`solved`).
 
 The rates k_j of the last steps are recorded. Those of earlier steps are computed again from a state in every `rows`
 steps, so that the memory stays small in a long run (`repeated`).
 """
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -23,18 +24,20 @@ from flexarm.arrays import Array
 from flexarm.model.closures import CORRECTIONS
 from flexarm.native.adjoint import adjoint
 from flexarm.native.code import Address, Code
+from flexarm.native.dense import inverted, multiplied
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes
 from flexarm.native.once import Once
 from flexarm.simulation import block
 from flexarm.simulation.advance import Stretch
-from flexarm.simulation.explicit import Explicit, ExplicitSteps, Trail, stepped
+from flexarm.simulation.explicit import Explicit, ExplicitSteps, stepped
+from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.objective import Scalar
-from flexarm.simulation.rhs import Closing, Cubics, Plan, cubic_table, interval, put_on_closures, rhs
+from flexarm.simulation.rhs import NAN, Closing, Cubics, Plan, RunRecord, cubic_table, interval, put_on_closures, rhs
 from flexarm.simulation.sampled_calls import SampledCalls
-from flexarm.simulation.steps import copied
+from flexarm.simulation.steps import Trail, copied
 
 MOST_STEPS = 2**22
 """Largest number of steps of a run with a gradient, four million: 64 MB for their times."""
@@ -51,12 +54,16 @@ PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 CODE = Once(lambda: translated(repeated, swept))
 
 
-def trail(size: int, stages: int) -> Placed:
-    """Return an empty record of the steps of a method on states of this size. Its memory is taken as it fills."""
+def trail(size: int, stages: int, again: bool = True) -> Placed:
+    """Return an empty record of the steps of a method on states of this size. Its memory is taken as it fills.
+
+    All steps of a method that cannot take them `again` are in the ring.
+    """
     width = size * (1 + stages)
     rows = max(FEWEST, RING // width)
-    numbers = (np.empty(count) for count in (2 * MOST_STEPS, (MOST_STEPS // rows + 1) * size, rows * width))
-    return Placed(Trail(0, MOST_STEPS, rows, width, *numbers))
+    most = MOST_STEPS if again else rows
+    numbers = (np.empty(count) for count in (2 * most, (most // rows + 1) * size, rows * width))
+    return Placed(Trail(0, most, rows, width, *numbers))
 
 
 @dataclass
@@ -108,16 +115,21 @@ class Sweep:
 
     Attributes
     ----------
-    steps : ExplicitSteps
-        The method, with the record of its steps.
+    shared : (1,)
+        Address of the record of the plan.
+    steps, trail : ExplicitSteps, Trail
+        An explicit method, which takes steps again, and the record of the steps.
     width : int
         Number of runs that are computed at once. All arrays below have the numbers of each run side by side, and all
         lengths count the numbers of all runs.
     stages, size, states, inputs, exogenous, fed : int
         Stages of the method; numbers of a state with and without quadrature states; of u and of w; and of all that
         follows the state in the plan's buffer: u, rates of the controller's memory, w.
-    matrix : (stages, stages)
-        Weights of the stages after the first and of the end.
+    matrix, nodes : (stages + 1, stages), (stages,)
+        Weights of the rates in the stages and in the end, and the times of the stages within a step.
+    implicit : int
+        1 for an implicit method. The weights of the rates in a step, `right`, (stages, states), are the solution of a
+        linear system with the matrix `system` and the right side `left`. `pivots` is work memory.
     intervals, current : int
         Number of intervals between breakpoints, and the present one.
     first, last, values : (intervals + 1,), (intervals,), (intervals, fed)
@@ -156,7 +168,9 @@ class Sweep:
         and of the correction; and those of the integrand's own arguments.
     """
 
+    shared: Sequence[RunRecord]
     steps: ExplicitSteps
+    trail: Trail
     width: int
     stages: int
     size: int
@@ -165,6 +179,12 @@ class Sweep:
     exogenous: int
     fed: int
     matrix: Floats
+    nodes: Floats
+    implicit: int
+    system: Floats
+    pivots: Words
+    left: Floats
+    right: Floats
     intervals: int
     current: int
     first: Words
@@ -242,7 +262,7 @@ class Recorded:
         Times and states, (size width,), at the starts of the intervals, and those at the end of the run.
     first : list of int
         First step of each interval, and the number of steps.
-    explicit : Explicit
+    method : Explicit or Implicit
         The method, which records its steps.
     last, values : lists
         Latest times at which inputs are evaluated in the intervals [s], and the values fed at their starts.
@@ -251,10 +271,18 @@ class Recorded:
     """
 
     def __init__(
-        self, plan: Plan, rate: Code, explicit: Explicit, trail: Placed, calls: SampledCalls | None, width: int = 1
+        self,
+        plan: Plan,
+        rate: Code,
+        method: Explicit | Implicit,
+        trail: Placed,
+        integrate: Callable[[float, Array, Array], Stretch],
+        calls: SampledCalls | None,
+        width: int = 1,
     ):
         self.width = width
-        self.plan, self.trail, self.explicit, self._calls = plan, trail, explicit, calls
+        self._integrate = integrate
+        self.plan, self.trail, self.method, self._calls = plan, trail, method, calls
         self._rate = rate  # must stay alive as long as the plan may call it
         self.edges: list[float] = []
         self.states: list[Array] = []
@@ -272,7 +300,7 @@ class Recorded:
         self.last.append(plan.shared.last)
         self.values.append(np.concatenate([plan.u, plan.w]))
         self.samples.append(self._sample(t0))
-        return self.explicit(t0, x0, times)
+        return self._integrate(t0, x0, times)
 
     def _sample(self, t: float) -> int:
         """Record the arguments of a sampled controller that was called at t. Return its sample, or -1."""
@@ -352,7 +380,8 @@ class Recorded:
             Steps before which weights of the state are added, and the weights.
         """
         width = self.width
-        rate, method = adjoint(rates, of_constants), self.explicit.record.method
+        rate, method = adjoint(rates, of_constants), self.method
+        stages, implicit = len(method.weights) - 1, isinstance(method, Implicit)
         constants = width * len(rates.constants) * of_constants
         given = [
             np.concatenate([np.zeros(each.code.facts["n_in"] - len(each.constants)), each.constants]) for each in others
@@ -366,14 +395,22 @@ class Recorded:
         sweep = Placed(
             Sweep(
                 width=width,
-                steps=self.explicit.record,  # type: ignore[arg-type]  # records are placed
-                stages=method.stages,
+                shared=np.array([self.plan.address]),  # type: ignore[arg-type]  # an address is one word
+                steps=0 if implicit else method.record,  # type: ignore[arg-type]  # records are placed
+                trail=self.trail,  # type: ignore[arg-type]
+                stages=stages,
                 size=width * layout.size,
                 states=states,
                 inputs=width * layout.inputs,
                 exogenous=width * layout.exogenous,
                 fed=fed,
-                matrix=self.explicit.tableau.matrix.ravel(),
+                matrix=method.weights.ravel(),
+                nodes=method.nodes,
+                implicit=int(implicit),
+                system=np.empty((stages * states) ** 2 * implicit),
+                pivots=np.empty(stages * states * implicit, dtype=np.int64),
+                left=np.empty(stages * states * implicit),
+                right=np.empty(stages * states * implicit),
                 intervals=intervals,
                 current=intervals - 1,
                 first=np.array(self.first, dtype=np.int64),
@@ -404,7 +441,7 @@ class Recorded:
                 tabled=int(cubics is not None),
                 cubics=cubics or 0,  # type: ignore[arg-type]
                 v=np.zeros(width * layout.size),
-                bars=np.zeros((method.stages, states)),
+                bars=np.zeros((stages, states)),
                 marks=marks,
                 mark=len(marks),
                 pulls=np.ascontiguousarray(pulls),
@@ -448,7 +485,7 @@ def entered(s: Sweep, step: int) -> None:
         s.current -= 1
     while s.first[s.current + 1] <= step:
         s.current += 1
-    shared = s.steps.shared[0]
+    shared = s.shared[0]
     shared.last = s.last[s.current]
     copied(s.values[s.current * s.fed :], shared.buffer[1 + s.states :], s.fed)
 
@@ -470,7 +507,7 @@ def repeated(s: Sweep, first: int, stop: int) -> None:
 
 def swept(s: Sweep, first: int, stop: int) -> None:
     """Move the weights from the end of the last of these steps to the start of the first."""
-    trail = s.steps.trail
+    trail = s.trail
     for i in range(stop - 1, first - 1, -1):
         entered(s, i)
         pulled(s, i + 1)
@@ -496,36 +533,33 @@ def pulled(s: Sweep, step: int) -> None:
 
 def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
     """Move the weights from the end of a step to its start, given its first state and the rates of its stages."""
-    method, shared, stages, size, states = s.steps.method, s.steps.shared[0], s.stages, s.size, s.states
-    buffer = shared.buffer
+    stages, size, states, buffer = s.stages, s.size, s.states, s.shared[0].buffer
     x, weights = buffer[1:], buffer[s.weights :]
     if s.closes.product != 0:
-        reached(s, h, row, s.matrix[(stages - 1) * stages :], stages, s.before)
+        reached(s, h, row, s.matrix[stages * stages :], stages, s.before)
         before_correction(s, s.before, s.v)
+    if s.implicit == 1:
+        solved(s, t, h, row)
     for i in range(stages - 1, -1, -1):
-        of_stage = s.matrix[(i - 1) * stages :]
-        b = h * s.matrix[(stages - 1) * stages + i]
+        b = h * s.matrix[stages * stages + i]
         for n in lanes(size):
             weights[n] = b * s.v[n]
-        for j in range(i + 1, stages):
-            a = h * s.matrix[(j - 1) * stages + i]
-            if a != 0.0:
-                bar = s.bars[j * states :]
-                for n in lanes(states):
-                    weights[n] += a * bar[n]
-        reached(s, h, row, of_stage, i, x)
-        if s.closes.product != 0:
-            copied(x, s.before, states)
-            put_on_closures(s.steps.shared, x)
-        buffer[0] = min(t + method.c[i] * h, shared.last)
-        call(shared.stage, buffer, x[states:], shared.data)
-        if shared.exogenous != 0:
-            call(shared.exogenous, buffer, buffer[shared.place :], shared.given)
+        if s.implicit == 1:
+            copied(s.right[i * states :], weights, states)
+        else:
+            for j in range(i + 1, stages):
+                a = h * s.matrix[j * stages + i]
+                if a != 0.0:
+                    bar = s.bars[j * states :]
+                    for n in lanes(states):
+                        weights[n] += a * bar[n]
+        at_stage(s, t, h, row, i)
         call(s.rate, x, s.out)
         if s.cost.product != 0 and b != 0.0:
             with_cost(s, buffer, b)
         if s.law.product != 0 and s.sampled == 0:
             through_law(s, buffer)
+            otherwise(s, s.fed - s.exogenous)
         collected(s, buffer[0])
         if s.closes.product != 0:
             before_correction(s, s.before, s.out)
@@ -534,6 +568,71 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
         bar = s.bars[i * states :]
         for n in lanes(states):
             s.v[n] += bar[n]
+
+
+def at_stage(s: Sweep, t: float, h: float, row: Floats, i: int) -> None:
+    """Write the time, the state and the inputs of a stage to the plan's buffer."""
+    shared, states = s.shared[0], s.states
+    buffer = shared.buffer
+    x, count = buffer[1:], i
+    if s.implicit == 1:
+        count = s.stages
+    reached(s, h, row, s.matrix[i * s.stages :], count, x)
+    if s.closes.product != 0:
+        copied(x, s.before, states)
+        put_on_closures(s.shared, x)
+    buffer[0] = min(t + s.nodes[i] * h, shared.last)
+    call(shared.stage, buffer, x[states:], shared.data)
+    if shared.exogenous != 0:
+        call(shared.exogenous, buffer, buffer[shared.place :], shared.given)
+
+
+def solved(s: Sweep, t: float, h: float, row: Floats) -> None:
+    """Solve for the weights of the rates of the states in an implicit step: `right`.
+
+    The weights of the powers and the slopes of the integrand do not depend on the solution.
+    """
+    stages, size, states, buffer = s.stages, s.size, s.states, s.shared[0].buffer
+    count = stages * states
+    x, weights = buffer[1:], buffer[s.weights :]
+    for j in range(stages):
+        at_stage(s, t, h, row, j)
+        b = h * s.matrix[stages * stages + j]
+        for n in lanes(size):
+            weights[n] = b * s.v[n]
+        for n in lanes(states):
+            weights[n] = 0.0
+        call(s.rate, x, s.out)
+        if s.cost.product != 0:
+            slopes_of_cost(s, buffer, b)
+        if s.law.product != 0 and s.sampled == 0:
+            through_law(s, buffer)
+        copied(s.out, s.bars[j * states :], states)
+        for n in lanes(size):
+            weights[n] = 0.0
+        for r in range(states):
+            weights[r] = 1.0
+            call(s.rate, x, s.out)
+            weights[r] = 0.0
+            if s.law.product != 0 and s.sampled == 0:
+                through_law(s, buffer)
+            column = s.system[(j * states + r) * count :]
+            for i in range(stages):
+                part, a = column[i * states :], -h * s.matrix[j * stages + i]
+                for n in lanes(states):
+                    part[n] = a * s.out[n]
+            column[j * states + r] += 1.0
+    for i in range(stages):
+        left, b = s.left[i * states :], h * s.matrix[stages * stages + i]
+        for n in lanes(states):
+            left[n] = b * s.v[n]
+        for j in range(stages):
+            bar, a = s.bars[j * states :], h * s.matrix[j * stages + i]
+            for n in lanes(states):
+                left[n] += a * bar[n]
+    if inverted(s.system, s.pivots, count) == 0:
+        s.left[0] = NAN
+    multiplied(s.system, count, s.left, s.right)
 
 
 def reached(s: Sweep, h: float, row: Floats, weights: Floats, count: int, x: Floats) -> None:
@@ -568,22 +667,28 @@ def before_correction(s: Sweep, x: Floats, weights: Floats) -> None:
             s.of_loops[n] += constants[n]
 
 
-def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
-    """Add the value and the slopes of the integrand."""
-    cost, count = s.cost, s.states + s.fed
-    width, value, total, weights = s.width, cost.value, s.value, cost.given[cost.place :]
+def slopes_of_cost(s: Sweep, buffer: Floats, b: float) -> None:
+    """Add the slopes of the integrand."""
+    cost, width = s.cost, s.width
+    weights = cost.given[cost.place :]
     copied(buffer[1:], cost.given[width:], cost.known - width)
     for n in range(width):
         cost.given[n] = buffer[0]
         weights[n] = b
+    call(cost.product, cost.given, cost.out)
+    slopes = cost.out[width:]
+    for n in lanes(s.states + s.fed):
+        s.out[n] += slopes[n]
+
+
+def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
+    """Add the value and the slopes of the integrand."""
+    slopes_of_cost(s, buffer, b)
+    cost, width = s.cost, s.width
+    value, total, others = cost.value, s.value, cost.out[width + s.states + s.fed :]
     call(cost.kernel, cost.given, cost.value)
     for n in range(width):
         total[n] += b * value[n]
-    call(cost.product, cost.given, cost.out)
-    slopes = cost.out[width:]
-    for n in lanes(count):
-        s.out[n] += slopes[n]
-    others = slopes[count:]
     for n in lanes(s.after):
         s.of_cost[n] += others[n]
 
@@ -597,7 +702,6 @@ def through_law(s: Sweep, buffer: Floats) -> None:
     slopes = law.out[1:]
     for n in lanes(law.known - 1):
         s.out[n] += slopes[n]
-    otherwise(s, s.fed - s.exogenous)
 
 
 def through_sample(s: Sweep, sample: int) -> None:

@@ -39,7 +39,7 @@ from flexarm.simulation.stages import (
     stages_of,
     summed,
 )
-from flexarm.simulation.steps import copied
+from flexarm.simulation.steps import Trail, copied
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,
@@ -49,33 +49,6 @@ ADVANCE = ctypes.CFUNCTYPE(
 """The form in which native code calls a solver, see `advance`."""
 
 CODE = Once(lambda: translated(explicit))
-
-
-@dataclass
-class Trail:
-    """The steps of a run, which are recorded for derivatives.
-
-    Attributes
-    ----------
-    count, room : int
-        Number of steps so far, and the largest number that is recorded.
-    rows, width : int
-        Number of steps in `ring`, and the numbers of one step there.
-    times : (room, 2)
-        Start and length of each step [s].
-    starts : (room // rows + 1, size)
-        State at the start of the first of every `rows` steps.
-    ring : (rows, width)
-        State at the start and rates of the stages of the last steps. Step i has the row i modulo `rows`.
-    """
-
-    count: int
-    room: int
-    rows: int
-    width: int
-    times: Floats
-    starts: Floats
-    ring: Floats
 
 
 MOST_EVALUATIONS = 10_000_000
@@ -176,6 +149,16 @@ class Explicit:
                 trail=trail or 0,  # type: ignore[arg-type]  # a record is placed
             )
         )
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the rates of all stages in the state of each stage and of the end, (stages + 1, stages)."""
+        return np.vstack([np.zeros(self.tableau.stages), self.tableau.matrix])
+
+    @property
+    def nodes(self) -> Array:
+        """Times of the stages within a step, (stages,), and of what follows."""
+        return np.array(self.tableau.c)
 
     @property
     def advance(self) -> Advance:

@@ -28,11 +28,11 @@ from flexarm.native.once import Once
 from flexarm.native.tangent import tangent
 from flexarm.simulation import block
 from flexarm.simulation.adjoint import Recorded
-from flexarm.simulation.explicit import Trail, filled
+from flexarm.simulation.explicit import filled
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Cubics, RunRecord, cubic_table, interval
 from flexarm.simulation.stages import Stages, interpolated, moved, polynomial, stages_of
-from flexarm.simulation.steps import copied
+from flexarm.simulation.steps import Trail, copied
 
 STEPS = 1000
 """Number of steps in a call of native code, some milliseconds. Ctrl-C takes effect between two calls."""
@@ -256,7 +256,7 @@ def _along(
     forward = Placed(
         Forward(
             shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
-            method=stages_of(recorded.explicit.tableau, 2 * size * LANES),  # type: ignore[arg-type]  # records are placed
+            method=stages_of(recorded.method.tableau, 2 * size * LANES),  # type: ignore[arg-type]  # records are placed
             trail=recorded.trail,  # type: ignore[arg-type]
             steps=recorded.trail.count,
             end=recorded.edges[-1],

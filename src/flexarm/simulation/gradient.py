@@ -17,6 +17,7 @@ from flexarm.simulation.gradient_many import grouped, recorded_together, separat
 from flexarm.simulation.gradient_slopes import Gradient, Marks, gradients
 from flexarm.simulation.gradient_start import Start, check_names, names_of
 from flexarm.simulation.objective import Scalar
+from flexarm.simulation.solvers import IMPLICIT
 
 ARGUMENTS = (
     *("model", "until", "u", "q0", "qd0", "method", "rtol", "samples", "solver", "save"),
@@ -43,7 +44,7 @@ def gradient(
     ----------
     run : dict
         Arguments of `fa.simulate` by name: `run = dict(model=..., until=..., u=..., q0=...)` is also the run of
-        `fa.simulate(**run)`. The method must be explicit; "auto" is "dop853". u must be numbers, a `Piecewise`, a
+        `fa.simulate(**run)`. The method "auto" is "dop853" here. u must be numbers, a `Piecewise`, a
         `Table`, or a controller with a law, also in `Sampled`. For N runs at once, q0, qd0, s0, p or numbers u have N
         rows, or u is a list of N inputs with the same times.
     with_respect_to : list of str
@@ -72,8 +73,8 @@ def gradient(
     Raises
     ------
     DescriptionError
-        An argument is not valid, or the run has a part without a gradient: an implicit method, a sampled controller, a
-        Python function of time, closures, sharp end stops or backlash, or changes of parameters.
+        An argument is not valid, or the run has a part without a gradient: the method "generalized-alpha", an implicit
+        method with closures, a Python function, sharp end stops or backlash, or changes of parameters.
     SimulationError
         The run does not reach its end.
 
@@ -84,8 +85,9 @@ def gradient(
 
     Notes
     -----
-    The lengths of adaptive steps count as constants. A contact, friction or a saturation has a gradient except at the
-    state where it switches; there the one-sided derivative of the branch that was computed is returned.
+    The lengths of adaptive steps count as constants. The stages of implicit methods solve their equations to 3 % of the
+    tolerance, and the derivatives are those of the exact solution. A contact, friction or a saturation has a gradient
+    except at the state where it switches; there the one-sided derivative of the branch that was computed is returned.
     """
     with refused("gradient"):
         given, names = _arguments(run), names_of(with_respect_to, "with_respect_to")
@@ -97,7 +99,8 @@ def gradient(
     marks = _marks(times, data, float(given["until"]), of)
     with refused("gradient"):
         check_names(names, first, "with_respect_to")
-        groups = [[first]] if each is None else grouped(runs)
+        together = each is not None and first.method not in IMPLICIT
+        groups = grouped(runs) if together else [[run] for run in runs]
     scalars = {}
     if of is not None:
         scalars["of"] = Scalar("of", of, first.model, first.layout, marks.data.shape[1])
@@ -105,7 +108,7 @@ def gradient(
         scalars["integral"] = Scalar("integral", integral, first.model, first.layout)
     found: list[Gradient] = []
     for group in groups:
-        recorded = group[0].recorded(marks.times) if each is None else recorded_together(group, marks.times)
+        recorded = recorded_together(group, marks.times) if together else group[0].recorded(marks.times)
         found += gradients(group, recorded, names, scalars, marks)
     return found[0] if each is None else stacked(found[: len(runs)])
 

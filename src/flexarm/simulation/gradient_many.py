@@ -85,9 +85,8 @@ def recorded_together(runs: list[Start], marks: Array) -> Recorded:
     plan.w[:] = np.stack(acting, axis=-1).ravel()
     longest = first.step or min((run.longest() for run in runs), key=lambda h: h or np.inf)
     steps, tolerances = trail(size, tableau.stages), np.repeat(layout.tolerances(first.atol), width)
-    found = Recorded(
-        plan, code, Explicit(tableau, plan, first.rtol, tolerances, longest, trail=steps), steps, None, width
-    )
+    explicit = Explicit(tableau, plan, first.rtol, tolerances, longest, trail=steps)
+    found = Recorded(plan, code, explicit, steps, explicit, None, width)
     drive, x = together(runs), np.stack([run.start for run in runs], axis=-1).ravel()
     breakpoints = restarts.breakpoints(first.model, first.drive, None, first.times, first.method)
     inside = np.unique([*drive.corners(until), *breakpoints, *marks])

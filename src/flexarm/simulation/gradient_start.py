@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from flexarm.native.code import Code
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Placed
 from flexarm.simulation import balance, crossings, methods, restarts, solvers
-from flexarm.simulation.adjoint import MOST_STEPS, Recorded, trail
+from flexarm.simulation.adjoint import Recorded, trail
 from flexarm.simulation.block import Block
 from flexarm.simulation.closed_loop import rounds
 from flexarm.simulation.designs import numbers_of
@@ -34,6 +35,7 @@ from flexarm.simulation.disturbance import disturbed
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.feedback import LawBlock, initial, integrand
+from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import Piecewise, Table, as_input
 from flexarm.simulation.integration import Run
 from flexarm.simulation.layout import Layout
@@ -130,26 +132,37 @@ class Start:
 
     def recorder(self, plan: Plan, rate: Code, longest: float) -> Recorded:
         """Return an empty record of the run, whose steps are not longer than this [s]."""
-        drive, tableau = self.drive, solvers.EXPLICIT[self.method]
-        steps, atol = trail(self.layout.size, tableau.stages), self.layout.tolerances(self.atol)
+        drive, layout, atol = self.drive, self.layout, self.layout.tolerances(self.atol)
+        calls = drive.running if isinstance(drive, SampledFeedback) else None
+        if self.method in solvers.IMPLICIT:
+            implicit = solvers.IMPLICIT[self.method]
+            steps = trail(layout.size, implicit.stages, again=False)
+            stepping = Implicit(implicit, plan, layout, self.rtol, atol, self.step, steps)
+            integrate = partial(solvers.integrate_implicit, stepping, plan)
+            return Recorded(plan, rate, stepping, steps, integrate, calls)
+        tableau = solvers.EXPLICIT[self.method]
+        steps = trail(layout.size, tableau.stages)
         explicit = Explicit(tableau, plan, self.rtol, atol, longest, drive.period or 0.0, trail=steps)
-        return Recorded(plan, rate, explicit, steps, drive.running if isinstance(drive, SampledFeedback) else None)
+        return Recorded(plan, rate, explicit, steps, explicit, calls)
 
     def recorded(self, marks: Array) -> Recorded:
         """Integrate the run, and return its steps."""
         model, drive, layout = self.model, self.drive, self.layout
         plan, rate = methods.planned(model, drive, layout, self.method, weights=layout.size)
-        found = self.recorder(plan, rate, self.step or self.longest())
+        implicit = self.method in solvers.IMPLICIT
+        found = self.recorder(plan, rate, self.step or (0.0 if implicit else self.longest()))
         breakpoints = restarts.breakpoints(model, drive, self.exogenous, self.times, self.method)
         inside = np.setdiff1d(np.union1d(breakpoints, marks), [0.0, self.times[-1]])
         corners = np.fromiter(drive.corners(float(self.times[-1])), float)
-        natively = isinstance(drive, Piecewise) and not len(inside)
+        method = found.method
+        advance = (lambda: method.advance) if isinstance(method, Explicit) else None
+        natively = isinstance(drive, Piecewise) and not len(inside) and advance is not None
         times = np.union1d(self.times, corners) if natively else self.times
         run = Run(times, self.start, inside)
         interruption = Interruption(plan)
         attended(plan, False, None)
         with usual_errors(), heard_by(interruption), running(plan):
-            solve = Solve(found.stretch, self.method, "", (lambda: found.explicit.advance) if natively else None)
+            solve = Solve(found.stretch, self.method, "", advance if natively else None)
             run.integrate(model, drive, self.exogenous, plan, solve, layout)
         if interruption.came:
             raise KeyboardInterrupt
@@ -180,8 +193,10 @@ class Start:
 def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:
     """Raise `Fault` for a run without a gradient."""
     name = model.arm.name
-    if method in solvers.IMPLICIT:
-        raise Fault("method", f"is {method!r}; gradients need an explicit method, such as 'dop853', 'tsit5' or 'rk4'")
+    if method in solvers.IMPLICIT and (method == solvers.DISSIPATIVE or model.arm.closures):
+        of = f", and arm {name!r} has closures" if model.arm.closures else ""
+        must = "use an explicit method, as 'dop853'" if of else "use another one, as 'radau5' or 'dop853'"
+        raise Fault("method", f"is {method!r}{of}; this has no gradient yet: {must}")
     if isinstance(drive, SampledFeedback) and (drive.function or drive.law.accelerates):
         what = "measures accelerations" if drive.law.accelerates else "is a Python function"
         raise Fault("u", f"is a sampled controller that {what}; give a controller with a law of t, q and qd")
@@ -262,5 +277,5 @@ def _is_plain(given: Mapping[str, Any]) -> bool:
 def check_steps(steps: Placed, function: str = "gradient") -> None:
     """Raise an error of a function if a run takes more steps than were recorded."""
     if steps.count > steps.room:
-        count = f"the run takes {counted(steps.count, 'step')}; at most {MOST_STEPS} have a gradient"
+        count = f"the run takes {counted(steps.count, 'step')}; at most {steps.room} have a gradient"
         raise DescriptionError(f"{function}: {count}: use a longer step or a larger rtol")

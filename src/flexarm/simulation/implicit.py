@@ -39,6 +39,8 @@ class Implicit:
     atol : (layout.size,)
     step : float
         A fixed step [s], or 0 if the method chooses its steps.
+    trail : Trail, optional
+        Record of the steps, for a method that keeps no rates of the previous step.
 
     Attributes
     ----------
@@ -46,7 +48,18 @@ class Implicit:
         A `Step`, for native code that takes the steps itself.
     """
 
-    def __init__(self, tableau: Tableau, plan: Plan, layout: Layout, rtol: float, atol: Array, step: float):
+    def __init__(
+        self,
+        tableau: Tableau,
+        plan: Plan,
+        layout: Layout,
+        rtol: float,
+        atol: Array,
+        step: float,
+        trail: Placed | None = None,
+    ):
+        assert trail is None or not tableau.kept
+        self.tableau = tableau
         stages, m = tableau.stages, layout.unknowns
         width, size = m + len(RIDING), layout.size
         rows = 2 * stages + 2
@@ -103,8 +116,20 @@ class Implicit:
                 going=0,
                 limit=ENDLESS,
                 steps=0,
+                recorded=int(trail is not None),
+                trail=trail or 0,  # type: ignore[arg-type]  # a record is placed
             )
         )
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the rates of all stages in the state of each stage and of the end, (stages + 1, stages)."""
+        return np.vstack([self.tableau.a1, self.tableau.b1])
+
+    @property
+    def nodes(self) -> Array:
+        """Times of the stages within a step, (stages,)."""
+        return self.tableau.c
 
     def forget(self, h: float) -> None:
         """Restart without memory of previous steps.

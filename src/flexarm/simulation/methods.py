@@ -132,7 +132,7 @@ def planned(model: Model, drive: Block, layout: Layout, method: str, weights: in
     """Return the plan of a run by a method, and the code of the integrand. Its buffer has room for `weights`."""
     implicit = method in solvers.IMPLICIT
     kernel = integrand(model, RESIDUALS[drive.quantity] if implicit else drive.quantity, layout.memory)
-    rate, tried = kernel.code, layout.nv if implicit or method == "auto" else weights
+    rate, tried = kernel.code, max(layout.nv if implicit or method == "auto" else 0, weights)
     place, inputs = rate.addresses["evaluate"], layout.inputs + layout.memory
     plan = Plan(place, layout.states, inputs, len(RIDING), rate, tried, kernel.constants, layout.exogenous)
     plan.takes(kernel, plan.fixed)

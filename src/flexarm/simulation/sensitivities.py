@@ -12,6 +12,7 @@ from flexarm.model import Model, closures
 from flexarm.native.code import Code
 from flexarm.native.kernel import Kernel
 from flexarm.native.tangent import slopes, tangent
+from flexarm.simulation import solvers
 from flexarm.simulation.adjoint import Recorded
 from flexarm.simulation.block import Block
 from flexarm.simulation.common import Data
@@ -79,6 +80,8 @@ class Sensitivities:
             raise Fault(argument, "are given with changes of parameters, which have no gradient; leave changes out")
         parameters = [each.name for each in model.varied]
         names = list(dict.fromkeys(names_of(given, argument, parameters)))
+        if start.method in solvers.IMPLICIT:
+            raise Fault("method", f"is {start.method!r}; sensitivities need an explicit method, as 'dop853' or 'rk4'")
         check_smooth(model, start.drive, start.exogenous, start.method, functions=False)
         check_names(["p" if name in parameters else name for name in names], start, argument)
         if "p" in names:  # it includes each of them

@@ -46,12 +46,40 @@ SHORTEST = 1e-13
 
 
 @dataclass
+class Trail:
+    """The steps of a run, which are recorded for derivatives.
+
+    Attributes
+    ----------
+    count, room : int
+        Number of steps so far, and the largest number that is recorded.
+    rows, width : int
+        Number of steps in `ring`, and the numbers of one step there.
+    times : (room, 2)
+        Start and length of each step [s].
+    starts : (room // rows + 1, size)
+        State at the start of the first of every `rows` steps.
+    ring : (rows, width)
+        State at the start and rates of the stages of the last steps. Step i has the row i modulo `rows`.
+    """
+
+    count: int
+    room: int
+    rows: int
+    width: int
+    times: Floats
+    starts: Floats
+    ring: Floats
+
+
+@dataclass
 class Step:
     """Data that a run's steps share with Python. Each entry takes one word; arrays are stored as addresses.
 
     n coordinates, which begin with the pose; nv rates, the input's memory, the drives' states; m unknowns per
     stage, from index `inner` on the accelerations of the other coordinates. `width` = m plus the powers, and `size` is
-    the length of a state. After the state follow u and the `tried` values.
+    the length of a state. After the state follow u and the `tried` values. `recorded` is 1 if the steps are recorded in
+    `trail` for derivatives.
     """
 
     shared: Sequence[RunRecord]
@@ -107,6 +135,8 @@ class Step:
     going: int
     limit: int
     steps: int
+    recorded: int
+    trail: Trail
 
 
 def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
@@ -452,6 +482,24 @@ def passed(s: Step, h: float) -> None:
     s.known = min(s.known + stages, most)
 
 
+def noted(s: Step, h: float) -> None:
+    """Record an accepted step: its state, and the rates of all numbers of the state at its stages."""
+    trail, i, behind = s.trail, s.trail.count, s.n - s.pose
+    trail.count = i + 1
+    if i >= trail.room:
+        return
+    trail.times[2 * i] = s.t
+    trail.times[2 * i + 1] = h
+    row = trail.ring[i * trail.width :]
+    copied(s.y, row, s.size)
+    for j in range(s.stages):
+        reached(s, s.c[j], h, s.a1[j * s.stages :], s.a2[j * s.stages :], s.stages, s.trial)
+        rates, k = row[(1 + j) * s.size :], s.k[j * s.width :]
+        copied(k, rates, s.pose)
+        copied(s.trial[s.n + s.inner - s.pose :], rates[s.pose :], behind)
+        copied(k[s.pose :], rates[s.n :], s.width - s.pose)
+
+
 def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: int, apart: int) -> None:
     """Compute y = T x for rows of `width` numbers. The rows of x have a distance of `apart` numbers."""
     for i in range(rows):
@@ -578,6 +626,8 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * s.size :])
             put_on_closures(s.shared, out[done * s.size :])
             done += 1
+        if s.recorded == 1:
+            noted(s, h)
         reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, s.trial)
         put_on_closures(s.shared, s.trial)
         copied(s.trial, s.y, s.size)
