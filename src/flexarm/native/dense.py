@@ -1,4 +1,4 @@
-"""Dense linear algebra of small matrices, to be translated: real and complex inverses, and products with vectors.
+"""Dense linear algebra of small matrices, to be translated: inverses, products with vectors, and a solution.
 
 Newton's matrix is inverted rarely and multiplied often. A product is a sum of columns, in which SIMD processes several
 numbers at once. In a solution by factors, each number would have to wait for the previous one.
@@ -40,6 +40,40 @@ def inverted(A: Floats, pivots: Words, n: int) -> int:
             for r in range(n):
                 row = A[r * n :]
                 row[c], row[p] = row[p], row[c]
+    return 1
+
+
+def eliminated(A: Floats, n: int, x: Floats) -> int:
+    """Replace x by the solution of A x = x, and A (n, n), stored row by row, by numbers of the elimination.
+
+    Return 0 if A is singular or not finite.
+    """
+    for c in range(n):
+        p = c
+        for r in range(c + 1, n):
+            if abs(A[r * n + c]) > abs(A[p * n + c]):
+                p = r
+        top, other = A[c * n :], A[p * n :]
+        if not abs(other[c]) > 0.0:
+            return 0
+        if p != c:
+            for j in range(c, n):
+                top[j], other[j] = other[j], top[j]
+            x[c], x[p] = x[p], x[c]
+        behind = top[c + 1 :]
+        for r in range(c + 1, n):
+            row = A[r * n :]
+            f = row[c] / top[c]
+            if f != 0.0:
+                rest = row[c + 1 :]
+                for j in lanes(n - c - 1):
+                    rest[j] -= f * behind[j]
+                x[r] -= f * x[c]
+    for c in range(n - 1, -1, -1):
+        row = A[c * n :]
+        for j in range(c + 1, n):
+            x[c] -= row[j] * x[j]
+        x[c] /= row[c]
     return 1
 
 

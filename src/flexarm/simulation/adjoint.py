@@ -7,7 +7,9 @@ b_j k_j. Weights v of its end give those of its start, backwards over the stages
 
 with the same products for inputs and constants. The result is exact for the steps that were taken, up to rounding.
 Lengths of steps count as constants. The stages of an implicit method all depend on each other: the weights of their
-rates, w_i = h b_i v + h sum_j a_ji (df/dx)' w_j, are the solution of a linear system in each step (`solved`).
+rates, w_i = h b_i v + h sum_j a_ji (df/dx)' w_j, are the solution of a linear system in each step (`solved`). As in
+Newton's method, its unknowns are those of accelerations and other rates. Coordinates are integrals of their rates, so
+their weights follow.
 
 The rates k_j of the last steps are recorded. Those of earlier steps are computed again from a state in every `rows`
 steps, so that the memory stays small in a long run (`repeated`).
@@ -24,7 +26,7 @@ from flexarm.arrays import Array
 from flexarm.model.closures import CORRECTIONS
 from flexarm.native.adjoint import adjoint
 from flexarm.native.code import Address, Code
-from flexarm.native.dense import inverted, multiplied
+from flexarm.native.dense import eliminated
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes
@@ -128,8 +130,12 @@ class Sweep:
     matrix, nodes : (stages + 1, stages), (stages,)
         Weights of the rates in the stages and in the end, and the times of the stages within a step.
     implicit : int
-        1 for an implicit method. The weights of the rates in a step, `right`, (stages, states), are the solution of a
-        linear system with the matrix `system` and the right side `left`. `pivots` is work memory.
+        1 for an implicit method. The weights of the rates in a step, `bars_of_rates`, (stages, states), follow from a
+        linear system for those of m of the rates, with the matrix `system` and the right side `solution`.
+    pose, inner, m, square, slopes
+        Numbers of the pose and of the unknowns of a stage, and the index of the first acceleration of a coordinate that
+        is an integral of a rate, as in `steps.Step`; weights of the accelerations in the coordinates of the stages and
+        of the end, (stages + 1, stages); and the derivatives of the m rates, (stages, m, states).
     intervals, current : int
         Number of intervals between breakpoints, and the present one.
     first, last, values : (intervals + 1,), (intervals,), (intervals, fed)
@@ -182,9 +188,13 @@ class Sweep:
     nodes: Floats
     implicit: int
     system: Floats
-    pivots: Words
-    left: Floats
-    right: Floats
+    solution: Floats
+    bars_of_rates: Floats
+    pose: int
+    inner: int
+    m: int
+    square: Floats
+    slopes: Floats
     intervals: int
     current: int
     first: Words
@@ -382,6 +392,7 @@ class Recorded:
         width = self.width
         rate, method = adjoint(rates, of_constants), self.method
         stages, implicit = len(method.weights) - 1, isinstance(method, Implicit)
+        m = layout.unknowns if implicit else 0
         constants = width * len(rates.constants) * of_constants
         given = [
             np.concatenate([np.zeros(each.code.facts["n_in"] - len(each.constants)), each.constants]) for each in others
@@ -407,10 +418,14 @@ class Recorded:
                 matrix=method.weights.ravel(),
                 nodes=method.nodes,
                 implicit=int(implicit),
-                system=np.empty((stages * states) ** 2 * implicit),
-                pivots=np.empty(stages * states * implicit, dtype=np.int64),
-                left=np.empty(stages * states * implicit),
-                right=np.empty(stages * states * implicit),
+                system=np.empty((stages * m) ** 2),
+                solution=np.empty(stages * m),
+                bars_of_rates=np.empty(stages * states),
+                pose=layout.pose,
+                inner=layout.inner,
+                m=m,
+                square=(method.weights @ method.weights[:-1]).ravel(),
+                slopes=np.empty((stages * m + 1) * states),
                 intervals=intervals,
                 current=intervals - 1,
                 first=np.array(self.first, dtype=np.int64),
@@ -545,7 +560,7 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
         for n in lanes(size):
             weights[n] = b * s.v[n]
         if s.implicit == 1:
-            copied(s.right[i * states :], weights, states)
+            copied(s.bars_of_rates[i * states :], weights, states)
         else:
             for j in range(i + 1, stages):
                 a = h * s.matrix[j * stages + i]
@@ -588,51 +603,111 @@ def at_stage(s: Sweep, t: float, h: float, row: Floats, i: int) -> None:
 
 
 def solved(s: Sweep, t: float, h: float, row: Floats) -> None:
-    """Solve for the weights of the rates of the states in an implicit step: `right`.
+    """Compute the weights of the rates in an implicit step: `bars_of_rates`.
 
     The weights of the powers and the slopes of the integrand do not depend on the solution.
     """
-    stages, size, states, buffer = s.stages, s.size, s.states, s.shared[0].buffer
-    count = stages * states
-    x, weights = buffer[1:], buffer[s.weights :]
+    stages, states, m = s.stages, s.states, s.m
     for j in range(stages):
         at_stage(s, t, h, row, j)
-        b = h * s.matrix[stages * stages + j]
-        for n in lanes(size):
-            weights[n] = b * s.v[n]
-        for n in lanes(states):
-            weights[n] = 0.0
-        call(s.rate, x, s.out)
-        if s.cost.product != 0:
-            slopes_of_cost(s, buffer, b)
+        known(s, j, h * s.matrix[stages * stages + j])
+        differentiated(s, j)
+        for i in range(stages):
+            coupled(s, i, j, h)
+    for i in range(stages):
+        b, b2 = h * s.matrix[stages * stages + i], h * h * s.square[stages * stages + i]
+        combined(s, b, s.v, b2, s.solution[i * m :])
+        for j in range(stages):
+            a, a2 = h * s.matrix[j * stages + i], h * h * s.square[j * stages + i]
+            combined(s, a, s.bars[j * states :], a2, s.slopes[stages * m * states :])
+            more, to = s.slopes[stages * m * states :], s.solution[i * m :]
+            for n in lanes(m):
+                to[n] += more[n]
+    if eliminated(s.system, stages * m, s.solution) == 0:
+        s.solution[0] = NAN
+    spread(s, h)
+
+
+def known(s: Sweep, j: int, b: float) -> None:
+    """Write the slopes of a stage's powers and integrand, weighted, to its row of `bars`."""
+    states, buffer = s.states, s.shared[0].buffer
+    weights = buffer[s.weights :]
+    for n in lanes(s.size):
+        weights[n] = b * s.v[n]
+    for n in lanes(states):
+        weights[n] = 0.0
+    call(s.rate, buffer[1:], s.out)
+    if s.cost.product != 0:
+        slopes_of_cost(s, buffer, b)
+    if s.law.product != 0 and s.sampled == 0:
+        through_law(s, buffer)
+    copied(s.out, s.bars[j * states :], states)
+
+
+def differentiated(s: Sweep, j: int) -> None:
+    """Write the derivatives of a stage's unknown rates with respect to its state."""
+    states, buffer, behind = s.states, s.shared[0].buffer, s.states - s.m
+    weights = buffer[s.weights :]
+    for n in lanes(s.size):
+        weights[n] = 0.0
+    for u in range(s.m):
+        place = u if u < s.pose else behind + u
+        weights[place] = 1.0
+        call(s.rate, buffer[1:], s.out)
+        weights[place] = 0.0
         if s.law.product != 0 and s.sampled == 0:
             through_law(s, buffer)
-        copied(s.out, s.bars[j * states :], states)
-        for n in lanes(size):
-            weights[n] = 0.0
-        for r in range(states):
-            weights[r] = 1.0
-            call(s.rate, x, s.out)
-            weights[r] = 0.0
-            if s.law.product != 0 and s.sampled == 0:
-                through_law(s, buffer)
-            column = s.system[(j * states + r) * count :]
-            for i in range(stages):
-                part, a = column[i * states :], -h * s.matrix[j * stages + i]
-                for n in lanes(states):
-                    part[n] = a * s.out[n]
-            column[j * states + r] += 1.0
+        copied(s.out, s.slopes[(j * s.m + u) * states :], states)
+
+
+def coupled(s: Sweep, i: int, j: int, h: float) -> None:
+    """Write the block of the linear system in the equations of stage i for the unknowns of stage j."""
+    stages, states, m = s.stages, s.states, s.m
+    count, work = stages * m, s.slopes[stages * m * states :]
+    a, a2 = -h * s.matrix[j * stages + i], -h * h * s.square[j * stages + i]
+    for u in range(m):
+        combined(s, a, s.slopes[(j * m + u) * states :], a2, work)
+        for n in range(m):
+            s.system[(i * m + n) * count + j * m + u] = work[n]
+    if i == j:
+        for n in range(m):
+            s.system[(i * m + n) * count + i * m + n] += 1.0
+
+
+def combined(s: Sweep, a: float, x: Floats, a2: float, to: Floats) -> None:
+    """Write the m numbers a x of a state x that belong to unknowns, plus a2 x of a coordinate to that of its rate."""
+    behind = s.states - s.m
+    inner, moving, coordinates = x[behind:], to[s.inner :], x[s.pose :]
+    for n in lanes(s.m):
+        to[n] = a * inner[n]
+    for n in range(s.pose):
+        to[n] = a * x[n]
+    for n in lanes(behind):
+        moving[n] += a2 * coordinates[n]
+
+
+def spread(s: Sweep, h: float) -> None:
+    """Write the weights of all rates of an implicit step, from the solution for the unknown ones."""
+    stages, states, m, behind = s.stages, s.states, s.m, s.states - s.m
+    for j in range(stages):
+        bar = s.bars[j * states + s.pose :]
+        for u in range(m):
+            slopes, weight = s.slopes[(j * m + u) * states + s.pose :], s.solution[j * m + u]
+            for n in lanes(behind):
+                bar[n] += weight * slopes[n]
     for i in range(stages):
-        left, b = s.left[i * states :], h * s.matrix[stages * stages + i]
-        for n in lanes(states):
-            left[n] = b * s.v[n]
+        to, found, b = s.bars_of_rates[i * states :], s.solution[i * m :], h * s.matrix[stages * stages + i]
+        rest = to[behind:]
+        for n in lanes(m):
+            rest[n] = found[n]
+        copied(found, to, s.pose)
+        own, ends = to[s.pose :], s.v[s.pose :]
+        for n in lanes(behind):
+            own[n] = b * ends[n]
         for j in range(stages):
-            bar, a = s.bars[j * states :], h * s.matrix[j * stages + i]
-            for n in lanes(states):
-                left[n] += a * bar[n]
-    if inverted(s.system, s.pivots, count) == 0:
-        s.left[0] = NAN
-    multiplied(s.system, count, s.left, s.right)
+            bar, a = s.bars[j * states + s.pose :], h * s.matrix[j * stages + i]
+            for n in lanes(behind):
+                own[n] += a * bar[n]
 
 
 def reached(s: Sweep, h: float, row: Floats, weights: Floats, count: int, x: Floats) -> None:
