@@ -118,11 +118,12 @@ def test_values_at_several_times_are_summed_with_data():
         assert found["qd0"][0] == pytest.approx((2 * (q - data) * times).sum(), rel=1e-12)
 
 
-def test_energies_of_a_run_and_their_slopes():
+@pytest.mark.parametrize("method", ["dop853", "gauss8"])
+def test_energies_of_a_run_and_their_slopes(method):
     """kinetic + potential - work + dissipated is the energy at the start, whose slopes are known."""
     model = mass_on_spring()
     run = {"model": model, "until": 0.5, "u": fa.Table([0.0, 0.5], [1.0, -2.0], "linear"), "q0": [0.2], "qd0": [-0.5]}
-    run |= {"rtol": 1e-12}
+    run |= {"rtol": 1e-12, "method": method}
 
     def energy(kinetic, potential, work, dissipated):
         return kinetic + potential - work + dissipated

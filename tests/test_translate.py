@@ -199,8 +199,14 @@ def test_inverses_and_products(n: int) -> None:
     rng = np.random.default_rng(n)
     A, B = rng.normal(size=(2, n, n))
     x, y = rng.normal(size=(2, n))
-    code = compiled(dense.inverted, dense.multiplied, dense.inverted_complex, dense.multiplied_complex)
+    code = compiled(
+        dense.inverted, dense.multiplied, dense.inverted_complex, dense.multiplied_complex, dense.eliminated
+    )
     for made in (code, dense):
+        z = np.append(x, np.nan)
+        assert made.eliminated(A.ravel().copy(), n, z) == 1
+        np.testing.assert_allclose(A @ z[:n], x, atol=1e-11)
+        assert np.isnan(z[n])
         inverse, pivots, z = A.T.ravel().copy(), np.zeros(n, dtype=np.int64), np.full(n + 1, np.nan)
         assert made.inverted(inverse, pivots, n) == 1
         made.multiplied(inverse, n, x, z)
@@ -214,10 +220,11 @@ def test_inverses_and_products(n: int) -> None:
 
 
 def test_what_cannot_be_inverted_is_told() -> None:
-    code = compiled(dense.inverted, dense.inverted_complex)
+    code = compiled(dense.inverted, dense.inverted_complex, dense.eliminated)
     for bad in (np.zeros(4), np.array([np.nan, 1.0, 1.0, 1.0]), np.array([1.0, 2.0, 2.0, 4.0])):
         for made in (code, dense):
             assert made.inverted(bad.copy(), np.zeros(2, dtype=np.int64), 2) == 0
+            assert made.eliminated(bad.copy(), 2, np.ones(2)) == 0
             both = np.concatenate([bad, np.zeros(4)])
             assert made.inverted_complex(both, np.zeros(2, dtype=np.int64), 2) == 0
 
