@@ -345,7 +345,6 @@ REFUSED = {
     "no names": ({}, []),
     "no parameters": ({}, "p"),
     "no states": ({}, "s0"),
-    "implicit": ({"method": "radau5"}, "q0"),
     "sampled function": ({"u": Sampled(lambda t, q, qd: 0.0 * q, 0.1)}, "q0"),
     "no w": ({}, "w"),
     "rounded": ({"u": Sampled(JointPD(0.1, 1.0, 1.0, filter=9.0, resolution=0.01), 0.1)}, "q0"),
@@ -378,6 +377,8 @@ def test_other_sensitivities_are_refused(monkeypatch):
         fa.DescriptionError, match=r"^simulate: sensitivities has the unknown name 'mass'.*Model\(arm, v"
     ):
         fa.simulate(model, 0.5, sensitivities=["mass"])
+    with pytest.raises(fa.DescriptionError, match="method is 'radau5'; sensitivities need an explicit method"):
+        fa.simulate(model, 0.5, sensitivities="q0", method="radau5")
     changes = [fa.Change(at=0.1, values={"cart.mass": 2.0})]
     with pytest.raises(fa.DescriptionError, match="sensitivities are given with changes of parameters"):
         fa.simulate(model, 0.5, sensitivities="q0", changes=changes)
