@@ -466,14 +466,72 @@ def test_a_run_that_diverges_has_no_gradient():
         fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
 
 
-def test_sharp_stops_are_refused_with_adaptive_steps():
-    stops = fa.Drive(stops=fa.Stops(lower=-0.1, upper=0.2, stiffness=50.0, sharp=True))
-    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0), drive=stops), body=fa.Rigid(length=0.3, mass=1.7))
-    arm = fa.Arm(name="stopped", links=[link], gravity=(0, 0, 0))
-    with pytest.raises(fa.DescriptionError, match="arm 'stopped' has sharp end stops or backlash"):
-        fa.gradient({"model": arm, "until": 0.5}, "q0", of="kinetic")
+# -- sharp contacts
+
+
+def stopped(carts=1, **drive):
+    """Masses on slides without gravity that run against sharp stops."""
+    links = [
+        fa.Link(
+            name=f"cart-{i}",
+            joint=fa.Prismatic(axis=(1, 0, 0), drive=fa.Drive(**drive)),
+            body=fa.Rigid(length=0.3, mass=1.7),
+            parent="base",
+        )
+        for i in range(carts)
+    ]
+    names = ["mass", *(f"drive.{kind}.{name}" for kind in drive for name in ("stiffness", "damping", "upper"))]
+    return fa.Model(fa.Arm(name="stopped", links=links, gravity=(0, 0, 0)), vary=[f"cart-0.{name}" for name in names])
+
+
+STOPS = {"lower": -0.1, "upper": 0.2, "stiffness": 300.0, "sharp": True}
+
+
+@pytest.mark.parametrize("damping", [0.05, 4.0])
+def test_sharp_stops_take_part_with_the_times_of_their_contacts(damping):
+    """The mass touches, its force vanishes before the spring is straight, and it leaves; the force jumps at first."""
+    model, values = stopped(stops=fa.Stops(**STOPS, damping=damping)), np.array([[0.4], [-1.0]])
+    scalars = {"of": lambda q, qd, dissipated: q + 0.1 * qd + dissipated, "integral": lambda q, u: q * q + u * u}
+    run = {"model": model, "until": 0.6, "u": fa.Piecewise([0.0, 0.25], values), "q0": [0.05], "qd0": [1.3]}
+    run |= {"p": model.p, "rtol": 1e-12}
+    found = fa.gradient(run, ["q0", "qd0", "u", "p"], **scalars)
+    result = fa.simulate(**run)
+    assert "stopped at " in result.method_reason
+    end = float(result.q[-1, 0] + 0.1 * result.qd[-1, 0] + result.dissipated[-1])
+    assert fa.gradient(run, "q0", of=scalars["of"]).value == pytest.approx(end, rel=1e-8)
+
+    def slope(h, **more):
+        return central(lambda s: fa.gradient(run | {name: f(s) for name, f in more.items()}, "q0", **scalars).value, h)
+
+    within = 1e-6 * np.abs(found["p"]).max()
+    assert found["q0"][0] == pytest.approx(slope(2e-3, q0=lambda s: [0.05 + s]), abs=within)
+    assert found["qd0"][0] == pytest.approx(slope(2e-3, qd0=lambda s: [1.3 + s]), abs=within)
+    d = np.array([[1.0], [-0.5]])
+    along = slope(2e-3, u=lambda s: fa.Piecewise([0.0, 0.25], values + s * d))
+    assert (found["u"] * d).sum() == pytest.approx(along, abs=within)
+    d = model.p * [0.3, 1.0, 1.0, -0.1]
+    assert found["p"] @ d == pytest.approx(slope(1e-3, p=lambda s: model.p + s * d), abs=within)
+
+
+def test_contacts_without_a_derivative_are_refused_where_they_are():
+    two = stopped(2, stops=fa.Stops(**STOPS, damping=4.0))
+    run = {"model": two, "until": 0.6, "q0": [0.05, 0.05], "qd0": [1.3, 1.3]}
+    with pytest.raises(fa.SimulationError, match=r"gradient: at t = 0.115\d* s two contacts begin or end at once"):
+        fa.gradient(run, "q0", of="kinetic")
+    assert fa.gradient(run | {"qd0": [1.3, 1.2]}, "q0", of=lambda q: q[0]).value < 0.2
+
+
+def test_sharp_stops_are_refused_where_steps_are_not_recorded():
+    model = stopped(stops=fa.Stops(**STOPS))
+    run = {"model": model, "until": 0.5, "q0": [0.19]}
+    for more in ({"method": "radau5"}, {"q0": [[0.19], [0.1]]}):
+        with pytest.raises(fa.DescriptionError, match="arm 'stopped' has sharp end stops or backlash") as said:
+            fa.gradient(run | more, "q0", of="kinetic")
+        assert "\n" not in str(said.value)
+    with pytest.raises(fa.DescriptionError, match=r"arm 'stopped' has sharp end stops or backlash.*use fa.gradient"):
+        fa.simulate(**run, sensitivities="q0")
     fixed = fa.Solver(method="rk4", step=1e-2)
-    assert fa.gradient({"model": arm, "until": 0.5, "q0": [0.19], "solver": fixed}, "q0", of="kinetic").value == 0.0
+    assert fa.gradient(run | {"solver": fixed}, "q0", of="kinetic").value == 0.0
 
 
 @pytest.mark.parametrize(("method", "name"), [("rk4", "MOST_STEPS"), ("gauss4", "FEWEST")])

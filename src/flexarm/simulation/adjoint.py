@@ -23,6 +23,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.errors import SimulationError
 from flexarm.model.closures import CORRECTIONS
 from flexarm.native.adjoint import adjoint
 from flexarm.native.code import Address, Code
@@ -33,6 +34,7 @@ from flexarm.native.language import Floats, Placed, Words, call, lanes
 from flexarm.native.once import Once
 from flexarm.simulation import block
 from flexarm.simulation.advance import Stretch
+from flexarm.simulation.crossings import Contact
 from flexarm.simulation.explicit import Explicit, ExplicitSteps, stepped
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
@@ -49,6 +51,9 @@ RING = 2**23
 
 FEWEST = 64
 """Least number of steps in that record, for arms with very long states."""
+
+SMOOTH = 1e-9
+"""Relative change of the rates at a contact that counts as rounding."""
 
 PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 """The form of `repeated` and `swept`."""
@@ -236,6 +241,25 @@ class Sweep:
     of_cost: Floats
 
 
+class Switch(NamedTuple):
+    """A contact in recorded steps, at which the rates jump.
+
+    Attributes
+    ----------
+    step : int
+        Number of steps before it.
+    jump : (size,)
+        Rates before minus rates after, divided by the rate of the contact function before.
+    slopes, of_constants : (q and qd,), (constants,)
+        Derivatives of the contact function.
+    """
+
+    step: int
+    jump: Array
+    slopes: Array
+    of_constants: Array
+
+
 class Sums(NamedTuple):
     """Results of the adjoint of one run: weights of the initial state, and sums of products, see `Sweep`.
 
@@ -247,6 +271,8 @@ class Sums(NamedTuple):
         Weights of the initial memory of a sampled controller.
     others : (others,)
         Weighted sums of the values of controllers with other numbers.
+    of_contacts : (constants,)
+        Weights of the constants of the contact functions.
     """
 
     v: Array
@@ -258,6 +284,7 @@ class Sums(NamedTuple):
     of_table: Array
     z: Array | None
     others: Array
+    of_contacts: Array
 
 
 @final
@@ -278,6 +305,8 @@ class Recorded:
         Latest times at which inputs are evaluated in the intervals [s], and the values fed at their starts.
     samples, called : lists
         Sample of a sampled controller with which each interval begins, or -1, and the controller's arguments at each.
+    switches : list of Switch
+        Contacts, in the order of time.
     """
 
     def __init__(
@@ -302,6 +331,8 @@ class Recorded:
         self.samples: list[int] = []
         self.called: list[Array] = []
         self._memory = NOTHING if calls is None else calls.memory_now.copy()
+        self.switches: list[Switch] = []
+        self._contacts: Kernel | None = None
 
     def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate over an interval."""
@@ -311,6 +342,22 @@ class Recorded:
         self.values.append(np.concatenate([plan.u, plan.w]))
         self.samples.append(self._sample(t0))
         return self._integrate(t0, x0, times)
+
+    def contact(self, kernel: Kernel, found: Contact) -> None:
+        """Record a contact, at which functions of a kernel of (q, qd) change sign. Raises `SimulationError`."""
+        if np.allclose(found.before, found.after, rtol=SMOOTH, atol=SMOOTH * np.abs(found.before).max()):
+            return
+        self._contacts, n = kernel, kernel.code.facts["n_in"] - len(kernel.constants)
+        units = np.eye(kernel.code.facts["n_out"])[found.which]
+        rows = [adjoint(kernel, True).one(np.concatenate([found.x[:n], unit])) for unit in units]
+        # a function that is constant before the contact only begins there
+        rows = [row for row in rows if row[:n] @ found.before[:n] != 0.0]
+        if len(rows) != 1:
+            what = "two contacts begin or end at once" if rows else "a contact begins without speed"
+            raise SimulationError(f"gradient: at t = {found.t:.6g} s {what}, where the motion has no derivative")
+        slopes, of_constants = np.split(rows[0], [n])
+        jump = (found.before - found.after) / (slopes @ found.before[:n])
+        self.switches.append(Switch(self.trail.count, jump, slopes, of_constants))
 
     def _sample(self, t: float) -> int:
         """Record the arguments of a sampled controller that was called at t. Return its sample, or -1."""
@@ -468,27 +515,52 @@ class Recorded:
             )
         )
         self._held = rate, closes, law, others, integral  # their code must stay loaded
-        self._sweep(sweep)
-        return [self._of_run(sweep, i) for i in range(width)]
+        of_contacts = self._sweep(sweep)
+        return [self._of_run(sweep, i, of_contacts) for i in range(width)]
 
-    def _of_run(self, sweep: Placed, run: int) -> Sums:
+    @property
+    def contacts(self) -> Kernel | None:
+        """Contact functions, if a contact was recorded."""
+        return self._contacts
+
+    def _of_run(self, sweep: Placed, run: int, of_contacts: Array) -> Sums:
         """Return the results of one of the runs."""
         names = ("v", "value", "of_constants", "of_cost")
         alone = {name: getattr(sweep, name)[run :: self.width].copy() for name in names}
         of_inputs = sweep.of_inputs[:, run :: self.width]
         of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4)[:, run :: self.width]
         z = sweep.held[sweep.inputs :] if sweep.sampled else None
-        return Sums(**alone, of_loops=sweep.of_loops, of_inputs=of_inputs, of_table=of_table, z=z, others=sweep.sums)
+        more = {"of_loops": sweep.of_loops, "of_contacts": of_contacts, "others": sweep.sums}
+        return Sums(**alone, **more, of_inputs=of_inputs, of_table=of_table, z=z)
 
-    def _sweep(self, sweep: Placed) -> None:
-        """Sweep over all steps. The last ones are in the ring."""
+    def _sweep(self, sweep: Placed) -> Array:
+        """Sweep over all steps, and return the weights of the contacts' constants. The last steps are in the ring."""
         code, count, rows = CODE(), self.trail.count, self.trail.rows
         again, back = (PART(code.addresses[name]) for name in ("repeated", "swept"))
+        left = list(self.switches)
+        of_contacts = np.zeros(len(left[0].of_constants) if left else 0)
         for first in reversed(range(0, count, rows)):
             stop = min(first + rows, count)
             if stop < count:
                 again(sweep.address, first, stop)
+            while left and left[-1].step > first:
+                switch = left.pop()
+                if switch.step < stop:
+                    back(sweep.address, switch.step, stop)
+                    stop = switch.step
+                of_contacts -= switched(sweep.v, switch) * switch.of_constants
             back(sweep.address, first, stop)
+        return of_contacts
+
+
+def switched(v: Array, switch: Switch) -> float:
+    """Move the weights v of a state (size,) from after a contact to before it, and return that of the contact's time.
+
+    The time at which the rates jump depends on the state: the saltation matrix (Leine & Nijmeijer 2004, section 7.3).
+    """
+    weight = float(switch.jump @ v)
+    v[: len(switch.slopes)] -= weight * switch.slopes
+    return weight
 
 
 # -- translated functions ----------------------------------------------------------------------------------------------
@@ -526,7 +598,8 @@ def swept(s: Sweep, first: int, stop: int) -> None:
     for i in range(stop - 1, first - 1, -1):
         entered(s, i)
         pulled(s, i + 1)
-        backwards(s, trail.times[2 * i], trail.times[2 * i + 1], trail.ring[(i - first) * trail.width :])
+        row = trail.ring[(i - i // trail.rows * trail.rows) * trail.width :]
+        backwards(s, trail.times[2 * i], trail.times[2 * i + 1], row)
         if s.sampled == 1 and i == s.first[s.current] and s.samples[s.current] >= 0:
             through_sample(s, s.samples[s.current])
     if first == 0:

@@ -6,7 +6,8 @@ the last sample the motion is then integrated once more to that time without wat
 beyond the contact, and the run continues there. The force of a `Contact` with a plane is continuous and stops no run.
 """
 
-from typing import TYPE_CHECKING, final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -38,6 +39,9 @@ each further such stop, so that no run stalls.
 BEYOND = 1e-12
 """Time by which the motion is extended beyond a contact, as a share of the interval's length."""
 
+FARTHEST = 1e-6
+"""Longest time before a contact at which the state before it is looked for, as a share of the interval's length."""
+
 TRIED = 1e-8
 """Time step for the rate of change of a contact function, as a share of the interval's length."""
 
@@ -64,6 +68,16 @@ def crossings(model: Traced) -> "ca.Function":
     return model.traced("crossings", trace)
 
 
+class Contact(NamedTuple):
+    """A contact of a run: the state just before, the rates before and after, and the functions that change sign."""
+
+    t: float
+    x: Array
+    before: Array
+    after: Array
+    which: Array
+
+
 @final
 class Stopped:
     """A method that stops at contacts and continues beyond them, in the form of `Solve`.
@@ -73,6 +87,9 @@ class Stopped:
     solve : Solve or Race
     model : Model
     plan : Plan
+    noted, reached : functions, optional
+        For a record of the steps: `noted` is called with each `Contact`, and `reached` returns time and state at the
+        end of the last step of `solve`. The run then continues from there, so that each step is taken once.
 
     Attributes
     ----------
@@ -82,8 +99,16 @@ class Stopped:
 
     advance = None
 
-    def __init__(self, solve: Solve | Race, model: Model, plan: Plan):
+    def __init__(
+        self,
+        solve: Solve | Race,
+        model: Model,
+        plan: Plan,
+        noted: Callable[[Contact], None] | None = None,
+        reached: Callable[[], tuple[float, Array]] | None = None,
+    ):
         self._solve, self._plan, self._n = solve, plan, model.nq + model.nv
+        self._noted, self._reached = noted, reached
         self._kernel = model.compiled("crossings", crossings)
         self._sides = plan.watch(self._kernel, self._n)
         self.stops = 0
@@ -100,7 +125,7 @@ class Stopped:
 
     def __call__(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate from a state at t0 to the given times."""
-        end, plan, way = float(times[-1]), self._plan, _Way(self._solve, t0, x0, times)
+        end, plan, way = float(times[-1]), self._plan, _Way(self._solve, t0, x0, times, self._reached)
         least, last, unwatched = LEAST * (end - t0), -np.inf, 0.0
         while True:
             if unwatched or not self._look(way.x):  # a state on a contact has no definite side
@@ -113,8 +138,14 @@ class Stopped:
             self.stops += 1
             if not way.leads(plan.met):
                 return way.stretch()
-            rate = python_rate(plan, len(x0))(way.t, way.x)
-            way.slips(min(self._beyond(way.x, rate, end - t0), end - way.t), rate)
+            rates = python_rate(plan, len(x0))
+            x, rate = way.x, rates(way.t, way.x)
+            way.slips(min(self._beyond(x, rate, end - t0), end - way.t), rate)
+            if self._noted is not None:
+                which = np.flatnonzero(np.sign(self._values(way.x)) != self._sides)
+                dt = self._ago(x, rate, end - t0)
+                x = x - dt * rate
+                self._noted(Contact(way.t, x, rates(way.t - dt, x), rates(way.t, way.x), which))
             if way.t == end:
                 return way.stretch()
             unwatched = max(2 * unwatched, least) if way.t - last < least + 2 * unwatched else 0.0
@@ -127,6 +158,13 @@ class Stopped:
 
     def _values(self, x: Array) -> Array:
         return self._kernel.one(np.ascontiguousarray(x[: self._n]))
+
+    def _ago(self, x: Array, rate: Array, length: float) -> float:
+        """Return a short time before which the state was on the sides from which it comes."""
+        dt = BEYOND * length
+        while dt < FARTHEST * length and (np.sign(self._values(x - dt * rate)) != self._sides).any():
+            dt *= 2.0
+        return dt
 
     def _beyond(self, x: Array, rate: Array, length: float) -> float:
         """Return the time until a function that is about to change sign has done so.
@@ -174,7 +212,15 @@ def stops(model: Model, drive: Block, method: str) -> bool:
 class _Way:
     """An integration in parts from an initial state to the wanted times. t and x are the current time and state."""
 
-    def __init__(self, solve: Solve | Race, t: float, x: Array, times: Array):
+    def __init__(
+        self,
+        solve: Solve | Race,
+        t: float,
+        x: Array,
+        times: Array,
+        reached: Callable[[], tuple[float, Array]] | None = None,
+    ):
+        self._reached = reached
         self._solve, self._times, self._rows, self._steps = solve, times, np.empty((0, len(x))), 0
         self.t, self.x = t, x
         self._last = Stretch(self._rows, 0)
@@ -193,6 +239,8 @@ class _Way:
         self._rows, self._steps = np.concatenate([self._rows, found.x[: len(wanted)]]), self._steps + found.steps
         if len(found.x):
             self.t, self.x = float(ends[len(found.x) - 1]), found.x[-1]
+        if len(found.x) < len(ends) and self._reached is not None:
+            self.t, self.x = self._reached()
         return len(found.x) == len(ends)
 
     def slips(self, dt: float, rate: Array) -> None:

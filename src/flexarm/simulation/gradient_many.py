@@ -21,7 +21,7 @@ from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.explicit import Explicit
 from flexarm.simulation.feedback import integrand
-from flexarm.simulation.gradient_start import Start, check_steps
+from flexarm.simulation.gradient_start import Start, check_no_stops, check_steps
 from flexarm.simulation.inputs import Piecewise, Table
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.watch import running
@@ -51,6 +51,8 @@ def grouped(runs: list[Start]) -> list[list[Start]]:
     first = runs[0].drive
     if runs[0].model.arm.closures:
         raise Fault("", f"arm {runs[0].model.arm.name!r} has closures, which many runs at once do not take")
+    if not runs[0].step:
+        check_no_stops(runs[0].model, first, runs[0].method, "one run at a time")
     for run in runs:
         drive = run.drive
         if not isinstance(drive, Piecewise | Table) or type(drive) is not type(first):
@@ -107,6 +109,6 @@ def recorded_together(runs: list[Start], marks: Array) -> Recorded:
     check_steps(steps)
     samples = np.array(rows).reshape(len(first.times), first.layout.size, width)
     for i, run in enumerate(runs):
-        run.warn_unbalanced(samples[:, :, i], "of one run, ")
+        run.warn_unbalanced(first.times, samples[:, :, i], "of one run, ")
     found.end(until, x)
     return found

@@ -110,13 +110,12 @@ def _of_run(
 ) -> Gradient:
     """Return the gradient of one run."""
     (rates, correction), model, layout = kernels, run.model, run.layout
+    parts = (rates, sums.of_constants), (correction, sums.of_loops), (recorded.contacts, sums.of_contacts)
     slopes: dict[str, Callable[[], Array]] = {
         "q0": lambda: sums.v[layout.q] @ tangent_of(model, run.start[layout.q]),
         "qd0": lambda: sums.v[layout.qd],
         "s0": lambda: sums.v[layout.s],
-        "p": lambda: (
-            at.of_p + sums.of_cost + _of_constants(model, (rates, sums.of_constants), (correction, sums.of_loops))
-        ),
+        "p": lambda: at.of_p + sums.of_cost + _of_constants(model, *parts),
         "u": lambda: _of_inputs(run, recorded, sums),
         "w": lambda: _of_exogenous(run, recorded, sums),
     }

@@ -97,6 +97,8 @@ class Start:
         method = AUTO if solver.method == "auto" else solver.method
         with refused("gradient"):
             check_smooth(model, drive, exogenous, method, bool(functions))
+            if method in solvers.IMPLICIT and not solver.step:
+                check_no_stops(model, drive, method, "an explicit method")
         layout = Layout.of(model, len(drive.memory))
         rest = initial(model, drive.begins)
         q = unit_pose("q0", begun_at("q0", given["q0"], rest[0], model.coordinates), model.arm)
@@ -156,13 +158,21 @@ class Start:
         corners = np.fromiter(drive.corners(float(self.times[-1])), float)
         method = found.method
         advance = (lambda: method.advance) if isinstance(method, Explicit) else None
-        natively = isinstance(drive, Piecewise) and not len(inside) and advance is not None
+        stops = crossings.stops(model, drive, self.method) and not self.step
+        natively = isinstance(drive, Piecewise) and not len(inside) and advance is not None and not stops
         times = np.union1d(self.times, corners) if natively else self.times
+        if stops:  # no samples in between: the steps do not end at these
+            times = self.times[[0, -1]]
         run = Run(times, self.start, inside)
         interruption = Interruption(plan)
         attended(plan, False, None)
         with usual_errors(), heard_by(interruption), running(plan):
-            solve = Solve(found.stretch, self.method, "", advance if natively else None)
+            steps = Solve(found.stretch, self.method, "", advance if natively else None)
+            solve: Solve | crossings.Stopped = steps
+            if stops:
+                kernel = model.compiled("crossings", crossings.crossings)
+                assert isinstance(method, Explicit)
+                solve = crossings.Stopped(steps, model, plan, partial(found.contact, kernel), method.reached)
             run.integrate(model, drive, self.exogenous, plan, solve, layout)
         if interruption.came:
             raise KeyboardInterrupt
@@ -175,18 +185,19 @@ class Start:
         if natively:
             values = drive.output(model, corners[:-1], *[np.empty((0, 0))] * 3)
             found.passed(corners, run.x[np.searchsorted(times, corners)], values)
-        self.warn_unbalanced(run.x[np.searchsorted(times, self.times)])
+        shown = times if stops else self.times
+        self.warn_unbalanced(shown, run.x[np.searchsorted(times, shown)])
         found.end(float(self.times[-1]), run.x[-1])
         return found
 
-    def warn_unbalanced(self, x: Array, which: str = "") -> None:
-        """Warn as `simulate` does if the energy balance of the states x (times, size) is off."""
+    def warn_unbalanced(self, t: Array, x: Array, which: str = "") -> None:
+        """Warn as `simulate` does if the energy balance of the states x (times, size) at times t is off."""
         layout, model = self.layout, self.model
         q, qd, s = (x[:, part] for part in (layout.q, layout.qd, layout.s))
         kinetic, potential = model.evaluate("energy", q, qd, s=s if layout.own else None).T
         energies = kinetic, potential, x[:, layout.work], x[:, layout.dissipated]
         advice = balance.advice(self.step, self.rtol, computed=False)
-        if off := balance.unbalanced_states(self.times, energies, qd, self.rtol, self.atol, advice):
+        if off := balance.unbalanced_states(t, energies, qd, self.rtol, self.atol, advice):
             warnings.warn(f"gradient: {which}{off}", EnergyDrift, stacklevel=4)
 
 
@@ -211,11 +222,13 @@ def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method:
         raise Fault("w", "must consist of numbers, Piecewise and Table; other exogenous inputs have no gradient yet")
     if functions:
         raise Fault("p", "changes over time, which has no gradient yet; give numbers")
+
+
+def check_no_stops(model: Model, drive: Block, method: str, must: str) -> None:
+    """Raise `Fault` for a run that stops at sharp contacts."""
     if crossings.stops(model, drive, method):
-        must = "use springs with a transition, or a method with fixed steps"
-        raise Fault(
-            "", f"arm {name!r} has sharp end stops or backlash, at which adaptive steps depend on the state; {must}"
-        )
+        of = f"arm {model.arm.name!r} has sharp end stops or backlash, at which adaptive steps depend on the state"
+        raise Fault("", f"{of}; use {must}, springs with a transition, or a method with fixed steps")
 
 
 OF = ("q0", "qd0", "s0", "p", "u", "w")

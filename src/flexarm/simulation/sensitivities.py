@@ -26,6 +26,7 @@ from flexarm.simulation.gradient_start import (
     OF_CONTROLLER,
     Start,
     check_names,
+    check_no_stops,
     check_smooth,
     check_steps,
     names_of,
@@ -83,6 +84,8 @@ class Sensitivities:
         if start.method in solvers.IMPLICIT:
             raise Fault("method", f"is {start.method!r}; sensitivities need an explicit method, as 'dop853' or 'rk4'")
         check_smooth(model, start.drive, start.exogenous, start.method, functions=False)
+        if not start.step:
+            check_no_stops(model, start.drive, start.method, "fa.gradient")
         check_names(["p" if name in parameters else name for name in names], start, argument)
         if "p" in names:  # it includes each of them
             names = [name for name in names if name not in parameters]
