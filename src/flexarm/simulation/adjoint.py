@@ -33,8 +33,7 @@ from flexarm.native.kernel import Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes
 from flexarm.native.once import Once
 from flexarm.simulation import block
-from flexarm.simulation.advance import Stretch
-from flexarm.simulation.crossings import Contact
+from flexarm.simulation.advance import Contact, Stretch
 from flexarm.simulation.explicit import Explicit, ExplicitSteps, stepped
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout

@@ -9,7 +9,7 @@ therefore call any of them. If a solver does not reach all times, the caller in 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -24,6 +24,16 @@ from flexarm.simulation.steps import Step, copied, integrate
 
 LARGEST = 1.7976931348623157e308
 """Largest finite double. A number beyond it is infinite or NaN."""
+
+
+class Contact(NamedTuple):
+    """A contact of a run: the state just before, the rates before and after, and the functions that change sign."""
+
+    t: float
+    x: Array
+    before: Array
+    after: Array
+    which: Array
 
 
 @final

@@ -7,7 +7,7 @@ beyond the contact, and the run continues there. The force of a `Contact` with a
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from flexarm.model import Model
 from flexarm.model.tracing import Traced
 from flexarm.native.code import Code
 from flexarm.simulation import methods, solvers
-from flexarm.simulation.advance import Stretch
+from flexarm.simulation.advance import Contact, Stretch
 from flexarm.simulation.block import Block
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
@@ -66,16 +66,6 @@ def crossings(model: Traced) -> "ca.Function":
         return model.over_parameters("crossings", {"q": q, "qd": qd}, {"crossings": values})
 
     return model.traced("crossings", trace)
-
-
-class Contact(NamedTuple):
-    """A contact of a run: the state just before, the rates before and after, and the functions that change sign."""
-
-    t: float
-    x: Array
-    before: Array
-    after: Array
-    which: Array
 
 
 @final
