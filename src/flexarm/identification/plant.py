@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def special(arm: "Arm") -> str:
-    """Return the part of an arm because of which a state in it cannot be given freely, or ""."""
+    """Return the part of an arm that limits its states to those on a manifold, or ""."""
     if arm.closures:
         return "closures"
     return "a free base" if arm.free else "ball joints" if arm.balls else ""
