@@ -37,7 +37,8 @@ NAMED = (
     "two-link-absolute-rotors-large", "canadarm-slew", "spin-up-beam", "spatial-gravity",
     "elastic-joint-arm", "free-floating-arm", "rigid-chain-3", "rigid-chain-7", "rigid-chain-30",
     "closed-form-derivation", "closed-loop-1khz", "thousand-runs",
-    "four-bars-1", "four-bars-10", "four-bars-40", "bricard", "gradient-two-links", "gradient-six-hinges",
+    "four-bars-1", "four-bars-10", "four-bars-40", "bricard", "slider-crank",
+    "gradient-two-links", "gradient-six-hinges",
 )  # fmt: skip
 MEMBERS = {"NAME", "PACKAGES", "cannot", "settings", "solve"}
 

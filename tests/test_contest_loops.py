@@ -44,6 +44,18 @@ def bricard(four_bar):
     return replace(four_bar, name="bricard", arm=arm, tip=tip, q0=rest, qd0=rest)
 
 
+@pytest.fixture(scope="module")
+def slider_crank(four_bar):
+    """The slider-crank for a quarter of a turn, as flexarm has it with two segments of its rod."""
+    arm, times = loops.slider_crank(), np.linspace(0.0, 0.01, 11)
+    rates = loops.straight(arm)
+    task = replace(
+        four_bar, name="slider-crank", arm=arm, until=0.01, times=times, q0=0 * rates, qd0=rates, continuum=True
+    )
+    model = flexarm_peer.model("slider-crank", task, (2, 3, 0))
+    return replace(task, tip=flexarm_peer.motion(task, model, "dop853", 1e-7, None)[:, :2])
+
+
 def test_cranks_swing_with_the_energy_of_all_rods():
     times, count = np.linspace(0.0, 9.0, 90001), 7
     x, y = loops.swing(count, times).T
@@ -81,6 +93,46 @@ def test_pinocchio_passes_flat_positions(four_bar):
     assert errors[1] < 1e-4 and errors[0] / errors[1] > 10
 
 
+def test_the_slider_crank_has_the_numbers_of_the_test_set(slider_crank):
+    """J1, m2, m3 and EI as in tests/test_slider_crank.py; the straight rod ends on the slider, which stands still."""
+    arm = slider_crank.arm
+    crank, rod, slider = (arm[name].body for name in ("crank", "rod", "slider"))
+    about_pivot = crank.inertia[2] + crank.mass * (crank.length / 2) ** 2
+    assert (about_pivot, crank.length, rod.length) == pytest.approx((0.002727, 0.15, 0.3))
+    assert (rod.mass, slider.mass, rod.EI) == pytest.approx((0.151104, 0.075552, 2e11 * 0.008 * 0.008**3 / 12))
+    gaps, rates = fa.Model(arm).closure_gaps(slider_crank.q0, slider_crank.qd0)
+    assert np.abs(gaps).max() < 1e-12 and np.abs(rates).max() < 1e-12
+    assert [pin.bodies for pin in loops.pins(arm)] == [(1, 2)]
+
+
+def test_rods_of_segments_and_of_hinges_bend_alike(slider_crank):
+    """The middle of the rod leaves that of a rigid one, and hinges converge with the square of their number."""
+    coarse, fine = (solved(mujoco_peer, slider_crank, n, "RK4", 320, "hard") for n in (4, 8))
+    assert fine < 2e-5 and coarse > 2 * fine
+    stiff = replace(slider_crank, name="stiff", arm=slider_crank.arm.rigid(), q0=np.zeros(3), qd0=slider_crank.qd0[:3])
+    assert solved(mujoco_peer, stiff, 1, "RK4", 320, "hard") > 1e-3
+
+
+def test_a_run_that_diverges_far_says_so(slider_crank):
+    """Coordinates of 1e10 make the inertia matrix so inexact that its diagonal has negative entries."""
+    model = flexarm_peer.model("slider-crank", slider_crank, (2, 3, 0))
+    rates = np.pad(slider_crank.qd0[:3], (0, model.nv - 3))
+    given = {"q0": 0 * rates, "qd0": rates, "samples": 11, "progress": False}
+    with pytest.raises(fa.SimulationError, match=r"diverged by t = 0\.001 s: rod\.s2\.y1 .* which bends link 'rod' by"):
+        fa.simulate(model, 0.01, solver=fa.Solver(method="rk4", step=1e-3), **given)
+
+
+def test_exudyn_has_two_models_of_a_slider_crank(slider_crank):
+    pytest.importorskip("exudyn")
+    assert solved(exudyn_peer, slider_crank, "tree", 3, "EigenSparse", 1e-5, 0.9, 480, 8) < 1e-4
+    assert solved(exudyn_peer, slider_crank, "bodies", 3, "EigenSparse", 1e-5, 0.9, 480, 4, 1e9) < 1e-4
+
+
+def test_pinocchio_bends_a_rod_in_a_loop(slider_crank):
+    pytest.importorskip("pinocchio")
+    assert solved(pinocchio_peer, slider_crank, 0.0, "DOP853", 1e-6, 8) < 2e-5
+
+
 def test_all_solve_bricards_equations(bricard):
     assert solved(flexarm_peer, bricard, None, "dop853", 1e-7, None) < 1e-5
     errors = [solved(mujoco_peer, bricard, 1, "RK4", count, "hard") for count in (100, 200)]
@@ -104,8 +156,8 @@ def test_who_cannot_close_loops_says_so(four_bar):
 
 
 @pytest.mark.parametrize("peer", ALL)
-def test_settings_of_loops_have_names_of_their_own(peer, four_bar, bricard):
-    for task in (four_bar, bricard):
+def test_settings_of_loops_have_names_of_their_own(peer, four_bar, bricard, slider_crank):
+    for task in (four_bar, bricard, slider_crank):
         names = [setting.name for setting in peer.settings(task)]
         assert len(set(names)) == len(names) > 8
 

@@ -191,7 +191,7 @@ def test_damping_of_the_material_and_of_modes_goes_into_the_hinges():
 @pytest.mark.parametrize(
     ("arm", "segments", "said"),
     [
-        ("theodore-ghosal", 4, "Telescope; a lumped equivalent has Revolute, Prismatic and Fixed"),
+        ("theodore-ghosal", 4, "Telescope; a lumped equivalent has Revolute, Prismatic, Fixed and Gear"),
         ("canadarm", 0, "segments"),
         ("canadarm", 1000, "segments"),
     ],
@@ -268,6 +268,7 @@ def named(name):
     made = {
         "tapered": tapered, "framed": framed, "sliding": sliding, "absolute": lambda: absolute(False),
         "absolute-elastic": lambda: absolute(True), "turned": turned, "thrown": thrown,
+        "geared": geared,
         "framed, tip on a frame": lambda: framed().replace(tip="boom"),
     }  # fmt: skip
     return made[name]() if name in made else fa.load(name)
@@ -313,6 +314,75 @@ def test_mujoco_moves_the_file_as_we_move_the_equivalent(name):
         ours = equivalent.model.forward_dynamics(q, qd, u)
         assert np.abs(theirs - ours).max() < MATCH * np.abs(ours).max()
         assert tip == pytest.approx(equivalent.model.tip(q)[:3, 3], abs=1e-12)
+
+
+def geared():
+    """A gripper on a beam: a finger that follows the other one, what follows that, a differential and a screw."""
+
+    def gear(joint, follows, ratio, offset=0.0):
+        return fa.Gear(joint=joint, follows=follows, ratio=ratio, offset=offset)
+
+    def body(length, mass):
+        return fa.Rigid(length=length, mass=mass, inertia=(0.01, 0.03, 0.04), com=(0.1, 0.02, -0.03))
+
+    spring = {"parallel": {"stiffness": 3.0, "rest": 0.2, "damping": 0.05}, "link_friction": {"coulomb": 0.4}}
+    rotor = {"rotor_inertia": 2e-4, "gear_ratio": 12.0}
+    bent = fa.Beam(length=0.8, mass_per_length=0.5, EI=20.0, modes={"y": 1, "z": 1})
+    fingers = [
+        fa.Link(name="left", parent="boom", joint=fa.Revolute(axis=(0, 1, 0), **rotor), body=body(0.25, 0.4)),
+        fa.Link(
+            name="right", parent="boom", at=0.6, body=body(0.3, 0.6),
+            joint=gear(fa.Revolute(axis=(0, 0.6, 0.8), damping=0.05, drive=spring, **rotor), "left", -1.7, 0.3),
+        ),
+        fa.Link(
+            name="slide", parent="right", body=body(0.1, 0.2), joint=gear(fa.Prismatic(axis=(0, 0, 1)), "right", 0.06)
+        ),
+        fa.Link(
+            name="carrier", parent="boom", body=body(0.2, 0.9),
+            joint=gear(fa.Revolute(), ["left", "slide"], [0.4, 2.5], -0.2),
+        ),
+        fa.Link(name="bolt", parent="carrier", joint=fa.Screw(axis=(1, 0, 0), pitch=0.05), body=body(0.15, 0.3)),
+    ]  # fmt: skip
+    return fa.Arm(
+        name="gripper", gravity=(0.5, -9.0, 1.0), tip="right", links=[fa.Link(name="boom", body=bent), *fingers]
+    )
+
+
+def geared_state(equivalent, seed):
+    """Coordinates of all joints, also of gears, by name, for a state of the equivalent; their rates; and the state."""
+    q, qd, u = state(equivalent, seed)
+    names = [link.name for link in equivalent.arm.links if link.joint.moving.moves]
+    places = {name: equivalent.coordinate(name, q) for name in names}
+    rates = {name: equivalent.coordinate(name, q + qd) - places[name] for name in names}
+    return places, rates, (q, qd, u)
+
+
+def test_gears_are_constraints_of_mujoco():
+    """With the constraints as MuJoCo has them in its Jacobian, and with its soft ones, at most 1e-4 off."""
+    equivalent = equivalent_of("geared")
+    model = mujoco.MjModel.from_xml_string(mjcf.written(equivalent))
+    data, arm = mujoco.MjData(model), equivalent.arm
+    places, rates, (q, qd, u) = geared_state(equivalent, 3)
+    assert len(places) == model.nv == len(arm.velocities) + 4
+    v = {name: int(model.joint(f"{name}.joint").dofadr[0]) for name in places}
+    data.qpos[[*v.values()]], data.qvel[[*v.values()]] = [*places.values()], [*rates.values()]
+    torque = dict(zip(arm.velocities, equivalent.model.input_matrix(q) @ u, strict=True))
+    data.qfrc_applied[[*v.values()]] = [torque.get(f"{name}.joint", 0.0) for name in v]
+    mujoco.mj_forward(model, data)
+    J = data.efc_J.reshape(-1, model.nv)
+    assert len(J) == 4
+    np.testing.assert_allclose([data.efc_pos[:4], J @ data.qvel], 0.0, atol=1e-13)
+    M, n = np.zeros((model.nv, model.nv)), model.nv
+    mujoco.mj_fullM(model, data, M)
+    exact = np.linalg.solve(
+        np.block([[M, J.T], [J, np.zeros((4, 4))]]), np.append(data.qfrc_smooth, np.zeros(4))
+    )[:n]  # fmt: skip
+    ours = equivalent.model.forward_dynamics(q, qd, u)
+    mine = [v[name.removesuffix(".joint")] for name in arm.velocities]
+    assert exact[mine] == pytest.approx(ours, rel=0, abs=1e-10 * np.abs(ours).max())
+    assert data.qacc[mine] == pytest.approx(ours, rel=0, abs=1e-3 * np.abs(ours).max())
+    assert data.site("tip").xpos == pytest.approx(equivalent.model.tip(q)[:3, 3], abs=1e-12)
+    assert "at qpos0 these have not their offsets: right, carrier" in mjcf.written(equivalent)
 
 
 def test_frames_add_nothing_to_the_tree_of_joints():
@@ -528,6 +598,46 @@ def test_exudyn_moves_the_script_as_we_move_the_equivalent(name):
     theirs = np.linalg.solve(solver.GetSystemMassMatrix(), solver.GetSystemResidual()[: len(places)])
     ours = equivalent.model.forward_dynamics(q, qd, u)[places]
     assert theirs == pytest.approx(ours, rel=0, abs=1e-11 * np.abs(ours).max())
+
+
+def test_the_tables_of_exudyns_script_have_the_energy_of_gears():
+    equivalent = equivalent_of("geared")
+    tables = numbers(exudyn.written(equivalent))
+    places, rates, (q, qd, _) = geared_state(equivalent, 5)
+    energy, tip = kinetic_energy(tables, *(np.array([x[name] for name in tables["JOINTS"]]) for x in (places, rates)))
+    assert energy == pytest.approx(equivalent.model.energy(q, qd)[0], rel=1e-10)
+    assert tip == pytest.approx(equivalent.model.tip(q)[:3, 3], abs=1e-12)
+    for joint, leaders, offset in tables["GEARS"]:
+        led = sum(ratio * places[tables["JOINTS"][leader]] for leader, ratio in leaders)
+        assert places[tables["JOINTS"][joint]] == pytest.approx(led + offset, abs=1e-14)
+    assert "link 'right': link_friction of the drive left out" in "".join(equivalent.statement)
+    start = {name: equivalent.coordinate(name, equivalent.arm.rest) for name in tables["JOINTS"]}
+    assert tables["START"] == [*start.values()] and start["right"] == 0.3
+
+
+def test_gears_are_constraints_of_exudyn():
+    """A motion of 0.2 s by Exudyn, beside the same motion by elimination."""
+    exu = pytest.importorskip("exudyn", reason="Exudyn is not installed")
+    equivalent, script = equivalent_of("geared"), {"__name__": "script"}
+    exec(exudyn.written(equivalent), script)
+    assert len(script["GEARS"]) == 4
+    places, rates, (q, qd, given) = geared_state(equivalent, 3)
+    u = np.zeros(len(given))
+    u[list(equivalent.drives)] = given[: len(equivalent.drives)]
+    torques = [lambda mbs, t, load, value=value: value for value in u[list(equivalent.drives)]]
+    _, system, _, _ = script["build"](
+        torques, [places[x] for x in script["JOINTS"]], [5 * rates[x] for x in script["JOINTS"]]
+    )
+    settings = exu.SimulationSettings()
+    settings.solution.file.write = False
+    settings.timeIntegration.endTime, settings.timeIntegration.numberOfSteps = 0.2, 2000
+    settings.timeIntegration.newton.relativeTolerance = 1e-10
+    system.SolveDynamic(settings)
+    run = fa.simulate(equivalent.model, 0.2, u, q, 5 * qd, rtol=1e-10, samples=2, progress=False)
+    end = run.q.values[-1]
+    theirs = dict(zip(script["JOINTS"], system.systemData.GetODE2Coordinates(), strict=True))
+    mine = {x: equivalent.coordinate(x, end) for x in theirs}
+    assert theirs == pytest.approx(mine, abs=1e-4) and abs(mine["right"] - places["right"]) > 0.01
 
 
 def test_the_script_runs_by_itself(tmp_path, monkeypatch, capfd):

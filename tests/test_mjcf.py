@@ -122,6 +122,17 @@ def there_and_back(arm, folder):
     return found[rates], quantity(fa.Model(arm), "forward_dynamics", q, qd, u)
 
 
+def test_gears_that_were_exported_come_back(tmp_path):
+    """The equality constraints of the file are read as gears: no coordinate, and the same accelerations."""
+    rod, rotor = fa.Rigid(length=0.4, mass=0.7, inertia=(0.02, 0.02, 0.03)), {"rotor_inertia": 3e-3, "gear_ratio": 4.0}
+    follower = fa.Gear(joint=fa.Revolute(axis=(0, 1, 0), damping=0.1, **rotor), follows="a", ratio=-1.3, offset=0.4)
+    slide = fa.Gear(joint=fa.Prismatic(axis=(0, 0, 1)), follows="b", ratio=0.2)
+    joints = {"a": fa.Revolute(axis=(0, 0, 1), **rotor), "b": follower, "c": slide, "d": fa.Revolute(axis=(1, 0, 0))}
+    links = [fa.Link(name=x, joint=joint, body=rod) for x, joint in joints.items()]
+    arm = fa.Arm(name="train", gravity=(0.3, -9.0, 1.0), links=links)
+    close(*there_and_back(arm, tmp_path), 1e-12)
+
+
 @pytest.mark.parametrize("name", ["panda", "canadarm-free", "random 2", "random 9"])
 def test_an_arm_that_was_exported_comes_back(name, tmp_path):
     if name.startswith("random"):

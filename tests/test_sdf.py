@@ -465,6 +465,103 @@ def test_a_screw_can_follow_and_axes_of_a_universal_joint_cannot(tmp_path):
     assert any("<mimic> of a joint of type 'universal'; it is ignored" in each for each in found.not_understood)
 
 
+def disc(name, x, mass, J, roll=0.0):
+    tensor = "".join(f"<i{axis}>{value}</i{axis}>" for axis, value in (("xx", 0.6 * J), ("yy", 0.6 * J), ("zz", J)))
+    return f"<link name='{name}'><pose>{x} 0 0.1 {roll} 0 0</pose><inertial><mass>{mass}</mass><inertia>{tensor}</inertia></inertial></link>"
+
+
+def gearbox(parent, child, reference, ratio, axis="0 0 2", axis2="0 0 1", name="box"):
+    axes = f"<axis><xyz>{axis}</xyz></axis><axis2><xyz>{axis2}</xyz></axis2><gearbox_ratio>{ratio}</gearbox_ratio>"
+    body = f"<gearbox_reference_body>{reference}</gearbox_reference_body>"
+    return f"<joint name='{name}' type='gearbox'><parent>{parent}</parent><child>{child}</child>{axes}{body}</joint>"
+
+
+GEARS = {
+    "plain": (("case", "one", "0 0 1"), ("case", "two", "0 0 -1"), 1.0, -1.0),
+    "a shaft that points down": (("case", "one", "0 0 1"), ("case", "two", "0 0 1"), 1.0, 1.0),
+    "a shaft that points to the case": (("one", "case", "0 0 1"), ("case", "two", "0 0 -1"), -1.0, 1.0),
+    "gears on a plate": (("plate", "one", "0 0 -1"), ("case", "two", "0 0 -1"), -1.0, 1.0),
+}
+"""The joints of both gears, of which the second one is upside down, what the angle of the first one is of its coordinate, and the sign of the Gear's ratio."""
+
+
+@pytest.mark.parametrize("name", GEARS)
+def test_gearboxes_by_hand(name, tmp_path):
+    """A case turns about z and carries two gears; theta_2 = -ratio theta_1, both relative to the case."""
+    first, second, sign, turn = GEARS[name]
+    n, (Jc, J1, J2), (m1, m2), (x1, x2) = 2.5, (0.7, 0.03, 0.11), (1.3, 2.4), (0.4, 0.95)
+    joints = [
+        joint(key, "revolute", *ends, f"<xyz>{axis}</xyz>", f"<pose relative_to='{gear}'/>")
+        for key, gear, (*ends, axis) in (("in", "one", first), ("out", "two", second))
+    ]
+    text = model(
+        "1.9", disc("case", 0, 3.1, Jc), disc("one", x1, m1, J1), disc("two", x2, m2, J2, roll=np.pi),
+        "<link name='plate'><pose>0.2 0.1 0 0.3 0 0</pose><inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial></link>",
+        joint("weld", "fixed", "case", "plate"), joint("swing", "revolute", "world", "case", "<xyz>0 0 1</xyz>"), *joints,
+        gearbox("one", "two", "plate" if first[0] == "plate" else "case", n), tool="",
+    )  # fmt: skip
+    report = fa.robot_report(written(tmp_path, text))
+    assert not report.not_understood and report.arm["two"].joint.ratio == pytest.approx(turn * n, rel=1e-15)
+    assert report.arm.coordinates == ("case.joint", "one.joint")
+    M = np.array([
+        [Jc + m1 * x1**2 + m2 * x2**2 + J1 + J2, sign * (J1 - n * J2)], [sign * (J1 - n * J2), J1 + n**2 * J2]
+    ])  # fmt: skip
+    u = np.array([0.7, -0.4])
+    found = quantity(fa.Model(report.arm), "forward_dynamics", [0.3, -0.8], [0.6, 1.1], u)
+    close(found, np.linalg.solve(M, u))
+
+
+def test_a_planet_on_a_fixed_sun_by_hand(tmp_path):
+    """The case carries a planet around a sun in the world; relative to the case the sun turns by -q."""
+    n, (Jc, J), m, x, u = 1.7, (0.7, 0.11), 2.4, 0.95, 0.6
+    text = model(
+        "1.9", disc("sun", 0, 1.2, 0.4), disc("case", 0, 3.1, Jc), disc("planet", x, m, J),
+        joint("weld", "fixed", "world", "sun"), joint("swing", "revolute", "sun", "case", "<xyz>0 0 1</xyz>"),
+        joint("spin", "revolute", "case", "planet", "<xyz>0 0 1</xyz>"), gearbox("sun", "planet", "case", n), tool="",
+    )  # fmt: skip
+    arm = fa.robot_report(written(tmp_path, text)).arm
+    assert arm.coordinates == ("case.joint",)
+    found = quantity(fa.Model(arm), "forward_dynamics", [0.3], [0.6], [u])
+    close(found, [u / (Jc + m * x**2 + J * (1 + n) ** 2)])
+
+
+def test_gearboxes_between_shafts_that_follow_others(tmp_path):
+    """q_b = 2 q_a + 0.3 by <mimic>; gearboxes give q_c = -3 q_b, q_b = -0.5 q_d and q_e = -1.5 q_c."""
+    mimic = "<mimic joint='ja'><multiplier>2</multiplier><offset>0.3</offset></mimic>"
+    gears = [disc(x, 0.2 * (1 + i), 1.5, 0.02 * (1 + i)) for i, x in enumerate("abcde")]
+    joints = [joint(f"j{x}", "continuous", "case", x, f"<xyz>0 0 1</xyz>{mimic * (x == 'b')}") for x in "abcde"]
+    text = model(
+        "1.9", disc("case", 0, 3.1, 0.7), *gears, joint("weld", "fixed", "world", "case"), *joints,
+        gearbox("b", "c", "case", 3, name="p"), gearbox("d", "b", "case", 0.5, name="q"),
+        gearbox("c", "e", "case", 1.5, name="r"), tool="",
+    )  # fmt: skip
+    arm = fa.robot_report(written(tmp_path, text)).arm
+    assert len(arm.coordinates) == 1
+    q_d = 0.8
+    q_b = -0.5 * q_d
+    expected = {"a": (q_b - 0.3) / 2, "b": q_b, "c": -3 * q_b, "d": q_d, "e": 4.5 * q_b}
+    angles = {x: arm[x].joint for x in "abcde"}
+
+    def angle(name):
+        gear = angles[name]
+        if not isinstance(gear, fa.Gear):
+            return expected[name]
+        return gear.ratio * angle(gear.follows) + gear.offset
+
+    (leader,) = (x for x in "abcde" if not isinstance(angles[x], fa.Gear))
+    assert {x: angle(x) for x in "abcde"} == pytest.approx(expected, rel=1e-14) and leader == "d"
+
+
+def test_what_a_gearbox_does_not_have_is_listed(tmp_path):
+    dynamics = "<dynamics><damping>1</damping></dynamics></axis>"
+    box = gearbox("last", "tip", "base", 2.0, "0.2 -0.6 0.7").replace("</axis>", dynamics, 1)
+    knee = joint("knee", "revolute", "base", "tip", "<xyz>0 0 1</xyz>")
+    listed(tmp_path, f"<link name='tip'><pose>2 0 0 0 0 0</pose>{I3}</link>{knee}{box}")
+    found = fa.robot_report(tmp_path / "robot.sdf", locked={"knee": 0.4})
+    assert any("<dynamics> of a joint of type 'gearbox'; it is ignored" in each for each in found.not_understood)
+    assert any("joint 'knee' is locked; it does not follow 'hip'" in each for each in found.not_understood)
+
+
 def test_joints_beside_their_links_and_reversed_joints_are_noted(tmp_path):
     notes = fa.robot_report(written(tmp_path, FILES["joints that point to the base"])).notes
     assert "joint 'hip' carries its parent 'last'; its axis is reversed, and its coordinate is not changed" in notes

@@ -44,11 +44,25 @@ def joint(kind, parent="upper", child="fore", name="rod"):
     return f'<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child><axis/></joint>'
 
 
+REFERENCE = "<gearbox_reference_body>upper</gearbox_reference_body>"
+
+
+def box(name, parent, child):
+    return joint("gearbox", parent, child, name).replace("<axis/>", f"<axis/><axis2/>{REFERENCE}")
+
+
+def gearbox(old, new):
+    """A third link on the upper one, geared to the second one, with a change."""
+    wrist = joint("revolute", "upper", "last", "wrist")
+    text = more(f'<link name="last"><pose>0 0.3 0 0 0 0</pose>{INERTIAL}</link>{wrist}\n{box("box", "fore", "last")}')
+    assert old in text
+    return text.replace(old, new, 1)
+
+
 BOMB = """<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "ha">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><sdf version="&c;"/>"""
 ALLOWED = "versions 1.4 to 1.12 can be read"
 LEFT = "it must be a finite number"
-KINDS = "only revolute, continuous, prismatic and fixed joints are"
 GONE = "there is no such file near the file; give its path relative to the file, without a network address"
 
 WRONG = {
@@ -87,13 +101,26 @@ WRONG = {
     "frames in a ring": (more('<frame name="a" attached_to="b"><pose relative_to="fore"/></frame><frame name="b" attached_to="a"><pose relative_to="fore"/></frame>', joint("fixed", "a", "upper")), "line 8: joint 'rod': the frame 'a' is attached to itself"),
     "itself": (changed("<child>fore<", "<child>upper<"), "line 6: joint 'elbow': connects 'upper' to itself"),
     "a loop": (more(joint("screw", "tip", "upper")), "line 7: joint 'rod': closes a loop and is of type 'screw'; to close a loop it must be revolute, prismatic, fixed, ball, universal or continuous"),
-    "a loop on the world": (more(joint("gearbox", "world", "tip")), "line 7: joint 'rod': closes a loop and is of type 'gearbox'"),
+    "a loop on the world": (more(joint("screw", "world", "tip")), "line 7: joint 'rod': closes a loop and is of type 'screw'"),
     "a loop of one axis": (more(joint("universal")), "line 7: joint 'rod': has no <axis2>"),
     "a loop of equal axes": (more(joint("universal").replace("<axis/>", "<axis/><axis2><xyz>0 0 1</xyz></axis2>")), "line 7: joint 'rod': its two axes are not perpendicular, as they must be to close a loop"),
     "a ball of nothing": (more("<drake:ball_constraint><drake:ball_constraint_body_A>fore</drake:ball_constraint_body_A></drake:ball_constraint>"), "line 7: <drake:ball_constraint>: has no <drake:ball_constraint_p_AP>"),
     "a ball on nothing": (more("<drake:ball_constraint><drake:ball_constraint_body_A>for</drake:ball_constraint_body_A></drake:ball_constraint>"), "line 7: drake:ball_constraint '': refers to the unknown frame 'for'; did you mean 'fore'?"),
     **{kind: (changed('name="elbow" type="revolute"', f'name="elbow" type="{kind}"'), "line 6: joint 'elbow': has no <axis2>") for kind in ("universal", "revolute2")},
-    "a gearbox": (changed('name="elbow" type="revolute"', 'name="elbow" type="gearbox"'), f"line 6: joint 'elbow': is of type 'gearbox', which is not read yet; {KINDS}"),
+    "a gearbox of one axis": (more(joint("gearbox")), "line 7: joint 'rod': has no <axis2>"),
+    "a gearbox without a body": (gearbox(REFERENCE, ""), "line 8: joint 'box': has no <gearbox_reference_body>"),
+    "a gearbox on nothing": (gearbox(">upper</g", ">uper</g"), "line 8: joint 'box': refers to the unknown frame 'uper'; did you mean 'upper'?"),
+    "a gearbox of no axis": (gearbox("<axis2/>", "<axis2><xyz>0 0 0</xyz></axis2>"), "line 8: joint 'box': <xyz> is zero; it must have a direction"),
+    "a gearbox of ratio 0": (gearbox("<axis2/>", "<axis2/><gearbox_ratio>0</gearbox_ratio>"), "line 8: joint 'box': <gearbox_ratio> is zero; it must be another number"),
+    "a gearbox of a word": (gearbox("<axis2/>", "<axis2/><gearbox_ratio>high</gearbox_ratio>"), f"line 8: joint 'box': <gearbox_ratio> is 'high'; {LEFT}"),
+    "a gearbox of one gear": (gearbox("<parent>fore", "<parent>last"), "line 8: joint 'box': connects 'last' to itself"),
+    "a gearbox on its gear": (gearbox(">upper</g", ">fore</g"), "line 8: joint 'box': needs one revolute joint between its reference body 'fore' and its parent 'fore', and has none"),
+    "a gearbox far from its gear": (gearbox(">upper</g", ">world</g"), "line 8: joint 'box': needs one revolute joint between its reference body 'world' and its parent 'fore', and has 'elbow' (revolute) and 'shoulder' (revolute)"),
+    "a gearbox of a slide": (gearbox('name="wrist" type="revolute"', 'name="wrist" type="prismatic"'), "line 8: joint 'box': needs one revolute joint between its reference body 'upper' and its child 'last', and has 'wrist' (prismatic)"),
+    "a gearbox of a loose gear": (gearbox('name="wrist" type="revolute"', 'name="wrist" type="fixed"'), "line 8: joint 'box': needs one revolute joint between its reference body 'upper' and its child 'last', and has none"),
+    "a gearbox across": (gearbox("<axis2/>", "<axis2><xyz>0 1 0</xyz></axis2>"), "line 8: joint 'box': its <axis2> is not parallel to the axis of joint 'wrist'; correct its <xyz>"),
+    "two gearboxes": (gearbox('</joint></model>', '</joint></model>').replace("</model>", box("twin", "last", "fore") + "</model>"), "line 8: joint 'twin': joints 'wrist' and 'elbow' follow each other already; remove it or the other relation"),
+    "a gearbox that follows nothing": (gearbox("<child>last</child><axis/>", '<child>last</child><axis><mimic joint="no"/></axis>'), "line 8: joint 'box': joint 'wrist' cannot follow another one, as its <mimic> is wrong"),
     "a screw without pitch": (changed('name="elbow" type="revolute"', 'name="elbow" type="screw"'), "line 6: joint 'elbow': <screw_thread_pitch> is missing or zero; it is the way per turn [m]"),
     "a kind": (changed('type="revolute"', 'type="revolut"'), "line 5: joint 'shoulder': type is 'revolut'; did you mean 'revolute'? It must be revolute, continuous, prismatic or fixed"),
     "no kind": (changed(' type="revolute"', ""), "line 5: joint 'shoulder': type is missing; it must be revolute, continuous, prismatic or fixed"),

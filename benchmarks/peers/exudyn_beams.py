@@ -45,6 +45,23 @@ def assembled(system: Any, tip: int) -> int:
     return sensor
 
 
+def connected(system: Any, nodes: list[int], beam: Any, axial: float) -> None:
+    """ANCF cables of one beam between its nodes, with axial stiffness `axial` [N]."""
+    from exudyn import itemInterface as item
+
+    for pair in pairwise(nodes):
+        system.AddObject(
+            item.ObjectANCFCable2D(
+                nodeNumbers=list(pair),
+                length=beam.length / (len(nodes) - 1),
+                massPerLength=beam.total_mass / beam.length,
+                bendingStiffness=beam.stiffness["y"],
+                axialStiffness=axial,
+                useReducedOrderIntegration=2,
+            )
+        )
+
+
 def cables(task: Task, count: int, axial: float) -> Parts:
     """Each link so many ANCF cables of axial stiffness `axial` [N]; ours do not stretch."""
     from exudyn import itemInterface as item
@@ -71,17 +88,7 @@ def cables(task: Task, count: int, axial: float) -> Parts:
         h = beam.length / count
         places = [x + h * j for j in range(count + 1)]
         nodes = [system.AddNode(item.NodePoint2DSlope1(referenceCoordinates=[at, 0, 1, 0])) for at in places]
-        for pair in pairwise(nodes):
-            system.AddObject(
-                item.ObjectANCFCable2D(
-                    nodeNumbers=list(pair),
-                    length=h,
-                    massPerLength=beam.total_mass / beam.length,
-                    bendingStiffness=beam.stiffness["y"],
-                    axialStiffness=axial,
-                    useReducedOrderIntegration=2,
-                )
-            )
+        connected(system, nodes, beam, axial)
         for c in (0, 1):
             markers = [coordinate(system, before, c), coordinate(system, nodes[0], c)]
             system.AddObject(item.ObjectConnectorCoordinate(markerNumbers=markers))

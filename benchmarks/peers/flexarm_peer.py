@@ -30,6 +30,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "two-link-absolute-rotors-large": ((1, 3, 0), (2, 2, 0), (2, 3, 0), (3, 3, 0)),
     "canadarm-slew": ((0, 2, 0), (1, 3, 0), (2, 3, 0)),
     "spin-up-beam": ((2, 3, 0), (3, 3, 0), (4, 3, 0), (6, 3, 0)),
+    "slider-crank": ((1, 3, 0), (1, 4, 0), (2, 3, 0), (3, 3, 0)),
     "spatial-gravity": ((1, 2, 0), (1, 2, 1), (1, 2, 2), (2, 2, 2), (3, 2, 2)),
 }
 """Segments of each beam, none for a floating frame; polynomials of each direction in which it bends; and of its

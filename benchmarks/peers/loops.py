@@ -1,6 +1,8 @@
-"""Mechanisms with closed loops, from the IFToMM library of multibody benchmarks: arms, an exact motion, and their pins.
+"""Mechanisms with closed loops: arms, an exact motion, and their pins.
 
-The rods are 1 m long and have 1 kg, evenly spread, as published (Gonzalez, Dopico, Gonzalez & Cuadrado 2006).
+Four-bars and Bricard's mechanism are from the IFToMM library of multibody benchmarks. Their rods are 1 m long and have
+1 kg, evenly spread, as published (Gonzalez, Dopico, Gonzalez & Cuadrado 2006). The slider-crank has the numbers of the
+Test Set for IVP Solvers (Simeon 1998).
 """
 
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ RATE = 1.0
 """Speed at which the tips of the upright cranks begin, in the direction of x [m/s]."""
 THIN = 1e-9
 """Inertia of a rod about its axis [kg m^2]. It is not published: a rod is a line."""
+SPEED = 150.0
+"""Rate of the slider-crank's crank at the start [rad/s]."""
 REACH = 0.5
 """Distance of the two points that hold the axis of a hinge in programs that pin points [m]."""
 
@@ -80,6 +84,35 @@ def bricard() -> fa.Arm:
     return fa.Arm(name="bricard", links=links, gravity=(0, -GRAVITY, 0), closures=[last], tip="rod0")
 
 
+def slider_crank() -> fa.Arm:
+    """Return a crank, a rod that bends and a slider; the tip is the middle of the rod.
+
+    The rod is a beam that neither stretches nor shears. In the test set the crank keeps its rate; here it is free.
+    """
+    length, mass, width, modulus = (0.15, 0.3), (0.36, 0.151104, 0.075552), 0.008, 2e11
+    about_pivot = 0.002727
+    turn, slide = fa.Revolute(passive=True), fa.Prismatic(axis=(1.0, 0.0, 0.0), passive=True)
+    inertia = (THIN, about_pivot - mass[0] * length[0] ** 2 / 4, about_pivot - mass[0] * length[0] ** 2 / 4)
+    rod = fa.Beam(length=length[1], mass=mass[1], EI=modulus * width**4 / 12, modes={"y": 2}, segments=2)
+    block = fa.Rigid(length=0.0, mass=mass[2], inertia=1e-5)
+    links = [
+        fa.Link(name="crank", joint=turn, body=fa.Rigid(length=length[0], mass=mass[0], inertia=inertia)),
+        fa.Link(name="rod", joint=turn, body=rod),
+        fa.Link(name="slider", parent="base", joint=slide, body=block, placement=fa.Pose(xyz=(sum(length), 0.0, 0.0))),
+        fa.Link(name="middle", parent="rod", at=0.5, joint=fa.Fixed(), body=fa.Frame()),
+    ]
+    return fa.Arm(
+        name="slider-crank", links=links, closures=[fa.Closure(name="pin", link="rod", to="slider")], tip="middle"
+    )
+
+
+def straight(arm: fa.Arm) -> Array:
+    """Return the rates of the slider-crank at the start: the end of the straight rod stands still."""
+    crank, rod = (arm[name].body.length for name in ("crank", "rod"))
+    rates = {"crank.joint": SPEED, "rod.joint": -SPEED * (1 + crank / rod)}
+    return np.array([rates.get(name, 0.0) for name in arm.velocities])
+
+
 @dataclass(frozen=True)
 class Pin:
     """The two ends of a closure: numbers of moving joints (-1 for the base), a point and the axis in their frames."""
@@ -90,8 +123,9 @@ class Pin:
 
 
 def pins(arm: fa.Arm) -> list[Pin]:
-    """Return the closures of an arm whose links are rigid and move."""
-    number = {"base": -1} | {arm.links[i].name: n for n, i in enumerate(arm.outward)}
+    """Return the closures of an arm between links that move."""
+    moving = [i for i in arm.outward if arm.links[i].joint.moves]
+    number = {"base": -1} | {arm.links[i].name: n for n, i in enumerate(moving)}
     found = []
     for closure in arm.closures:
         axes = closure.axis, closure.axis_to or closure.axis

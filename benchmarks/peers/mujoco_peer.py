@@ -34,9 +34,12 @@ def cannot(task: Task | Derivation) -> str:
 def settings(task: Task) -> Iterator[Setting]:
     """Its five integrators, steps, and hinges of what bends; with closed loops the two that its pages recommend."""
     if task.closed:
-        for impedance, integrator, count in product(IMPEDANCES, ("implicitfast", "RK4"), loop_steps(task.intervals)):
-            series = f"{integrator}, {impedance} constraints"
-            yield Setting(f"{series}, {count} steps", series, (1, integrator, count, impedance))
+        hinges, integrators = HINGES if task.continuum else (1,), ("implicitfast", "RK4")
+        for n, impedance, integrator in product(hinges, IMPEDANCES, integrators):
+            each = f"{n} hinges a link, " if task.continuum else ""
+            series = f"{each}{integrator}, {impedance} constraints"
+            for count in loop_steps(task.intervals):
+                yield Setting(f"{series}, {count} steps", series, (n, integrator, count, impedance))
         return
     least = round(task.until / task.intervals / PERIOD) if task.feedback else 20 if task.many else 1
     each_hinged, counts = HINGES if task.continuum else (1,), steps(task.intervals, least)

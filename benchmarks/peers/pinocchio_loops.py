@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import loops, pinocchio_peer
-from benchmarks.peers.peer import Setting, Solution, lines_of, loop_steps, timed
+from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, loop_steps, timed
 from benchmarks.peers.tasks import Array, Task
 
 FREQUENCIES = (0.0, 10.0)
@@ -22,22 +22,23 @@ PROXIMAL = (1e-10, 1e-10, 10)
 
 def settings(task: Task) -> Iterator[Setting]:
     """DOP853 by tolerance, RK4 by steps, each with and without corrections."""
-    for frequency in FREQUENCIES:
+    for n, frequency in product(HINGES if task.continuum else (1,), FREQUENCIES):
+        hinges = f"{n} hinges a link, " if task.continuum else ""
         each = f"Baumgarte {frequency:g} rad/s" if frequency else "no correction"
         for rtol in pinocchio_peer.TOLERANCES[1::2]:
-            name = f"DOP853, {each}, rtol {rtol:.0e}"
-            yield Setting(name, f"{frequency} DOP853", (frequency, "DOP853", rtol))
+            name = f"{hinges}DOP853, {each}, rtol {rtol:.0e}"
+            yield Setting(name, f"{n} {frequency} DOP853", (frequency, "DOP853", rtol, n))
         for count in loop_steps(task.intervals):
-            yield Setting(f"RK4, {each}, {count} steps", f"{frequency} RK4", (frequency, "RK4", count))
+            name = f"{hinges}RK4, {each}, {count} steps"
+            yield Setting(name, f"{n} {frequency} RK4", (frequency, "RK4", count, n))
 
 
-def solve(task: Task, frequency: float, method: str, number: Any) -> Solution:
+def solve(task: Task, frequency: float, method: str, number: Any, segments: int = 1) -> Solution:
     """Build, integrate."""
+    equivalent = task.equivalent(segments)
     run = {"DOP853": pinocchio_peer.adaptive, "RK4": pinocchio_peer.fixed}[method]
     lines = lines_of(Loops.rate, Loops.place, run, *([pinocchio_peer.rk4] if method == "RK4" else []))
-    return timed(
-        task, lambda: Loops(task, task.equivalent(1), frequency), lambda system: run(task, system, number), lines
-    )
+    return timed(task, lambda: Loops(task, equivalent, frequency), lambda system: run(task, system, number), lines)
 
 
 class Loops(pinocchio_peer.System):
@@ -47,7 +48,7 @@ class Loops(pinocchio_peer.System):
         super().__init__(task, equivalent)
         pin, model = self.pin, self.model
         self.closures = pin.StdVec_RigidConstraintModel()
-        for pin_, shift in product(loops.pins(task.arm), (0.0,) if task.planar else (0.0, loops.REACH)):
+        for pin_, shift in product(loops.pins(equivalent.arm), (0.0,) if task.planar else (0.0, loops.REACH)):
             ends = []
             for body, point, axis in zip(pin_.bodies, pin_.points, pin_.axes, strict=True):
                 ends += [body + 1, pin.SE3(np.eye(3), point + shift * axis)]
@@ -57,11 +58,11 @@ class Loops(pinocchio_peer.System):
             self.closures.append(closure)
         self.gaps = pin.StdVec_RigidConstraintData([closure.createData() for closure in self.closures])
         self.proximal = pin.ProximalSettings(*PROXIMAL)
-        self.none = np.zeros(model.nv)
         pin.initConstraintDynamics(model, self.data, self.closures, self.gaps)
 
     def rate(self, q: Array, v: Array) -> Array:
-        """Acceleration."""
+        """Acceleration, under the springs of hinges."""
+        tau = self.u - self.K @ q - self.D @ v if self.soft else self.u
         return self.pin.constraintDynamics(
-            self.model, self.data, q, v, self.none, self.closures, self.gaps, self.proximal
+            self.model, self.data, q, v, tau, self.closures, self.gaps, self.proximal
         ).copy()

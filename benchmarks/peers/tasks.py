@@ -3,7 +3,7 @@
 Motions are those of the package's public set (`flexarm.problems`): an arm, what it begins with, torques that are
 constant between given times, and a converged trajectory with its uncertainty. The error is the largest distance of the
 arm's tip from it at the set's times. Three tasks more are about other work: a derivation, a loop at 1 kHz, a thousand
-runs. Four are mechanisms with closed loops, and two are gradients of rollouts.
+runs. Five are mechanisms with closed loops, and two are gradients of rollouts.
 """
 
 from collections.abc import Callable
@@ -146,6 +146,8 @@ GOALS: dict[str, tuple[float, ...]] = {
 """Errors of the tip that are asked for [m], not below what the trajectory is known to."""
 LOOP_GOALS = (1e-2, 1e-4, 1e-6)
 """The same of mechanisms with closed loops, whose rods are 1 m long."""
+ROD_GOALS = (1e-4, 1e-5)
+"""The same of the slider-crank, whose rod is 0.3 m long and bends by millimetres."""
 
 
 def motion(name: str) -> Task:
@@ -250,6 +252,32 @@ def bricard() -> Task:
     )  # fmt: skip
 
 
+def slider_crank() -> Task:
+    """A crank with a rod that bends and a slider turns for 0.1 s, from a straight rod without deflection."""
+    arm, times = loops.slider_crank(), np.linspace(0.0, 0.1, 101)
+    solver = fa.Solver(method="radau9", rtol=1e-9, atol=1e-12)
+    tips = []
+    for segments in (4, 6):
+        links = [link.replace(body=finer(link.body, segments)) for link in arm.links]
+        model = fa.Model(arm.replace(links=links))
+        rates = dict(zip(arm.velocities, loops.straight(arm), strict=True))
+        qd0 = np.array([rates.get(name, 0.0) for name in model.velocities])
+        tips.append(converged(model.arm, times, 0 * qd0, qd0, solver)[:, :2])
+    floor = float(np.linalg.norm(tips[1] - tips[0], axis=1).max())
+    qd0 = loops.straight(arm)
+    return Task(
+        "slider-crank", "A slider-crank whose rod bends", arm, 0.1, times, tips[1], floor, 0 * qd0, qd0, np.empty(0),
+        np.empty((0, 0)), True, ROD_GOALS,
+    )  # fmt: skip
+
+
+def finer(body: Any, segments: int) -> Any:
+    """A beam of so many segments with three polynomials each; other bodies as they are."""
+    if not isinstance(body, fa.Beam):
+        return body
+    return body.replace(segments=segments, modes={"y": 3}, shapes="polynomial")
+
+
 def converged(arm: fa.Arm, times: Array, q0: Array, qd0: Array, solver: fa.Solver) -> Array:
     """Places of the tip (samples, 3) in a run without torques."""
     return fa.simulate(
@@ -269,6 +297,7 @@ TASKS: dict[str, Callable[[], Task | Derivation | Rollout]] = {
     "thousand-runs": thousand,
     **{f"four-bars-{count}": partial(four_bars, count) for count in (1, 10, 40)},
     "bricard": bricard,
+    "slider-crank": slider_crank,
     "gradient-two-links": two_links,
     "gradient-six-hinges": six_hinges,
 }

@@ -3,7 +3,7 @@ coordinates.
 
 Joints turn about (or slide along) the z-axes of their frames. Springs and dampers of hinges are the tree's proportional
 and derivative terms. Rotors, and the motors of elastic joints with their transmissions, are matrices over the
-coordinates of the tree and of the motors.
+coordinates of the tree and of the motors. Joints that follow others are constraints on coordinates.
 """
 
 from dataclasses import replace
@@ -17,6 +17,7 @@ from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused
 from flexarm.description.arm import Arm
 from flexarm.description.closures import refuse_closures
+from flexarm.description.gears import Gear
 from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
@@ -73,6 +74,16 @@ def build(torques=None, start=START, rates=None):
     if m or any(ROTORS):
         more = dict(stiffnessMatrix=K, dampingMatrix=D) if m else {}
         system.AddObject(item.ObjectGenericODE2(nodeNumbers=nodes, massMatrix=M, **more))
+    if GEARS:
+        ratios, offsets = np.zeros((len(GEARS), n)), [offset for _, _, offset in GEARS]
+        for i, (joint, leaders, _) in enumerate(GEARS):
+            ratios[i, joint] = 1.0
+            for leader, ratio in leaders:
+                ratios[i, leader] = -ratio
+        ground = system.AddNode(item.NodePointGround())
+        ends = [system.AddMarker(item.MarkerNodeCoordinates(nodeNumber=node)) for node in (ground, tree_node)]
+        system.AddObject(item.ObjectConnectorCoordinateVector(
+            markerNumbers=ends, scalingMarker0=np.zeros((len(GEARS), 0)), scalingMarker1=ratios, offset=offsets))
     loads = []
     for i, place in enumerate(DRIVEN):
         node, coordinate = (nodes[0], place) if place >= 0 else (nodes[1], -1 - place)
@@ -170,6 +181,15 @@ def written(equivalent: Lumped) -> str:
     row = {j: len(joints) + i for i, (j, *_) in enumerate(motors)}  # row of its rotor among the coordinates
     carried = [(row.get(j, j), k, share) for j in range(len(joints)) for k, share in equivalent.carried(j).items()]
     number = {joint.name: j for j, joint in enumerate(joints)}
+    gears = [
+        (
+            number[link.name],
+            [(number[leader], x) for leader, x in zip(gear.leaders, gear.ratios, strict=True)],
+            gear.offset,
+        )
+        for link in arm.links
+        if isinstance(gear := link.joint, Gear)
+    ]
     links = [link.name for link in equivalent.source.links if link.joint.actuated]
     rest = dict(zip(arm.coordinates, arm.rest, strict=True))
     place, tip = equivalent.tip
@@ -190,7 +210,11 @@ def written(equivalent: Lumped) -> str:
         "ROTORS": [0.0 if joint.transmission is not None else joint.rotor for joint in joints],
         "MOTORS": motors,
         "CARRIED": carried,
-        "START": [*(rest[f"{x.name}.joint"] for x in joints), *(rest[f"{joints[j].name}.motor"] for j, *_ in motors)],
+        "GEARS": gears,
+        "START": [
+            *(equivalent.coordinate(x.name, arm.rest) for x in joints),
+            *(rest[f"{joints[j].name}.motor"] for j, *_ in motors),
+        ],
         "INPUTS": list(equivalent.source.inputs),
         "DRIVEN": [motor_of.get(name, number[name]) for name in links],
         "GRAVITY": list(arm.gravity),
@@ -200,6 +224,7 @@ def written(equivalent: Lumped) -> str:
     said = "\n".join(equivalent.statement).replace("\\", "/").replace('"""', "'")
     head = f'"""{said}\n\nMOTORS: joint, rotor, stiffness and damping of the transmission.\n'
     head += "CARRIED: a rotor (among JOINTS, then MOTORS), a joint that turns it too, and the share of its rate.\n"
+    head += "GEARS: a joint that follows others, these with their ratios, and its position where they are zero.\n"
     head += 'DRIVEN: where inputs act, on a joint, or from -1 downwards on a motor.\n"""\n\n'
     head += "import exudyn as exu\nimport exudyn.itemInterface as item\nimport numpy as np\n\n"
     return head + "\n".join(f"{name} = {_literal(value)}" for name, value in values.items()) + "\n" + RUN

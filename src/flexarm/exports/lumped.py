@@ -24,6 +24,7 @@ from flexarm.description.bodies import Body, Frame, Rigid
 from flexarm.description.cables import Cable
 from flexarm.description.closures import Closure
 from flexarm.description.drives import Drive
+from flexarm.description.gears import Gear
 from flexarm.description.joints import Fixed, Prismatic, Revolute
 from flexarm.description.robots.inertia import Lump, seen, together
 from flexarm.description.springs import Parallel, Spring
@@ -187,7 +188,7 @@ class Lumped:
             elif parent >= 0:
                 p = p + R @ np.array([link.at * arm.links[parent].body.length, 0.0, 0.0])
             R, p = R @ link.placement.rotation, p + R @ np.array(link.placement.xyz)
-            if link.joint.moves:
+            if link.joint.moving.moves:
                 order.append((i, carrier, R, p))
                 parts.append([])
                 frames[i] = (len(order) - 1, np.eye(3), np.zeros(3))
@@ -228,7 +229,7 @@ class Lumped:
         """Index of the moving joint that carries the tip of the arm, and the tip in its frame, (3,)."""
         q = np.array(self.arm.rest)
         frames, i = self.model.frames(q), self.arm.tip_link
-        while i >= 0 and not self.arm.links[i].joint.moves:
+        while i >= 0 and not self.arm.links[i].joint.moving.moves:
             i = self.arm.parents[i]
         if i < 0:
             return -1, frames[-1][:3, 3]
@@ -243,6 +244,14 @@ class Lumped:
         given = dict(zip(self.source.coordinates, q, strict=True))
         rest = dict(zip(self.arm.coordinates, self.arm.rest, strict=True))
         return np.array([given.get(name, value) for name, value in rest.items()])
+
+    def coordinate(self, name: str, q: Any) -> float:
+        """Return the coordinate of the joint of a link for coordinates (nq,) of the equivalent, also that of a gear."""
+        joint = self.arm[name].joint
+        if not isinstance(joint, Gear):
+            return float(q[self.arm.coordinates.index(f"{name}.joint")])
+        led = zip(joint.leaders, joint.ratios, strict=True)
+        return joint.offset + sum(ratio * self.coordinate(leader, q) for leader, ratio in led)
 
     def _held(self) -> Array:
         """Return natural frequencies with the source's drives locked and the hinges free."""
@@ -403,6 +412,8 @@ def _slope(spring: Spring) -> float:
 
 def _plain(joint: Any) -> Any:
     """Return a joint with rotor, gear, bearing, linear spring and parallel spring, without the rest of its drive."""
+    if isinstance(joint, Gear):
+        return joint.replace(joint=_plain(joint.joint))
     if isinstance(joint, Fixed) or joint.drive is None:
         return joint
     kept = None if joint.drive.parallel is None else Drive(parallel=joint.drive.parallel)
@@ -424,10 +435,10 @@ def _check(link: Link) -> None:
         )
     if isinstance(link.body, Beam) and link.body.curved:
         raise DescriptionError("is given; a lumped equivalent has straight links", where, "body.initial_angles")
-    if not isinstance(link.joint, JOINTS):
-        kinds = f"Revolute, Prismatic and Fixed{'; use angles = true' if link.joint.spherical else ''}"
+    if not isinstance(link.joint.moving, JOINTS):
+        kinds = f"Revolute, Prismatic, Fixed and Gear{'; use angles = true' if link.joint.spherical else ''}"
         raise DescriptionError(f"is a {type(link.joint).__name__}; a lumped equivalent has {kinds}", where, "joint")
-    joint: Any = link.joint
+    joint: Any = link.joint.moving
     drive = None if isinstance(joint, Fixed) else joint.drive
     spring = None if drive is None else drive.spring
     if spring is not None and not _slope(spring) + (joint.stiffness or 0.0) > 0.0:
@@ -447,7 +458,7 @@ def _left_out(arm: Arm) -> list[str]:
         found.append("the base stands still")
     for link in arm.links:
         body: Body = link.body
-        joint: Any = link.joint
+        joint: Any = link.joint.moving
         drive = None if isinstance(joint, Fixed) else joint.drive
         spring = drive.spring if drive else None
         linear = spring is None or not (spring.cubic or spring.table or spring.hysteresis or spring.variable)
@@ -510,7 +521,7 @@ def _oscillating(omega: Array) -> Array:
 
 
 def _moving(link: Link, parent: int, R: Array, p: Array, parts: list[Lump]) -> Moving:
-    joint: Any = link.joint
+    joint: Any = link.joint.moving
     beside = joint.drive.parallel if joint.drive is not None else None
     mass, com, inertia = together(parts)
     return Moving(

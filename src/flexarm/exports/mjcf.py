@@ -9,7 +9,8 @@ frames and hinges at one place become joints of the body that they carry. Rotors
 - An absolute rotor is the armature of a fixed tendon over its own joint (or motor) and those that turn its carrier.
 
 Closed loops become equality constraints between sites, which are soft in MuJoCo: <connect> for a ball, <weld> for a
-fixed joint, and two <connect> along the axis of a hinge.
+fixed joint, and two <connect> along the axis of a hinge. A joint that follows another one has an equality constraint
+<joint>, and one that follows several has a constraint on a fixed tendon over all of them.
 """
 
 from os import PathLike
@@ -24,6 +25,7 @@ from flexarm.arrays import Array
 from flexarm.checks import checked_instance, choices, refused, tensor
 from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
+from flexarm.description.gears import Gear
 from flexarm.description.joints import Fixed
 from flexarm.description.robots.inertia import Lump, seen, together
 from flexarm.description.tree import BASE
@@ -44,6 +46,8 @@ REACH = 0.1
 STIFF = f"{2e-3} 1"
 """solref of closed loops: the shortest time constant [s] that MuJoCo allows at the time step of the file, and the
 damping ratio."""
+RIGID = "0.9999 0.9999 0.001 0.5 2"
+"""solimp of gears, with the largest impedance that MuJoCo allows. Softer gears would give way by 1e-5 rad."""
 STEP = 1e-3
 """Time step in the file [s]. Programs that run the file usually set their own."""
 
@@ -130,7 +134,7 @@ def written(equivalent: Lumped) -> str:
         seats[link.name], held[link.name] = seat, parts
         _joint(seat, link, springs, link.name in carried)
         parts += [seen(lump, seat.R, seat.p) for lump in loads(arm, i)]
-        weighs = _weighs(parts) or (link.joint.moves and not _carries(arm, on, i))
+        weighs = _weighs(parts) or (link.joint.moving.moves and not _carries(arm, on, i))
         if link.name not in goes_on and weighs:
             inertial, more = _inertial(parts)
             seat.body.insert(0, inertial)
@@ -141,11 +145,17 @@ def written(equivalent: Lumped) -> str:
     places = {"world": world} | {name: seat.body for name, seat in seats.items()}
     _drives(root, places, equivalent, springs, carried)
     _ties(root, arm, seats, goes_on)
+    _gears(root, arm)
     _ropes(root, world, arm, seats)
     _add(_add(root, "sensor"), "framepos", name="tip", objtype="site", objname="tip")
     if arm.closures:
         line = "not as in the arm: MuJoCo's equality constraints are soft, and closed loops may be open at qpos0"
         _add(custom, "text", name="flexarm_closures", data=line)
+    if geared := [(link.name, gear.offset) for link in arm.links if isinstance(gear := link.joint, Gear)]:
+        line = "not as in the arm: MuJoCo's equality constraints are soft, and gears are such constraints"
+        if apart := [name for name, offset in geared if offset]:
+            line += f"; at qpos0 these have not their offsets: {', '.join(apart)}"
+        _add(custom, "text", name="flexarm_gears", data=line)
     if damped := [cable.name for cable in arm.cables if cable.damping]:
         line = f"not as in the arm: the damping of slack cables acts too, and may push: {', '.join(damped)}"
         _add(custom, "text", name="flexarm_cables", data=line)
@@ -215,8 +225,8 @@ def _going_on(arm: Arm, on: list[list[int]], stacked: frozenset[str]) -> set[str
     """
     found = set(stacked)
     for i, link in enumerate(arm.links):
-        alone = len(on[i]) == 1 and arm.links[on[i][0]].joint.moves
-        if link.joint.moves and alone and not _weighs(loads(arm, i)):
+        alone = len(on[i]) == 1 and arm.links[on[i][0]].joint.moving.moves
+        if link.joint.moving.moves and alone and not _weighs(loads(arm, i)):
             found.add(link.name)
     return found
 
@@ -227,7 +237,7 @@ def _weighs(parts: list) -> bool:
 
 def _carries(arm: Arm, on: list[list[int]], i: int) -> bool:
     """Return True if anything fixed to a link has mass."""
-    fixed = [j for j in on[i] if not arm.links[j].joint.moves]
+    fixed = [j for j in on[i] if not arm.links[j].joint.moving.moves]
     return any(_weighs(loads(arm, j)) or _carries(arm, on, j) for j in fixed)
 
 
@@ -263,7 +273,7 @@ def _joint(seat: Seat, link: Any, springs: list[tuple[str, float, float]], carri
 
     A rotor that turns with its carrier has a tendon.
     """
-    joint = link.joint
+    joint = link.joint.moving
     if isinstance(joint, Fixed):
         return
     rotor = 0.0 if joint.elastic or carried else joint.rotor_inertia * joint.gear_ratio**2
@@ -366,3 +376,21 @@ def _ties(root: Any, arm: Arm, seats: dict[str, Seat], shared: set[str]) -> None
                 p = seat.p + shift * seat.R @ np.array(axis)
                 _add(seat.body, "site", name=f"{name}.{i}", pos=p, quat=_quaternion(seat.R))
             _add(equality, TIES[closure.joint], name=name, solref=STIFF, **sites)
+
+
+def _gears(root: Any, arm: Arm) -> None:
+    """Add the joints that follow others: <joint> for one other joint, and <tendon> for several."""
+    gears = [(f"{link.name}.joint", gear) for link in arm.links if isinstance(gear := link.joint, Gear)]
+    equality = _add(root, "equality") if gears else None
+    given = {"solref": STIFF, "solimp": RIGID}
+    for name, gear in gears:
+        led = [f"{leader}.joint" for leader in gear.leaders]
+        if len(led) == 1:
+            polycoef = (gear.offset, gear.ratios[0], 0.0, 0.0, 0.0)
+            _add(equality, "joint", name=name, joint1=name, joint2=led[0], polycoef=polycoef, **given)
+            continue
+        tendon = _add(_add(root, "tendon"), "fixed", name=name)
+        for joint, ratio in ((name, -1.0), *zip(led, gear.ratios, strict=True)):
+            _add(tendon, "joint", joint=joint, coef=-ratio)
+        polycoef = (gear.offset, 0.0, 0.0, 0.0, 0.0)
+        _add(equality, "tendon", name=name, tendon1=name, polycoef=polycoef, **given)

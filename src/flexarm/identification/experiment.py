@@ -9,11 +9,12 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_number, counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
-from flexarm.identification.plant import Plant
+from flexarm.identification.plant import Plant, special
 from flexarm.identification.records import Record, Smooth, as_list, records
 from flexarm.identification.shooting import Measured, cuts
 from flexarm.identification.unknowns import Unknown, signed
 from flexarm.model import Model, closures
+from flexarm.model.attitudes import unit_pose
 
 
 @final
@@ -68,7 +69,8 @@ class Experiment:
         for number, names in self.given.items():
             angle, *rate = (record.signal(name, f"the motion of {model.inputs[number]}") for name in names)
             motions.append(Smooth(record.t, angle, rate[0] if rate else None, self.given_noise))
-        start = np.concatenate([(x if x.ndim == 1 else x[i])[list(plant.free)] for x in (self.q0, self.qd0)])
+        kept = (self.q0, plant.free), (self.qd0, plant.moving)
+        start = np.concatenate([(x if x.ndim == 1 else x[i])[list(places)] for x, places in kept])
         if (len(record.t) - 1) // self.segments < 2:
             raise DescriptionError(
                 f"{record.name} has {counted(len(record.t), 'sample')}, too few for {counted(self.segments, 'segment')}"
@@ -108,9 +110,8 @@ class Experiment:
         unknowns: list[Unknown] = []
         states, offsets = [], []
         names = [arm.coordinates[i] for i in plant.free]
-        units = [arm.units[i] for i in plant.free]
-        signals = [*names, *(f"{name} rate" for name in names)]
-        units = [*units, *(f"{unit}/s" for unit in units)]
+        signals = [*names, *(f"{arm.velocities[i]} rate" for i in plant.moving)]
+        units = [*(arm.units[i] for i in plant.free), *(arm.rate_units[i] for i in plant.moving)]
         for record in measured:
             of = f" of {record.name}" if len(measured) > 1 else ""
             first_samples = cuts(len(record.t), self.segments)
@@ -206,10 +207,10 @@ def experiment(
                 )
         named = tuple(map(str, outputs))
     free = [model.coordinates[i] for i in plant.free]
-    if model.arm.closures and (segments > 1 or states is not False):
+    if (kind := special(model.arm)) and (segments > 1 or states is not False):
         what = "states" if segments == 1 else "segments"
         raise DescriptionError(
-            f"identify: {what} is not supported yet for arms with closures, as {model.arm.name!r}; give q0 and qd0"
+            f"identify: {what} is not supported yet for arms with {kind}, as {model.arm.name!r}; give q0 and qd0"
         )
     found = Experiment(
         plant,
@@ -242,31 +243,30 @@ def _chosen(what: str, given: Any, names: Sequence[str]) -> Array:
 
 def _starts(model: Model, q0: Any, qd0: Any) -> tuple[Array, Array]:
     """Initial coordinates and rates, (n,) or (records, n), which satisfy the closures."""
-    q = _start(model, "q0", q0, np.array(model.arm.rest))
-    qd = _start(model, "qd0", qd0, np.zeros(model.nv))
+    q = _start("q0", q0, np.array(model.arm.rest), model.coordinates)
+    qd = _start("qd0", qd0, np.zeros(model.nv), model.velocities)
+    q = unit_pose("identify: q0", q, model.arm)
     if not model.arm.closures:
         return q, qd
     q, qd = np.broadcast_arrays(q, qd)
     return closures.started("identify", model, q, qd, (q0 is not None, qd0 is not None))
 
 
-def _start(model: Model, name: str, value: Any, otherwise: Array) -> Array:
+def _start(name: str, value: Any, otherwise: Array, known: Sequence[str]) -> Array:
     """Initial coordinates or rates (n,) or (records, n)."""
     if value is None:
         return otherwise
     if isinstance(value, Mapping):
         found = otherwise.copy()
         for coordinate, x in value.items():
-            if coordinate not in model.coordinates:
+            if coordinate not in known:
                 problem = f"identify: {name}: unknown coordinate"
-                raise DescriptionError(unknown_name(problem, coordinate, model.coordinates, "the coordinates are"))
+                raise DescriptionError(unknown_name(problem, coordinate, known, "the coordinates are"))
             with refused("identify"):
-                found[model.coordinates.index(coordinate)] = checked_number(x, part=f"{name} of {coordinate}")
+                found[known.index(coordinate)] = checked_number(x, part=f"{name} of {coordinate}")
         return found
     with refused("identify"):
         x = checked_array(value, name)
-        if x.ndim not in (1, 2) or x.shape[-1] != len(model.coordinates):
-            raise Fault(
-                name, f"has shape {x.shape}; it must be ({len(model.coordinates)},), or have one row per record"
-            )
+        if x.ndim not in (1, 2) or x.shape[-1] != len(known):
+            raise Fault(name, f"has shape {x.shape}; it must be ({len(known)},), or have one row per record")
     return x

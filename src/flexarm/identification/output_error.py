@@ -133,8 +133,9 @@ def identify(
         Outputs with an unknown constant error; True: all.
     states : bool or list of str
         Coordinates with an unknown value and rate at the beginning of a record; True: all.
-    q0, qd0 : (n,) or (records, n) or dict by coordinate, optional
-        Initial states of records, or guesses of them; default `arm.rest`, at rest.
+    q0, qd0 : (nq,), (nv,), or a row per record, or dict by coordinate and by rate, optional
+        Initial states of records, or guesses of them; default `arm.rest`, at rest. They must be known (`states=False`,
+        `segments=1`) if the arm has closures, a free base or ball joints.
     segments : int
         Multiple shooting: number of segments of each record, each with an unknown initial state. Use it for unstable
         plants, and if a simulation with poor initial values leaves the data.

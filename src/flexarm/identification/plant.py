@@ -4,7 +4,8 @@ A joint with a given motion is no part of the state: its angle, rate and acceler
 torque. Let f(q, qd, u) = f0 + B u be the forward dynamics and g the given coordinates. Their torques follow from the
 given accelerations a, B_g u_g = a - f0_g, and are eliminated. If all drives are given, this is `prescribed_rate`.
 
-With closures, f and g are those at the nearest state that satisfies them.
+With closures, f and g are those at the nearest state that satisfies them. On a free base and with ball joints q has
+quaternions, and its rates follow from qd.
 """
 
 import json
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from flexarm.cached import cached_property
-from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.identification.sensitivities import Motion
 from flexarm.model import Model, closures
@@ -20,6 +20,15 @@ from flexarm.model.outputs import key as output_key
 
 if TYPE_CHECKING:
     import casadi as ca
+
+    from flexarm.description.arm import Arm
+
+
+def special(arm: "Arm") -> str:
+    """Return the part of an arm that limits its states to those on a manifold, or ""."""
+    if arm.closures:
+        return "closures"
+    return "a free base" if arm.free else "ball joints" if arm.balls else ""
 
 
 @final
@@ -45,14 +54,9 @@ class Plant:
 
     def __post_init__(self) -> None:
         arm = self.model.arm
-        if arm.closures and self.given:
+        if self.given and (kind := special(arm)):
             raise DescriptionError(
-                f"identify: given is not supported yet for arms with closures, as {arm.name!r}; use inputs"
-            )
-        refuse_balls(arm, "identify")
-        if arm.free:
-            raise DescriptionError(
-                f"identify: the base of arm {arm.name!r} is free, which identification does not support"
+                f"identify: given is not supported yet for arms with {kind}, as {arm.name!r}; use inputs"
             )
         if more := (*arm.states, *arm.exogenous):
             how = "use smooth friction, and motors without inductance"
@@ -71,9 +75,17 @@ class Plant:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """Indices of the coordinates in the state: x is their q, then their qd."""
+        """Indices of the coordinates in the state: x is their q, then the rates `moving`."""
+        return self._without_given(self.model.nq)
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """Indices of the rates in the state."""
+        return self._without_given(self.model.nv)
+
+    def _without_given(self, count: int) -> tuple[int, ...]:
         held = {self.model.arm.actuated[i] for i in self.given}
-        return tuple(i for i in range(len(self.model.coordinates)) if i not in held)
+        return tuple(i for i in range(count) if i not in held)
 
     @cached_property
     def motion(self) -> Motion:
@@ -85,13 +97,12 @@ class Plant:
     def _traced(self) -> "tuple[ca.Function, ca.Function]":
         import casadi as ca
 
-        model, free = self.model, self.free
-        n, m, k = len(model.coordinates), len(model.inputs), len(model.p)
-        x, u = ca.SX.sym("x", 2 * len(free)), ca.SX.sym("u", len(self.driven) + 3 * len(self.given))
+        model, free, moving = self.model, self.free, self.moving
+        n, m, k = model.nv, len(model.inputs), len(model.p)
+        x, u = ca.SX.sym("x", len(free) + len(moving)), ca.SX.sym("u", len(self.driven) + 3 * len(self.given))
         p = ca.SX.sym("p", k + len(self.measured))
-        q, qd, a, torque = ca.SX.zeros(n), ca.SX.zeros(n), ca.SX.zeros(n), ca.SX.zeros(m)
-        for i, place in enumerate(free):
-            q[place], qd[place] = x[i], x[len(free) + i]
+        q, qd, a, torque = ca.SX.zeros(model.nq), ca.SX.zeros(n), ca.SX.zeros(n), ca.SX.zeros(m)
+        q[list(free)], qd[list(moving)] = x[: len(free)], x[len(free) :]
         for i, number in enumerate(self.driven):
             torque[number] = u[i]
         for i, number in enumerate(self.measured):
@@ -101,9 +112,10 @@ class Plant:
             q[place], qd[place], a[place] = ca.vertsplit(u[len(self.driven) + 3 * i : len(self.driven) + 3 * i + 3])
         if model.arm.closures:  # steps leave the closures a little
             near = closures.function(model, "correction")(q, qd, p[:k])
-            q, qd = near[:n], near[n : 2 * n]
+            q, qd = near[: model.nq], near[model.nq : model.nq + n]
         qdd = self._acceleration(q, qd, a, torque, p[:k])
-        rate = ca.vertcat(*(qd[i] for i in free), *(qdd[i] for i in free))
+        moved = model.function("state_rate")(q, qd, torque, p[:k]) if model.arm.quaternions else qd
+        rate = ca.vertcat(moved[list(free)], qdd[list(moving)])
         y = model.output_function(self.sensors)(q, qd, qdd, p[:k])
         return tuple(ca.Function(name, [x, u, p], [ca.cse(ca.densify(e))]) for name, e in (("f", rate), ("g", y)))  # type: ignore[return-value]
 

@@ -58,9 +58,10 @@ def aligned(model: Model, start: Array, q: Array) -> str:
     Such joints have nothing between them that has mass, and their axes are parallel at q, as in a ball joint.
     """
     M = np.array([model.fixed("mass_matrix")(x) for x in (start, q)])  # not worth a compilation
-    size = np.sqrt(np.einsum("nii->ni", M))
-    if not (np.isfinite(M).all() and size.all()):
+    squares = np.einsum("nii->ni", M)
+    if not (np.isfinite(M).all() and (squares > 0.0).all()):  # rounding makes them negative where q is huge
         return ""
+    size = np.sqrt(squares)
     values, vectors = np.linalg.eigh(M / size[:, :, None] / size[:, None, :])
     if not values[1, 0] < ALIGNED * values[0, 0]:
         return ""

@@ -154,6 +154,10 @@ class _Assembly:
                     del following[name]
                     found = True
         self.following = following
+        for name in self.settings.locked:
+            leader = joints[name].mimic
+            if leader and leader.joint not in locked:
+                self.strange.append(f"{joints[name].at}: joint {name!r} is locked; it does not follow {leader.joint!r}")
         return locked
 
     def _geared(self) -> None:

@@ -18,6 +18,7 @@ from flexarm.description.robots.place import HERE, Posed, rpy
 from flexarm.description.robots.robot import Beside, Inertial, Joint, Limits, Loop, Mimic, Place, Robot
 from flexarm.description.robots.sdf_files import MOST_NESTED, TEMPLATE, File, Files, uri_of
 from flexarm.description.robots.sdf_frames import WORLD, Part, Scope, every
+from flexarm.description.robots.sdf_gearboxes import Gearbox, follow
 from flexarm.description.robots.values import checked
 from flexarm.description.robots.xml import Element, lines_of
 from flexarm.quaternions import rotation
@@ -31,8 +32,8 @@ TWO = ("universal", "revolute2")
 """Kinds of joints with two axes."""
 SEVERAL = (*TWO, "ball", "screw")
 """Kinds of joints that become several joints of the arm."""
-NOT_YET = ("gearbox",)
-"""Kinds of joints that SDF has and the arm does not."""
+GEARBOX = "gearbox"
+"""Kind of joint that makes one shaft follow another one, and carries no link."""
 MOST_LINKS = 5_000
 UNLIMITED = 1e16
 """Size from which a limit counts as none: the default of older versions [rad, m, N m or N]."""
@@ -83,6 +84,8 @@ class _Hinge:
     place: Posed
     axis: np.ndarray
     axis_to: np.ndarray
+    reference: str = ""
+    """Link to which the angles of a gearbox are relative."""
 
 
 class _Reading:
@@ -126,7 +129,11 @@ class _Reading:
                     if name in read:
                         raise part.wrong("is defined twice")
                     read[name] = self._hinge(part, scope, pose, prefix)
+        gearboxes = {name: hinge for name, hinge in read.items() if hinge.kind == GEARBOX}
+        read = {name: hinge for name, hinge in read.items() if name not in gearboxes}
         joints, closing = self._tree(read)
+        for name, hinge in gearboxes.items():
+            follow(self._gearbox(name, hinge), joints, self.places)
         loops = [self._loop(name, read[name]) for name in closing]
         loops += [self._ball(part, scope) for part, scope in self.balls]
         for prefix, scope, pose in scopes:
@@ -135,13 +142,11 @@ class _Reading:
                     self._point(name, part, scope, pose, joints)
         gravity = self._gravity()
         strange, aside = self.files.lines()
-        made = Robot(
+        return Robot(
             "SDF", self.title or "robot", self.links, joints, WORLD,
             strange=[*self.strange, *lines_of(self.told), *strange], aside=[*self.aside, *aside], notes=self.notes,
             world=True, gravity=gravity, loops=loops,
         )  # fmt: skip
-        self._refuse_kinds(made)
-        return made
 
     def _tell(self, file: File, element: Element, what: str) -> None:
         """List something that may matter to the motion, together with others of its kind."""
@@ -369,7 +374,7 @@ class _Reading:
         """Return a joint with its links, its frame and its axis."""
         file, element, where = part.file, part.element, f"joint {part.name!r}"
         kind = element.attributes.get("type", "").strip()
-        if kind not in (*KINDS, *SEVERAL, *NOT_YET):
+        if kind not in (*KINDS, *SEVERAL, GEARBOX):
             allowed = f"it must be {choices(*KINDS)}"
             missing = f"type is missing; {allowed}"
             raise part.wrong(unknown_name("type is", kind, KINDS, allowed) if kind else missing)
@@ -381,14 +386,20 @@ class _Reading:
         there = pose.then(part.pose)
         if not part.attached and not _relative(element):
             there = part.raw  # a joint whose child is the world
-        turned = {"axis": kind in (*KINDS, "revolute2", "screw") and kind != "fixed", "axis2": kind == "revolute2"}
+        turned = {
+            "axis": kind in (*KINDS, "revolute2", "screw", GEARBOX) and kind != "fixed",
+            "axis2": kind in ("revolute2", GEARBOX),
+        }
         axes = [
             self._axis(part, scope, pose, there, tag)
             if needed or (kind in TWO and element.one(tag) is not None)
             else np.array([0.0, 0.0, 1.0])
             for tag, needed in turned.items()
         ]
-        return _Hinge(part, kind, prefix, parent, child, there, axes[0], axes[kind in TWO])
+        reference = ""
+        if kind == GEARBOX:
+            reference = self._end(part, scope, _text(file, element, "gearbox_reference_body", where))
+        return _Hinge(part, kind, prefix, parent, child, there, axes[0], axes[kind in (*TWO, GEARBOX)], reference)
 
     def _end(self, part: Part, scope: Scope, path: str) -> str:
         """Return the link with which the parent or the child frame of a joint moves."""
@@ -594,6 +605,17 @@ class _Reading:
             joint.limits = joint.limits if limits == Limits() else limits
         return joint
 
+    def _gearbox(self, name: str, hinge: _Hinge) -> Gearbox:
+        """Return a gearbox. Nothing acts on it, because it has no coordinate."""
+        file, element = hinge.part.file, hinge.part.element
+        for axis in filter(None, map(element.one, ("axis", "axis2"))):
+            for tag in ("dynamics", "mimic"):
+                if axis.one(tag) is not None:
+                    self._tell(file, element, f"<{tag}> of a joint of type {GEARBOX!r}; it is ignored")
+        ratio = _number(file, element, "gearbox_ratio", 1.0, f"joint {name!r}")
+        ends = (hinge.parent, hinge.axis), (hinge.child, hinge.axis_to)
+        return Gearbox(hinge.part, hinge.reference, ends, ratio)
+
     def _pitch(self, file: File, element: Element, where: str) -> float:
         """Return the displacement of a screw per turn [m]."""
         old = _number(file, element, "thread_pitch", 0.0, where)
@@ -657,21 +679,6 @@ class _Reading:
             return None
         return Mimic(f"{prefix}{leader}", multiplier, offset - multiplier * reference)
 
-    def _refuse_kinds(self, robot: Robot) -> None:
-        """Raise `Fault` for a joint of a kind that is not read yet, unless it moves nothing."""
-        outward = [WORLD]
-        for link in outward:  # the list grows in the loop
-            outward += [joint.child for joint in robot.below(link)]
-        heavy: set[str] = set()
-        for link in reversed(outward):
-            given = robot.links[link]
-            own = isinstance(given, Fault) or (given is not None and (given.mass != 0.0 or given.inertia.any()))
-            if own or any(joint.child in heavy for joint in robot.below(link)):
-                heavy.add(link)
-        for joint in robot.joints.values():
-            if joint.kind in NOT_YET and joint.child in heavy:
-                raise Fault("", f"{joint.at}: joint {joint.name!r}: {_not_yet(joint.kind)}", sentence=True)
-
     def _pose(self, file: File, element: Element | None) -> tuple[Posed, str]:
         """Return a pose as written, and the name of the frame to which it is relative, or ""."""
         if element is None:
@@ -706,12 +713,12 @@ class _Reading:
 def _last_closing(read: dict[str, _Hinge]) -> list[str]:
     """Return the names of joints in an order in which those that rather close a loop come last.
 
-    These are joints whose child has a parent already, and kinds that an arm has only as closures.
+    These are joints whose child has a parent already.
     """
     first: dict[str, str] = {}
     for name, hinge in read.items():
         first.setdefault(hinge.child, name)
-    return sorted(read, key=lambda name: (read[name].kind in NOT_YET, first[read[name].child] != name))
+    return sorted(read, key=lambda name: first[read[name].child] != name)
 
 
 # -- elements ----------------------------------------------------------------------------------------------------------
@@ -783,10 +790,6 @@ def _relative(joint: Element) -> str:
 def _joint(name: str, kind: str, parent: str, child: str, place: Posed, at: str) -> Joint:
     """Return a joint without dynamics and limits."""
     return Joint(name, kind, parent, child, _place(place), (1.0, 0.0, 0.0), Limits(), 0.0, 0.0, None, at)
-
-
-def _not_yet(kind: str) -> str:
-    return f"is of type {kind!r}, which is not read yet; only {', '.join(KINDS[:-1])} and {KINDS[-1]} joints are"
 
 
 def _moved(p: np.ndarray) -> Posed:

@@ -60,6 +60,8 @@ KNOWN: dict[str, dict[str, str]] = {
         "axis2": "",
         "thread_pitch": "",
         "screw_thread_pitch": "",
+        "gearbox_ratio": "",
+        "gearbox_reference_body": "",
         "drake:rotor_inertia": "",
         "drake:gear_ratio": "",
     },
