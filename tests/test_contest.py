@@ -24,6 +24,7 @@ from benchmarks.peers import (
     peer,
     pinocchio_cpp,
     pinocchio_peer,
+    pinocchio_systems,
     soromox_peer,
     sympy_peer,
     tasks,
@@ -203,7 +204,7 @@ def test_pinocchios_slopes_are_those_of_its_accelerations():
     """A wrong Jacobian would cost Radau steps, and no test of its error would see that."""
     pytest.importorskip("pinocchio")
     task = tasks.motion("two-link-rigid-joints-small")
-    system = pinocchio_peer.System(task, task.equivalent(2))
+    system = pinocchio_systems.System(task, task.equivalent(2))
     system.load(np.array([0.3, -0.2]))
     system.D += 0.01 * np.eye(len(system.q))  # hinges have springs alone
     q, v = np.random.default_rng(1).normal(scale=0.1, size=(2, len(system.q)))
@@ -277,7 +278,7 @@ def test_cpp_is_given_the_whole_tree(monkeypatch):
 
     monkeypatch.setattr(pinocchio_cpp, "library", lambda: (Library, 0.0))
     task = tasks.motion("free-floating-arm")
-    system = pinocchio_peer.System(task, task.equivalent(1))
+    system = pinocchio_systems.System(task, task.equivalent(1))
     system.model.armature = np.linspace(0.1, 0.9, 9)
     pinocchio_cpp.Runs(task, system)
     count, parents, kinds, axes, places, bodies, armature, gravity, K, D, B, R, inputs, carrier, tip = given["it"]
@@ -301,10 +302,10 @@ def test_cpp_is_given_the_whole_tree(monkeypatch):
 
 def test_joints_along_an_axis_of_their_frame_are_plain():
     pin = pytest.importorskip("pinocchio")
-    found = [pinocchio_peer.kind(np.array(axis), True).shortname() for axis in np.eye(3)]
+    found = [pinocchio_systems.kind(np.array(axis), True).shortname() for axis in np.eye(3)]
     assert [pinocchio_cpp.letter(name) for name in found] == ["X", "Y", "Z"]
-    assert pinocchio_cpp.letter(pinocchio_peer.kind(np.array([0.6, 0.8, 0.0]), True).shortname()) == "R"
-    assert pinocchio_cpp.letter(pinocchio_peer.kind(np.array([1.0, 0.0, 0.0]), False).shortname()) == "P"
+    assert pinocchio_cpp.letter(pinocchio_systems.kind(np.array([0.6, 0.8, 0.0]), True).shortname()) == "R"
+    assert pinocchio_cpp.letter(pinocchio_systems.kind(np.array([1.0, 0.0, 0.0]), False).shortname()) == "P"
     assert pinocchio_cpp.letter(pin.JointModelFreeFlyer().shortname()) == "F"
 
 

@@ -78,7 +78,7 @@ def library() -> tuple[Any, float]:
 
 
 class Runs:
-    """A tree (`pinocchio_peer.System`) on the side of C++."""
+    """A tree (`pinocchio_systems.System`) on the side of C++."""
 
     def __init__(self, task: Task, system: Any):
         self.lib, self.task = library()[0], task

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import loops, pinocchio_peer
+from benchmarks.peers import loops, pinocchio_systems
 from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, loop_steps, timed
 from benchmarks.peers.tasks import Array, Task
 
@@ -25,7 +25,7 @@ def settings(task: Task) -> Iterator[Setting]:
     for n, frequency in product(HINGES if task.continuum else (1,), FREQUENCIES):
         hinges = f"{n} hinges a link, " if task.continuum else ""
         each = f"Baumgarte {frequency:g} rad/s" if frequency else "no correction"
-        for rtol in pinocchio_peer.TOLERANCES[1::2]:
+        for rtol in pinocchio_systems.TOLERANCES[1::2]:
             name = f"{hinges}DOP853, {each}, rtol {rtol:.0e}"
             yield Setting(name, f"{n} {frequency} DOP853", (frequency, "DOP853", rtol, n))
         for count in loop_steps(task.intervals):
@@ -36,12 +36,12 @@ def settings(task: Task) -> Iterator[Setting]:
 def solve(task: Task, frequency: float, method: str, number: Any, segments: int = 1) -> Solution:
     """Build, integrate."""
     equivalent = task.equivalent(segments)
-    run = {"DOP853": pinocchio_peer.adaptive, "RK4": pinocchio_peer.fixed}[method]
-    lines = lines_of(Loops.rate, Loops.place, run, *([pinocchio_peer.rk4] if method == "RK4" else []))
+    run = {"DOP853": pinocchio_systems.adaptive, "RK4": pinocchio_systems.fixed}[method]
+    lines = lines_of(Loops.rate, Loops.place, run, *([pinocchio_systems.rk4] if method == "RK4" else []))
     return timed(task, lambda: Loops(task, equivalent, frequency), lambda system: run(task, system, number), lines)
 
 
-class Loops(pinocchio_peer.System):
+class Loops(pinocchio_systems.System):
     """The rigid tree with its closures."""
 
     def __init__(self, task: Task, equivalent: Any, frequency: float):
