@@ -264,3 +264,15 @@ def test_contacts_without_end_do_not_stop_a_run_for_ever():
     found = stopped(0.0, inside, np.linspace(0.1, 1.0, 10))
     assert np.array_equal(found.x, np.tile(inside, (10, 1)))
     assert 20 < stopped.stops < 60
+
+
+@pytest.mark.parametrize("method", ["radau9", "gauss8"])
+def test_implicit_methods_pass_a_damped_stop_as_explicit_ones_do(method):
+    """Beyond a contact the state moves on at its rates, which an implicit method's residuals are not."""
+    stops = fa.Drive(stops=fa.Stops(lower=-0.1, upper=0.2, stiffness=300.0, damping=4.0, sharp=True))
+    link = fa.Link(name="cart", joint=fa.Prismatic(axis=(1, 0, 0), drive=stops), body=fa.Rigid(length=0.3, mass=1.7))
+    model = fa.Model(fa.Arm(name="stopped", links=[link], gravity=(0, 0, 0)))
+    start = {"q0": [0.05], "qd0": [1.3], "samples": 2, "rtol": 1e-11, "progress": False}
+    found, exact = (fa.simulate(model, 0.6, [50.0], method=each, **start) for each in (method, "dop853"))
+    assert abs(found.q[-1, 0] - exact.q[-1, 0]) < 1e-7
+    assert "stopped at 4 contacts" in found.method_reason and "stopped at 4 contacts" in exact.method_reason

@@ -19,6 +19,7 @@ from flexarm.native.code import Code
 from flexarm.simulation import methods, solvers
 from flexarm.simulation.advance import Contact, Stretch
 from flexarm.simulation.block import Block
+from flexarm.simulation.feedback import integrand
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.race import Race
@@ -80,6 +81,8 @@ class Stopped:
     noted, reached : functions, optional
         For a record of the steps: `noted` is called with each `Contact`, and `reached` returns time and state at the
         end of the last step of `solve`. The run then continues from there, so that each step is taken once.
+    codes : (Code, Code), optional
+        For an implicit method, whose plan evaluates residuals: the rates, and the residuals.
 
     Attributes
     ----------
@@ -96,7 +99,9 @@ class Stopped:
         plan: Plan,
         noted: Callable[[Contact], None] | None = None,
         reached: Callable[[], tuple[float, Array]] | None = None,
+        codes: tuple[Code, Code] | None = None,
     ):
+        self._codes = codes
         self._solve, self._plan, self._n = solve, plan, model.nq + model.nv
         self._noted, self._reached = noted, reached
         self._kernel = model.compiled("crossings", crossings)
@@ -128,18 +133,29 @@ class Stopped:
             self.stops += 1
             if not way.leads(plan.met):
                 return way.stretch()
-            rates = python_rate(plan, len(x0))
-            x, rate = way.x, rates(way.t, way.x)
+            x, rate = way.x, self._rates(way.t, way.x)
             way.slips(min(self._beyond(x, rate, end - t0), end - way.t), rate)
             if self._noted is not None:
                 which = np.flatnonzero(np.sign(self._values(way.x)) != self._sides)
                 dt = self._ago(x, rate, end - t0)
                 x = x - dt * rate
-                self._noted(Contact(way.t, x, rates(way.t - dt, x), rates(way.t, way.x), which))
+                self._noted(Contact(way.t, x, self._rates(way.t - dt, x), self._rates(way.t, way.x), which))
             if way.t == end:
                 return way.stretch()
             unwatched = max(2 * unwatched, least) if way.t - last < least + 2 * unwatched else 0.0
             last = way.t
+
+    def _rates(self, t: float, x: Array) -> Array:
+        """Return the rates of a state, also where the plan evaluates residuals."""
+        rate = python_rate(self._plan, len(x))
+        if self._codes is None:
+            return rate(t, x)
+        rates, residuals = self._codes
+        self._plan.rate(rates)
+        try:
+            return rate(t, x)
+        finally:
+            self._plan.rate(residuals)
 
     def _look(self, x: Array) -> bool:
         """Set the sides from a state. Return True if the state is on a contact."""
@@ -191,7 +207,11 @@ def solving(
         found = methods.race(plan, rate, model, drive, layout, rtol, atol)
     else:
         found = methods.solver(method, plan, model, drive, layout, rtol, atol, step, reason, radius)
-    return Stopped(found, model, plan) if stops(model, drive, method) and step == 0.0 else found
+    if not stops(model, drive, method) or step != 0.0:
+        return found
+    implicit = method in solvers.IMPLICIT
+    codes = (integrand(model, drive.quantity, layout.memory).code, rate) if implicit else None
+    return Stopped(found, model, plan, codes=codes)
 
 
 def stops(model: Model, drive: Block, method: str) -> bool:
