@@ -482,7 +482,8 @@ GEARS = {
     "a shaft that points to the case": (("one", "case", "0 0 1"), ("case", "two", "0 0 -1"), -1.0, 1.0),
     "gears on a plate": (("plate", "one", "0 0 -1"), ("case", "two", "0 0 -1"), -1.0, 1.0),
 }
-"""The joints of both gears, of which the second one is upside down, what the angle of the first one is of its coordinate, and the sign of the Gear's ratio."""
+"""For each arrangement: the joints of both gears, the angle of the first gear over its coordinate, and the sign of the
+ratio of `fa.Gear`. The second gear is upside down."""
 
 
 @pytest.mark.parametrize("name", GEARS)

@@ -105,14 +105,14 @@ class System:
         return np.linalg.solve(M, tau - self.pin.nonLinearEffects(self.model, self.data, q, v))
 
     def slopes(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Of the acceleration to q and v, by Pinocchio's derivatives of the algorithm; where it is `derivable`."""
+        """Return the slopes of the acceleration in q and in v. The task must be `derivable`."""
         self.pin.computeABADerivatives(self.model, self.data, q, v, self.u - self.K @ q - self.D @ v)
         upper = np.triu(self.data.Minv)
         inverse = upper + np.triu(upper, 1).T
         return self.data.ddq_dq - inverse @ self.K, self.data.ddq_dv - inverse @ self.D
 
     def place(self, q: Array) -> Array:
-        """Of the tip."""
+        """Return the position of the tip."""
         self.pin.framesForwardKinematics(self.model, self.data, q)
         return self.data.oMf[self.tip].translation.copy()
 

@@ -304,8 +304,8 @@ class Recorded:
         Latest times at which inputs are evaluated in the intervals [s], and the values fed at their starts.
     samples, called : lists
         Sample of a sampled controller with which each interval begins, or -1, and the controller's arguments at each.
-    switches : list of Switch
-        Contacts, in the order of time.
+    switches, contacts : list of Switch, Kernel, optional
+        Contacts in the order of time, and the contact functions, if there is one.
     """
 
     def __init__(
@@ -331,7 +331,7 @@ class Recorded:
         self.called: list[Array] = []
         self._memory = NOTHING if calls is None else calls.memory_now.copy()
         self.switches: list[Switch] = []
-        self._contacts: Kernel | None = None
+        self.contacts: Kernel | None = None
 
     def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate over an interval."""
@@ -346,7 +346,7 @@ class Recorded:
         """Record a contact, at which functions of a kernel of (q, qd) change sign. Raises `SimulationError`."""
         if np.allclose(found.before, found.after, rtol=SMOOTH, atol=SMOOTH * np.abs(found.before).max()):
             return
-        self._contacts, n = kernel, kernel.code.facts["n_in"] - len(kernel.constants)
+        self.contacts, n = kernel, kernel.code.facts["n_in"] - len(kernel.constants)
         units = np.eye(kernel.code.facts["n_out"])[found.which]
         rows = [adjoint(kernel, True).one(np.concatenate([found.x[:n], unit])) for unit in units]
         # a function that is constant before the contact only begins there
@@ -516,11 +516,6 @@ class Recorded:
         self._held = rate, closes, law, others, integral  # their code must stay loaded
         of_contacts = self._sweep(sweep)
         return [self._of_run(sweep, i, of_contacts) for i in range(width)]
-
-    @property
-    def contacts(self) -> Kernel | None:
-        """Contact functions, if a contact was recorded."""
-        return self._contacts
 
     def _of_run(self, sweep: Placed, run: int, of_contacts: Array) -> Sums:
         """Return the results of one of the runs."""

@@ -157,7 +157,7 @@ class Explicit:
 
     @property
     def nodes(self) -> Array:
-        """Times of the stages within a step, (stages,), and of what follows."""
+        """Times of the stages within a step, then those of the end and of the further stages."""
         return np.array(self.tableau.c)
 
     @property

@@ -161,7 +161,7 @@ class Start:
         stops = crossings.stops(model, drive, self.method) and not self.step
         natively = isinstance(drive, Piecewise) and not len(inside) and advance is not None and not stops
         times = np.union1d(self.times, corners) if natively else self.times
-        if stops:  # no samples in between: the steps do not end at these
+        if stops:  # without samples, at which these steps do not end
             times = self.times[[0, -1]]
         run = Run(times, self.start, inside)
         interruption = Interruption(plan)
