@@ -249,7 +249,9 @@ class Lumped:
         """Return the coordinate of the joint of a link for coordinates (nq,) of the equivalent, also that of a gear."""
         joint = self.arm[name].joint
         if not isinstance(joint, Gear):
-            return float(q[self.arm.coordinates.index(f"{name}.joint")])
+            mine = ("joint", self.arm.number(name))
+            place = next(i for i, x in enumerate(self.arm.layout) if (x.role, x.link) == mine)
+            return float(q[len(self.arm.coordinates) - len(self.arm.layout) + place])
         led = zip(joint.leaders, joint.ratios, strict=True)
         return joint.offset + sum(ratio * self.coordinate(leader, q) for leader, ratio in led)
 

@@ -463,10 +463,11 @@ class Traced:
         The first call raises `DescriptionError` if the value is not finite at rest.
         """
         model, names = self._tracing, self.arguments(name)
+        others = sum(len(self._signals[a]) for a in names[1:])
         partners = {other: quantity(other) for rate, other in PARTNERS.items() if rate == name}
 
         def check(call: Callable[[Array], Array]) -> None:
-            at_rest = np.concatenate([self.arm.rest, np.zeros(sum(len(self._signals[a]) for a in names[1:]))])
+            at_rest = np.concatenate([model.arm.rest, np.zeros(others)])
             if not np.isfinite(call(at_rest)).all():
                 raise not_finite(model, name)
 
