@@ -131,7 +131,7 @@ class Stopped:
                 if way.leads(end) or plan.met is None or plan.stopped or way.diverged:
                     return way.stretch()
             self.stops += 1
-            if not way.leads(plan.met):
+            if not way.leads(max(plan.met - BEYOND * (end - t0), way.t)):
                 return way.stretch()
             x, rate = way.x, self._rates(way.t, way.x)
             way.slips(min(self._beyond(x, rate, end - t0), end - way.t), rate)

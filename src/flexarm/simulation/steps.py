@@ -41,6 +41,17 @@ REACH = 1.5
 
 If a kink of the rates causes a shorter step, a difference that reaches far beyond the kink would treat them as smooth.
 """
+UNKNOWN = 1e6
+"""Relative error of a step whose end is beyond a sharp contact, where the rates are unknown.
+
+The next step is a fifth of this one.
+"""
+MATTERS = 1e-9
+"""Step above which integrals of powers count in its error, as a share of the interval's length.
+
+A power that jumps, as that of a damped stop, would otherwise demand steps that end the run. The integrals serve the
+energy balance alone.
+"""
 SHORTEST = 1e-13
 """Shortest step, relative to the time reached, since the end may be far away."""
 
@@ -383,7 +394,7 @@ def near(s: Step, h: float) -> int:
     return count
 
 
-def error(s: Step, h: float, count: int) -> float:
+def error(s: Step, h: float, count: int, powers: int) -> float:
     """Return the estimated error of a step relative to the tolerance, from the highest difference of the rates.
 
     The number of nodes is such that the difference belongs to the first derivative that the method does not integrate
@@ -392,7 +403,6 @@ def error(s: Step, h: float, count: int) -> float:
     than the step. Newton's matrix therefore removes these modes from the estimate. It is applied twice, since they
     affect v more than q.
     """
-    m = s.m
     located(s, h)
     nodes, weights = s.weights, s.weights[count:]
     for i in range(count):
@@ -401,13 +411,54 @@ def error(s: Step, h: float, count: int) -> float:
             if j != i:
                 product *= nodes[i] - nodes[j]
         weights[i] = 4.0 ** float(2 - count) / product
-    combined(weights, 1, count, s.k, s.r, m, s.width)
+    combined(weights, 1, count, s.k, s.e, s.width, s.width)
+    return weighed(s, h, powers)
+
+
+def end_error(s: Step, h: float, count: int, powers: int) -> float:
+    """Return the error of a step relative to the tolerance, as `error` does, with the rates at the step's end as well.
+
+    All stages of Gauss's methods lie before the end. If a contact begins after the last stage, no stage notices it, and
+    the next step begins beyond the contact. The rates at the end are those of one step of Newton's method with the last
+    mass matrix, from the extrapolated rates. The error is NaN if the end is beyond a sharp contact.
+    """
+    m, nodes, weights = s.m, s.weights, s.weights[count:]
+    rates, e, left = s.w, s.w[s.width :], 1.0
+    for i in range(count):
+        product = 1.0
+        for j in range(count):
+            if j != i:
+                product *= (1.0 - nodes[j]) / (nodes[i] - nodes[j])
+        weights[i] = product
+        left *= 4.0 * (1.0 - nodes[i])
+    combined(weights, 1, count, s.k, rates, s.width, s.width)
+    reached(s, 1.0, h, s.b1, s.b2, s.stages + s.kept, s.trial)
+    put_on_closures(s.shared, s.trial)
+    residual(s, s.t + h, s.trial, rates, e)
+    multiplied(s.mass, m, e, s.e)
+    for j in range(m, s.width):
+        s.e[j] = e[j] - rates[j]
+    return 4.0 * weighed(s, h, powers) / left
+
+
+def weighed(s: Step, h: float, powers: int) -> float:
+    """Return the size of an error e of all rates relative to the tolerance, without the modes that are faster than h.
+
+    `powers` is the number of integrals of powers that count. Their tolerance is infinite, except for arms that touch
+    (`Layout.tolerances`).
+    """
+    m, behind = s.m, s.size - s.width + s.m
+    copied(s.e, s.r, m)
     for _ in range(2):
         multiplied(s.M, m, s.r, s.w)
         for j in range(m):
             s.w[m + j] = 0.0
         block_solved(s, 0, s.w, s.r)
-    return sqrt(size(s, s.r))
+    sum_ = size(s, s.r)
+    for j in range(powers):
+        e = h * s.e[m + j] / (s.atol[behind + j] + s.rtol * abs(s.y[behind + j]))
+        sum_ += e * e / float(s.n - s.pose + m)
+    return sqrt(sum_)
 
 
 def located(s: Step, h: float) -> int:
@@ -603,7 +654,12 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             continue
         if s.fixed == 0:
             rows = near(s, h)
-            e = error(s, h, rows)
+            powers = s.width - s.m if h > MATTERS * (end - t0) else 0
+            e = error(s, h, rows, powers)
+            if e <= 1.0 and s.c[stages - 1] < 1.0:
+                at_end = end_error(s, h, rows, powers)
+                if not at_end <= 1.0:
+                    e = at_end if at_end < UNKNOWN else UNKNOWN
             scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(rows))
             if not e <= 1.0:  # the step is rejected
                 s.h = h * min(max(scale, 0.2), 0.9)
