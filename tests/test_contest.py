@@ -355,6 +355,7 @@ def test_what_is_lost_is_said_and_what_is_won_is_not():
     contest.loser("a", "1e-3 m", {"flexarm": ours, "MuJoCo": theirs}, lost)
     contest.loser("b", "1e-3 m", {"MuJoCo": theirs}, lost)
     contest.loser("c", "1e-3 m", {"flexarm": theirs, "MuJoCo": ours}, lost)
+    contest.loser("d", "1e-3 m", {"flexarm": ours, "flexarm.jax": theirs}, lost)
     assert lost.rows == [
         ("a", "1e-3 m", "clock", "MuJoCo", "1 s", "2 s", "2"),
         ("a", "1e-3 m", "processor", "MuJoCo", "1 s", "2 s", "2"),
