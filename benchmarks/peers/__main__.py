@@ -342,7 +342,7 @@ def row(task: Any, entry: Entry) -> tuple[str, ...]:
 
 
 def loser(name: str, goal: str, best: dict[str, Entry], lost: Table) -> None:
-    """Rows where another was faster by one of the clocks, or alone reached the error. Parts of flexarm are no others."""
+    """Rows where another program was faster by one of the clocks, or alone reached the error."""
     best = {peer: entry for peer, entry in best.items() if not peer.startswith(f"{flexarm_peer.NAME}.")}
     mine = best.get(flexarm_peer.NAME)
     for clock in CLOCKS if mine else ("seconds",):
