@@ -39,6 +39,7 @@ NAMED = (
     "elastic-joint-arm", "free-floating-arm", "rigid-chain-3", "rigid-chain-7", "rigid-chain-30",
     "closed-form-derivation", "closed-loop-1khz", "thousand-runs",
     "four-bars-1", "four-bars-10", "four-bars-40", "bricard", "slider-crank",
+    "geared-rods", "ball-chain", "cable-arm",
     "gradient-two-links", "gradient-six-hinges",
 )  # fmt: skip
 MEMBERS = {"NAME", "PACKAGES", "cannot", "settings", "solve"}
@@ -281,7 +282,9 @@ def test_cpp_is_given_the_whole_tree(monkeypatch):
     system = pinocchio_systems.System(task, task.equivalent(1))
     system.model.armature = np.linspace(0.1, 0.9, 9)
     pinocchio_cpp.Runs(task, system)
-    count, parents, kinds, axes, places, bodies, armature, gravity, K, D, B, R, inputs, carrier, tip = given["it"]
+    (count, parents, kinds, axes, places, bodies, armature, gravity), given = given["it"][:8], given["it"][8:]
+    K, D, B, R, inputs, carrier, tip, *rest = given
+    assert [np.size(x) for x in rest] == [4, 8, 1, 0, 0] and not any(np.any(x) for x in rest)  # no gears, no cables
     assert (count, kinds, inputs, carrier) == (4, b"FZYY", 3, 4)
     assert not K.any() and not D.any() and not R.any() and B.sum() == 3 and axes.shape == (4, 3)
     again = pin.Model()

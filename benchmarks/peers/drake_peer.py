@@ -3,6 +3,7 @@
 Joints are its revolute and prismatic ones, hinges have its springs, rotors its reflected inertia; a rotor whose energy
 has the carrier's rate too is a body of its own, and its transmission a matrix over the state. All blocks are C++:
 torques come from a trajectory source by a zero-order hold, the sampled law from a gain by one. There is no scene graph.
+Gears, ball joints and cables are in `drake_joints.py`.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers import drake_joints
 from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 
@@ -35,13 +37,17 @@ def cannot(task: Task | Derivation) -> str:
         return "no equations in symbols"
     if task.closed:
         return "its constraints between bodies exist only in discrete time"
-    if task.carries_rotors:
+    if not task.spherical and task.carries_rotors:
         return "its reflected inertia depends only on the rate of the joint, and its gears exist only in discrete time"
     return ""
 
 
 def settings(task: Task) -> Iterator[Setting]:
     """Methods with error control by accuracy; steps of one length; the discrete plant where there are hinges."""
+    if task.geared:
+        for count in steps(task.intervals):
+            yield Setting(f"discrete, {count} steps", "discrete", (1, "discrete", 0.0, count))
+        return
     for segments in HINGES[:5] if task.continuum else (1,):
         each = f"{segments} hinges a link, " if task.continuum else ""
         if not task.feedback:
@@ -59,6 +65,14 @@ def settings(task: Task) -> Iterator[Setting]:
 def solve(task: Task, setting: Setting) -> Solution:
     """Build, advance."""
     segments, scheme, accuracy, count = setting.numbers
+    if task.geared or task.spherical or task.tied:
+        more = [drake_joints.tie] if task.tied else []
+        return timed(
+            task,
+            lambda: drake_joints.Chain(task, scheme, accuracy, count),
+            lambda chain: run(task, chain),
+            lines_of(run, *more),
+        )
     equivalent = task.equivalent(segments)
     advance = many if task.many else run
     lines = lines_of(wire, advance)
@@ -199,7 +213,7 @@ def wire(task: Task, builder: Any, plant: Any, springs: list[tuple[Any, Any]], g
         builder.Connect(transmission.get_output_port(), plant.get_applied_generalized_force_input_port())
 
 
-def run(task: Task, system: System) -> Array | None:
+def run(task: Task, system: System | drake_joints.Chain) -> Array | None:
     """From sample to sample."""
     found, began = [], process_time()
     for t in task.times:

@@ -5,6 +5,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from benchmarks.peers import exudyn_joints
 from benchmarks.peers.exudyn_beams import cables, exact
 from benchmarks.peers.exudyn_frames import frames
 from benchmarks.peers.exudyn_loops import bodies, closed_options, closed_tree
@@ -67,6 +68,9 @@ def settings(task: Task) -> Iterator[Setting]:
     if task.closed:
         yield from closed_settings(task)
         return
+    if task.geared or task.spherical or task.tied:
+        yield from joint_settings(task)
+        return
     if task.many:
         for method, count in product(("RK67", "RK44"), (20, 30, 40, 60, 80, 120, 160, 240, 320)):
             yield Setting(f"tree, {method}, {count} steps", method, ("tree", (1,), method, "EXUdense", 1.0, 1.0, count))
@@ -108,6 +112,40 @@ def closed_settings(task: Task) -> Iterator[Setting]:
                 yield Setting(f"{series}, {count} steps", series, (kind, index, linear, rtol, radius, count, *shape))
 
 
+def joint_settings(task: Task) -> Iterator[Setting]:
+    """Gears and spherical joints as conditions; explicit methods of trees without conditions."""
+    bodies = [("bodies", index, 0.9) for index in (3, 2)] if task.spherical else []
+    geared = [("tree", index, radius) for index, radius in product((3, 2), RADII)]
+    for (kind, index, radius), rtol in product(geared if task.geared else bodies, TIGHT):
+        series = f"{kind}, index {index}, rho {radius:g}, Newton {rtol:.0e}"
+        linear = "EigenSparse" if kind == "bodies" else "EigenDense"
+        for count in steps(task.intervals):
+            yield Setting(f"{series}, {count} steps", series, (kind, index, linear, rtol, radius, count))
+    if task.geared:
+        return
+    for method, count in product(("RK67", "RK44"), steps(task.intervals)):
+        series = f"tree, {method}"
+        yield Setting(f"{series}, {count} steps", series, ("tree", method, "EXUdense", 1.0, 1.0, count))
+    for radius, rtol, count in product(RADII, TIGHT, steps(task.intervals)):
+        series = f"tree, rho {radius:g}, Newton {rtol:.0e}"
+        yield Setting(f"{series}, {count} steps", series, ("tree", ALPHA, "EigenDense", rtol, radius, count))
+
+
+def joined(task: Task, kind: str, index: int | str, linear: str, rtol: float, radius: float, count: int) -> Solution:
+    """Build a system with gears, ball joints or cables, integrate."""
+    forms = {
+        "bodies": exudyn_joints.bodies,
+        "tree": exudyn_joints.geared if task.geared else exudyn_joints.tied if task.tied else exudyn_joints.balls,
+    }
+    chosen = options if isinstance(index, str) else closed_options
+    return timed(
+        task,
+        lambda: (forms[kind](task), chosen(task, index, linear, rtol, radius)),
+        lambda system: run(task, *system, count),
+        lines_of(*dict.fromkeys((options, chosen, run))),
+    )
+
+
 def shaped(shape: tuple[Any, ...]) -> str:
     """Hinges, or cables and their stiffness, in words; "" of rigid rods."""
     if len(shape) < 2:
@@ -126,6 +164,8 @@ def solve(task: Task, setting: Setting) -> Solution:
             lambda system: run(task, *system, count),
             lines_of(options, closed_options, run),
         )
+    if task.geared or task.spherical or task.tied:
+        return joined(task, *setting.numbers)
     kind, numbers, method, linear, rtol, radius, count = setting.numbers
     go, called = (held, [run, held]) if task.feedback else (several, [several, share]) if task.many else (run, [run])
     if kind == "tree":

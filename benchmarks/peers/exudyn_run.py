@@ -5,7 +5,7 @@ Nothing is written to files; one thread; the variant without range checks.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +28,8 @@ class Parts:
         The sensor.
     loads : list of (input, load, parameter, unit)
         The load's parameter is the unit times the input of that number.
+    kept : list
+        Functions that the system calls.
     """
 
     container: Any
@@ -35,6 +37,7 @@ class Parts:
     solid: Any
     tip: Any
     loads: list[tuple[int, Any, str, Any]]
+    kept: list[Any] = field(default_factory=list)
 
 
 def beams(task: Task) -> list[tuple[Any, float, float]]:

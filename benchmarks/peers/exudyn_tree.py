@@ -106,14 +106,14 @@ def start(task: Task, equivalent: Any, links: Links) -> tuple[Array, Array]:
     return q, qd
 
 
-def tree(task: Task, equivalent: Any) -> Parts:
-    """The system of an arm's lumped equivalent."""
+def tree(task: Task, equivalent: Any, begin: dict[str, tuple[float, float]] | None = None) -> Parts:
+    """The system of an arm's lumped equivalent; it can be given the coordinate and the rate of each joint."""
     from exudyn import itemInterface as item
 
     exu, links = exudyn(), links_of(equivalent)
     container = exu.SystemContainer()
     system = container.AddSystem()
-    q, qd = start(task, equivalent, links)
+    q, qd = np.array([begin[name] for name in links.number]).T if begin else start(task, equivalent, links)
     n, number, none = len(q), links.number, [0.0] * len(q)
     node = item.NodeGenericODE2(
         numberOfODE2Coordinates=n, referenceCoordinates=none, initialCoordinates=q, initialCoordinates_t=qd

@@ -1,7 +1,8 @@
 """MuJoCo: the arm as a file of hinges with springs (`flexarm export --mjcf`), steps in C by its `Batch`.
 
 What contacts and constraints would need is switched off, as there are none. The rotor of an elastic joint, where it is
-absolute, is a body of its own on the carrier; all else is the file's.
+absolute, is a body of its own on the carrier; all else is the file's. Joints that follow others are equality
+constraints, and cables are spatial tendons without damping. The file of the chain of ball joints is written here.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from benchmarks.peers.joints import followers
 from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, loop_steps, steps, timed
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Derivation, Task
 from flexarm.exports.lumped import lumped
@@ -21,9 +23,12 @@ PACKAGES = ("mujoco",)
 INTEGRATORS = ("RK4", "implicitfast", "implicit", "Euler", "discrete")
 OFF = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "WARMSTART", "ISLAND", "AUTORESET", "CLAMPCTRL")
 LOOPS = ("CONSTRAINT", "EQUALITY", "WARMSTART")
-"""What closed loops need."""
-IMPEDANCES = {"default": (0.9, 0.95), "hard": (0.9999, 0.9999)}
-"""solimp of closed loops: MuJoCo's own values, and the hardest that it allows."""
+"""What closed loops and gears need."""
+IMPEDANCES = {"default": (0.9, 0.95, 2.0), "hard": (0.9999, 0.9999, 2.0), "hardest": (0.9999, 0.9999, 0.5)}
+"""First two numbers of solimp of closed loops and gears, and the time constant of solref in steps.
+
+The first are MuJoCo's own values, and 0.9999 is the largest that it allows. It allows time constants below two steps if
+its option REFSAFE is off. These make gears more exact, with RK4."""
 
 
 def cannot(task: Task | Derivation) -> str:
@@ -32,13 +37,15 @@ def cannot(task: Task | Derivation) -> str:
 
 
 def settings(task: Task) -> Iterator[Setting]:
-    """Its five integrators, steps, and hinges of what bends; with closed loops the two that its pages recommend."""
-    if task.closed:
+    """Its five integrators, steps, and hinges of what bends; with constraints the two that its pages recommend."""
+    if task.closed or task.geared:
         hinges, integrators = HINGES if task.continuum else (1,), ("implicitfast", "RK4")
         for n, impedance, integrator in product(hinges, IMPEDANCES, integrators):
+            if impedance == "hardest" and (task.closed or integrator != "RK4"):
+                continue
             each = f"{n} hinges a link, " if task.continuum else ""
             series = f"{each}{integrator}, {impedance} constraints"
-            for count in loop_steps(task.intervals):
+            for count in (loop_steps if task.closed else steps)(task.intervals):
                 yield Setting(f"{series}, {count} steps", series, (n, integrator, count, impedance))
         return
     least = round(task.until / task.intervals / PERIOD) if task.feedback else 20 if task.many else 1
@@ -54,14 +61,14 @@ def solve(task: Task, setting: Setting) -> Solution:
     gears = {link.name: link.joint.gear_ratio for link in task.arm.links if carried(link)}
     key = (task.name, segments)
     if key not in FILES:
-        FILES[key] = file(task, segments, bool(gears))
+        FILES[key] = balls(task) if task.spherical else file(task, segments, bool(gears))
     text = FILES[key]
     run = held if task.feedback else many if task.many else rolled
     return timed(
         task,
         lambda: build(task, text, integrator, task.until / count, gears, *impedance),
         lambda batch: run(task, batch, count),
-        lines_of(modelled, run, *([closed] if task.closed else [])),
+        lines_of(modelled, run, *([closed] if task.closed or task.geared else [])),
     )
 
 
@@ -74,6 +81,32 @@ def file(task: Task, segments: int, turned: bool) -> str:
         return written(task.equivalent(segments))
     links = [link.replace(joint=link.joint.replace(rotor="relative")) for link in task.arm.links]
     return turning(written(lumped(task.arm.replace(links=links), segments)), task.arm)
+
+
+def balls(task: Task) -> str:
+    """MJCF of a chain of rods on ball joints."""
+    root = ElementTree.Element("mujoco")
+    ElementTree.SubElement(root, "compiler", angle="radian", eulerseq="XYZ")
+    ElementTree.SubElement(root, "option", gravity=words(task.arm.gravity))
+    parent, end = ElementTree.SubElement(root, "worldbody"), np.zeros(3)
+    for link in task.arm.links:
+        rod, placement = link.body, link.placement
+        parent = ElementTree.SubElement(
+            parent, "body", name=link.name, pos=words(end + placement.xyz), euler=words(placement.rpy)
+        )
+        ElementTree.SubElement(parent, "joint", name=link.name, type="ball")
+        inertia = words(np.diag(rod.inertia_tensor))
+        ElementTree.SubElement(parent, "inertial", pos=words(rod.center), mass=str(rod.mass), diaginertia=inertia)
+        end = np.array([rod.length, 0.0, 0.0])
+    ElementTree.SubElement(parent, "site", name="tip", pos=words(end))
+    sensors = ElementTree.SubElement(root, "sensor")
+    ElementTree.SubElement(sensors, "framepos", name="tip", objtype="site", objname="tip")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def words(numbers: Any) -> str:
+    """Return numbers as an attribute of MJCF."""
+    return " ".join(str(float(x)) for x in numbers)
 
 
 def carried(link: Any) -> bool:
@@ -121,10 +154,12 @@ def modelled(text: str, integrator: str, step: float, off: tuple[str, ...] = OFF
 
 
 def closed(task: Task, text: str, integrator: str, step: float, impedance: str) -> Any:
-    """The model with its closed loops, as stiff as the step allows; in a plane a point holds a hinge."""
-    model = modelled(text, integrator, step, tuple(flag for flag in OFF if flag not in LOOPS))
-    model.eq_solref[:] = 2 * step, 1.0
-    model.eq_solimp[:, :2] = IMPEDANCES[impedance]
+    """The model with its closed loops or gears, as stiff as the step allows; in a plane a point holds a hinge."""
+    *hardness, constant = IMPEDANCES[impedance]
+    safe = ("REFSAFE",) if constant < 2.0 else ()
+    model = modelled(text, integrator, step, (*safe, *(flag for flag in OFF if flag not in LOOPS)))
+    model.eq_solref[:] = constant * step, 1.0
+    model.eq_solimp[:, :2] = hardness
     for i in range(model.neq if task.planar else 0):
         model.eq_active0[i] = not model.equality(i).name.endswith(".axis")
     return model
@@ -134,13 +169,18 @@ def build(task: Task, text: str, integrator: str, step: float, gears: dict[str, 
     """The model, as often as there are runs, where they begin."""
     from mujoco.batch import Batch
 
-    if task.closed:
+    if task.closed or task.geared:
         model = closed(task, text, integrator, step, impedance)
     else:
         model = modelled(text, integrator, step)
     q, qd = np.atleast_2d(task.q0), np.atleast_2d(task.qd0)
     batch = Batch(model, len(q), 0 if task.many else 1)
     free = task.arm.free
+    if task.spherical:
+        for i, link in enumerate(task.arm.links):
+            batch.joint(link.name).qpos[:] = q[:, 4 * i : 4 * i + 4]
+            batch.joint(link.name).qvel[:] = qd[:, 3 * i : 3 * i + 3]
+        return batch
     if free:
         batch.joint("base").qpos[:] = q[:, :7]
         batch.joint("base").qvel[:] = qd[:, :6]
@@ -148,6 +188,9 @@ def build(task: Task, text: str, integrator: str, step: float, gears: dict[str, 
         if name.endswith((".joint", ".motor")):
             gear = gears.get(name.removesuffix(".motor"), 1.0)
             batch.joint(name).qpos[:, 0], batch.joint(name).qvel[:, 0] = gear * q[:, i + free], gear * qd[:, i]
+    for name, leader, ratio, offset in followers(task.arm):
+        mine, led = (batch.joint(f"{each}.joint") for each in (name, leader))
+        mine.qpos[:], mine.qvel[:] = ratio * led.qpos + offset, ratio * led.qvel
     return batch
 
 

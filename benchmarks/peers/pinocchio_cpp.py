@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers import pinocchio_systems
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Task
 
 NAME = "C++"
@@ -32,7 +33,7 @@ DOUBLES = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 INTS = np.ctypeslib.ndpointer(np.intc, flags="C_CONTIGUOUS")
 INT, LONG, DOUBLE, POINTER = ctypes.c_int, ctypes.c_long, ctypes.c_double, ctypes.c_void_p
 ARGUMENTS = {
-    "made": (INT, INTS, ctypes.c_char_p, *[DOUBLES] * 9, INT, INT, DOUBLES),
+    "made": (INT, INTS, ctypes.c_char_p, *[DOUBLES] * 9, INT, INT, DOUBLES, INTS, DOUBLES, INT, INTS, DOUBLES),
     "ended": (POINTER,),
     "fixed": (POINTER, INT, *[DOUBLES] * 2, DOUBLE, *[LONG] * 3, *[DOUBLE] * 2, INT, *[DOUBLES] * 3),
     "adaptive": (POINTER, *[DOUBLES] * 2, *[DOUBLE] * 3, INT, *[DOUBLES] * 7, INT, *[DOUBLES] * 2),
@@ -85,13 +86,19 @@ class Runs:
         self.q, self.v = plain(system.q), plain(system.v)
         model, joints = system.model, range(1, system.model.njoints)
         bodies = [[b.mass, *b.lever, *b.inertia.ravel()] for b in list(model.inertias)[1:]]
-        kinds = "".join(letter(model.joints[i].shortname()) for i in joints)
+        alone = {i: pinocchio_systems.kind(system.axes[i - 1], True) for i in system.mimics}  # before they follow
+        kinds = "".join(letter(alone.get(i, model.joints[i]).shortname()) for i in joints)
+        followed = [system.mimics.get(i, (0, 0.0, 0.0)) for i in joints]
+        ends = [[body + 1 for body in rope.bodies] for rope in system.ropes]
+        ropes = [[*np.ravel(rope.points), rope.stiffness, rope.length] for rope in system.ropes]
         tip = model.frames[system.tip]
         self.tree = self.lib.made(
-            len(joints), np.array(list(model.parents)[1:], dtype=np.intc), kinds.encode(), plain(system.axes),
+            len(joints), whole(list(model.parents)[1:]), kinds.encode(), plain(system.axes),
             plain([model.jointPlacements[i].homogeneous for i in joints]), plain(bodies), plain(model.armature),
             plain(model.gravity.linear), plain(system.K), plain(system.D), plain(system.B), plain(system.R),
             system.B.shape[1], tip.parentJoint, plain(tip.placement.translation),
+            whole([leader for leader, *_ in followed]), plain([gear for _, *gear in followed]), len(ropes), whole(ends),
+            plain(ropes),
         )  # fmt: skip
         self.steps = (len(task.jumps), plain(task.jumps), plain(task.torques))
 
@@ -129,7 +136,18 @@ def letter(kind: str) -> str:
     """Of a joint's model, as `made` reads it."""
     if kind.endswith("Unaligned"):
         return {"JointModelRevoluteUnaligned": "R", "JointModelPrismaticUnaligned": "P"}[kind]
-    return {"JointModelRX": "X", "JointModelRY": "Y", "JointModelRZ": "Z", "JointModelFreeFlyer": "F"}[kind]
+    return {
+        "JointModelRX": "X",
+        "JointModelRY": "Y",
+        "JointModelRZ": "Z",
+        "JointModelFreeFlyer": "F",
+        "JointModelSpherical": "S",
+    }[kind]
+
+
+def whole(values: Any) -> Array:
+    """Return integers as C reads them."""
+    return np.ascontiguousarray(values, dtype=np.intc)
 
 
 def plain(values: Any) -> Array:
@@ -155,8 +173,9 @@ def run(task: Task, runs: Runs, method: str, number: float) -> Array | None:
     return runs.adaptive(number) if by_tolerance else runs.fixed(order, int(number))
 
 
-def lines(method: str) -> int:
-    """Of C++ that a method takes, without empty ones and comments; what Python is told does not count."""
-    steps, adaptive, _ = SOURCE.read_text(encoding="utf-8").split("\n// -- ")
-    rows = [row.strip() for row in (steps + adaptive * (method == "DOP853")).splitlines()]
+def lines(method: str, more: bool = False) -> int:
+    """Of C++ that a method takes, without empty ones and comments, with `more` for cables and ball joints; what Python
+    is told does not count."""
+    steps, others, adaptive, _ = SOURCE.read_text(encoding="utf-8").split("\n// -- ")
+    rows = [row.strip() for row in (steps + others * more + adaptive * (method == "DOP853")).splitlines()]
     return len([row for row in rows if row and not row.startswith("//")])

@@ -37,7 +37,8 @@ def solve(task: Task, frequency: float, method: str, number: Any, segments: int 
     """Build, integrate."""
     equivalent = task.equivalent(segments)
     run = {"DOP853": pinocchio_systems.adaptive, "RK4": pinocchio_systems.fixed}[method]
-    lines = lines_of(Loops.rate, Loops.place, run, *([pinocchio_systems.rk4] if method == "RK4" else []))
+    beside = pinocchio_systems.rk4 if method == "RK4" else pinocchio_systems.System.flow
+    lines = lines_of(Loops.rate, Loops.place, run, beside)
     return timed(task, lambda: Loops(task, equivalent, frequency), lambda system: run(task, system, number), lines)
 
 

@@ -5,12 +5,13 @@ lower order. Radau is given its Jacobian by Pinocchio's derivatives of the algor
 Springs, dampers and motors are a matrix over the coordinates. A rotor that turns relative to its joint is its armature;
 one whose energy has the carrier's rate too is a body of its own on the carrier, with inertia about its axis alone, or,
 behind a rigid gear, a constant part of the inertia matrix: then that is factored in the place of the recursion.
+Gears, ball joints and cables are in `pinocchio_joints.py`.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
-from benchmarks.peers import pinocchio_cpp, pinocchio_loops
+from benchmarks.peers import pinocchio_cpp, pinocchio_joints, pinocchio_loops
 from benchmarks.peers.peer import HINGES, Setting, Solution, lines_of, steps, timed
 from benchmarks.peers.pinocchio_systems import TOLERANCES, System, adaptive, fixed, implicit, many, rk4
 from benchmarks.peers.tasks import PERIOD, Derivation, Task
@@ -67,21 +68,21 @@ def solve(task: Task, setting: Setting) -> Solution:
     if task.closed:
         return pinocchio_loops.solve(task, *setting.numbers)
     segments, language, method, number = setting.numbers
-    equivalent = task.equivalent(segments)
+    equivalent = None if task.spherical else task.equivalent(segments)
+    built = partial(pinocchio_joints.system_of, task, equivalent)
     if language:
-        return compiled(task, equivalent, method, number)
-    run = many if task.many else {"DOP853": adaptive, "Radau": implicit, "RK4": fixed}[method]
+        pinocchio_cpp.library()  # compiled before, once for all arms
+        return timed(
+            task,
+            lambda: pinocchio_cpp.Runs(task, built()),
+            lambda runs: pinocchio_cpp.run(task, runs, method, number),
+            pinocchio_cpp.lines(method, task.spherical or task.tied),
+        )
+    steps_of = pinocchio_joints.turned if task.spherical else fixed
+    run = many if task.many else {"DOP853": adaptive, "Radau": implicit, "RK4": steps_of}[method]
     beside = {many: [rk4], fixed: [rk4], implicit: [adaptive, System.slopes]}.get(run, [])
-    lines = lines_of(System.load, System.rate, System.place, run, *beside)
-    return timed(task, lambda: System(task, equivalent), lambda system: run(task, system, number), lines)
-
-
-def compiled(task: Task, equivalent: Any, method: str, number: float) -> Solution:
-    """In C++, which was compiled before, once for all arms."""
-    pinocchio_cpp.library()
-    return timed(
-        task,
-        lambda: pinocchio_cpp.Runs(task, System(task, equivalent)),
-        lambda runs: pinocchio_cpp.run(task, runs, method, number),
-        pinocchio_cpp.lines(method),
-    )
+    rate = pinocchio_joints.Tied.rate if task.tied else System.rate
+    flow = pinocchio_joints.Balls.flow if task.spherical else System.flow
+    flows = [flow] if run not in (many, fixed) else []
+    lines = lines_of(System.load, rate, System.place, run, *beside, *flows)
+    return timed(task, built, lambda system: run(task, system, number), lines)

@@ -7,7 +7,9 @@
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/algorithm/frames.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
+#include <pinocchio/algorithm/model.hpp>
 #include <functional>
+#include <vector>
 
 namespace pin = pinocchio;
 using Vector = Eigen::VectorXd;
@@ -15,21 +17,27 @@ using Matrix = Eigen::MatrixXd;
 using Rows = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 using Given = Eigen::Map<const Vector>;
 
+struct Rope { int bodies[2]; Eigen::Vector3d points[2]; double stiffness, length; };
+
 struct System {
   pin::Model model;
   Matrix K, D, B, R;  // R: inertia of rotors that turn with what carries them
   pin::FrameIndex tip;
-  bool free, soft, carried;
+  bool free, soft, factored;  // factored: the inertia matrix, in the place of the articulated body algorithm
+  int balls = 0;  // all joints are ball joints, or none is
+  std::vector<Rope> ropes;
 };
 
 struct Runner {  // what one thread needs
   const System& s;
   pin::Data data;
-  Vector u, tau, a;
+  Vector u, tau, a, q, v;
   Matrix M;
   Eigen::LLT<Matrix> solver;
+  pinocchio::container::aligned_vector<pin::Force> forces;
   explicit Runner(const System& system)
-      : s(system), data(system.model), u(Vector::Zero(system.model.nv)), tau(u), a(u) {}
+      : s(system), data(system.model), u(Vector::Zero(system.model.nv)), tau(u), a(u), q(system.model.nq), v(u),
+        forces(system.model.njoints, pin::Force::Zero()) {}
 
   const Vector& rate(const Vector& q, const Vector& v) {
     tau = u;
@@ -38,7 +46,11 @@ struct Runner {  // what one thread needs
       tau.noalias() -= s.K.rightCols(s.model.nv - first) * q.tail(s.model.nv - first);
       tau.noalias() -= s.D * v;
     }
-    if (!s.carried) return pin::aba(s.model, data, q, v, tau, pin::Convention::WORLD);
+    if (!s.ropes.empty()) {
+      pull(q);
+      return pin::aba(s.model, data, q, v, tau, forces, pin::Convention::WORLD);
+    }
+    if (!s.factored) return pin::aba(s.model, data, q, v, tau, pin::Convention::WORLD);
     pin::crba(s.model, data, q, pin::Convention::WORLD);
     M = data.M.selfadjointView<Eigen::Upper>();
     M += s.R;
@@ -47,6 +59,9 @@ struct Runner {  // what one thread needs
     solver.solveInPlace(a);
     return a;
   }
+
+  void pull(const Vector& q);
+  void flow(const Vector& x, Eigen::Ref<Vector> out);
 
   void place(const Vector& q, double* out) {
     pin::framesForwardKinematics(s.model, data, q);
@@ -91,7 +106,58 @@ struct Runner {  // what one thread needs
   }
 };
 
+// -- Cables and ball joints ---------------------------------------------------------------------------------------------
+
+void Runner::pull(const Vector& q) {  // forces of taut cables, in the frames of the joints
+  pin::forwardKinematics(s.model, data, q);
+  for (auto& force : forces) force.setZero();
+  for (const Rope& rope : s.ropes) {
+    const Eigen::Vector3d apart =
+        data.oMi[rope.bodies[1]].act(rope.points[1]) - data.oMi[rope.bodies[0]].act(rope.points[0]);
+    const double distance = apart.norm(), tension = rope.stiffness * (distance - rope.length);
+    if (tension <= 0) continue;
+    for (int i = 0; i < 2; i++) {
+      const int body = rope.bodies[i];
+      const Eigen::Vector3d f = data.oMi[body].rotation().transpose() * apart * ((i ? -tension : tension) / distance);
+      forces[body] += pin::Force(f, rope.points[i].cross(f));
+    }
+  }
+}
+
+// Kutta's methods of order 4, 3 and 2 with quaternions among the states.
+void turn(Runner& run, Vector& x, double h, int order, Matrix& K, Vector& y) {
+  static const double A[3][3][3] = {{{0.5}}, {{0.5}, {-1.0, 2.0}}, {{0.5}, {0.0, 0.5}, {0.0, 0.0, 1.0}}};
+  static const double B[3][4] = {{0.0, 1.0}, {1.0 / 6, 4.0 / 6, 1.0 / 6}, {1.0 / 6, 2.0 / 6, 2.0 / 6, 1.0 / 6}};
+  for (int i = 0; i < order; i++) {
+    y = x;
+    for (int j = 0; j < i; j++) y += (h * A[order - 2][i - 1][j]) * K.col(j);
+    run.flow(y, K.col(i));
+  }
+  for (int i = 0; i < order; i++) x += (h * B[order - 2][i]) * K.col(i);
+  for (int i = 0; i < run.s.balls; i++) x.segment<4>(4 * i).normalize();
+}
+
 // -- SciPy's DOP853 ---------------------------------------------------------------------------------------------------
+
+static void turned(Eigen::Ref<Eigen::Vector4d> q, const Eigen::Vector3d& w, Eigen::Ref<Eigen::Vector4d> out) {
+  q.normalize();
+  const Eigen::Vector3d im = q.head<3>();
+  out.head<3>() = 0.5 * (q[3] * w + im.cross(w));
+  out[3] = -0.5 * im.dot(w);
+}
+
+void Runner::flow(const Vector& x, Eigen::Ref<Vector> out) {  // quaternions are among the states
+  const int nq = s.model.nq, n = x.size();
+  q = x.head(nq); v = x.tail(n - nq);
+  if (s.balls) {
+    for (int i = 0; i < s.balls; i++) turned(q.segment<4>(4 * i), v.segment<3>(3 * i), out.segment<4>(4 * i));
+  } else if (s.free) {
+    turned(q.segment<4>(3), v.segment<3>(3), out.segment<4>(3));
+    out.head<3>() = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * v.head<3>();
+    out.segment(7, nq - 7) = v.tail(nq - 7);
+  } else out.head(nq) = v;
+  out.tail(n - nq) = rate(q, v);
+}
 
 struct Coefficients { Rows A; Given B, E3, E5; Rows D; };
 
@@ -101,25 +167,11 @@ struct Adaptive {
   double rtol, atol;
   int n, nq;
   Matrix K, F;
-  Vector x, next, f, stage, scale, q, v;
+  Vector x, next, f, stage, scale, q;
 
   Adaptive(Runner& runner, const Coefficients& given, double r, double a)
       : run(runner), c(given), rtol(r), atol(a), n(runner.s.model.nq + runner.s.model.nv), nq(runner.s.model.nq),
-        K(n, 16), F(n, 7), x(n), next(n), f(n), stage(n), scale(n), q(nq), v(n - nq) {}
-
-  void rates(const Vector& y, Eigen::Ref<Vector> out) {  // a free base's quaternion is one of the states
-    q = y.head(nq); v = y.tail(n - nq);
-    if (run.s.free) {
-      q.segment<4>(3).normalize();
-      const Eigen::Quaterniond turn(q[6], q[3], q[4], q[5]);
-      const Eigen::Vector3d w = v.segment<3>(3), im = q.segment<3>(3);
-      out.head<3>() = turn * v.head<3>();
-      out.segment<3>(3) = 0.5 * (q[6] * w + im.cross(w));
-      out[6] = -0.5 * im.dot(w);
-      out.segment(7, nq - 7) = v.tail(nq - 7);
-    } else out.head(nq) = v;
-    out.tail(n - nq) = run.rate(q, v);
-  }
+        K(n, 16), F(n, 7), x(n), next(n), f(n), stage(n), scale(n), q(nq) {}
 
   double norm(const Vector& y) const { return std::sqrt(y.squaredNorm() / n); }
 
@@ -128,7 +180,7 @@ struct Adaptive {
     const double d0 = norm(x.cwiseQuotient(scale)), d1 = norm(f.cwiseQuotient(scale));
     const double h0 = std::min(d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1, span);
     stage = x + h0 * f;
-    rates(stage, K.col(0));
+    run.flow(stage, K.col(0));
     const double d2 = norm((K.col(0) - f).cwiseQuotient(scale)) / h0;
     const double h1 = d1 <= 1e-15 && d2 <= 1e-15 ? std::max(1e-6, 1e-3 * h0)
                                                  : std::pow(0.01 / std::max(d1, d2), 1.0 / 8);
@@ -137,7 +189,7 @@ struct Adaptive {
 
   // From a to b; `sample` is given each time inside, in order, with the state there.
   bool through(double a, double b, const double*& t, const double* end, const std::function<void()>& sample) {
-    rates(x, f);
+    run.flow(x, f);
     double h = first(b - a), now = a;
     bool rejected = false;
     for (long steps = 0; now < b; steps++) {
@@ -146,10 +198,10 @@ struct Adaptive {
       K.col(0) = f;
       for (int i = 1; i < 12; i++) {
         stage.noalias() = x + K.leftCols(i) * (h * c.A.row(i).head(i).transpose());
-        rates(stage, K.col(i));
+        run.flow(stage, K.col(i));
       }
       next.noalias() = x + K.leftCols(12) * (h * c.B);
-      rates(next, K.col(12));
+      run.flow(next, K.col(12));
       scale = atol + rtol * x.array().abs().max(next.array().abs());
       const double e5 = (K.leftCols(13) * c.E5).cwiseQuotient(scale).squaredNorm();
       const double e3 = (K.leftCols(13) * c.E3).cwiseQuotient(scale).squaredNorm();
@@ -175,7 +227,7 @@ struct Adaptive {
                    const std::function<void()>& sample) {
     for (int i = 13; i < 16; i++) {
       stage.noalias() = x + K.leftCols(i) * (h * c.A.row(i).head(i).transpose());
-      rates(stage, K.col(i));
+      run.flow(stage, K.col(i));
     }
     F.col(0) = next - x;
     F.col(1) = h * K.col(0) - F.col(0);
@@ -187,6 +239,7 @@ struct Adaptive {
       for (int i = 6; i >= 0; i--) stage = (stage + F.col(i)) * (i % 2 == 0 ? along : 1 - along);
       q = (x + stage).head(nq);
       if (run.s.free) q.segment<4>(3).normalize();
+      for (int j = 0; j < run.s.balls; j++) q.segment<4>(4 * j).normalize();
       sample();
     }
   }
@@ -197,9 +250,11 @@ struct Adaptive {
 extern "C" {
 
 // A tree: of each joint its parent, its kind and axis, its place (4, 4), and of its body mass, centre, inertia (13).
+// A joint with a leader follows that with a ratio and an offset. A cable has two bodies, two points, stiffness, length.
 void* made(int joints, const int* parents, const char* kinds, const double* axes, const double* places,
            const double* bodies, const double* armature, const double* gravity, const double* K, const double* D,
-           const double* B, const double* R, int inputs, int carrier, const double* tip) {
+           const double* B, const double* R, int inputs, int carrier, const double* tip, const int* leaders,
+           const double* gears, int cables, const int* ends, const double* ropes) {
   auto* s = new System;
   for (int i = 0; i < joints; i++) {
     const Eigen::Vector3d axis = Eigen::Map<const Eigen::Vector3d>(axes + 3 * i);
@@ -212,6 +267,7 @@ void* made(int joints, const int* parents, const char* kinds, const double* axes
       case 'Z': joint = pin::JointModelRZ(); break;
       case 'R': joint = pin::JointModelRevoluteUnaligned(axis); break;
       case 'P': joint = pin::JointModelPrismaticUnaligned(axis); break;
+      case 'S': joint = pin::JointModelSpherical(); s->balls++; break;
       default: joint = pin::JointModelFreeFlyer();
     }
     const double* body = bodies + 13 * i;
@@ -219,6 +275,19 @@ void* made(int joints, const int* parents, const char* kinds, const double* axes
     const Eigen::Matrix3d inertia = Eigen::Map<const Eigen::Matrix3d>(body + 4);
     s->model.appendBodyToJoint(number, pin::Inertia(body[0], Eigen::Vector3d(body[1], body[2], body[3]), inertia),
                                pin::SE3::Identity());
+  }
+  s->factored = false;
+  for (int i = 0; i < joints; i++) {
+    if (!leaders[i]) continue;
+    const pin::Model before = s->model;
+    s->model = pin::Model();
+    pin::transformJointIntoMimic(before, leaders[i], i + 1, gears[2 * i], gears[2 * i + 1], s->model);
+    s->factored = true;  // the articulated body algorithm has no such joints
+  }
+  for (int i = 0; i < cables; i++) {
+    const double* of = ropes + 8 * i;
+    s->ropes.push_back({{ends[2 * i], ends[2 * i + 1]},
+                        {Eigen::Vector3d(of[0], of[1], of[2]), Eigen::Vector3d(of[3], of[4], of[5])}, of[6], of[7]});
   }
   const int n = s->model.nv;
   s->model.armature = Given(armature, n);
@@ -228,7 +297,7 @@ void* made(int joints, const int* parents, const char* kinds, const double* axes
   s->tip = s->model.addFrame(pin::Frame("tip", carrier, there, pin::OP_FRAME));
   s->free = kinds[0] == 'F';
   s->soft = !s->K.isZero(0) || !s->D.isZero(0);
-  s->carried = !s->R.isZero(0);
+  s->factored = s->factored || !s->R.isZero(0);
   return s;
 }
 
@@ -244,11 +313,15 @@ void fixed(void* system, int order, const double* q0, const double* v0, double h
   for (int i = 0; i < 4; i++) { k[i].resize(s.model.nv); g[i].resize(s.model.nv); }
   const Rows loads(torques, jumps, s.B.cols());
   int piece = -1;
+  Vector x(s.model.nq + s.model.nv), y = x;
+  Matrix K(x.size(), 4);
+  x << q, v;
   run.place(q, out);
   for (long i = 0; i < count; i++) {
     if (hold && i % hold == 0) run.u = -kp * q - kd * v;
     while (piece + 1 < jumps && times[piece + 1] <= (i + 0.5) * h) run.u = s.B * loads.row(++piece).transpose();
-    if (order == 4) run.rk4(q, v, h, k, g, p);
+    if (s.balls) { turn(run, x, h, order, K, y); q = x.head(s.model.nq); }
+    else if (order == 4) run.rk4(q, v, h, k, g, p);
     else if (order == 3) run.rk3(q, v, h, k, g, p);
     else run.rk2(q, v, h, k, g, p);
     if ((i + 1) % every == 0) run.place(q, out += 3);

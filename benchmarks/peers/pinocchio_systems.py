@@ -5,17 +5,30 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.cables import Rope
 from benchmarks.peers.tasks import GAINS, PERIOD, Array, Task
 
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 
 
 class System:
-    """The rigid tree with its springs."""
+    """The rigid tree with its springs.
+
+    Attributes
+    ----------
+    mimics : dict
+        Number of each joint that follows another one, with the number of that joint, ratio and offset.
+    ropes : list of Rope
+        Cables of the arm.
+    """
+
+    mimics: dict[int, tuple[int, float, float]]
+    ropes: list[Rope]
 
     def __init__(self, task: Task, equivalent: Any):
         import pinocchio as pin
 
+        self.mimics, self.ropes = {}, []
         model, free = pin.Model(), equivalent.arm.free
         axes = [np.zeros(3)] if free else []
         model.gravity.linear = np.array(equivalent.arm.gravity)
@@ -104,6 +117,18 @@ class System:
         M = self.pin.crba(self.model, self.data, q) + self.R
         return np.linalg.solve(M, tau - self.pin.nonLinearEffects(self.model, self.data, q, v))
 
+    def flow(self, x: Array) -> Array:
+        """Return the rates of coordinates and velocities (n,); a free base's quaternion is one of the coordinates."""
+        nq, pin = len(self.q), self.pin
+        q, v = x[:nq], x[nq:]
+        if not self.free:
+            return np.concatenate([v, self.rate(q, v)])
+        q = pin.normalize(self.model, q)
+        R = pin.Quaternion(q[3:7]).matrix()
+        w, s = v[3:6], q[3:6]
+        turned = 0.5 * np.array([*(q[6] * w + np.cross(s, w)), -s @ w])
+        return np.concatenate([R @ v[:3], turned, v[6:], self.rate(q, v)])
+
     def slopes(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the slopes of the acceleration in q and in v. The task must be `derivable`."""
         self.pin.computeABADerivatives(self.model, self.data, q, v, self.u - self.K @ q - self.D @ v)
@@ -163,23 +188,13 @@ def adaptive(task: Task, system: System, rtol: float, method: str = "DOP853", **
     nq, pin = len(system.q), system.pin
     x, tip = np.concatenate([system.q, system.v]), []
 
-    def rates(_: float, x: Array) -> Array:
-        q, v = x[:nq], x[nq:]
-        if not system.free:
-            return np.concatenate([v, system.rate(q, v)])
-        q = pin.normalize(system.model, q)
-        R = pin.Quaternion(q[3:7]).matrix()
-        w, s = v[3:6], q[3:6]
-        turned = 0.5 * np.array([*(q[6] * w + np.cross(s, w)), -s @ w])
-        return np.concatenate([R @ v[:3], turned, v[6:], system.rate(q, v)])
-
     ends = [0.0, *(t for t in task.jumps if 0.0 < t < task.until), task.until]
     for a, b in pairwise(ends):
         if len(task.jumps):
             system.load(task.torque((a + b) / 2))
         inside = task.times[(task.times >= a) & ((task.times < b) | (b == task.until))]
         at = inside if inside[-1] == b else [*inside, b]
-        found = solve_ivp(rates, (a, b), x, method, at, rtol=rtol, atol=1e-2 * rtol, **more)
+        found = solve_ivp(lambda _, x: system.flow(x), (a, b), x, method, at, rtol=rtol, atol=1e-2 * rtol, **more)
         if not found.success:
             return np.array([[np.nan] * 3])
         x = found.y[:, -1]

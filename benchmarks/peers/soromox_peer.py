@@ -48,13 +48,19 @@ IDENTITY = (0.0, 0.0, 0.0, 1.0)
 
 
 def cannot(task: Task | Derivation) -> str:
-    """Symbols, rotors that turn with their carrier, a base with mass, closed loops."""
+    """Symbols, rotors that turn with their carrier, a base with mass, closed loops, gears, cables, ball joints."""
     if isinstance(task, Derivation):
         return "no equations in symbols"
     if task.arm.free:
         return "its floating base is a frame without mass"
     if task.closed:
         return "its chains have no closed loops"
+    if task.geared:
+        return "its joints do not follow one another"
+    if task.tied:
+        return "its passive tendons also push, and their lengths are linear in the coordinates"
+    if task.spherical:
+        return "no model with its ball joints, whose coordinates are rotation vectors, was written"
     if any(joint.transmission is not None for joint in task.equivalent(1).joints):
         return "its chains have no motors with a rotor on one link and a spring to the next"
     return ""

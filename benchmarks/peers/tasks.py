@@ -3,7 +3,7 @@
 Motions are those of the package's public set (`flexarm.problems`): an arm, what it begins with, torques that are
 constant between given times, and a converged trajectory with its uncertainty. The error is the largest distance of the
 arm's tip from it at the set's times. Three tasks more are about other work: a derivation, a loop at 1 kHz, a thousand
-runs. Five are mechanisms with closed loops, and two are gradients of rollouts.
+runs. Five are mechanisms with closed loops, three have gears, ball joints or cables, and two are gradients of rollouts.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import flexarm as fa
-from benchmarks.peers import loops
+from benchmarks.peers import cables, joints, loops
 from benchmarks.peers.gradients.task import Rollout, six_hinges, two_links
 from flexarm import problems
 from flexarm.control import JointPD, Sampled
@@ -83,6 +83,21 @@ class Task:
         return bool(self.arm.closures)
 
     @property
+    def geared(self) -> bool:
+        """True if joints follow other joints."""
+        return any(link.joint.leaders for link in self.arm.links)
+
+    @property
+    def spherical(self) -> bool:
+        """True if the joints are ball joints."""
+        return any(link.joint.spherical for link in self.arm.links)
+
+    @property
+    def tied(self) -> bool:
+        """True if the arm has cables."""
+        return bool(self.arm.cables)
+
+    @property
     def planar(self) -> bool:
         """Whether the tip moves in a plane."""
         return self.tip.shape[-1] == 2
@@ -148,6 +163,10 @@ LOOP_GOALS = (1e-2, 1e-4, 1e-6)
 """The same of mechanisms with closed loops, whose rods are 1 m long."""
 ROD_GOALS = (1e-4, 1e-5)
 """The same of the slider-crank, whose rod is 0.3 m long and bends by millimetres."""
+GEAR_GOALS = (1e-2, 1e-4, 1e-6)
+BALL_GOALS = (1e-4, 1e-7)
+CABLE_GOALS = (1e-3, 1e-5)
+"""The same of the rods with gears, on ball joints, and with cables. Cables have kinks, at which methods lose order."""
 
 
 def motion(name: str) -> Task:
@@ -271,6 +290,40 @@ def slider_crank() -> Task:
     )  # fmt: skip
 
 
+def geared_rods() -> Task:
+    """Three rods whose joints follow one another turn over for 10 s; their energy gives the motion."""
+    arm, times = joints.geared_rods(), np.linspace(0.0, 10.0, 101)
+    q0, qd0 = np.array([joints.START]), np.array([joints.RATE])
+    tip = joints.geared_swing(times)
+    ours = converged(arm, times, q0, qd0, fa.Solver(method="dop853", rtol=1e-12, atol=1e-14))
+    floor = float(np.linalg.norm(ours[:, :2] - tip, axis=1).max())
+    return Task(
+        "geared-rods", "Three rods with gears", arm, 10.0, times, tip, floor, q0, qd0, np.empty(0), np.empty((0, 0)),
+        False, GEAR_GOALS,
+    )  # fmt: skip
+
+
+def ball_chain() -> Task:
+    """Five rods on ball joints fall for 2 s; the motion is Pinocchio's, as it is stored."""
+    times, tip, floor = joints.ball_swing()
+    q0, qd0 = (x.ravel() for x in joints.ball_start())
+    return Task(
+        "ball-chain", "Five rods on ball joints", joints.ball_chain(), float(times[-1]), times, tip, floor, q0, qd0,
+        np.empty(0), np.empty((0, 0)), False, BALL_GOALS,
+    )  # fmt: skip
+
+
+def cable_arm() -> Task:
+    """A two-link arm falls into its cables for 3 s; the motion is that of Lagrange's equations between events."""
+    times, q0 = np.linspace(0.0, cables.UNTIL, 151), np.array(cables.START)
+    (tip, _, _), (other, _, _) = (cables.cable_swing(times, rtol) for rtol in (1e-13, 1e-11))
+    floor = float(np.linalg.norm(other - tip, axis=1).max())
+    return Task(
+        "cable-arm", "A two-link arm with cables", cables.cable_arm(), cables.UNTIL, times, tip, floor, q0, 0 * q0,
+        np.empty(0), np.empty((0, 0)), False, CABLE_GOALS,
+    )  # fmt: skip
+
+
 def finer(body: Any, segments: int) -> Any:
     """A beam of so many segments with three polynomials each; other bodies as they are."""
     if not isinstance(body, fa.Beam):
@@ -298,6 +351,9 @@ TASKS: dict[str, Callable[[], Task | Derivation | Rollout]] = {
     **{f"four-bars-{count}": partial(four_bars, count) for count in (1, 10, 40)},
     "bricard": bricard,
     "slider-crank": slider_crank,
+    "geared-rods": geared_rods,
+    "ball-chain": ball_chain,
+    "cable-arm": cable_arm,
     "gradient-two-links": two_links,
     "gradient-six-hinges": six_hinges,
 }
