@@ -27,11 +27,11 @@ BALL_LENGTHS, BALL_MASSES = (0.5, 0.45, 0.4, 0.55, 0.35), (1.3, 1.1, 0.9, 1.2, 0
 THICKNESS = 0.06
 """Radius of the rods on ball joints [m], which are cylinders."""
 TURNS = (
-    (0.2, -0.7, 0.4), (-0.3, 0.3, 0.6), (0.4, 0.4, -0.5), (0.1, -0.5, -0.4), (-0.2, 0.3, 0.5),
+    (0.2, -0.7, 0.4), (-0.3, 0.3, 0.6), (0.4, 0.4, -0.5), (0.1, -0.5, -0.4), (-0.2, -0.3, 0.4),
 )  # fmt: skip
 """Rotation vector of each ball joint at the start [rad]. Without a rotation the rods hang down."""
 RATES = (
-    (1.5, 0.4, -0.8), (-2.0, 0.5, 0.6), (1.0, -0.7, 0.3), (2.5, 0.2, 0.9), (-1.5, -0.2, -0.4),
+    (1.5, 0.4, -0.8), (-2.0, 0.5, 0.6), (1.0, -0.7, 0.3), (2.5, 0.2, 0.9), (-1.5, 0.6, 0.6),
 )  # fmt: skip
 """Angular velocity of each rod relative to its carrier at the start, along its own axes [rad/s]."""
 DATA = Path(__file__).with_name("ball_chain.csv")
