@@ -1,11 +1,15 @@
 """Scenarios: the bundled ones run, a file says what Python says, a mistake is one line with its file and key."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 import flexarm as fa
 from flexarm import trajectory
 from flexarm.scenario import BangBangInput, ConstantInput, CycloidalMotion, PiecewiseInput, Solver, TableInput
+from flexarm.scenario.motions import ShaperTable
+from flexarm.trajectory.shapers import KINDS
 
 PARABOLIC = "[reference]\ntype = 'parabolic-blends'\nstart = [0, 0]\nend = [1, 1]\nduration = 1.0\n"
 HEAD = 'name = "test"\narm = "subudhi-morris"\nuntil = 0.1\nsamples = 11\n'
@@ -179,8 +183,13 @@ SHAPERS = [
     ('{ kind = "zvd" }', {}, None),
     ('{ kind = "zv", modes = 2, locked = false }', {"kind": "zv", "modes": 2, "locked": False}, None),
     ('{ kind = "ei", tolerance = 0.02, at = { fore.joint = 0.9 } }', {"kind": "ei", "tolerance": 0.02}, [0.3, 0.9]),
+    ('{ kind = "two-hump-ei", tolerance = 0.03 }', {"kind": "two-hump-ei", "tolerance": 0.03}, None),
     ('{ kind = "zv", at = [0.1, 0.7, 0, 0, 0, 0] }', {"kind": "zv"}, [0.1, 0.7]),
 ]
+
+
+def test_a_file_has_the_kinds_of_shapers_of_python():
+    assert get_args(ShaperTable.model_fields["kind"].annotation) == tuple(KINDS)
 
 
 @pytest.mark.parametrize(("table", "given", "joints"), SHAPERS, ids=[table for table, _, _ in SHAPERS])
@@ -370,7 +379,10 @@ WRONG = [
     ),
     (HEAD + QUINTIC.replace("0.08", "0"), "reference.duration is 0.0 s; it must be positive"),
     (HEAD + QUINTIC + "shaper = { modes = 2 }", "reference.shaper.kind is missing"),
-    (HEAD + QUINTIC + "shaper = { kind = 'zdv' }", "reference.shaper.kind is 'zdv'; it must be 'zv', 'zvd' or 'ei'"),
+    (
+        HEAD + QUINTIC + "shaper = { kind = 'zdv' }",
+        "reference.shaper.kind is 'zdv'; it must be 'zv', 'zvd', 'zvdd', 'mzv', 'ei', 'two-hump-ei', ",
+    ),
     (
         HEAD + QUINTIC + "shaper = { kind = 'zv', mode = 2 }",
         "reference.shaper: unknown key 'mode'; did you mean 'modes'? Allowed keys are kind,",

@@ -127,8 +127,12 @@ if TYPE_CHECKING:
     from flexarm.studies import study
     from flexarm.trajectory import (
         EI,
+        MZV,
+        PSZV,
+        UMZV,
         ZV,
         ZVD,
+        ZVDD,
         BangBang,
         Cycloidal,
         MinimumJerk,
@@ -143,8 +147,12 @@ if TYPE_CHECKING:
 __all__ = [
     "EI",
     "MATERIALS",
+    "MZV",
+    "PSZV",
+    "UMZV",
     "ZV",
     "ZVD",
+    "ZVDD",
     "Accelerometer",
     "Arm",
     "Backlash",
@@ -338,7 +346,7 @@ LATE = {
     "simulation.tuning": "Tuned tune",
     "studies": "study",
     "trajectory": "BangBang Cycloidal MinimumJerk ParabolicBlends Quintic TaskLine "
-    "EI ZV ZVD Shaper TipCompensated shaped",
+    "EI MZV PSZV UMZV ZV ZVD ZVDD Shaper TipCompensated shaped",
     "versions": "show_versions",
 }
 """Public names by their modules. A module is imported when one of its names is first used. To import all would

@@ -14,7 +14,8 @@ from flexarm.model import Model
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.law import Controller, law_of
 from flexarm.simulation.sampled import Sampled
-from flexarm.trajectory import EI, ZV, ZVD, Shaper
+from flexarm.trajectory import Shaper
+from flexarm.trajectory.shapers import KINDS
 
 
 def design_shaper(
@@ -35,14 +36,15 @@ def design_shaper(
         Configuration at which the vibration is to vanish, usually the end of the motion. Joint coordinates alone mean
         the arm in equilibrium there. The default is the end of the controller's reference, and `arm.rest` without a
         controller.
-    kind : "zv", "zvd", "ei"
+    kind : "zv", "zvd", "zvdd", "mzv", "ei", "two-hump-ei", "three-hump-ei", "um-zv", "ps-zv"
+        `ZV`, `ZVD`, `ZVDD`, `MZV`, `EI` with one to three humps, `UMZV` or `PSZV`.
     modes : int
         Number of modes.
     locked : bool
         True for modes with the drives held, as under `PrescribedMotion` or stiff joint controllers; False for torques.
         A free base is free in both cases.
     tolerance : float
-        Tolerance of "ei", for each mode.
+        Tolerance of the EI shapers, for each mode.
     controller : Controller, optional
         Controller of the arm. The modes are then those of the closed loop at rest, and `locked` does not apply. Modes
         that a controller damps well need long shapers, which are seldom useful. ZV and ZVD accept any damping.
@@ -57,9 +59,8 @@ def design_shaper(
     with refused("shaper"):
         checked_instance(model, Model, "model")
         checked_flag(locked, "locked")
-    kinds = {"zv": ZV, "zvd": ZVD, "ei": lambda omega, zeta: EI(omega, zeta, tolerance)}
-    if not isinstance(kind, str) or kind.lower() not in kinds:
-        raise DescriptionError(unknown_name("shaper: kind is", kind, kinds, "it must be one of"))
+    if not isinstance(kind, str) or kind.lower() not in KINDS:
+        raise DescriptionError(unknown_name("shaper: kind is", kind, KINDS, "it must be one of"))
     if controller is not None:
         omega, zeta = controlled_vibrations(model, controller, q)
     else:
@@ -69,7 +70,7 @@ def design_shaper(
         raise DescriptionError(f"shaper: modes is {shown(modes)}; {there}")
     product = Shaper((0.0,), (1.0,))
     for pair in zip(omega[:modes].tolist(), zeta[:modes].tolist(), strict=True):
-        product = product * kinds[kind.lower()](*pair)
+        product = product * KINDS[kind.lower()](*pair, tolerance)
     return product
 
 

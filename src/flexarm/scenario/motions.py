@@ -30,8 +30,8 @@ class ShaperTable(Described):
 
     Parameters
     ----------
-    kind : "zv", "zvd", "ei"
-        Kind of shaper.
+    kind : str
+        Kind of shaper, as in `design_shaper`.
     modes : int
         Number of modes.
     at : list or table
@@ -40,10 +40,10 @@ class ShaperTable(Described):
     locked : bool
         True for frequencies with locked joints, False with free joints.
     tolerance : float
-        Tolerance of "ei".
+        Tolerance of the EI shapers.
     """
 
-    kind: Literal["zv", "zvd", "ei"]
+    kind: Literal["zv", "zvd", "zvdd", "mzv", "ei", "two-hump-ei", "three-hump-ei", "um-zv", "ps-zv"]
     modes: Annotated[int, BeforeValidator(_modes)] = 1
     at: Annotated[Any, BeforeValidator(values)] = ()
     locked: Annotated[bool, checks.flag] = True

@@ -1,5 +1,6 @@
 """Input shapers: a command is split into impulses whose vibrations cancel."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, final
 
@@ -13,6 +14,7 @@ from flexarm.checks import (
     Rule,
     checked_array,
     checked_instance,
+    checked_integer,
     checked_number,
     checked_numbers,
     counted,
@@ -97,8 +99,11 @@ class Shaper:
 # -- kinds -------------------------------------------------------------------------------------------------------------
 
 UNDERDAMPED: Rule = ("at least 0 and less than 1", lambda x: 0 <= x < 1)
-MOST_DAMPED: Rule = ("from 0 to 0.4 (ZV and ZVD allow more)", lambda x: 0 <= x <= 0.4)
+MOST_DAMPED = {1: 0.4, 2: 0.3, 3: 0.2}
+"""Largest damping ratio of an EI shaper by its number of humps, above which the highest zero of V diverges."""
 TOLERABLE: Rule = ("positive and at most 0.1", lambda x: 0 < x <= 0.1)
+STEP = 0.02
+"""Step of the damping ratio in the continuation from the undamped shaper. Newton's method converges from each step."""
 
 
 def ZV(frequency: float, damping_ratio: float = 0.0) -> Shaper:
@@ -130,29 +135,137 @@ def ZVD(frequency: float, damping_ratio: float = 0.0) -> Shaper:
     return once * once
 
 
-def EI(frequency: float, damping_ratio: float = 0.0, tolerance: float = 0.05) -> Shaper:
-    """Extra-insensitive shaper: residual `tolerance` at the modelled frequency, zero at two others (Singhose et al.
-    1994).
-
-    It has three impulses over one damped period. Without damping they are `(1 + V) / 4, (1 - V) / 2, (1 + V) / 4`, half
-    a period apart. With damping the definition is solved numerically: the residual is V at the frequency, and zero at
-    one frequency above and one below with the same damping ratio. The polynomials of Singhose, Seering & Singer 1996,
-    which are fitted to the solution, have errors of up to 3e-3.
+def ZVDD(frequency: float, damping_ratio: float = 0.0) -> Shaper:
+    """Shaper with two zero derivatives: the cube of ZV, four impulses over one and a half periods (Singer & Seering).
 
     Parameters
     ----------
     frequency : float
         Undamped frequency omega [rad/s].
     damping_ratio : float
-        zeta, at most 0.4, above which the upper frequency diverges.
+        zeta, less than 1.
+    """
+    return ZVD(frequency, damping_ratio) * ZV(frequency, damping_ratio)
+
+
+def MZV(frequency: float, damping_ratio: float = 0.0, duration: float = 0.75) -> Shaper:
+    """Modified zero-vibration shaper: three impulses at equal distances, with a duration between those of ZV and ZVD.
+
+    With the angle theta = pi duration between two impulses, and the decay K of an oscillation during this time, the
+    amplitudes are proportional to `1, -2 K cos(theta), K^2`. A duration of 0.75 is the shaper of that name in the
+    firmware of 3D printers (Klipper), and 2/3 is the shaper of Shan, Liu & Sun 2005 with three impulses. A duration of
+    1 is ZVD, and at 0.5, the duration of ZV, the middle impulse vanishes.
+
+    Parameters
+    ----------
+    frequency : float
+        Undamped frequency omega [rad/s].
+    damping_ratio : float
+        zeta, less than 1.
+    duration : float
+        Time of the last impulse in damped periods, above 0.5 and at most 1.
+    """
+    half, z = _half_period("MZV", frequency, damping_ratio, UNDERDAMPED)
+    with refused("MZV"):
+        duration = checked_number(duration, "damped periods", BETWEEN, "duration")
+    theta = np.pi * duration
+    K = np.exp(-theta * z / np.sqrt(1 - z * z))
+    A = np.array([1.0, -2.0 * K * np.cos(theta), K * K])
+    return Shaper((0.0, half * duration, 2 * half * duration), tuple((A / A.sum()).tolist()))
+
+
+BETWEEN: Rule = ("above 0.5 (ZV) and at most 1 (ZVD)", lambda x: 0.5 < x <= 1)
+
+
+def EI(frequency: float, damping_ratio: float = 0.0, tolerance: float = 0.05, humps: int = 1) -> Shaper:
+    """Extra-insensitive shaper: its residual stays below `tolerance` between its lowest and its highest zero.
+
+    Between the `humps + 1` zeros the residual rises to the tolerance V `humps` times (Singhose, Seering & Singer 1994;
+    1997 for several humps). The shaper has `humps + 2` impulses. Without damping they are half a period apart. Their
+    amplitudes are those of a Dolph-Chebyshev window, for one hump `(1 + V) / 4, (1 - V) / 2, (1 + V) / 4`.
+
+    With damping the definition is solved numerically, with the same damping ratio at all frequencies. An odd number of
+    humps has the residual V at the modelled frequency and lasts `(humps + 1) / 2` damped periods. Two humps have a
+    residual of zero at the modelled frequency. The published polynomials, which are fitted to such solutions, have
+    errors of up to 3e-3 for one hump and 1e-2 for two.
+
+    Parameters
+    ----------
+    frequency : float
+        Undamped frequency omega [rad/s].
+    damping_ratio : float
+        zeta, at most 0.4 with one hump, 0.3 with two and 0.2 with three. Above, the highest zero diverges.
     tolerance : float
         V, as in `Shaper.residual`; at most 0.1.
+    humps : 1, 2, 3
+        Number of humps. Each adds half a period to the duration.
     """
-    half, z = _half_period("EI", frequency, damping_ratio, MOST_DAMPED)
     with refused("EI"):
+        humps = checked_integer(humps, 3, "humps", least=1)
         V = checked_number(tolerance, "", TOLERABLE, "tolerance")
-    a, c, middle = _extra_insensitive(z, V)
-    return Shaper((0.0, 2 * half * middle, 2 * half), (a, 1 - a - c, c))
+    most = MOST_DAMPED[humps]
+    damped: Rule = (f"from 0 to {most:g} (ZV and ZVD allow more)", lambda x: 0 <= x <= most)
+    half, z = _half_period("EI", frequency, damping_ratio, damped)
+    A, periods = _extra_insensitive(z, V, humps)
+    return Shaper(tuple((2 * half * periods).tolist()), tuple(A.tolist()))
+
+
+def UMZV(frequency: float, damping_ratio: float = 0.0) -> Shaper:
+    """Unity-magnitude shaper: the impulses 1, -1, 1 (Singhose, Singer & Seering 1997).
+
+    Without damping they are a sixth of a period apart, so that the shaper is shorter than ZV by a sixth of a period. It
+    turns a step of a drive that is either on or off into such steps. The price is a larger excitation of the higher
+    modes. With damping the times are solved numerically.
+
+    Parameters
+    ----------
+    frequency : float
+        Undamped frequency omega [rad/s].
+    damping_ratio : float
+        zeta, at most 0.5.
+    """
+    half, z = _half_period("UMZV", frequency, damping_ratio, HALF_DAMPED)
+    return _timed((1.0, -1.0, 1.0), 2 * half, z)
+
+
+def PSZV(frequency: float, damping_ratio: float = 0.0, peak: float = 1.0) -> Shaper:
+    """Partial-sum shaper: the impulses P, -2 P, P + 1, whose sums stay within -P and P until the last (Singhose, Singer
+    & Seering 1997).
+
+    A shaped step is P, -P and 1. It is the time-optimal command within these limits for a drive that can give P times
+    the step in both directions. Without damping the times follow from a triangle with the amplitudes as its sides:
+    `cos(omega t_2) = (4 P^2 - 2 P - 1) / (4 P^2)`. With damping the times are solved numerically.
+
+    Parameters
+    ----------
+    frequency : float
+        Undamped frequency omega [rad/s].
+    damping_ratio : float
+        zeta, at most 0.5.
+    peak : float
+        P, from 1 to 10.
+    """
+    half, z = _half_period("PSZV", frequency, damping_ratio, HALF_DAMPED)
+    with refused("PSZV"):
+        P = checked_number(peak, "", PEAK, "peak")
+    return _timed((P, -2 * P, P + 1), 2 * half, z)
+
+
+HALF_DAMPED: Rule = ("from 0 to 0.5 (ZV and ZVD allow more)", lambda x: 0 <= x <= 0.5)
+PEAK: Rule = ("from 1 to 10", lambda x: 1 <= x <= 10)
+
+KINDS: dict[str, Callable[[float, float, float], Shaper]] = {
+    "zv": lambda omega, zeta, V: ZV(omega, zeta),
+    "zvd": lambda omega, zeta, V: ZVD(omega, zeta),
+    "zvdd": lambda omega, zeta, V: ZVDD(omega, zeta),
+    "mzv": lambda omega, zeta, V: MZV(omega, zeta),
+    "ei": EI,
+    "two-hump-ei": lambda omega, zeta, V: EI(omega, zeta, V, 2),
+    "three-hump-ei": lambda omega, zeta, V: EI(omega, zeta, V, 3),
+    "um-zv": lambda omega, zeta, V: UMZV(omega, zeta),
+    "ps-zv": lambda omega, zeta, V: PSZV(omega, zeta),
+}
+"""Shapers by the names that `design_shaper` and scenario files use, from frequency, damping ratio and tolerance."""
 
 
 def _half_period(kind: str, frequency: float, damping_ratio: float, damped: Rule) -> tuple[float, float]:
@@ -163,25 +276,76 @@ def _half_period(kind: str, frequency: float, damping_ratio: float, damped: Rule
     return float(np.pi / (omega * np.sqrt(1 - z * z))), z
 
 
-def _extra_insensitive(zeta: float, V: float) -> tuple[float, float, float]:
-    """First and last amplitude, and the middle time in damped periods, by continuation from zeta = 0."""
+def _pole(z: float) -> complex:
+    """Exponent of the vibration's decay and phase over one damped period."""
+    return complex(2 * np.pi * (z / np.sqrt(1 - z * z) + 1j))
+
+
+def _continued(faults: Callable[[Array, float], Array], x: Array, zeta: float) -> Array:
+    """Solve faults(x, z) = 0 at the damping ratio zeta by continuation from the solution x at zero."""
     from scipy.optimize import root
 
-    def faults(x: Array, z: float) -> list[float]:
-        a, c, middle, below, above = x  # frequencies relative to the modelled one
-        pole = 2 * np.pi * (z / np.sqrt(1 - z * z) + 1j)
-
-        def left(omega: float) -> complex:
-            s = omega * pole
-            return a * np.exp(-s) + (1 - a - c) * np.exp(s * (middle - 1)) + c
-
-        return [abs(left(1.0)) - V, *(part for f in map(left, (below, above)) for part in (f.real, f.imag))]
-
-    aside = np.arccos((1 - V) / (1 + V)) / np.pi
-    x = np.array([(1 + V) / 4, (1 + V) / 4, 0.5, 1 - aside, 1 + aside])
-    for z in np.linspace(0.0, zeta, 2 + int(zeta / 0.02))[1:]:
+    for z in np.linspace(0.0, zeta, 2 + int(zeta / STEP))[1:] if zeta else ():
         x = root(faults, x, args=(z,), tol=1e-13).x
-    return float(x[0]), float(x[1]), float(x[2])
+    return x
+
+
+def _timed(A: tuple[float, float, float], period: float, zeta: float) -> Shaper:
+    """Shaper with the amplitudes A, whose impulses form a triangle in the plane of phases."""
+
+    def faults(x: Array, z: float) -> Array:
+        V = np.array(A) @ np.exp(_pole(z) * np.concatenate([[0.0], x]))
+        return np.array([V.real, V.imag])
+
+    a, b, c = np.abs(A)
+    middle = np.arccos((a * a + b * b - c * c) / (2 * a * b))
+    last = np.pi - np.arccos((a * a + c * c - b * b) / (2 * a * c))
+    x = _continued(faults, np.array([middle, last]) / (2 * np.pi), zeta)
+    return Shaper((0.0, *(period * x).tolist()), A)
+
+
+def _extra_insensitive(zeta: float, V: float, humps: int) -> tuple[Array, Array]:
+    """Amplitudes and times in damped periods of an EI shaper.
+
+    The unknowns are the amplitudes and times of the impulses, and the frequencies of the zeros and the humps relative
+    to the modelled one. The symmetric zero or hump in the middle is at the modelled frequency.
+    """
+    odd, order = humps % 2, humps + 1
+
+    # 1. without damping: V T(x_0 cos(pi r / 2)) at the relative frequency r, T Chebyshev's polynomial of this order
+    x0 = np.cosh(np.arccosh(1 / V) / order)
+    zeros = 2 / np.pi * np.arccos(np.cos((2 * np.arange(order) + 1) * np.pi / (2 * order)) / x0)
+    tops = 2 / np.pi * np.arccos(np.cos(np.arange(1, order) * np.pi / order) / x0)
+    A = np.poly(np.exp(1j * np.pi * zeros)).real
+    times = np.arange(1, order + 1) / 2
+    middle = order // 2
+    if odd:
+        times, tops = times[:-1], np.delete(tops, middle - 1)
+    else:
+        zeros = np.delete(zeros, middle)
+    parts = np.cumsum([order, len(times), len(zeros)])
+
+    def impulses(x: Array) -> tuple[Array, Array]:
+        a, t = np.split(x, parts)[:2]
+        return np.append(a, 1 - a.sum()), np.concatenate([[0.0], t, [order / 2] * odd])
+
+    # 2. with damping
+    def faults(x: Array, z: float) -> Array:
+        a, t = impulses(x)
+        below, hills = np.split(x, parts)[2:]
+        late = _pole(z) * (t - t[-1])
+
+        def left(r: Array, weights: Array) -> Array:
+            return np.exp(np.multiply.outer(r, late)) @ weights
+
+        nothing = left(below if odd else np.append(below, 1.0), a)
+        height = left(hills, a)
+        level = (left(hills, a * late) * height.conj()).real  # half the slope of |height|^2
+        modelled = [abs(left(np.array(1.0), a)) - V] * odd
+        return np.concatenate([nothing.real, nothing.imag, np.abs(height) - V, level, modelled])
+
+    start = np.concatenate([(A / A.sum())[:-1], times, zeros, tops])
+    return impulses(_continued(faults, start, zeta))
 
 
 # -- shaping -----------------------------------------------------------------------------------------------------------
