@@ -76,7 +76,7 @@ def others():
 def state(of, seed=0, rows=()):
     """Random arguments by name, near rest; closures need not be closed for their formulas to hold."""
     rng = np.random.default_rng(seed)
-    sizes = {a: len(of.signals_of(a)) for a in ("q", "qd", "qdd", "u", "s", "w")}
+    sizes = {a: len(of.signals_of(a)) for a in ("q", "qd", "qdd", "u", "s", "w", "v")}
     found = {a: 0.3 * rng.normal(size=(*rows, size)) for a, size in sizes.items()}
     return found | {"q": np.array(of.arm.rest) + 0.3 * found["q"]}
 

@@ -156,7 +156,15 @@ def model():
 def state(model):
     q, qd, u = random_state(model.arm, 4)
     s, w = random_signals(model.arm, 4)
-    return {"q": q, "qd": qd, "s": s, "u": u, "w": w, "qdd": np.random.default_rng(4).normal(size=len(q))}
+    return {
+        "q": q,
+        "qd": qd,
+        "s": s,
+        "u": u,
+        "w": w,
+        "qdd": np.random.default_rng(4).normal(size=len(q)),
+        "v": 0.7 - qd,
+    }
 
 
 @pytest.mark.parametrize(

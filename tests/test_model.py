@@ -30,7 +30,7 @@ def arguments(name, batch=(), seed=7):
     """General states of a batch, one array for each argument of a quantity."""
     q, qd, u = random_state(ARM, seed)
     rng = np.random.default_rng(seed)
-    given = {"q": q, "qd": qd, "u": u, "qdd": rng.normal(size=len(q))}
+    given = {"q": q, "qd": qd, "u": u, "qdd": rng.normal(size=len(q)), "v": qd[::-1]}
     return [given[a] * rng.uniform(0.5, 1.5, (*batch, len(given[a]))) for a in taken(name)]
 
 

@@ -40,7 +40,13 @@ def state_of(model, seed=3):
         if link.joint.type == "telescope":
             q[i] = rng.uniform(0.4, 0.9) * link.body.length
     q = configuration(model.arm, q)
-    found = {"q": q, "qd": rng.uniform(-1, 1, n), "u": rng.uniform(-2, 2, m), "qdd": rng.uniform(-2, 2, n)}
+    found = {
+        "q": q,
+        "qd": rng.uniform(-1, 1, n),
+        "u": rng.uniform(-2, 2, m),
+        "qdd": rng.uniform(-2, 2, n),
+        "v": rng.uniform(-1, 1, n),
+    }
     return found | {"s": rng.uniform(-1, 1, len(model.states)), "w": rng.uniform(-1, 1, len(model.exogenous))}
 
 

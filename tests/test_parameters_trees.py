@@ -22,7 +22,7 @@ def state_of(model, seed):
     """A state in general position, by the names of arguments."""
     rng = np.random.default_rng([seed, 4])
     q, qd, u = random_state(model.arm, seed)
-    found = {"q": q, "qd": qd, "u": u, "qdd": rng.uniform(-2, 2, model.nv)}
+    found = {"q": q, "qd": qd, "u": u, "qdd": rng.uniform(-2, 2, model.nv), "v": 0.7 - qd}
     return found | {"s": rng.uniform(-1, 1, len(model.states)), "w": rng.uniform(-1, 1, len(model.exogenous))}
 
 

@@ -189,6 +189,7 @@ NAMED = {
     "q": lambda c: c.q,
     "qd": lambda c: c.qd,
     "qdd": lambda c: 0.1 * c.qd,
+    "v": lambda c: 0.5 + c.qd,
     "u": lambda c: c.u,
     "q0": lambda c: c.q,
     "qd0": lambda c: c.qd,

@@ -578,7 +578,15 @@ def state_of(arm: fa.Arm, seed: int, size: float = 1.0) -> dict[str, np.ndarray]
     sizes = {"engaged": 0.6, "stiffness": 12.0}
     w = [sizes.get(name.rpartition(".")[2]) or r.choice([-1, 1]) for name in arm.exogenous]
     w = np.array(w, dtype=float) * r.uniform(0.4, 1.3, len(w))
-    return {"q": q, "qd": qd, "s": np.array(s, dtype=float), "u": u, "w": w, "qdd": r.normal(size=len(qd))}
+    return {
+        "q": q,
+        "qd": qd,
+        "s": np.array(s, dtype=float),
+        "u": u,
+        "w": w,
+        "qdd": r.normal(size=len(qd)),
+        "v": 0.7 - qd,
+    }
 
 
 CONDITIONS = {"ball": 3, "planar": 3, "universal": 4, "revolute": 5, "prismatic": 5, "fixed": 6}

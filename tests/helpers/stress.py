@@ -55,6 +55,7 @@ def arguments(function, model):
         "q": state,
         "qd": state[::-1].copy(),
         "qdd": 3.0 * state,
+        "v": 2.0 * state,
         "u": np.linspace(-1.0, 1.0, m),
         "outputs": SENSORS,
         "locked": True,
@@ -93,7 +94,7 @@ def methods(model):
             given |= {"argument": "q"}
         jobs[name] = lambda method=method, given=given: method(model, **given)
         of_one = name in ("frequencies", "modes", "linearize")
-        if "q" in given and set(given) <= {"q", "qd", "qdd", "u", "p"} and not of_one:
+        if "q" in given and set(given) <= {"q", "qd", "v", "qdd", "u", "p"} and not of_one:
             many = {each: np.linspace(0.5, 1.5, 11)[:, None] * x for each, x in given.items()}
             jobs[f"{name} of many"] = lambda method=method, many=many: method(model, **many)
     for name, _ in inspect.getmembers(Model, lambda member: isinstance(member, property)):

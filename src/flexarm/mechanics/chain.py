@@ -269,6 +269,19 @@ def coordinate_rates(chain: Chain, qd: Vector) -> Vector:
     return [*found, *qd[turning(chain) :]]
 
 
+def bracket(chain: Chain, x: Vector, y: Vector) -> Vector:
+    """Return the Lie bracket [x, y] of two rates: of a base's twists (v, w) and of ball joints, along turned axes."""
+    found = [0.0] * chain.size
+    if chain.base:
+        (v, w), (b, c) = (x[:3], x[3:6]), (y[:3], y[3:6])
+        found[:6] = [*added(cross(w, b), scaled(-1.0, cross(c, v))), *cross(w, c)]
+    for local in chain.balls:
+        turned_ = cross([x[n] for n in local], [y[n] for n in local])
+        for n, value in zip(local, turned_, strict=True):
+            found[n] = value
+    return found
+
+
 def tangent(chain: Chain, q: Vector) -> Matrix:
     """Return dq / d(local coordinates), (nq, nv): the effect of small shifts and turns of base and ball joints on q."""
     unit = [[float(r == c) for c in range(chain.size)] for r in range(chain.size)]

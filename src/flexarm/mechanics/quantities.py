@@ -12,7 +12,7 @@ import casadi as ca
 from flexarm.mechanics import closures as loops
 from flexarm.mechanics import dynamics as dy
 from flexarm.mechanics import links as whole
-from flexarm.mechanics.chain import Chain, coordinate_rates, positions, taken
+from flexarm.mechanics.chain import Chain, bracket, coordinate_rates, positions, taken
 from flexarm.mechanics.elements import Pushed, potential_force, pushed, read, steady, stored, tensions
 from flexarm.mechanics.elements import potential as elements_potential
 from flexarm.mechanics.lean import lean
@@ -29,6 +29,28 @@ def mass_matrix(chain: Chain, q: Vector) -> Matrix:
 def bias(chain: Chain, q: Vector, qd: Vector) -> Vector:
     """Return the Coriolis and centrifugal force."""
     return dy.inertial_force(lean(chain), q, qd, _none(chain), (0.0, 0.0, 0.0))
+
+
+def coriolis_force(chain: Chain, q: Vector, qd: Vector, v: Vector) -> Vector:
+    """Return C(q, qd) v of the Levi-Civita connection of M, for which dM/dt - 2 C is skew.
+
+        C(q, qd) v = h(q, (qd + v) / 2) - h(q, (qd - v) / 2) + M [qd, v] / 2,    h(q, qd) = C(q, qd) qd
+
+    For coordinates these are Christoffel's symbols, which are symmetric, so that the bias h determines them. Twists of
+    a free base and rates of ball joints are no rates of coordinates, and have a Lie bracket [qd, v] besides.
+    """
+    less, half = lean(chain), [scaled(0.5, added(qd, scaled(sign, v))) for sign in (1.0, -1.0)]
+    still = (0.0, 0.0, 0.0)
+    forward = dy.inertial_force(less, q, half[0], scaled(0.5, bracket(chain, qd, v)), still)
+    return added(forward, scaled(-1.0, dy.inertial_force(less, q, half[1], _none(chain), still)))
+
+
+def reference_dynamics(chain: Chain, q: Vector, qd: Vector, v: Vector, qdd: Vector) -> Vector:
+    """Return M qdd + C(q, qd) v and the other forces of inverse dynamics, which has v = qd."""
+    less = lean(chain)
+    passive = added(stiffness_force(chain, q), damping_force(chain, q, qd))
+    still = dy.inertial_force(less, q, _none(chain), qdd, less.down)
+    return added(added(still, coriolis_force(chain, q, qd, v)), passive)
 
 
 def gravity_force(chain: Chain, q: Vector) -> Vector:

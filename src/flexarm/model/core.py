@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import checked_instance, counted
 from flexarm.description.arm import Arm
-from flexarm.model import closures, linear
+from flexarm.model import closures, linear, regressor
 from flexarm.model import outputs as outputs_
 from flexarm.model.outputs import Sensor
 from flexarm.model.tracing import Traced
@@ -121,6 +121,44 @@ class Model(Traced):
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, p: Any = None) -> Array:
         """Return the generalized force, (n,), of the acceleration qdd."""
         return self.evaluate("inverse_dynamics", q, qd, qdd, p=p)
+
+    def coriolis_force(self, q: Array, qd: Array, v: Array, p: Any = None) -> Array:
+        """Return C(q, qd) v, (n,), with the factors of the bias C(q, qd) qd for which dM/dt - 2 C is skew.
+
+        For joint and flexible coordinates C consists of Christoffel's symbols. The rates of a free base and of ball
+        joints are no rates of coordinates: there C is the Levi-Civita connection of M in these rates. The matrix C is
+        `coriolis_force(q, qd, np.eye(n)).T`.
+        """
+        return self.evaluate("coriolis_force", q, qd, v, p=p)
+
+    def reference_dynamics(self, q: Array, qd: Array, v: Array, qdd: Array, p: Any = None) -> Array:
+        """Return M qdd + C(q, qd) v + damping + stiffness + gravity, (n,): inverse dynamics if v is qd.
+
+        v and qdd are reference rates and accelerations, as in the control law of Slotine & Li.
+        """
+        return self.evaluate("reference_dynamics", q, qd, v, qdd, p=p)
+
+    def regressor(self, q: Array, qd: Array, v: Array, qdd: Array) -> Array:
+        """Return Y(q, qd, v, qdd), (n, k): the derivative of `reference_dynamics` with respect to the parameters p.
+
+        The dynamics are `Y p` plus terms without these parameters. With v = qd it is the regressor of inverse dynamics.
+        Masses, stiffnesses, damping and inertias about a given centre of mass enter linearly.
+
+        Raises
+        ------
+        DescriptionError
+            The model has no parameters that vary, or one of them does not enter linearly, such as a length.
+        """
+        found = self._evaluations.get("regressor")
+        if found is None:
+            shape = (self.nv, len(self.varied))
+            found = self.evaluation("regressor", regressor.kernel(self), regressor.ARGUMENTS, shape)
+            self._evaluations["regressor"] = found
+        return found((q, qd, v, qdd))
+
+    def regressor_function(self) -> "ca.Function":
+        """Return the CasADi Function Y(q, qd, v, qdd), (n, k), of `regressor`."""
+        return regressor.function(self)
 
     # -- energies and poses
 

@@ -51,6 +51,8 @@ QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[str | int, ...]]] = {
     "forward_dynamics": (MOVED, ("n",)),
     "forward_dynamics_dense": (MOVED, ("n",)),
     "inverse_dynamics": ((*STATE, "qdd"), ("n",)),
+    "coriolis_force": ((*STATE, "v"), ("n",)),
+    "reference_dynamics": ((*STATE, "v", "qdd"), ("n",)),
     "energy": ((*STATE, "s"), (2,)),
     "momentum": (STATE, (6,)),
     "power": (MOVED, (1,)),
@@ -128,7 +130,7 @@ def _state(arm: Arm, chain: "Chain") -> "State":
     from flexarm.mechanics.spatial import entries
 
     names = {"q": arm.coordinates, "u": arm.inputs, "s": arm.states, "w": arm.exogenous}
-    names |= dict.fromkeys(("qd", "qdd"), arm.velocities)
+    names |= dict.fromkeys(("qd", "v", "qdd"), arm.velocities)
     symbols = {a: ca.SX.sym(a, len(each)) for a, each in names.items()}
     scalars = {a: entries(x) for a, x in symbols.items()}
     chain, scalars["q"] = posed(chain, scalars["q"])
@@ -245,7 +247,7 @@ class Traced:
         n, m = self.nv, len(arm.inputs)
         self._more = bool(arm.states or arm.exogenous)
         self.states, self.exogenous = arm.states, arm.exogenous
-        self._signals = {"q": arm.coordinates} | dict.fromkeys(("qd", "qdd"), arm.velocities)
+        self._signals = {"q": arm.coordinates} | dict.fromkeys(("qd", "v", "qdd"), arm.velocities)
         self._signals |= {"u": arm.inputs, "s": arm.states, "w": arm.exogenous}
         self._sizes: dict[str, int] = {
             "n": n,
@@ -599,7 +601,7 @@ class Traced:
         return Evaluation(name, kernel, signals, self._shape(sizes), place(names), quaternions)
 
     def signals_of(self, argument: str) -> tuple[str, ...]:
-        """Return the names of the entries of an argument: q, qd, qdd, u, s or w. Raises `DescriptionError`."""
+        """Return the names of the entries of an argument: q, qd, v, qdd, u, s or w. Raises `DescriptionError`."""
         try:
             return self._signals[argument]
         except (KeyError, TypeError):  # a name that is not a text may not be hashable
