@@ -8,6 +8,7 @@ from flexarm.control.composite import Composite
 from flexarm.control.computed_torque import ComputedTorque
 from flexarm.control.decoupling import Decoupling
 from flexarm.control.designed_for import DesignedFor
+from flexarm.control.disturbance import DisturbanceObserver
 from flexarm.control.equilibrium import equilibrium
 from flexarm.control.every import Every
 from flexarm.control.integral import Integral
@@ -20,8 +21,11 @@ from flexarm.control.predictive import Predictive
 from flexarm.control.saturated import Saturated
 from flexarm.control.scheduled import ScheduledLQR
 from flexarm.control.shaping import design_shaper, vibrations
+from flexarm.control.sliding_mode import SlidingMode
+from flexarm.control.slotine_li import SlotineLi
 from flexarm.control.strain import StrainRate
 from flexarm.control.sum import Sum
+from flexarm.control.time_delay import TimeDelay
 from flexarm.control.tracking import Tracking
 from flexarm.control.voltage import VoltageDrive
 from flexarm.renamed import renamed
@@ -37,6 +41,7 @@ __all__ = [
     "ComputedTorque",
     "Decoupling",
     "DesignedFor",
+    "DisturbanceObserver",
     "Every",
     "Integral",
     "JointPD",
@@ -48,8 +53,11 @@ __all__ = [
     "Sampled",
     "Saturated",
     "ScheduledLQR",
+    "SlidingMode",
+    "SlotineLi",
     "StrainRate",
     "Sum",
+    "TimeDelay",
     "Tracking",
     "VoltageDrive",
     "design_shaper",

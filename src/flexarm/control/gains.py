@@ -179,6 +179,13 @@ def demanded(reference: Reference, t: Any, y: Column, yd: Column, Kp: Array, Kd:
     return rdd + Kd @ (rd - yd) + Kp @ (r - y)
 
 
+def sliding(reference: Reference, t: Any, y: Column, yd: Column, Lambda: Array) -> tuple[Column, Column, Column]:
+    """Sliding variable s = yd - v, reference rates v = rd - Lambda (y - r), and their derivative along the motion."""
+    r, rd, rdd = motion(reference, t)
+    v = rd - Lambda @ (y - r)
+    return yd - v, v, rdd - Lambda @ (yd - rd)
+
+
 def inner_law(outer: str, controller: Any, model: Model, period: float | None) -> Law:
     """Return the control law of the controller that another one contains."""
     if isinstance(controller, Sampled):

@@ -16,7 +16,7 @@ from flexarm.scenario.terms import INPUTS, described, sensors_of, system_of, wro
 from flexarm.trajectory import Reference
 
 SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
-ADDED = {"integral": "Integral", "strain_rate": "StrainRate"}
+ADDED = {"integral": "Integral", "strain_rate": "StrainRate", "disturbance_observer": "DisturbanceObserver"}
 """Tables in a controller's table, with the classes that they add around the controller."""
 FOLLOWING = ("rigid-inverse-dynamics", "optimal-torques")
 """Inputs that follow the reference."""
