@@ -227,6 +227,49 @@ def test_time_delay_control_follows_without_a_model(model):
     assert error[0] < 0.02 and error[1] < 0.65 * error[0]
 
 
+# -- in files ----------------------------------------------------------------------------------------------------------
+
+HEAD = """
+name = "test"
+arm = "rigid-two-link"
+until = 0.2
+samples = 11
+[reference]
+type = "quintic"
+start = [0.1, 0.2]
+end = [0.6, -0.3]
+duration = 0.5
+[controller]
+"""
+TURN = fa.Quintic([0.1, 0.2], [0.6, -0.3], 0.5)
+FILES = {
+    'type = "slotine-li"\nparameters = ["fore.mass"]\nLambda = 3.0\nKd = [4.0, 2.0]\nGamma = 0.5\nstart = [0.4]': (
+        SlotineLi(TURN, ["fore.mass"], 3.0, [4.0, 2.0], 0.5, [0.4])
+    ),
+    'type = "sliding-mode"\nLambda = 3.0\nK = 8.0\nlayer = 0.2\nperiod = 0.001': (
+        Sampled(SlidingMode(TURN, 3.0, 8.0, 0.2), period=1e-3)
+    ),
+    'type = "time-delay"\nKp = 40.0\nKd = 12.0\ninertia = [0.2, 0.1]\nperiod = 0.002': (
+        Sampled(TimeDelay(TURN, 40.0, 12.0, [0.2, 0.1]), period=2e-3)
+    ),
+    'type = "joint-pd"\nKp = 40.0\nKd = 12.0\ndisturbance_observer = { bandwidth = 7.0 }': (
+        DisturbanceObserver(JointPD(TURN, 40.0, 12.0), 7.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FILES, ids=lambda text: text.split('"')[1])
+def test_a_file_says_what_python_says(text, tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text(HEAD + text)
+    push = {"upper.drive": 0.7}
+    by_file = fa.load_scenario(path).run(progress=False)
+    mine = fa.simulate("rigid-two-link", 0.2, u=FILES[text], samples=11, progress=False)
+    np.testing.assert_allclose(by_file.q, mine.q, atol=1e-12)
+    other = fa.simulate("rigid-two-link", 0.2, u=FILES[text], samples=11, disturbance=push, progress=False)
+    assert np.abs(other.q.values - mine.q.values).max() > 1e-5
+
+
 # -- at the door -------------------------------------------------------------------------------------------------------
 
 

@@ -116,8 +116,9 @@ class Scenario(Described):
         Desired motion of the joints, with an optional `shaper`. It may also be an OptimalReference.
     controller : dict, optional
         Controller in place of an input. `type` is its class in lower case with hyphens ("joint-pd", "composite"), and
-        its fields have the same names as in Python. Tables `integral` and `strain_rate` add terms around it. `nominal`
-        is the arm of the design, if it is another one. `period` and other arguments of `Sampled` make it sampled.
+        its fields have the same names as in Python. Tables `integral`, `strain_rate` and `disturbance_observer` add
+        terms around it. `nominal` is the arm of the design, if it is another one. `period` and other arguments of
+        `Sampled` make it sampled.
     outside : dict, optional
         Exogenous inputs by their names, such as {"push.fx" = 2.0}: numbers, or tables whose `type` is "constant",
         "piecewise", "table" or, for a base, "base-motion".
