@@ -85,6 +85,7 @@ RESULTS = {
     "Gradient": "made by `gradient`",
     "Identification": "made by `identify`",
     "Inversion": "made by `stable_inversion`",
+    "Learned": "made by `learn`",
     "OptimalMotion": "made by `optimal_motion`",
     "PoleMigration": "made by `pole_migration`",
     "Tuned": "made by `tune`",

@@ -179,6 +179,12 @@ ALIKE = {"path": robot, "tip": lambda c: "fore", "flexible": flexible, "base": l
 OF_URDF = ALIKE | {"gravity": lambda c: [0.0, 0.0, -9.81], "locked": lambda c: {"shoulder": 0.1}}
 
 
+def _discrete(c):
+    from control import tf
+
+    return tf([1.0, 2.0], [1.0, -0.5, 0.1], 0.01)
+
+
 def table(c):
     return np.array([0.0, 0.01, 0.02]), np.ones((3, c.joints))
 
@@ -211,6 +217,10 @@ NAMED = {
     "Kp": lambda c: 10.0,
     "Kd": lambda c: 2.0,
     "Ki": lambda c: 1.0,
+    "Lambda": lambda c: 3.0,
+    "Gamma": lambda c: 0.5,
+    "layer": lambda c: 0.5,
+    "inertia": lambda c: 0.02,
     "limit": lambda c: 5.0,
     "rate_limit": lambda c: 100.0,
     "bandwidth": lambda c: 5.0,
@@ -521,6 +531,11 @@ PARTICULAR = {
     "Still.position": lambda c: (0.1,) * c.joints,
     "quadratic_eigenvalues.M": lambda c: np.eye(2),
     "Cycloidal.periods": lambda c: [0.1] * c.joints,
+    "SlotineLi.parameters": lambda c: [c.arm.links[0].name + ".mass"],
+    "SlidingMode.K": lambda c: 5.0,
+    "ZPETC.system": _discrete,
+    "ZPETC.commands.reference": lambda c: [0.0, 0.1, 0.1],
+    "MZV.duration": lambda c: 0.75,
     "Shaper.times": lambda c: (0.0, 0.05),
     "Shaper.amplitudes": lambda c: (0.5, 0.5),
 }

@@ -12,6 +12,7 @@ from flexarm.control.disturbance import DisturbanceObserver
 from flexarm.control.equilibrium import equilibrium
 from flexarm.control.every import Every
 from flexarm.control.integral import Integral
+from flexarm.control.learning import Learned, learn
 from flexarm.control.linear import Linear
 from flexarm.control.lqr import LQR
 from flexarm.control.observer import Observed
@@ -28,6 +29,7 @@ from flexarm.control.sum import Sum
 from flexarm.control.time_delay import TimeDelay
 from flexarm.control.tracking import Tracking
 from flexarm.control.voltage import VoltageDrive
+from flexarm.control.zpetc import ZPETC
 from flexarm.renamed import renamed
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled
@@ -35,6 +37,7 @@ from flexarm.simulation.shown import show
 
 __all__ = [
     "LQR",
+    "ZPETC",
     "AttitudePD",
     "Cascaded",
     "Composite",
@@ -46,6 +49,7 @@ __all__ = [
     "Integral",
     "JointPD",
     "Law",
+    "Learned",
     "Linear",
     "Observed",
     "OnLinks",
@@ -62,6 +66,7 @@ __all__ = [
     "VoltageDrive",
     "design_shaper",
     "equilibrium",
+    "learn",
     "show",
     "vibrations",
 ]
