@@ -220,7 +220,6 @@ NAMED = {
     "Lambda": lambda c: 3.0,
     "Gamma": lambda c: 0.5,
     "layer": lambda c: 0.5,
-    "inertia": lambda c: 0.02,
     "limit": lambda c: 5.0,
     "rate_limit": lambda c: 100.0,
     "bandwidth": lambda c: 5.0,
