@@ -5,6 +5,7 @@ list of rows. s are the states of drives and w the exogenous inputs, which are a
 (`model.tracing`).
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import casadi as ca
@@ -39,18 +40,22 @@ def coriolis_force(chain: Chain, q: Vector, qd: Vector, v: Vector) -> Vector:
     For coordinates these are Christoffel's symbols, which are symmetric, so that the bias h determines them. Twists of
     a free base and rates of ball joints are no rates of coordinates, and have a Lie bracket [qd, v] besides.
     """
-    less, half = lean(chain), [scaled(0.5, added(qd, scaled(sign, v))) for sign in (1.0, -1.0)]
-    still = (0.0, 0.0, 0.0)
-    forward = dy.inertial_force(less, q, half[0], scaled(0.5, bracket(chain, qd, v)), still)
-    return added(forward, scaled(-1.0, dy.inertial_force(less, q, half[1], _none(chain), still)))
+    return _with_reference(chain, q, qd, v, _none(chain), (0.0, 0.0, 0.0))
 
 
 def reference_dynamics(chain: Chain, q: Vector, qd: Vector, v: Vector, qdd: Vector) -> Vector:
     """Return M qdd + C(q, qd) v and the other forces of inverse dynamics, which has v = qd."""
-    less = lean(chain)
     passive = added(stiffness_force(chain, q), damping_force(chain, q, qd))
-    still = dy.inertial_force(less, q, _none(chain), qdd, less.down)
-    return added(added(still, coriolis_force(chain, q, qd, v)), passive)
+    return added(_with_reference(chain, q, qd, v, qdd, lean(chain).down), passive)
+
+
+def _with_reference(chain: Chain, q: Vector, qd: Vector, v: Vector, qdd: Vector, gravity: Iterable[float]) -> Vector:
+    """Return M qdd + C(q, qd) v + gravity."""
+    less = lean(chain)
+    sum_, difference = (scaled(0.5, added(qd, scaled(sign, v))) for sign in (1.0, -1.0))
+    acceleration = added(qdd, scaled(0.5, bracket(chain, qd, v)))
+    forward = dy.inertial_force(less, q, sum_, acceleration, gravity)
+    return added(forward, scaled(-1.0, dy.inertial_force(less, q, difference, _none(chain), (0.0, 0.0, 0.0))))
 
 
 def gravity_force(chain: Chain, q: Vector) -> Vector:
