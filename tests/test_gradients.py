@@ -15,7 +15,12 @@ from scipy.linalg import expm, null_space
 import flexarm as fa
 from flexarm.control import LQR, JointPD, Sampled
 from flexarm.model import closures
-from flexarm.simulation import adjoint, solvers
+from flexarm.native.kernel import loaded
+from flexarm.native.translate import optimized
+from flexarm.simulation import adjoint, adjoint_implicit, solvers
+from flexarm.simulation.explicit import filled
+from flexarm.simulation.rhs import NAN
+from flexarm.simulation.sweep import Sweep
 
 COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
 FEW = 14, 32, 44
@@ -214,6 +219,38 @@ def test_an_arm_at_rest_has_the_gradient_of_small_steps(arm):
     pd = JointPD(reference=[0.0, 0.0], Kp=5.0, Kd=1.0, filter=3000.0)  # faster than the modes
     found, exact = (fa.gradient(each | {"u": pd}, "qd0", of=lambda q: q[0] + q[2]) for each in (run, fine))
     np.testing.assert_allclose(found["qd0"], exact["qd0"], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["radau9", "gauss4"])
+def test_iteration_and_elimination_solve_the_same_systems(arm, method, monkeypatch):
+    """A fast motion, in which the slopes of earlier steps are computed again, under a controller with a memory."""
+    rng = np.random.default_rng(5)
+    run = {"model": arm, "until": 0.3, "q0": 0.3 * rng.normal(size=6), "qd0": rng.normal(size=6)}
+    run |= {"u": JointPD(reference=[0.4, 0.3], Kp=5.0, Kd=1.0, filter=40.0), "method": method, "rtol": 1e-4}
+    names, scalars = ["q0", "p", "u.Kp"], {"of": lambda q, qd: ca.sumsqr(q) + qd[3], "integral": lambda u: u[1] ** 2}
+    found = fa.gradient(run, names, **scalars)
+
+    def again(**changed):
+        """The gradient by code in which some names of the module are changed."""
+        with monkeypatch.context() as patched:
+            for name, value in changed.items():
+                patched.setattr(adjoint_implicit, name, value)
+            code = loaded(optimized(adjoint.repeated, adjoint.swept), ("repeated", "swept"))
+            patched.setattr(adjoint, "CODE", lambda: code)
+            return fa.gradient(run, names, **scalars)
+
+    iterated, eliminated = again(eliminate=without_solution), again(ITERATIONS=0)
+    assert found.value == iterated.value == eliminated.value
+    for name in names:
+        np.testing.assert_array_equal(found[name], iterated[name])  # every step converged
+        within = {"rtol": 1e-10, "atol": 1e-11 * np.abs(found[name]).max()}
+        np.testing.assert_allclose(found[name], eliminated[name], **within)
+    assert (found["q0"] != eliminated["q0"]).any()
+
+
+def without_solution(s: Sweep, h: float) -> None:
+    """Take the place of the elimination, and leave no number."""
+    filled(s.bars, NAN * h, s.stages * s.states)
 
 
 LOOPS = {

@@ -8,7 +8,8 @@
   `closed_loop` the poles.
 - Solvers: `methods` chooses one by name (`solvers`), and `race` chooses automatically. `rhs` evaluates the rates.
   `explicit` takes and rejects the steps (`stages`) of the tables in `butcher`. `steps`, which `implicit` calls, does so
-  for the tables in `tableaus`; its slopes are finite differences. `advance` is their common interface.
+  for the tables in `tableaus`; its slopes are finite differences. `decoupled` has the blocks of Newton's matrix.
+  `advance` is their common interface.
 - Parameters that change in a run: `changes` are sudden ones, and `varying` follows all of them.
 - Events: `breakpoints`, `restarts` at fast inputs, and `crossings`: sharp backlash and end stops, at which a run stops.
 - SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, `lanes_sampled` calls their sampled
@@ -16,8 +17,8 @@
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`, and
   `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.
 - Gradients: `gradient` of a scalar (`objective`) of a run, and `tuning` of its numbers by it. `gradient_start` records
-  the steps, of `gradient_many` runs at once, and `gradient_slopes` has the derivatives by the discrete `adjoint`, with
-  `designs` of controllers. `sensitivities` of all samples are derivatives by a `forward` sweep over the steps.
+  the steps, of `gradient_many` runs at once, and `gradient_slopes` has the derivatives by the discrete `adjoint`, a
+  `sweep` over stages, which depend on each other in implicit steps (`adjoint_implicit`), with `designs` of controllers. `sensitivities` of all samples are derivatives by a `forward` sweep over the steps.
 - Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.
 - Results: `dataset`, `common`, `labels`, `momenta`, `passed`, `performance`; `results`, `netcdf` and `rewrite` on disk.
 """

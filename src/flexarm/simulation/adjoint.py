@@ -7,9 +7,7 @@ b_j k_j. Weights v of its end give those of its start, backwards over the stages
 
 with the same products for inputs and constants. The result is exact for the steps that were taken, up to rounding.
 Lengths of steps count as constants. The stages of an implicit method all depend on each other: the weights of their
-rates, w_i = h b_i v + h sum_j a_ji (df/dx)' w_j, are the solution of a linear system in each step (`solved`). As in
-Newton's method, its unknowns are those of accelerations and other rates. Coordinates are integrals of their rates, so
-their weights follow.
+rates are the solution of a linear system in each step (`adjoint_implicit`).
 
 The rates k_j of the last steps are recorded. Those of earlier steps are computed again from a state in every `rows`
 steps, so that the memory stays small in a long run (`repeated`).
@@ -17,7 +15,6 @@ steps, so that the memory stays small in a long run (`repeated`).
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
@@ -26,21 +23,37 @@ from flexarm.arrays import Array
 from flexarm.errors import SimulationError
 from flexarm.model.closures import CORRECTIONS
 from flexarm.native.adjoint import adjoint
-from flexarm.native.code import Address, Code
-from flexarm.native.dense import eliminated
+from flexarm.native.code import Code
 from flexarm.native.functions import translated
-from flexarm.native.kernel import Kernel
-from flexarm.native.language import Floats, Placed, Words, call, lanes
+from flexarm.native.kernel import LANES, Kernel
+from flexarm.native.language import Floats, Placed, call, lanes
 from flexarm.native.once import Once
 from flexarm.simulation import block
+from flexarm.simulation.adjoint_implicit import solved
 from flexarm.simulation.advance import Contact, Stretch
-from flexarm.simulation.explicit import Explicit, ExplicitSteps, stepped
+from flexarm.simulation.decoupled import decoupled
+from flexarm.simulation.explicit import Explicit, stepped
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.objective import Scalar
-from flexarm.simulation.rhs import NAN, Closing, Cubics, Plan, RunRecord, cubic_table, interval, put_on_closures, rhs
+from flexarm.simulation.rhs import Plan, cubic_table, rhs
 from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.steps import Trail, copied
+from flexarm.simulation.sweep import (
+    NONE,
+    NOTHING,
+    Sweep,
+    address,
+    at_stage,
+    before_correction,
+    collected,
+    otherwise,
+    product,
+    reached,
+    through_law,
+    through_sample,
+    with_cost,
+)
 
 MOST_STEPS = 2**22
 """Largest number of steps of a run with a gradient, four million: 64 MB for their times."""
@@ -70,174 +83,6 @@ def trail(size: int, stages: int, again: bool = True) -> Placed:
     most = MOST_STEPS if again else rows
     numbers = (np.empty(count) for count in (2 * most, (most // rows + 1) * size, rows * width))
     return Placed(Trail(0, most, rows, width, *numbers))
-
-
-@dataclass
-class Product:
-    """A kernel's vector-Jacobian product, with the kernel's arguments, constants and weights in one array.
-
-    Attributes
-    ----------
-    product, kernel : addresses
-        The product, and the kernel itself where its value is needed. A product of 0 is left out.
-    known, place : int
-        Number of arguments that are copied from a plan's buffer, and the position of the weights.
-    given, out, value : arrays
-        All arguments, the product, and the kernel's value.
-    """
-
-    product: int
-    kernel: int
-    known: int
-    place: int
-    given: Floats
-    out: Floats
-    value: Floats
-
-
-def address(kernel: Kernel, width: int) -> Address:
-    """Return the address of a kernel's code for one state or for `LANES` states at once."""
-    return (kernel.code if width == 1 else kernel.vector_code).addresses["evaluate"]
-
-
-def product(made: Kernel, kernel: Kernel, others: Array, width: int = 1) -> Placed:
-    """Return the record of the product that was made of a kernel of numbers of the buffer, and of others."""
-    facts, constants = {name: width * x for name, x in kernel.code.facts.items()}, np.repeat(kernel.constants, width)
-    known = facts["n_in"] - len(constants) - len(others)
-    product, value = (address(each, width) for each in (made, kernel))
-    given = np.concatenate([np.zeros(known), others, constants, np.zeros(facts["n_out"])])
-    numbers = given, np.zeros(width * made.code.facts["n_out"]), np.zeros(facts["n_out"])
-    return Placed(Product(product, value, known, facts["n_in"], *numbers))
-
-
-NOTHING = np.zeros(0)
-NONE = Placed(Product(0, 0, 0, 0, NOTHING, NOTHING, NOTHING))
-"""No product."""
-
-
-@dataclass
-class Sweep:
-    """Data of the adjoint of a run.
-
-    Attributes
-    ----------
-    shared : (1,)
-        Address of the record of the plan.
-    steps, trail : ExplicitSteps, Trail
-        An explicit method, which takes steps again, and the record of the steps.
-    width : int
-        Number of runs that are computed at once. All arrays below have the numbers of each run side by side, and all
-        lengths count the numbers of all runs.
-    stages, size, states, inputs, exogenous, fed : int
-        Stages of the method; numbers of a state with and without quadrature states; of u and of w; and of all that
-        follows the state in the plan's buffer: u, rates of the controller's memory, w.
-    matrix, nodes : (stages + 1, stages), (stages,)
-        Weights of the rates in the stages and in the end, and the times of the stages within a step.
-    implicit : int
-        1 for an implicit method. The weights of the rates in a step, `bars_of_rates`, (stages, states), follow from a
-        linear system for those of m of the rates, with the matrix `system` and the right side `solution`.
-    pose, inner, m, square, slopes
-        Numbers of the pose and of the unknowns of a stage, and the index of the first acceleration of a coordinate that
-        is an integral of a rate, as in `steps.Step`; weights of the accelerations in the coordinates of the stages and
-        of the end, (stages + 1, stages); and the derivatives of the m rates, (stages, m, states).
-    intervals, current : int
-        Number of intervals between breakpoints, and the present one.
-    first, last, values : (intervals + 1,), (intervals,), (intervals, fed)
-        First step of each interval, the latest time at which inputs are evaluated, and the values fed at its start.
-    weights : int
-        Position of the weights of the rates in the plan's buffer.
-    rate : address
-        Product of the rates, from the buffer after the time.
-    out, constants : (states + fed + constants,), int
-        Its value, and the number of constants that it ends with.
-    law, cost : Product
-        Products of a controller and of an integrand.
-    others, codes, places, numbers, sums : int, (others,), (others,), array, (others,)
-        Number of controllers with other numbers, their kernels, the positions of their arguments in `numbers`, and the
-        sums of their values with the weights of u and of the rates of the memory.
-    memory : int
-        Length of the memory of a sampled controller.
-    sampled, samples : int, (intervals,)
-        1 if the controller is sampled, and the sample with which each interval begins, or -1.
-    called, held : (samples, arguments), (inputs + memory,)
-        The controller's arguments at each sample, and the weights of u and of the memory after it.
-    after : int
-        Number of the integrand's own arguments after those of the buffer.
-    closes, closing, tries, before : Product, Closing, (CORRECTIONS, q and qd), (states,)
-        Product of the correction towards the arm's closures, its data, the states of a correction, and a state before.
-    tabled, cubics : int, Cubics
-        1 if u is a table of cubics, and the table.
-    v, bars : (size,), (stages, states)
-        Weights of the state, and those of the stages.
-    marks, mark, pulls : (marks,), int, (marks, size)
-        Steps before which weights are added, ascending; the number that are left; and the weights.
-    value : (width,)
-        Integral of the integrand.
-    of_inputs, of_table, of_constants, of_loops, of_cost : arrays
-        Sums of the products: (intervals, fed); (intervals of the table, inputs, 4); those of the constants of the rates
-        and of the correction; and those of the integrand's own arguments.
-    """
-
-    shared: Sequence[RunRecord]
-    steps: ExplicitSteps
-    trail: Trail
-    width: int
-    stages: int
-    size: int
-    states: int
-    inputs: int
-    exogenous: int
-    fed: int
-    matrix: Floats
-    nodes: Floats
-    implicit: int
-    system: Floats
-    solution: Floats
-    bars_of_rates: Floats
-    pose: int
-    inner: int
-    m: int
-    square: Floats
-    slopes: Floats
-    intervals: int
-    current: int
-    first: Words
-    last: Floats
-    values: Floats
-    weights: int
-    rate: int
-    out: Floats
-    constants: int
-    law: Product
-    others: int
-    codes: Words
-    places: Words
-    numbers: Floats
-    sums: Floats
-    memory: int
-    sampled: int
-    samples: Words
-    called: Floats
-    held: Floats
-    cost: Product
-    after: int
-    closes: Product
-    closing: Closing
-    tries: Floats
-    before: Floats
-    of_loops: Floats
-    tabled: int
-    cubics: Cubics
-    v: Floats
-    bars: Floats
-    marks: Words
-    mark: int
-    pulls: Floats
-    value: Floats
-    of_inputs: Floats
-    of_table: Floats
-    of_constants: Floats
-    of_cost: Floats
 
 
 class Switch(NamedTuple):
@@ -464,21 +309,31 @@ class Recorded:
                 matrix=method.weights.ravel(),
                 nodes=method.nodes,
                 implicit=int(implicit),
-                system=np.empty((stages * m) ** 2),
-                solution=np.empty(stages * m),
-                bars_of_rates=np.empty(stages * states),
+                given=np.zeros((implicit * (states + fed + self.plan.constants + layout.size), LANES)),
+                found=np.zeros((implicit * (states + fed + constants), LANES)),
+                points=np.zeros((stages, 1 + states + fed)),
+                costs=np.zeros((stages, states + fed)),
                 pose=layout.pose,
                 inner=layout.inner,
                 m=m,
                 square=(method.weights @ method.weights[:-1]).ravel(),
-                slopes=np.empty((stages * m + 1) * states),
+                solution=np.zeros(stages * m),
+                r=np.zeros(stages * m),
+                own=np.zeros(stages * states),
+                newton=decoupled(method.tableau, m, 0, m, transposed=True) if implicit else 0,  # type: ignore[arg-type]
+                length=0.0,
+                stale=1,
+                least=0,
+                excess=0,
+                system=np.empty((stages * m) ** 2),
+                slopes=np.empty(stages * m * states),
                 intervals=intervals,
                 current=intervals - 1,
                 first=np.array(self.first, dtype=np.int64),
                 last=np.array(self.last),
                 values=np.array(self.values),
                 weights=1 + states + fed + self.plan.constants,
-                rate=address(rate, width),
+                rate=address(rate, LANES if implicit else width),
                 out=np.zeros(states + fed + constants),
                 constants=constants,
                 law=through,  # type: ignore[arg-type]
@@ -615,28 +470,36 @@ def pulled(s: Sweep, step: int) -> None:
 
 def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
     """Move the weights from the end of a step to its start, given its first state and the rates of its stages."""
-    stages, size, states, buffer = s.stages, s.size, s.states, s.shared[0].buffer
-    x, weights = buffer[1:], buffer[s.weights :]
+    stages, states = s.stages, s.states
     if s.closes.product != 0:
         reached(s, h, row, s.matrix[stages * stages :], stages, s.before)
         before_correction(s, s.before, s.v)
     if s.implicit == 1:
         solved(s, t, h, row)
+    else:
+        substituted(s, t, h, row)
+    for i in range(stages):
+        bar = s.bars[i * states :]
+        for n in lanes(states):
+            s.v[n] += bar[n]
+
+
+def substituted(s: Sweep, t: float, h: float, row: Floats) -> None:
+    """Compute the weights of the stages of an explicit step, from the last one to the first."""
+    stages, size, states, buffer = s.stages, s.size, s.states, s.shared[0].buffer
+    weights = buffer[s.weights :]
     for i in range(stages - 1, -1, -1):
         b = h * s.matrix[stages * stages + i]
         for n in lanes(size):
             weights[n] = b * s.v[n]
-        if s.implicit == 1:
-            copied(s.bars_of_rates[i * states :], weights, states)
-        else:
-            for j in range(i + 1, stages):
-                a = h * s.matrix[j * stages + i]
-                if a != 0.0:
-                    bar = s.bars[j * states :]
-                    for n in lanes(states):
-                        weights[n] += a * bar[n]
+        for j in range(i + 1, stages):
+            a = h * s.matrix[j * stages + i]
+            if a != 0.0:
+                bar = s.bars[j * states :]
+                for n in lanes(states):
+                    weights[n] += a * bar[n]
         at_stage(s, t, h, row, i)
-        call(s.rate, x, s.out)
+        call(s.rate, buffer[1:], s.out)
         if s.cost.product != 0 and b != 0.0:
             with_cost(s, buffer, b)
         if s.law.product != 0 and s.sampled == 0:
@@ -646,252 +509,3 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
         if s.closes.product != 0:
             before_correction(s, s.before, s.out)
         copied(s.out, s.bars[i * states :], states)
-    for i in range(stages):
-        bar = s.bars[i * states :]
-        for n in lanes(states):
-            s.v[n] += bar[n]
-
-
-def at_stage(s: Sweep, t: float, h: float, row: Floats, i: int) -> None:
-    """Write the time, the state and the inputs of a stage to the plan's buffer."""
-    shared, states = s.shared[0], s.states
-    buffer = shared.buffer
-    x, count = buffer[1:], i
-    if s.implicit == 1:
-        count = s.stages
-    reached(s, h, row, s.matrix[i * s.stages :], count, x)
-    if s.closes.product != 0:
-        copied(x, s.before, states)
-        put_on_closures(s.shared, x)
-    buffer[0] = min(t + s.nodes[i] * h, shared.last)
-    call(shared.stage, buffer, x[states:], shared.data)
-    if shared.exogenous != 0:
-        call(shared.exogenous, buffer, buffer[shared.place :], shared.given)
-
-
-def solved(s: Sweep, t: float, h: float, row: Floats) -> None:
-    """Compute the weights of the rates in an implicit step: `bars_of_rates`.
-
-    The weights of the powers and the slopes of the integrand do not depend on the solution.
-    """
-    stages, states, m = s.stages, s.states, s.m
-    for j in range(stages):
-        at_stage(s, t, h, row, j)
-        known(s, j, h * s.matrix[stages * stages + j])
-        differentiated(s, j)
-        for i in range(stages):
-            coupled(s, i, j, h)
-    for i in range(stages):
-        b, b2 = h * s.matrix[stages * stages + i], h * h * s.square[stages * stages + i]
-        combined(s, b, s.v, b2, s.solution[i * m :])
-        for j in range(stages):
-            a, a2 = h * s.matrix[j * stages + i], h * h * s.square[j * stages + i]
-            combined(s, a, s.bars[j * states :], a2, s.slopes[stages * m * states :])
-            more, to = s.slopes[stages * m * states :], s.solution[i * m :]
-            for n in lanes(m):
-                to[n] += more[n]
-    if eliminated(s.system, stages * m, s.solution) == 0:
-        s.solution[0] = NAN
-    spread(s, h)
-
-
-def known(s: Sweep, j: int, b: float) -> None:
-    """Write the slopes of a stage's powers and integrand, weighted, to its row of `bars`."""
-    states, buffer = s.states, s.shared[0].buffer
-    weights = buffer[s.weights :]
-    for n in lanes(s.size):
-        weights[n] = b * s.v[n]
-    for n in lanes(states):
-        weights[n] = 0.0
-    call(s.rate, buffer[1:], s.out)
-    if s.cost.product != 0:
-        slopes_of_cost(s, buffer, b)
-    if s.law.product != 0 and s.sampled == 0:
-        through_law(s, buffer)
-    copied(s.out, s.bars[j * states :], states)
-
-
-def differentiated(s: Sweep, j: int) -> None:
-    """Write the derivatives of a stage's unknown rates with respect to its state."""
-    states, buffer, behind = s.states, s.shared[0].buffer, s.states - s.m
-    weights = buffer[s.weights :]
-    for n in lanes(s.size):
-        weights[n] = 0.0
-    for u in range(s.m):
-        place = u if u < s.pose else behind + u
-        weights[place] = 1.0
-        call(s.rate, buffer[1:], s.out)
-        weights[place] = 0.0
-        if s.law.product != 0 and s.sampled == 0:
-            through_law(s, buffer)
-        copied(s.out, s.slopes[(j * s.m + u) * states :], states)
-
-
-def coupled(s: Sweep, i: int, j: int, h: float) -> None:
-    """Write the block of the linear system in the equations of stage i for the unknowns of stage j."""
-    stages, states, m = s.stages, s.states, s.m
-    count, work = stages * m, s.slopes[stages * m * states :]
-    a, a2 = -h * s.matrix[j * stages + i], -h * h * s.square[j * stages + i]
-    for u in range(m):
-        combined(s, a, s.slopes[(j * m + u) * states :], a2, work)
-        for n in range(m):
-            s.system[(i * m + n) * count + j * m + u] = work[n]
-    if i == j:
-        for n in range(m):
-            s.system[(i * m + n) * count + i * m + n] += 1.0
-
-
-def combined(s: Sweep, a: float, x: Floats, a2: float, to: Floats) -> None:
-    """Write the m numbers a x of a state x that belong to unknowns, plus a2 x of a coordinate to that of its rate."""
-    behind = s.states - s.m
-    inner, moving, coordinates = x[behind:], to[s.inner :], x[s.pose :]
-    for n in lanes(s.m):
-        to[n] = a * inner[n]
-    for n in range(s.pose):
-        to[n] = a * x[n]
-    for n in lanes(behind):
-        moving[n] += a2 * coordinates[n]
-
-
-def spread(s: Sweep, h: float) -> None:
-    """Write the weights of all rates of an implicit step, from the solution for the unknown ones."""
-    stages, states, m, behind = s.stages, s.states, s.m, s.states - s.m
-    for j in range(stages):
-        bar = s.bars[j * states + s.pose :]
-        for u in range(m):
-            slopes, weight = s.slopes[(j * m + u) * states + s.pose :], s.solution[j * m + u]
-            for n in lanes(behind):
-                bar[n] += weight * slopes[n]
-    for i in range(stages):
-        to, found, b = s.bars_of_rates[i * states :], s.solution[i * m :], h * s.matrix[stages * stages + i]
-        rest = to[behind:]
-        for n in lanes(m):
-            rest[n] = found[n]
-        copied(found, to, s.pose)
-        own, ends = to[s.pose :], s.v[s.pose :]
-        for n in lanes(behind):
-            own[n] = b * ends[n]
-        for j in range(stages):
-            bar, a = s.bars[j * states + s.pose :], h * s.matrix[j * stages + i]
-            for n in lanes(behind):
-                own[n] += a * bar[n]
-
-
-def reached(s: Sweep, h: float, row: Floats, weights: Floats, count: int, x: Floats) -> None:
-    """Write the state of a stage, or the end of a step, without a correction towards closures."""
-    states, k = s.states, row[s.size :]
-    copied(row, x, states)
-    for j in range(count):
-        a = h * weights[j]
-        if a != 0.0:
-            rates = k[j * s.size :]
-            for n in lanes(states):
-                x[n] += a * rates[n]
-
-
-def before_correction(s: Sweep, x: Floats, weights: Floats) -> None:
-    """Move the weights of a state on the arm's closures to the state x before its corrections, which x gets."""
-    closes, known, tries = s.closes, s.closes.known, 0
-    given, value, small = closes.given, closes.value, s.closing.small
-    while tries < CORRECTIONS and (tries == 0 or value[known] >= small):
-        copied(x, s.tries[tries * known :], known)
-        copied(x, given, known)
-        call(closes.kernel, given, value)
-        copied(value, x, known)
-        tries += 1
-    for j in range(tries - 1, -1, -1):
-        copied(s.tries[j * known :], given, known)
-        copied(weights, given[closes.place :], known)
-        call(closes.product, given, closes.out)
-        copied(closes.out, weights, known)
-        constants = closes.out[known:]
-        for n in lanes(closes.place - known):
-            s.of_loops[n] += constants[n]
-
-
-def slopes_of_cost(s: Sweep, buffer: Floats, b: float) -> None:
-    """Add the slopes of the integrand."""
-    cost, width = s.cost, s.width
-    weights = cost.given[cost.place :]
-    copied(buffer[1:], cost.given[width:], cost.known - width)
-    for n in range(width):
-        cost.given[n] = buffer[0]
-        weights[n] = b
-    call(cost.product, cost.given, cost.out)
-    slopes = cost.out[width:]
-    for n in lanes(s.states + s.fed):
-        s.out[n] += slopes[n]
-
-
-def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
-    """Add the value and the slopes of the integrand."""
-    slopes_of_cost(s, buffer, b)
-    cost, width = s.cost, s.width
-    value, total, others = cost.value, s.value, cost.out[width + s.states + s.fed :]
-    call(cost.kernel, cost.given, cost.value)
-    for n in range(width):
-        total[n] += b * value[n]
-    for n in lanes(s.after):
-        s.of_cost[n] += others[n]
-
-
-def through_law(s: Sweep, buffer: Floats) -> None:
-    """Move the weights of u and of the rates of its memory to the state, through the controller."""
-    law, fed = s.law, s.out[s.states :]
-    copied(buffer, law.given, law.known)
-    copied(fed, law.given[law.place :], s.fed - s.exogenous)
-    call(law.product, law.given, law.out)
-    slopes = law.out[1:]
-    for n in lanes(law.known - 1):
-        s.out[n] += slopes[n]
-
-
-def through_sample(s: Sweep, sample: int) -> None:
-    """Move the weights of u, which was constant since a sample, and of the next memory to the state at the sample."""
-    law, known = s.law, s.law.known
-    copied(s.called[sample * known :], law.given, known)
-    copied(s.held, law.given[law.place :], s.inputs + s.memory)
-    call(law.product, law.given, law.out)
-    otherwise(s, s.inputs + s.memory)
-    slopes, memory = law.out[1:], law.out[1 + s.states :]
-    for n in lanes(s.states):
-        s.v[n] += slopes[n]
-    for n in range(s.inputs):
-        s.held[n] = 0.0
-    copied(memory, s.held[s.inputs :], s.memory)
-
-
-def otherwise(s: Sweep, count: int) -> None:
-    """Add the weighted values of the controllers with other numbers, at the arguments of the controller."""
-    law, weights = s.law, s.law.given[s.law.place :]
-    for i in range(s.others):
-        given = s.numbers[s.places[i] :]
-        copied(law.given, given, law.known)
-        call(s.codes[i], given, law.value)
-        total = 0.0
-        for n in range(count):
-            total += weights[n] * law.value[n]
-        s.sums[i] += total
-
-
-def collected(s: Sweep, t: float) -> None:
-    """Add the products of a stage with respect to the inputs and the constants."""
-    fed = s.out[s.states :]
-    sums = s.of_inputs[s.current * s.fed :]
-    for n in lanes(s.fed):
-        sums[n] += fed[n]
-    if s.sampled == 1:
-        held = s.held
-        for n in lanes(s.inputs):
-            held[n] += fed[n]
-    constants = fed[s.fed :]
-    for n in lanes(s.constants):
-        s.of_constants[n] += constants[n]
-    if s.tabled == 1:
-        low = interval(s.cubics.breaks, 0, s.cubics.intervals, t)
-        past = t - s.cubics.breaks[low]
-        for n in range(s.inputs):
-            cubic, bar = s.of_table[4 * (low * s.inputs + n) :], fed[n]
-            for power in range(3, -1, -1):
-                cubic[power] += bar
-                bar *= past

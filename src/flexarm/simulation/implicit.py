@@ -12,6 +12,7 @@ from flexarm.arrays import Array, address_of
 from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
+from flexarm.simulation.decoupled import decoupled
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.rhs import ENDLESS, Plan
 from flexarm.simulation.steps import SLOW, Step, integrate
@@ -63,7 +64,7 @@ class Implicit:
         stages, m = tableau.stages, layout.unknowns
         width, size = m + len(RIDING), layout.size
         rows = 2 * stages + 2
-        table = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2", "blocks", "to", "back")}
+        table = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2")}
         self._fixed, self._y = step, np.zeros(size)
         self._plan = plan  # must stay alive as long as native code may call it
         self._code = CODE()
@@ -97,10 +98,7 @@ class Implicit:
                 k=np.zeros((rows + stages) * width),
                 nodes=np.zeros(rows),
                 e=np.zeros(width),
-                M=np.zeros(m * m),
-                C=np.zeros(m * m),
-                K=np.zeros(m * (layout.nq - layout.pose)),
-                inverses=np.zeros(2 * stages * m * m),
+                newton=decoupled(tableau, m, layout.inner, layout.nq - layout.pose),  # type: ignore[arg-type]
                 mass=np.zeros(m * m),
                 pivots=np.zeros(max(m, rows), dtype=np.int64),
                 r=np.zeros(stages * m),

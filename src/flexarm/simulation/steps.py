@@ -20,8 +20,9 @@ operations.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexarm.native.dense import inverted, inverted_complex, multiplied, multiplied_complex
+from flexarm.native.dense import inverted, multiplied
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
+from flexarm.simulation.decoupled import Decoupled, block_solved, combined, corrected, inverses
 from flexarm.simulation.rhs import NAN, RunRecord, looked, put_on_closures
 
 ITERATIONS, PATIENT = 10, 40
@@ -113,9 +114,6 @@ class Step:
     a2: Floats
     b1: Floats
     b2: Floats
-    blocks: Floats
-    to: Floats
-    back: Floats
     mix: float
     carried: float
     before: float
@@ -127,10 +125,7 @@ class Step:
     k: Floats
     nodes: Floats
     e: Floats
-    M: Floats
-    C: Floats
-    K: Floats
-    inverses: Floats
+    newton: Decoupled
     mass: Floats
     pivots: Words
     r: Floats
@@ -211,10 +206,10 @@ def masses(s: Step) -> int:
         rates[c] = x + 1.0
         residual(s, s.t, s.y, rates, other)
         rates[c] = x
-        column = s.M[c * m :]
+        column = s.newton.M[c * m :]
         for r in lanes(m):
             column[r] = e[r] - other[r]
-    copied(s.M, s.mass, m * m)
+    copied(s.newton.M, s.mass, m * m)
     return inverted(s.mass, s.pivots, m)
 
 
@@ -229,11 +224,11 @@ def slopes(s: Step) -> None:
     shared.watch = 0
     residual(s, s.t, s.trial, rates, e)
     for c in range(pose):
-        differenced(s, c, s.C[c * m :])
+        differenced(s, c, s.newton.C[c * m :])
     for c in range(pose, m):
-        differenced(s, n - pose + c, s.C[c * m :])
+        differenced(s, n - pose + c, s.newton.C[c * m :])
     for c in range(n - pose):
-        differenced(s, pose + c, s.K[c * m :])
+        differenced(s, pose + c, s.newton.K[c * m :])
     shared.watch = watch
 
 
@@ -248,56 +243,6 @@ def differenced(s: Step, i: int, column: Floats) -> None:
     s.trial[i] = x
     for r in lanes(s.m):
         column[r] = f * (e[r] - other[r])
-
-
-def inverses(s: Step, h: float) -> int:
-    """Compute the inverses of the blocks M + h x C + h^2 y K. Return 0 if a block is singular or not finite."""
-    m, first, count = s.m, s.inner * s.m, (s.n - s.pose) * s.m
-    i = 0
-    while i < s.stages:
-        block = s.blocks[4 * i :]
-        x, y, u, v = h * block[0], h * block[1], h * h * block[2], h * h * block[3]
-        A = s.inverses[2 * i * m * m :]
-        B = A[m * m :]
-        for j in lanes(m * m):
-            A[j] = s.M[j] + x * s.C[j]
-        A2, B2 = A[first:], B[first:]
-        for j in lanes(count):
-            A2[j] += u * s.K[j]
-        if block[1] != 0.0:
-            for j in lanes(m * m):
-                B[j] = y * s.C[j]
-            for j in lanes(count):
-                B2[j] += v * s.K[j]
-            if inverted_complex(A, s.pivots, m) == 0:
-                return 0
-            i += 2
-        else:
-            if inverted(A, s.pivots, m) == 0:
-                return 0
-            i += 1
-    return 1
-
-
-def block_solved(s: Step, i: int, x: Floats, y: Floats) -> None:
-    """Compute the solution y of the i-th block for the right side x: one row of m, or two of a complex block."""
-    A = s.inverses[2 * i * s.m * s.m :]
-    if s.blocks[4 * i + 1] != 0.0:
-        multiplied_complex(A, s.m, x, y)
-    else:
-        multiplied(A, s.m, x, y)
-
-
-def corrected(s: Step) -> None:
-    """Replace the residuals r (stages, m) by Newton's correction."""
-    m, stages = s.m, s.stages
-    solution = s.w[stages * m :]
-    combined(s.to, stages, stages, s.r, s.w, m, m)
-    i = 0
-    while i < stages:
-        block_solved(s, i, s.w[i * m :], solution[i * m :])
-        i += 2 if s.blocks[4 * i + 1] != 0.0 else 1
-    combined(s.back, stages, stages, solution, s.r, m, m)
 
 
 def reached(s: Step, along: float, h: float, first: Floats, second: Floats, count: int, x: Floats) -> None:
@@ -337,7 +282,7 @@ def newton(s: Step, h: float) -> int:
             for j in lanes(m):
                 r[j] = f * e[j]
             copied(e[m:], k[m:], width - m)
-        corrected(s)
+        corrected(s.newton, s.r)
         sum_ = 0.0
         for i in range(stages):
             k, r = s.k[i * width :], s.r[i * m :]
@@ -450,10 +395,10 @@ def weighed(s: Step, h: float, powers: int) -> float:
     m, behind = s.m, s.size - s.width + s.m
     copied(s.e, s.r, m)
     for _ in range(2):
-        multiplied(s.M, m, s.r, s.w)
+        multiplied(s.newton.M, m, s.r, s.w)
         for j in range(m):
             s.w[m + j] = 0.0
-        block_solved(s, 0, s.w, s.r)
+        block_solved(s.newton, 0, s.w, s.r)
     sum_ = size(s, s.r)
     for j in range(powers):
         e = h * s.e[m + j] / (s.atol[behind + j] + s.rtol * abs(s.y[behind + j]))
@@ -551,18 +496,6 @@ def noted(s: Step, h: float) -> None:
         copied(k[s.pose :], rates[s.n :], s.width - s.pose)
 
 
-def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: int, apart: int) -> None:
-    """Compute y = T x for rows of `width` numbers. The rows of x have a distance of `apart` numbers."""
-    for i in range(rows):
-        to = y[i * width :]
-        for j in lanes(width):
-            to[j] = 0.0
-        for l in range(columns):
-            f, row = T[i * columns + l], x[l * apart :]
-            for j in lanes(width):
-                to[j] += f * row[j]
-
-
 def copied(x: Floats, y: Floats, count: int) -> None:
     """Copy x to y."""
     for i in lanes(count):
@@ -639,7 +572,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 return done
             stale, fresh = 0, 1
         if h != s.inverted:
-            if inverses(s, h) == 0:
+            if inverses(s.newton, h) == 0:
                 return done
             s.inverted = h
         predicted(s, h)
