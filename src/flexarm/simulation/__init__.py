@@ -17,8 +17,9 @@
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`, and
   `gpu`, `gpu_loops` and `gpu_states` on a graphics processor.
 - Gradients: `gradient` of a scalar (`objective`) of a run, and `tuning` of its numbers by it. `gradient_start` records
-  the steps, of `gradient_many` runs at once, and `gradient_slopes` has the derivatives by the discrete `adjoint`, a
-  `sweep` over stages, which depend on each other in implicit steps (`adjoint_implicit`), with `designs` of controllers. `sensitivities` of all samples are derivatives by a `forward` sweep over the steps.
+  the steps, of `gradient_many` runs at once. `gradient_slopes` has the derivatives by the discrete `adjoint`, with
+  `designs` of controllers. Its `sweep` passes all stages, which depend on each other in steps of implicit methods
+  (`adjoint_implicit`). `sensitivities` of all samples are derivatives by a `forward` sweep over the steps.
 - Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.
 - Results: `dataset`, `common`, `labels`, `momenta`, `passed`, `performance`; `results`, `netcdf` and `rewrite` on disk.
 """
