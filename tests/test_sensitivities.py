@@ -14,8 +14,13 @@ import flexarm as fa
 from flexarm.attitude import displaced
 from flexarm.control import JointPD, Law, Sampled
 from flexarm.model import closures
-from flexarm.simulation import adjoint, forward, watch
+from flexarm.native.kernel import loaded
+from flexarm.native.translate import optimized
+from flexarm.simulation import adjoint, forward, forward_implicit, watch
+from flexarm.simulation.directions import Forward
+from flexarm.simulation.explicit import filled
 from flexarm.simulation.gradient_start import Start
+from flexarm.simulation.rhs import NAN
 
 VARIABLES = ("q", "qd", "tip")
 
@@ -46,10 +51,13 @@ def off(result, d, run_at, sizes):
 
 
 @pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift", "ignore::flexarm.errors.FastTelescope")
-@pytest.mark.parametrize("number", [14, 32, 44])
-def test_sensitivities_of_random_arms_are_differences_of_runs(number):
-    """All kinds of numbers at once, at all samples of runs with fixed steps."""
-    made = RandomRun(number)
+@pytest.mark.parametrize(("number", "method"), [(14, "rk4"), (32, "rk4"), (44, "rk4"), (0, "radau9"), (61, "gauss4")])
+def test_sensitivities_of_random_arms_are_differences_of_runs(number, method):
+    """All kinds of numbers at once, at all samples of runs with fixed steps. Those of implicit methods pass samples.
+
+    One of the arms with an implicit method has a free base.
+    """
+    made = RandomRun(number, method, steps=10 if method == "rk4" else 2)
     run, d = made.run | {"samples": 6}, made.direction
     d["p"] *= made.model.p != 0.0  # a difference to both sides
     result = fa.simulate(**run, sensitivities=list(d))
@@ -149,10 +157,14 @@ def mass_on_spring():
     return fa.Model(fa.Arm(name="spring", links=[link], gravity=(0, 0, 0)), vary=["cart.mass"])
 
 
-def test_a_linear_run_has_the_sensitivities_of_the_matrix_exponential():
+@pytest.mark.parametrize("method", ["auto", "radau9"])
+def test_a_linear_run_has_the_sensitivities_of_the_matrix_exponential(method):
     A, times = np.array([[0.0, 1.0], [-30.0 / 1.7, -0.4 / 1.7]]), np.linspace(0.0, 0.9, 40)
     result = fa.simulate(
-        mass_on_spring(), 0.9, 0.7, [0.2], [-0.5], rtol=1e-12, samples=40, sensitivities=["qd0", "u", "q0"]
+        *(mass_on_spring(), 0.9, 0.7, [0.2], [-0.5], method),
+        rtol=1e-12,
+        samples=40,
+        sensitivities=["qd0", "u", "q0"],
     )
     full = np.zeros((3, 3))
     full[:2, :2], full[1, 2] = A, 1.0 / 1.7
@@ -219,6 +231,38 @@ def test_a_controller_takes_part(run, arm, equal_steps, loop):
     ]
     assert off(result, np.concatenate([np.ravel(x) for x in d.values()]), moved, (3e-2, 1e-2)) < 1e-8
     assert "command" in result
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_implicit_methods_have_the_derivatives_of_gradient(run, arm, loop, monkeypatch):
+    """Controllers with a memory, in adaptive steps whose systems are solved by iteration, or by elimination."""
+    wrapped, before = LOOPS[loop]
+    pd = JointPD(fa.MinimumJerk([[0.02, 0.03], [0.3, 0.2]], [0.0, 0.3]), Kp=[5.0, 4.0], Kd=1.0, filter=40.0)
+    now = {name: x for name, x in run.items() if name != "u"} | {"u": wrapped(pd), "method": "radau5", "rtol": 1e-6}
+    names = ["p", "q0", f"{before}Kp", f"{before}reference.points"]
+    found, gradient = fa.simulate(**now, sensitivities=names), fa.gradient(now, names, of=lambda qd: qd[1])
+    expected = np.concatenate([gradient[each].ravel() for each in names])
+    within = {"rtol": 0, "atol": 1e-11 * np.abs(expected).max()}
+    np.testing.assert_allclose(found.qd_sensitivity.values[-1, 1], expected, **within)
+    for changed in ({"ITERATIONS": 0}, {"eliminate": without_solution}) * (loop == "continuous"):
+        with monkeypatch.context() as patched:
+            for name, value in changed.items():
+                patched.setattr(forward_implicit, name, value)
+            code = loaded(optimized(forward.begun, forward.forwards), ("begun", "forwards"))
+            patched.setattr(forward, "CODE", lambda code=code: code)
+            again = fa.simulate(**now, sensitivities=names)
+        for name in VARIABLES:
+            one, other = (each[f"{name}_sensitivity"].values for each in (found, again))
+            if "eliminate" in changed:  # every step converged
+                np.testing.assert_array_equal(one, other)
+            else:
+                np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * np.abs(one).max())
+                assert (one != other).any()
+
+
+def without_solution(s: Forward, t: float, h: float) -> None:
+    """Take the place of the elimination, and leave no number."""
+    filled(s.changes_of.k, NAN * t * h, s.changes_of.stages * s.changes_of.width)
 
 
 @dataclass(frozen=True)
@@ -377,8 +421,8 @@ def test_other_sensitivities_are_refused(monkeypatch):
         fa.DescriptionError, match=r"^simulate: sensitivities has the unknown name 'mass'.*Model\(arm, v"
     ):
         fa.simulate(model, 0.5, sensitivities=["mass"])
-    with pytest.raises(fa.DescriptionError, match="method is 'radau5'; sensitivities need an explicit method"):
-        fa.simulate(model, 0.5, sensitivities="q0", method="radau5")
+    with pytest.raises(fa.DescriptionError, match="method is 'generalized-alpha'; this has no gradient yet"):
+        fa.simulate(model, 0.5, sensitivities="q0", method="generalized-alpha")
     changes = [fa.Change(at=0.1, values={"cart.mass": 2.0})]
     with pytest.raises(fa.DescriptionError, match="sensitivities are given with changes of parameters"):
         fa.simulate(model, 0.5, sensitivities="q0", changes=changes)

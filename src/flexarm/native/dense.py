@@ -87,6 +87,23 @@ def multiplied(A: Floats, n: int, x: Floats, y: Floats) -> None:
             y[j] += f * column[j]
 
 
+def multiplied_sides(A: Floats, n: int, sides: int, x: Floats, y: Floats) -> None:
+    """Compute y = A x for several right sides x (n, sides)."""
+    for j in lanes(n * sides):
+        y[j] = 0.0
+    added_sides(A, n, sides, 1.0, x, y)
+
+
+def added_sides(A: Floats, n: int, sides: int, factor: float, x: Floats, y: Floats) -> None:
+    """Add `factor` A x to y for several right sides x (n, sides)."""
+    for c in range(n):
+        column, row = A[c * n :], x[c * sides :]
+        for r in range(n):
+            f, to = factor * column[r], y[r * sides :]
+            for j in lanes(sides):
+                to[j] += f * row[j]
+
+
 def inverted_complex(A: Floats, pivots: Words, n: int) -> int:
     """Invert a complex matrix like `inverted`. The pivot has the largest sum of the sizes of its parts."""
     B = A[n * n :]

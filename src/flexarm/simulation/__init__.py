@@ -19,7 +19,8 @@
 - Gradients: `gradient` of a scalar (`objective`) of a run, and `tuning` of its numbers by it. `gradient_start` records
   the steps, of `gradient_many` runs at once. `gradient_slopes` has the derivatives by the discrete `adjoint`, with
   `designs` of controllers. Its `sweep` passes all stages, which depend on each other in steps of implicit methods
-  (`adjoint_implicit`). `sensitivities` of all samples are derivatives by a `forward` sweep over the steps.
+  (`adjoint_implicit`). `sensitivities` of all samples are derivatives along `directions`, by a `forward` sweep
+  over the steps, and `forward_implicit` for those of implicit methods.
 - Checks: `balance` of energy, `divergence`, `diagnosis` of a failed run, `unstable` starts, `plausible` angles.
 - Results: `dataset`, `common`, `labels`, `momenta`, `passed`, `performance`; `results`, `netcdf` and `rewrite` on disk.
 """

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.native.dense import inverted, inverted_complex, multiplied, multiplied_complex
+from flexarm.native.dense import (
+    added_sides,
+    inverted,
+    inverted_complex,
+    multiplied,
+    multiplied_complex,
+    multiplied_sides,
+)
 from flexarm.native.language import Floats, Placed, Words, lanes
 from flexarm.simulation.tableaus import Tableau
 
@@ -29,7 +36,9 @@ class Decoupled:
     M, C, K : (m, m), (m, m), (m, columns)
     inverses : (stages, 2, m, m)
         Inverses of the blocks. A complex one consists of real and imaginary parts.
-    pivots, w : (m,), (2 stages, m)
+    sides : int
+        Number of right sides that are solved at once. Their numbers are side by side.
+    pivots, w : (m,), (2 stages, m, sides)
         Work memory.
     """
 
@@ -44,11 +53,12 @@ class Decoupled:
     C: Floats
     K: Floats
     inverses: Floats
+    sides: int
     pivots: Words
     w: Floats
 
 
-def decoupled(tableau: Tableau, m: int, first: int, columns: int, transposed: bool = False) -> Placed:
+def decoupled(tableau: Tableau, m: int, first: int, columns: int, transposed: bool = False, sides: int = 1) -> Placed:
     """Return the memory of the blocks of a method with m unknown rates, and K in columns from the first one on.
 
     M is the identity. For the transposed system of all stages C and K must be transposed, too.
@@ -70,8 +80,9 @@ def decoupled(tableau: Tableau, m: int, first: int, columns: int, transposed: bo
             C=np.zeros(m * m),
             K=np.zeros(m * columns),
             inverses=np.zeros(2 * stages * m * m),
+            sides=sides,
             pivots=np.zeros(m, dtype=np.int64),
-            w=np.zeros(2 * stages * m),
+            w=np.zeros(2 * stages * m * sides),
         )
     )
 
@@ -110,16 +121,23 @@ def inverses(s: Decoupled, h: float) -> int:
 
 def block_solved(s: Decoupled, i: int, x: Floats, y: Floats) -> None:
     """Compute the solution y of the i-th block for the right side x: one row of m, or two of a complex block."""
-    A = s.inverses[2 * i * s.m * s.m :]
-    if s.blocks[4 * i + 1] != 0.0:
+    A, pair = s.inverses[2 * i * s.m * s.m :], s.blocks[4 * i + 1]
+    if s.sides > 1:
+        multiplied_sides(A, s.m, s.sides, x, y)
+        if pair != 0.0:
+            imaginary, width = A[s.m * s.m :], s.m * s.sides
+            multiplied_sides(A, s.m, s.sides, x[width:], y[width:])
+            added_sides(imaginary, s.m, s.sides, -1.0, x[width:], y)
+            added_sides(imaginary, s.m, s.sides, 1.0, x, y[width:])
+    elif pair != 0.0:
         multiplied_complex(A, s.m, x, y)
     else:
         multiplied(A, s.m, x, y)
 
 
 def corrected(s: Decoupled, r: Floats) -> None:
-    """Replace the residuals r (stages, m) by Newton's correction."""
-    m, stages = s.m, s.stages
+    """Replace the residuals r (stages, m, sides) by Newton's correction."""
+    m, stages = s.m * s.sides, s.stages
     solution = s.w[stages * m :]
     combined(s.to, stages, stages, r, s.w, m, m)
     i = 0

@@ -4,7 +4,7 @@ The loop that takes and rejects steps is `steps.integrate`.
 """
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -25,6 +25,68 @@ INTEGRATE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
 )
 CODE = Once(lambda: translated(integrate))
+
+
+def step_of(tableau: Tableau, layout: Layout, shared: Array, sides: int = 1, **more: Any) -> Placed:
+    """Return the memory of a method's steps on a plan with this address, for states of so many numbers in each place.
+
+    `more` are other fields of a `Step`.
+    """
+    stages, m = tableau.stages, layout.unknowns
+    width, size = sides * (m + len(RIDING)), sides * layout.size
+    rows = 2 * stages + 2
+    fields: dict[str, Any] = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2")}
+    fields |= {
+        "tried": 0,
+        "fixed": 0,
+        "rtol": 0.0,
+        "atol": np.zeros(0),
+        "y": np.zeros(size),
+        "recorded": 0,
+        "trail": 0,
+    }
+    return Placed(
+        Step(
+            shared=shared,  # type: ignore[arg-type]  # an address is one word
+            stages=stages,
+            kept=tableau.kept,
+            remembered=tableau.order + 1 - stages,
+            n=sides * layout.nq,
+            pose=sides * layout.pose,
+            nv=sides * layout.nv,
+            inner=sides * layout.inner,
+            m=sides * m,
+            size=size,
+            inputs=layout.inputs,
+            memory=layout.memory,
+            width=width,
+            mix=tableau.mix,
+            carried=tableau.carried,
+            before=tableau.before,
+            trial=np.zeros(size),
+            f=np.zeros(width),
+            k=np.zeros((rows + stages) * width),
+            nodes=np.zeros(rows),
+            e=np.zeros(width),
+            newton=decoupled(tableau, m, layout.inner, layout.nq - layout.pose, sides=sides),  # type: ignore[arg-type]
+            mass=np.zeros(m * m),
+            pivots=np.zeros(max(m, rows), dtype=np.int64),
+            r=np.zeros(stages * m * sides),
+            w=np.zeros(max(2 * stages, 3) * width),
+            scale=np.zeros(m),
+            weights=np.zeros(3 * rows),
+            V=np.zeros(rows * rows),
+            h=0.0,
+            t=0.0,
+            ratio=SLOW,
+            inverted=0.0,
+            known=0,
+            going=0,
+            limit=ENDLESS,
+            steps=0,
+            **fields | more,
+        )
+    )
 
 
 @final
@@ -61,63 +123,13 @@ class Implicit:
     ):
         assert trail is None or not tableau.kept
         self.tableau = tableau
-        stages, m = tableau.stages, layout.unknowns
-        width, size = m + len(RIDING), layout.size
-        rows = 2 * stages + 2
-        table = {f: np.ravel(getattr(tableau, f)) for f in ("c", "a1", "a2", "b1", "b2")}
-        self._fixed, self._y = step, np.zeros(size)
+        self._fixed, self._y = step, np.zeros(layout.size)
         self._plan = plan  # must stay alive as long as native code may call it
         self._code = CODE()
         self._call = INTEGRATE(self._code.addresses["integrate"])
-        self.record = Placed(
-            Step(
-                shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
-                stages=stages,
-                kept=tableau.kept,
-                remembered=tableau.order + 1 - stages,
-                n=layout.nq,
-                pose=layout.pose,
-                nv=layout.nv,
-                inner=layout.inner,
-                m=m,
-                size=size,
-                inputs=layout.inputs,
-                memory=layout.memory,
-                tried=layout.fed + plan.constants,
-                width=width,
-                fixed=int(step > 0),
-                **table,
-                mix=tableau.mix,
-                carried=tableau.carried,
-                before=tableau.before,
-                rtol=rtol,
-                atol=np.ascontiguousarray(atol),
-                y=self._y,
-                trial=np.zeros(size),
-                f=np.zeros(width),
-                k=np.zeros((rows + stages) * width),
-                nodes=np.zeros(rows),
-                e=np.zeros(width),
-                newton=decoupled(tableau, m, layout.inner, layout.nq - layout.pose),  # type: ignore[arg-type]
-                mass=np.zeros(m * m),
-                pivots=np.zeros(max(m, rows), dtype=np.int64),
-                r=np.zeros(stages * m),
-                w=np.zeros(max(2 * stages, 3) * width),
-                scale=np.zeros(m),
-                weights=np.zeros(3 * rows),
-                V=np.zeros(rows * rows),
-                h=0.0,
-                t=0.0,
-                ratio=SLOW,
-                inverted=0.0,
-                known=0,
-                going=0,
-                limit=ENDLESS,
-                steps=0,
-                recorded=int(trail is not None),
-                trail=trail or 0,  # type: ignore[arg-type]  # a record is placed
-            )
-        )
+        more = {"tried": layout.fed + plan.constants, "fixed": int(step > 0), "rtol": rtol, "y": self._y}
+        more |= {"atol": np.ascontiguousarray(atol), "recorded": int(trail is not None), "trail": trail or 0}
+        self.record = step_of(tableau, layout, np.array([plan.address]), **more)
 
     @property
     def weights(self) -> Array:

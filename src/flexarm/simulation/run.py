@@ -135,7 +135,7 @@ def simulate(
     sensitivities : list of str, optional
         Numbers of the run with respect to which the result has derivatives: "q0", "qd0", "s0", "p", "u", "w", numbers
         of a controller such as "u.Kp", as in `fa.gradient`, or single parameters of the model, such as "payload.mass".
-        The method must be explicit; "auto" is "dop853". Adaptive steps are limited as in `fa.gradient`.
+        The method "auto" is "dop853". Adaptive steps are limited as in `fa.gradient`.
     former
         The former arguments atol, step, spectral_radius, keep and record, each with a `DeprecationWarning`.
 

@@ -18,8 +18,9 @@ from flexarm.simulation.block import Block
 from flexarm.simulation.common import Data
 from flexarm.simulation.dataset import UNITS
 from flexarm.simulation.designs import STENCIL, numbers_of
+from flexarm.simulation.directions import Directions, Other
 from flexarm.simulation.feedback import initial, integrand
-from flexarm.simulation.forward import Directions, Other, derivatives
+from flexarm.simulation.forward import derivatives
 from flexarm.simulation.gradient_slopes import controllers_of, tangent_of
 from flexarm.simulation.gradient_start import (
     AUTO,
@@ -49,7 +50,7 @@ class Number(NamedTuple):
 def method_of(solver: Solver) -> tuple[str, float, str]:
     """Return the method of a run with sensitivities, the length of its fixed steps or 0, and the reason."""
     if solver.method == "auto":
-        return AUTO, 0.0, "sensitivities need an explicit method"
+        return AUTO, 0.0, "the usual method of runs with sensitivities"
     return solver.method, float(solver.step or 0.0), "as asked"
 
 
@@ -81,8 +82,6 @@ class Sensitivities:
             raise Fault(argument, "are given with changes of parameters, which have no gradient; leave changes out")
         parameters = [each.name for each in model.varied]
         names = list(dict.fromkeys(names_of(given, argument, parameters)))
-        if start.method in solvers.IMPLICIT:
-            raise Fault("method", f"is {start.method!r}; sensitivities need an explicit method, as 'dop853' or 'rk4'")
         check_smooth(model, start.drive, start.exogenous, start.method, functions=False)
         if not start.step:
             check_no_stops(model, start.drive, start.method, "fa.gradient")
@@ -93,7 +92,8 @@ class Sensitivities:
 
     def solve(self, plan: Plan, rate: Code, reason: str) -> Solve:
         """Return the method of the run on a plan, which records its steps."""
-        self.recorded = self.start.recorder(plan, rate, self.start.step or self.start.longest(slopes))
+        longest = self.start.step or (0.0 if self.start.method in solvers.IMPLICIT else self.start.longest(slopes))
+        self.recorded = self.start.recorder(plan, rate, longest)
         return Solve(self.recorded.stretch, self.start.method, reason)
 
     def columns(self, kept: tuple[str, ...]) -> int:

@@ -53,6 +53,8 @@ MATTERS = 1e-9
 A power that jumps, as that of a damped stop, would otherwise demand steps that end the run. The integrals serve the
 energy balance alone.
 """
+NEARLY = 1.0 - 1e-9
+"""Share of a step beyond which a time is its end."""
 SHORTEST = 1e-13
 """Shortest step, relative to the time reached, since the end may be far away."""
 
@@ -609,7 +611,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             fitted(s, h)
         while done < count and (times[done] < s.t + h or last == 1):
             x = (times[done] - s.t) / h
-            if x < 1.0 - 1e-9:
+            if x < NEARLY:
                 between(s, x, h, out[done * s.size :])
             else:
                 reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * s.size :])
