@@ -312,6 +312,7 @@ class Recorded:
                 given=np.zeros((implicit * (states + fed + self.plan.constants + layout.size), LANES)),
                 found=np.zeros((implicit * (states + fed + constants), LANES)),
                 points=np.zeros((stages, 1 + states + fed)),
+                befores=np.zeros((stages, states)),
                 costs=np.zeros((stages, states + fed)),
                 pose=layout.pose,
                 inner=layout.inner,
@@ -456,7 +457,7 @@ def swept(s: Sweep, first: int, stop: int) -> None:
         if s.closes.product != 0:
             for _ in range(2):  # as in `closures.started`, so that the rates follow the corrected position
                 copied(trail.starts, s.before, s.states)
-                before_correction(s, s.before, s.v)
+                before_correction(s, s.before, s.v, 1)
 
 
 def pulled(s: Sweep, step: int) -> None:
@@ -473,7 +474,7 @@ def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
     stages, states = s.stages, s.states
     if s.closes.product != 0:
         reached(s, h, row, s.matrix[stages * stages :], stages, s.before)
-        before_correction(s, s.before, s.v)
+        before_correction(s, s.before, s.v, 1)
     if s.implicit == 1:
         solved(s, t, h, row)
     else:
@@ -507,5 +508,5 @@ def substituted(s: Sweep, t: float, h: float, row: Floats) -> None:
             otherwise(s, s.fed - s.exogenous)
         collected(s, buffer[0])
         if s.closes.product != 0:
-            before_correction(s, s.before, s.out)
+            before_correction(s, s.before, s.out, 1)
         copied(s.out, s.bars[i * states :], states)

@@ -16,7 +16,7 @@ from flexarm.simulation.decoupled import corrected, inverses
 from flexarm.simulation.explicit import filled
 from flexarm.simulation.rhs import NAN
 from flexarm.simulation.steps import copied
-from flexarm.simulation.sweep import Sweep, at_stage, collected, otherwise, through_law, with_cost
+from flexarm.simulation.sweep import Sweep, at_stage, before_correction, collected, otherwise, through_law, with_cost
 
 ITERATIONS = 20
 """Largest number of iterations in an implicit step."""
@@ -58,11 +58,7 @@ def solved(s: Sweep, t: float, h: float, row: Floats) -> None:
             s.stale = 1
     for j in range(s.stages):
         of_stage(s, j, s.constants)
-        point = s.points[j * (1 + s.states + s.fed) :]
-        if s.law.product != 0 and s.sampled == 0:
-            through_law(s, point)
-            otherwise(s, s.fed - s.exogenous)
-        collected(s, point[0])
+        through_stage(s, j, 1)
 
 
 def prepared(s: Sweep, t: float, h: float, row: Floats) -> None:
@@ -72,6 +68,7 @@ def prepared(s: Sweep, t: float, h: float, row: Floats) -> None:
         b = h * s.matrix[stages * stages + j]
         at_stage(s, t, h, row, j)
         copied(buffer, s.points[j * (1 + count) :], 1 + count)
+        copied(s.before, s.befores[j * s.states :], s.states)
         filled(s.out, 0.0, count)
         if s.cost.product != 0:
             with_cost(s, buffer, b)
@@ -105,6 +102,23 @@ def of_stage(s: Sweep, j: int, constants: int) -> None:
         s.out[n] = found[n * LANES]
 
 
+def through_stage(s: Sweep, j: int, summed: int) -> None:
+    """Move the products of a stage through its controller and its correction towards the arm's closures.
+
+    The products with respect to other numbers are added to their sums if they are `summed`.
+    """
+    point = s.points[j * (1 + s.states + s.fed) :]
+    if s.law.product != 0 and s.sampled == 0:
+        through_law(s, point)
+        if summed == 1:
+            otherwise(s, s.fed - s.exogenous)
+    if summed == 1:
+        collected(s, point[0])
+    if s.closes.product != 0:
+        copied(s.befores[j * s.states :], s.before, s.states)
+        before_correction(s, s.before, s.out, summed)
+
+
 def pulled_back(s: Sweep) -> None:
     """Compute the products of all stages with the weights of the solution: `bars`."""
     m, states, behind = s.m, s.states, s.states - s.m
@@ -117,8 +131,7 @@ def pulled_back(s: Sweep) -> None:
     call(s.rate, s.given, s.found)
     for j in range(s.stages):
         of_stage(s, j, 0)
-        if s.law.product != 0 and s.sampled == 0:
-            through_law(s, s.points[j * (1 + states + s.fed) :])
+        through_stage(s, j, 0)
         copied(s.out, s.bars[j * states :], states)
 
 
@@ -225,8 +238,7 @@ def differentiated(s: Sweep, j: int) -> None:
             weights[(u if u < s.pose else behind + u) * LANES + u - first] = 0.0
             for n in range(count):
                 s.out[n] = s.found[n * LANES + u - first]
-            if s.law.product != 0 and s.sampled == 0:
-                through_law(s, point)
+            through_stage(s, j, 0)
             copied(s.out, s.slopes[(j * m + u) * states :], states)
         first = last
 

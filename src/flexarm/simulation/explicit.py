@@ -39,7 +39,7 @@ from flexarm.simulation.stages import (
     stages_of,
     summed,
 )
-from flexarm.simulation.steps import Trail, copied
+from flexarm.simulation.steps import Trail, copied, placed
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,
@@ -282,18 +282,10 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
 
 def noted(s: ExplicitSteps) -> None:
     """Record an accepted step, whose stages' rates are those of the method."""
-    trail, i, size = s.trail, s.trail.count, s.shared[0].integrated
-    trail.count = i + 1
-    if i >= trail.room:
-        return
-    trail.times[2 * i] = s.t
-    trail.times[2 * i + 1] = s.h
-    part = i // trail.rows
-    if i == part * trail.rows:
-        copied(s.y, trail.starts[part * size :], size)
-    row = trail.ring[(i - part * trail.rows) * trail.width :]
-    copied(s.y, row, size)
-    copied(s.method.k, row[size:], s.method.stages * size)
+    trail, size = s.trail, s.shared[0].integrated
+    row = placed(trail, s.t, s.h, s.y, size)
+    if row >= 0:
+        copied(s.method.k, trail.ring[row * trail.width + size :], s.method.stages * size)
 
 
 def longest(s: ExplicitSteps, h: float) -> float:

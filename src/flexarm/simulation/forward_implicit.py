@@ -32,7 +32,7 @@ def implicit_step(s: Forward, t: float, h: float, end: float, row: Floats, begin
         own.nodes[0], changes.nodes[0] = t, t
         own.known, changes.known = 1, 1
         for n in range(width):
-            own.k[stages * width + n] = s.z[placed(s, n) * LANES]
+            own.k[stages * width + n] = s.z[in_state(s, n) * LANES]
         as_row(s, s.z[size * LANES :], changes.k[stages * width * LANES :])
     for j in range(stages):
         k, rates_of = own.k[j * width :], row[(1 + j) * size :]
@@ -61,7 +61,7 @@ def implicit_step(s: Forward, t: float, h: float, end: float, row: Floats, begin
     passed(changes, h)
 
 
-def placed(s: Forward, n: int) -> int:
+def in_state(s: Forward, n: int) -> int:
     """Return the place in a state of the n-th number of a row of rates."""
     return n if n < s.steps_of.pose else s.behind + n
 
@@ -162,7 +162,7 @@ def refreshed(s: Forward, t: float, h: float) -> None:
     m, slopes, newton = own.m, s.slopes[j * own.m * s.states :], s.changes_of.newton
     differentiated(s, j, t + own.c[j] * h)
     for n in range(m):
-        column, found = newton.C[n * m :], slopes[placed(s, n) * m :]
+        column, found = newton.C[n * m :], slopes[in_state(s, n) * m :]
         for u in lanes(m):
             column[u] = -found[u]
     for n in range(s.behind):
@@ -188,7 +188,7 @@ def differentiated(s: Forward, j: int, t: float) -> None:
             unit[n * LANES + n - first] = 0.0
             column, found = s.slopes[(j * states + n) * m :], s.z[size * LANES + n - first :]
             for u in range(m):
-                column[u] = found[placed(s, u) * LANES]
+                column[u] = found[in_state(s, u) * LANES]
         first = last
 
 
@@ -224,7 +224,7 @@ def coupled(s: Forward, i: int, j: int, h: float) -> None:
     for u in range(m):
         row = s.system[(i * m + u) * count + j * m :]
         for n in range(m):
-            row[n] = a * slopes[placed(s, n) * m + u]
+            row[n] = a * slopes[in_state(s, n) * m + u]
         for n in range(s.behind):
             row[own.inner + n] += a2 * slopes[(own.pose + n) * m + u]
         if i == j:

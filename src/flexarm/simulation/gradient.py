@@ -73,8 +73,8 @@ def gradient(
     Raises
     ------
     DescriptionError
-        An argument is not valid, or the run has a part without a gradient: the method "generalized-alpha", an implicit
-        method with closures, a Python function, sharp end stops or backlash, or changes of parameters.
+        An argument is not valid, or the run has a part without a gradient: the method "generalized-alpha", a Python
+        function, prescribed motions, or changes of parameters.
     SimulationError
         The run does not reach its end.
 

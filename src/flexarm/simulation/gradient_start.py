@@ -203,11 +203,8 @@ class Start:
 
 def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:
     """Raise `Fault` for a run without a gradient."""
-    name = model.arm.name
-    if method in solvers.IMPLICIT and (method == solvers.DISSIPATIVE or model.arm.closures):
-        of = f", and arm {name!r} has closures" if model.arm.closures else ""
-        must = "use an explicit method, as 'dop853'" if of else "use another one, as 'radau5' or 'dop853'"
-        raise Fault("method", f"is {method!r}{of}; this has no gradient yet: {must}")
+    if method == solvers.DISSIPATIVE:
+        raise Fault("method", f"is {method!r}; this has no gradient yet: use another one, as 'radau5' or 'dop853'")
     if isinstance(drive, SampledFeedback) and (drive.function or drive.law.accelerates):
         what = "measures accelerations" if drive.law.accelerates else "is a Python function"
         raise Fault("u", f"is a sampled controller that {what}; give a controller with a law of t, q and qd")

@@ -159,7 +159,7 @@ class Implicit:
         step.limit, step.going = limit, int(going)
         length = float(times[-1] - t0)
         if self._fixed:
-            step.h = length / np.ceil(length / self._fixed - 1e-9)
+            step.h = length / max(np.ceil(length / self._fixed - 1e-9), 1.0)
         else:
             step.h = min(step.h or FIRST * length, length)
         self._y[:] = x0

@@ -482,20 +482,32 @@ def passed(s: Step, h: float) -> None:
 
 def noted(s: Step, h: float) -> None:
     """Record an accepted step: its state, and the rates of all numbers of the state at its stages."""
-    trail, i, behind = s.trail, s.trail.count, s.n - s.pose
-    trail.count = i + 1
-    if i >= trail.room:
+    i, behind = placed(s.trail, s.t, h, s.y, s.size), s.n - s.pose
+    if i < 0:
         return
-    trail.times[2 * i] = s.t
-    trail.times[2 * i + 1] = h
-    row = trail.ring[i * trail.width :]
-    copied(s.y, row, s.size)
+    row = s.trail.ring[i * s.trail.width :]
     for j in range(s.stages):
         reached(s, s.c[j], h, s.a1[j * s.stages :], s.a2[j * s.stages :], s.stages, s.trial)
         rates, k = row[(1 + j) * s.size :], s.k[j * s.width :]
         copied(k, rates, s.pose)
         copied(s.trial[s.n + s.inner - s.pose :], rates[s.pose :], behind)
         copied(k[s.pose :], rates[s.n :], s.width - s.pose)
+
+
+def placed(trail: Trail, t: float, h: float, y: Floats, size: int) -> int:
+    """Record the start of a step from t to t + h at a state y. Return its row in the ring, or -1 if there is none."""
+    i = trail.count
+    trail.count = i + 1
+    if i >= trail.room:
+        return -1
+    trail.times[2 * i] = t
+    trail.times[2 * i + 1] = h
+    part = i // trail.rows
+    row = i - part * trail.rows
+    if row == 0:
+        copied(y, trail.starts[part * size :], size)
+    copied(y, trail.ring[row * trail.width :], size)
+    return row
 
 
 def copied(x: Floats, y: Floats, count: int) -> None:

@@ -83,8 +83,9 @@ class Sweep:
     implicit : int
         1 for an implicit method. Its stages are then computed side by side: `given` (arguments, LANES) and `found`
         (values, LANES) belong to the product of the rates.
-    points, costs : (stages, 1 + states + fed), (stages, states + fed)
-        Numbers of the plan's buffer at the stages of an implicit step, and the slopes of the integrand there.
+    points, befores, costs : (stages, 1 + states + fed), (stages, states), (stages, states + fed)
+        Numbers of the plan's buffer at the stages of an implicit step, the states there before corrections, and the
+        slopes of the integrand.
     pose, inner, m, square
         Numbers of the pose and of the unknowns of a stage, and the index of the first acceleration of a coordinate that
         is an integral of a rate, as in `steps.Step`; weights of the accelerations in the coordinates of the stages and
@@ -150,6 +151,7 @@ class Sweep:
     given: Floats
     found: Floats
     points: Floats
+    befores: Floats
     costs: Floats
     pose: int
     inner: int
@@ -238,8 +240,11 @@ def reached(s: Sweep, h: float, row: Floats, weights: Floats, count: int, x: Flo
                 x[n] += a * rates[n]
 
 
-def before_correction(s: Sweep, x: Floats, weights: Floats) -> None:
-    """Move the weights of a state on the arm's closures to the state x before its corrections, which x gets."""
+def before_correction(s: Sweep, x: Floats, weights: Floats, summed: int) -> None:
+    """Move the weights of a state on the arm's closures to the state x before its corrections, which x gets.
+
+    The products with respect to the constants are added to their sums if they are `summed`.
+    """
     closes, known, tries = s.closes, s.closes.known, 0
     given, value, small = closes.given, closes.value, s.closing.small
     while tries < CORRECTIONS and (tries == 0 or value[known] >= small):
@@ -254,8 +259,9 @@ def before_correction(s: Sweep, x: Floats, weights: Floats) -> None:
         call(closes.product, given, closes.out)
         copied(closes.out, weights, known)
         constants = closes.out[known:]
-        for n in lanes(closes.place - known):
-            s.of_loops[n] += constants[n]
+        if summed == 1:
+            for n in lanes(closes.place - known):
+                s.of_loops[n] += constants[n]
 
 
 def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
