@@ -456,3 +456,60 @@ def test_the_derivative_of_a_sum_over_samples_is_that_of_gradient(run):
     found = np.einsum("ti,tip->p", 2 * result.tip.values, result.tip_sensitivity.values)
     expected = fa.gradient(run | FIXED, "p", of=lambda tip: ca.sumsqr(tip), times=result.time.values)["p"]
     np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+# -- ensembles
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_runs_of_an_ensemble_have_those_of_each(arm, run, loop, tmp_path):
+    """Each run has its own parameters, start and gains. The runs are in three files."""
+    wrapped, before = LOOPS[loop]
+    rng = np.random.default_rng(7)
+    shared = {"until": 0.02, "samples": 4, "method": "radau5", "rtol": 1e-5, "progress": False}
+    p, q0 = arm.p * rng.uniform(0.8, 1.2, size=(3, 3)), 0.01 * rng.normal(size=(3, 6))
+    u = [wrapped(JointPD([0.3, 0.2], Kp=[gain, 4.0], Kd=1.0, filter=40.0)) for gain in (3.0, 5.0, 9.0)]
+    names = ["payload.mass", "q0", f"{before}Kp"]
+    where = {"folder": tmp_path / "runs"} if loop == "sampled" else {}
+    found = fa.simulate_many(arm, u=u, q0=q0, p=p, sensitivities=names, **shared, **where)
+    assert found.tip_sensitivity.dims == ("run", "time", "axis", "with_respect_to")
+    assert found.with_respect_to.values.tolist()[-2:] == [f"{before}Kp[0]", f"{before}Kp[1]"]
+    for i in (0, 2):
+        one = fa.simulate(arm, u=u[i], q0=q0[i], p=p[i], sensitivities=names, **shared)
+        assert one.with_respect_to_unit.values.tolist() == found.with_respect_to_unit.values.tolist()
+        for name in VARIABLES:
+            np.testing.assert_array_equal(found[name][i], one[name])
+            np.testing.assert_array_equal(found[f"{name}_sensitivity"][i], one[f"{name}_sensitivity"])
+    few = fa.simulate_many(
+        arm, u=[0.1, 0.2], q0=q0, sensitivities="u", save=fa.SaveAt(keep=["q"]), **shared | {"samples": None}
+    )
+    assert few.q_sensitivity.shape[2:] == (6, 2) and "tip_sensitivity" not in few
+
+
+def test_an_ensemble_without_sensitivities_is_refused_at_once(arm, run):
+    now = {"model": arm, "until": 0.02, "progress": False, "sensitivities": "q0"}
+    tables = [fa.Piecewise([0.0], [[0.1, 0.1]]), fa.Piecewise([0.0, 0.01], [[0.1, 0.1], [0.1, 0.2]])]
+    REFUSED_MANY = {
+        "sensitivities are of different numbers: run 1 has 4 numbers, run 0 has 2": {"u": tables, "sensitivities": "u"},
+        "a graphics processor has no sensitivities": {"device": "gpu", "runs": 2},
+        "sensitivities are given with changes": {
+            "changes": [fa.Change(at=0.01, values={"payload.mass": 1.0})],
+            "runs": 2,
+        },
+        "sensitivities has the unknown name 'k'": {"sensitivities": ["k"], "runs": 2},
+        "method is 'generalized-alpha'; this has no gradient": {"method": "generalized-alpha", "runs": 2},
+        "u is the Python function": {"u": [[0.1, 0.2], lambda t: [t, t]]},
+    }
+    for said, more in REFUSED_MANY.items():
+        with pytest.raises(fa.DescriptionError, match=f"^simulate_many: {said}"):
+            fa.simulate_many(**now | more)
+
+
+def test_a_run_that_fails_in_an_ensemble_has_the_sensitivities_of_its_part():
+    q0 = [np.zeros(6), np.full(6, 0.3)]
+    run = {"model": fa.load("subudhi-morris"), "until": 0.2, "samples": 41, "sensitivities": "qd0", "q0": q0}
+    found = fa.simulate_many(**run, solver=fa.Solver(method="rk4", step=0.01), progress=False)
+    known = round(float(found.time_reached[1]) / 0.005) + 1
+    assert found.status.values[1] != "completed" and 2 < known < 41
+    by = found.q_sensitivity.values[1]
+    assert np.isfinite(by[:2]).all() and np.isnan(by[known:]).all()

@@ -72,6 +72,7 @@ def simulate_many(
     device: Literal["cpu", "gpu"] = "cpu",
     real: Literal["double", "float"] = "double",
     changes: Any = None,
+    sensitivities: Any = None,
     **former: Any,
 ) -> "Dataset":
     """Simulate N motions of an arm, and return an `xarray.Dataset` with the dimension `run`.
@@ -115,6 +116,9 @@ def simulate_many(
     changes : list of Change, optional
         Sudden changes of parameters in every run, as in `simulate`. Runs with such changes, or with parameters that are
         functions of time, are computed one after the other.
+    sensitivities : list of str, optional
+        Numbers of each run with respect to which the result has derivatives, as in `simulate`. Values of u or w in a
+        `Piecewise` or a `Table` must have the same times in all runs. These runs are computed one by one, on all cores.
     former
         The former arguments of `simulate`, each with a `DeprecationWarning`.
 
@@ -132,7 +136,7 @@ def simulate_many(
         the runs with a warning and returns those that are complete. Exceptions of a Python function pass through.
     """
     with refused("simulate_many"):
-        model = as_model(model)
+        model = nominal = as_model(model)
         checked_instance(name, str, "name")
         if not (progress is None or isinstance(progress, bool | np.bool_) or callable(progress)):
             raise Fault(
@@ -163,6 +167,8 @@ def simulate_many(
         model, values = model.at(values), None
     model, exogenous_inputs, around = _disturbed(model, exogenous_inputs, around, disturbances, by)
     changing = varying(model, functions, changes, drives, float(until))
+    if sensitivities is not None and device == "gpu":
+        raise DescriptionError("simulate_many: a graphics processor has no sensitivities; use the CPU")
     if changing is not None and device == "gpu":
         raise DescriptionError("simulate_many: parameters cannot change in a run on a graphics processor; use the CPU")
     references = [drive.wanted if reference is None else reference for drive in drives]
@@ -185,10 +191,20 @@ def simulate_many(
     is_given = given["q0"] is not None, given["qd0"] is not None
     led = [drives[k].begins is not None for k in which] if model.arm.closures else False
     q, qd = closures.started("simulate_many", model, q, qd, is_given, values, led)
+    sensitive = None
+    if sensitivities is not None:
+        from flexarm.simulation.ensemble_sensitivities import Sensitive  # here, since few ensembles need them
+
+        arguments = {"model": nominal, "u": u, "q0": q0, "qd0": qd0, "w": w, "disturbance": disturbance}
+        sensitive = Sensitive(sensitivities, arguments, layout, solver)
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
-    asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius)
+    asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius, sensitive)
     everything = Runs(model, drives, which, q, qd, values, exogenous_inputs, around, changing)
+    if sensitive is not None:
+        sensitive.check(everything, asked)
+        if folder is None:
+            _check_size(count, size + 8.0 * save.samples * sensitive.columns(kept))
 
     if device == "gpu":
         from flexarm.simulation import gpu  # here, because the module imports CasADi

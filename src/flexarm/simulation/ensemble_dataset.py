@@ -14,7 +14,15 @@ from flexarm.simulation.dataset import PIECE, UNITS, by_pieces, coordinates, obs
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs
 from flexarm.simulation.momenta import acting, base_turn, quaternion_drift
 from flexarm.simulation.momenta import kept as kept_momenta
-from flexarm.simulation.results import AUDIT, MOMENTA, dimensions
+from flexarm.simulation.results import (
+    AUDIT,
+    MOMENTA,
+    OVER,
+    OVER_UNIT,
+    SENSITIVE,
+    dimensions,
+    sensitivity,
+)
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import reference_function
 from flexarm.version import __version__
@@ -53,6 +61,11 @@ def dataset(
         over = (*RUN, "time", f"{each.name}_signal")
         values = _together([part[0][each.name] for part in parts], groups, len(runs))
         data[each.name] = (over, values, {"units": each.unit})
+    if asked.sensitive is not None:
+        for name in (each for each in SENSITIVE if each in kept):
+            values = _together([group.derivatives[sensitivity(name)] for group in groups], groups, len(runs))
+            over = (*RUN, *dimensions(name, bool(arm.quaternions)), OVER)
+            data[sensitivity(name)] = (over, values, {"units": f"({UNITS[name]}) / {OVER_UNIT}"})
     audited = bool({*AUDIT} & {*kept})
     if audited:
         data["energy_drift"] = (RUN, _together([part[1] for part in parts], groups, len(runs)))
@@ -73,6 +86,8 @@ def dataset(
     if runs.p is not None:
         coords["parameter"] = [each.name for each in model.varied]
     coords |= {f"{each.name}_signal": list(each.signals) for each in runs.records}
+    if asked.sensitive is not None and {*SENSITIVE} & {*kept}:
+        coords |= asked.sensitive.coordinates()
     described = sorted({drive.described() for drive in runs.drives})
     others = f", and {counted(len(described) - 1, 'other')}" if len(described) > 1 else ""
     about = {

@@ -6,7 +6,7 @@ The results of a run do not depend on its batch or on the number of cores.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
@@ -28,9 +28,14 @@ from flexarm.simulation.lanes_plan import METHODS, Abreast, BatchSettings, Cours
 from flexarm.simulation.lanes_sampled import NO_LAW, Clock
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
+from flexarm.simulation.results import SENSITIVE, sensitivity
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.varying import ChangingParameters, Varying
+
+if TYPE_CHECKING:
+    from flexarm.simulation.ensemble_sensitivities import Sensitive
+    from flexarm.simulation.sensitivities import Sensitivities
 
 INTERRUPTED = "interrupted"
 
@@ -38,7 +43,7 @@ INTERRUPTED = "interrupted"
 @final
 @dataclass(frozen=True)
 class Asked:
-    """Arguments of `simulate` that all runs share, with the `times` of the result."""
+    """Arguments of `simulate` that all runs share, with the `times` of the result; `sensitive` has sensitivities."""
 
     times: Array
     method: str
@@ -46,6 +51,7 @@ class Asked:
     rtol: float
     atol: float
     radius: float | None
+    sensitive: "Sensitive | None" = None
 
     @property
     def until(self) -> float:
@@ -71,6 +77,8 @@ class Runs:
         Exogenous inputs, and the index of each run's; None if all runs share one.
     varying : Varying, optional
         Parameters that change during the runs.
+    first : int
+        Number of runs of the ensemble before these.
     courses : dict
         Cached trajectories of drives in SIMD batches, by the index of the drive.
     """
@@ -84,6 +92,7 @@ class Runs:
     exogenous_inputs: Sequence[ExogenousInputs] = (ExogenousInputs((), ()),)
     around: Array | None = None
     varying: Varying | None = None
+    first: int = 0
     courses: dict[int, Course] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -116,7 +125,8 @@ class Runs:
         p = None if self.p is None else self.p[part]
         around = None if self.around is None else self.around[part]
         own = self.which[part], self.q[part], self.qd[part], p
-        return Runs(self.model, self.drives, *own, self.exogenous_inputs, around, self.varying, self.courses)
+        first = self.first + (part.start or 0)
+        return Runs(self.model, self.drives, *own, self.exogenous_inputs, around, self.varying, first, self.courses)
 
     def course(self, of: int, asked: "Asked") -> Course:
         """Return the trajectory of a drive for SIMD batches; it is computed once for all runs."""
@@ -151,6 +161,8 @@ class Group:
         Positions of the runs whose energy balance is off.
     p : (G, times, k) or None
         Parameters at each time, if they change during the runs.
+    derivatives : dict
+        Sensitivities of variables (G, times, ..., d), by their names in the result.
     status, methods : lists of str
     """
 
@@ -163,6 +175,7 @@ class Group:
     x: Array = field(init=False)
     held: Array | None = field(init=False, default=None)
     p: Array | None = field(init=False, default=None)
+    derivatives: dict[str, Array] = field(init=False, default_factory=dict)
     known: Array = field(init=False)
     missed: dict[int, float] = field(init=False, default_factory=dict)
     off: Array = field(init=False, default_factory=lambda: np.empty(0, dtype=int))
@@ -182,6 +195,10 @@ class Group:
         self.known, self.steps, self.evaluations = np.zeros((3, count), dtype=np.int64)
         self.known[:] = 1
         self.status, self.methods = [INTERRUPTED] * count, [self.method] * count
+        if asked.sensitive is not None:
+            for name, width in asked.sensitive.widths.items():
+                shape = count, len(asked.times), width, len(asked.sensitive.numbers)
+                self.derivatives[sensitivity(name)] = np.full(shape, np.nan)
         if runs.varying is not None:
             each = [np.tile(runs.at(r).p, (len(asked.times), 1)) for r in self.indices]
             self.p = np.array(each)
@@ -231,7 +248,8 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
         # with states or exogenous inputs, runs form SIMD batches only if no sampled law is called in between
         bare = not (model.states or model.exogenous)
         able = method in METHODS and not crossings.stops(model, first, method)
-        lanes = kind[0] and kind[-2] and (bare or not sampled) and able and runs.varying is None
+        alone = runs.varying is not None or asked.sensitive is not None
+        lanes = kind[0] and kind[-2] and (bare or not sampled) and able and not alone
         layout = Layout.of(model, len(first.memory), runs.varying is not None and runs.varying.flows)
         made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
     return made
@@ -256,6 +274,8 @@ def _way(runs: Runs, r: int, asked: Asked) -> tuple[str, float, str]:
     The choice of "auto" depends on the run and the model alone, not on the other runs of the ensemble.
     """
     drive, model = runs.drive(r), runs.model
+    if asked.sensitive is not None:
+        return asked.sensitive.method
     abreast = drive.batched and runs.exogenous(r).constant
     if asked.method in METHODS and abreast:
         return asked.method, float(asked.step or 0.0), "as asked"
@@ -529,11 +549,15 @@ class Alone:
         self._plan = plan
         if self._stopped:  # the task was stopped while the plan was made
             plan.stop()
-        solve = crossings.solving(
-            *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
-            asked.radius,
-        )
         start, exogenous = group.x[i, 0].copy(), runs.exogenous(r)
+        own = None if asked.sensitive is None else asked.sensitive.of(runs, r, drive, layout, asked, start)
+        if own is None:
+            solve = crossings.solving(
+                *(group.method, plan, rate, model, drive, layout, asked.rtol, asked.atol, group.step, group.reasons[i]),
+                asked.radius,
+            )
+        else:
+            solve = own.solve(plan, rate, group.reasons[i])
         varying, inputs, changing = runs.varying, None, None
         if varying is not None:
             inputs, changing = varying.inputs, ChangingParameters(varying, model, plan, layout, asked.until)
@@ -549,6 +573,8 @@ class Alone:
             group.missed[i] = run.missed
         known, x = run.reached, run.x[: run.reached]
         group.x[i, :known], group.known[i], group.steps[i] = x, known, run.steps
+        if own is not None:
+            self._differentiated(i, own, x)
         if changing is not None:
             assert group.p is not None
             group.p[i, :known] = changing.values(times[:known])
@@ -563,6 +589,12 @@ class Alone:
             group.held[i, :known, m:] = drive.recorded(times[:known], parts)
         group.evaluations[i], group.methods[i], group.reasons[i] = plan.evaluations, solve.method, solve.reason
         group.status[i] = run.failure or ("completed" if run.completed else INTERRUPTED)
+
+    def _differentiated(self, i: int, own: "Sensitivities", x: Array) -> None:
+        """Store the sensitivities of a run at its known states x."""
+        times = self._asked.times[: len(x)]
+        for name, (_, values, _) in own.variables(times, x, SENSITIVE)[0].items():
+            self._group.derivatives[name][i, : len(x)] = values
 
     def stop(self) -> None:
         """Stop the runs."""
