@@ -397,7 +397,12 @@ def test_many_runs_at_once_have_the_gradients_of_each(arm):
 
 MANY = {
     "run is for many runs, but q0 has 3 rows, qd0 has 2 rows": {"q0": np.zeros((3, 1)), "qd0": np.zeros((2, 1))},
-    "u is JointPD, continuous; many runs need numbers": {"q0": np.zeros((3, 1)), "u": JointPD(0.1, 1.0, 1.0)},
+    "with_respect_to has u, but u is JointPD, cont": {"u": [JointPD(0.1, 1.0, 1.0), 0.5], "with_respect_to": "u"},
+    "with_respect_to has u, which has in run 1 the shape \\(2, 1\\), in run 0 \\(1,\\); they must be the same": {
+        "u": [0.5, fa.Piecewise([0.0, 0.1], [1.0, 2.0])],
+        "method": "gauss4",
+        "with_respect_to": "u",
+    },
     "u has different times or kinds": {"u": [fa.Piecewise([0.0], [1.0]), fa.Piecewise([0.1], [1.0])]},
     "w changes over time; many runs need numbers": {
         "q0": np.zeros((3, 1)),
@@ -408,9 +413,30 @@ MANY = {
 
 @pytest.mark.parametrize("message", MANY)
 def test_runs_that_cannot_be_together_are_refused_in_one_line(message):
+    run = {"model": CART, "until": 0.5} | MANY[message]
+    names = run.pop("with_respect_to", "q0")
     with pytest.raises(fa.DescriptionError, match=f"gradient: {message}") as caught:
-        fa.gradient({"model": CART, "until": 0.5} | MANY[message], "q0", of="kinetic")
+        fa.gradient(run, names, of="kinetic")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_many_runs_with_controllers_have_the_gradients_of_each(arm, loop):
+    """Each run has its own gains, start and parameters, and the scalar's data are those of all."""
+    wrapped, before = LOOPS[loop]
+    rng, names = np.random.default_rng(8), ["q0", "p", f"{before}Kp", f"{before}reference"]
+    u = [wrapped(JointPD(np.array([0.3, 0.1]) * i, Kp=[2.0 + i, 4.0], Kd=1.0, filter=40.0)) for i in range(3)]
+    run = {"model": arm, "until": 0.02, "u": u, "q0": 0.1 * rng.normal(size=(3, 6)), "p": [[0.1], [0.2], [0.3]]}
+    found = fa.gradient(run, names, of=lambda q: ca.sumsqr(q), integral=lambda u: u[0])
+    assert found.value.shape == (3,) and found[f"{before}Kp"].shape == (3, 2)
+    for i in range(3):
+        one = {name: x[i] if name in ("u", "q0", "p") else x for name, x in run.items()}
+        single = fa.gradient(one, names, of=lambda q: ca.sumsqr(q), integral=lambda u: u[0])
+        assert single.value == found.value[i]
+        for name in names:
+            np.testing.assert_array_equal(found[name][i], single[name])
+    shared = fa.gradient(run | {"u": u[1]}, f"{before}Kp", of=lambda q: ca.sumsqr(q), integral=lambda u: u[0])
+    np.testing.assert_array_equal(shared[f"{before}Kp"][1], found[f"{before}Kp"][1])
 
 
 def test_one_of_many_runs_that_diverges_ends_all():

@@ -13,11 +13,10 @@ from flexarm.checks import (
     shown,
     unknown_name,
 )
-from flexarm.simulation.gradient_many import grouped, recorded_together, separated
+from flexarm.simulation.gradient_many import grouped, recorded_together, separated, side_by_side
 from flexarm.simulation.gradient_slopes import Gradient, Marks, gradients
 from flexarm.simulation.gradient_start import Start, check_names, names_of
 from flexarm.simulation.objective import Scalar
-from flexarm.simulation.solvers import IMPLICIT
 
 ARGUMENTS = (
     *("model", "until", "u", "q0", "qd0", "method", "rtol", "samples", "solver", "save"),
@@ -46,7 +45,8 @@ def gradient(
         Arguments of `fa.simulate` by name: `run = dict(model=..., until=..., u=..., q0=...)` is also the run of
         `fa.simulate(**run)`. The method "auto" is "dop853" here. u must be numbers, a `Piecewise`, a
         `Table`, or a controller with a law, also in `Sampled`. For N runs at once, q0, qd0, s0, p or numbers u have N
-        rows, or u is a list of N inputs with the same times.
+        rows, or u is a list of N inputs with the same times, or of N controllers. Runs with controllers, and those of
+        implicit methods, are computed one after the other.
     with_respect_to : list of str
         Some of "q0", "qd0", "s0", "p", "u" and "w". The derivative with respect to "u" has the shape of the numbers in
         u: (m,), or (k, m) for the values of a `Piecewise` or a `Table`. Exogenous inputs "w" are numbers or one
@@ -98,8 +98,9 @@ def gradient(
     first = runs[0]
     marks = _marks(times, data, float(given["until"]), of)
     with refused("gradient"):
-        check_names(names, first, "with_respect_to")
-        together = each is not None and first.method not in IMPLICIT
+        for begun in runs[: 1 if each is None else None]:
+            check_names(names, begun, "with_respect_to")
+        together = each is not None and side_by_side(runs)
         groups = grouped(runs) if together else [[run] for run in runs]
     scalars = {}
     if of is not None:
@@ -110,7 +111,10 @@ def gradient(
     for group in groups:
         recorded = recorded_together(group, marks.times) if together else group[0].recorded(marks.times)
         found += gradients(group, recorded, names, scalars, marks)
-    return found[0] if each is None else stacked(found[: len(runs)])
+    if each is None:
+        return found[0]
+    with refused("gradient"):
+        return stacked(found[: len(runs)])
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
@@ -149,7 +153,12 @@ def _marks(times: Any, data: Any, until: float, of: Any) -> Marks:
 
 
 def stacked(found: list[Gradient]) -> Gradient:
-    """Return the gradients of many runs as one."""
+    """Return the gradients of many runs as one. Raises `Fault` if their shapes differ."""
     first = found[0]
+    for name, slope in first.slopes.items():
+        for i, each in enumerate(found):
+            if each.slopes[name].shape != slope.shape:
+                shapes = f"in run {i} the shape {each.slopes[name].shape}, in run 0 {slope.shape}"
+                raise Fault("with_respect_to", f"has {name}, which has {shapes}; they must be the same in all runs")
     slopes = {name: np.stack([each[name] for each in found]) for name in first.slopes}
     return Gradient(np.array([each.value for each in found]), slopes, first.method, first.times)

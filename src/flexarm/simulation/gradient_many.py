@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,9 @@ from flexarm.model import as_model
 from flexarm.native.calls import LANES
 from flexarm.simulation import restarts, solvers
 from flexarm.simulation.adjoint import Recorded, trail
-from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import NEAR
 from flexarm.simulation.explicit import Explicit
-from flexarm.simulation.feedback import integrand
+from flexarm.simulation.feedback import LawBlock, integrand
 from flexarm.simulation.gradient_start import Start, check_no_stops, check_steps
 from flexarm.simulation.inputs import Piecewise, Table
 from flexarm.simulation.rhs import Plan
@@ -34,7 +34,8 @@ def separated(given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the arguments of each of many runs, or None for one run. Raises `Fault`."""
     rows: dict[str, Any] = {name: given[name] for name in MANY if np.ndim(given[name]) == 2}
     u = given["u"]
-    if (isinstance(u, list) and any(isinstance(x, Block) for x in u)) or (not callable(u) and np.ndim(u) == 2):
+    of_each = isinstance(u, list) and any(not isinstance(x, Real | list | np.ndarray) for x in u)
+    if of_each or (isinstance(u, list | tuple | np.ndarray) and np.ndim(u) == 2):
         rows["u"] = u
     if not rows:
         return None
@@ -44,6 +45,11 @@ def separated(given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
         raise Fault("run", f"is for many runs, but {said}; the numbers of runs must be the same")
     given = {**given, "model": as_model(given["model"])}
     return [{**given, **{name: x[i] for name, x in rows.items()}} for i in range(len(next(iter(rows.values()))))]
+
+
+def side_by_side(runs: list[Start]) -> bool:
+    """Return True if runs are computed in SIMD batches: those of explicit methods without controllers."""
+    return runs[0].method not in solvers.IMPLICIT and not any(isinstance(run.drive, LawBlock) for run in runs)
 
 
 def grouped(runs: list[Start]) -> list[list[Start]]:
