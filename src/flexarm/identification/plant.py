@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from flexarm.cached import cached_property
 from flexarm.errors import DescriptionError
-from flexarm.identification.sensitivities import Motion
+from flexarm.identification.motion import Motion
 from flexarm.model import Model, closures
 from flexarm.model.outputs import key as output_key
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.identification.records import held, linear, nodes
-from flexarm.identification.sensitivities import Course, Motion
+from flexarm.identification.motion import Course, Motion
 
 FIRM = 1e3
 """Weight of a condition that joins segments, relative to the weight of the data in the state there."""

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from flexarm.identification import sensitivities
-from flexarm.identification.sensitivities import Motion, parted
+from flexarm.identification.motion import Motion, Shot, parted, shoot
+from flexarm.native.kernel import LANES
 from flexarm.native.tangent import differentiated
 
 
@@ -108,7 +108,7 @@ def test_inputs_are_taken_at_their_nodes(motion):
 def test_the_translated_loop_does_what_python_does(motion):
     """The same function, run by Python with arrays and functions in the place of addresses."""
     rng = np.random.default_rng(3)
-    L, samples, steps, h = sensitivities.LANES, 3, 2, 0.02
+    L, samples, steps, h = LANES, 3, 2, 0.02
     u = table(samples, steps, rng)
     dx, dp = rng.normal(size=(4, L)), rng.normal(size=(4, L))
     f, g, w = parted(*two_masses())
@@ -125,7 +125,7 @@ def test_the_translated_loop_does_what_python_does(motion):
 
         return evaluate
 
-    shot = sensitivities.Shot(
+    shot = Shot(
         rate=called(F),
         output=called(G),
         states=4,
@@ -147,7 +147,7 @@ def test_the_translated_loop_does_what_python_does(motion):
         weights=np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
         halves=np.array([0, 1, 1, 2]),
     )
-    sensitivities.shoot(shot)
+    shoot(shot)
     course = motion(X, dx, P, dp, u, h)
     out = shot.out.reshape(samples, 6, L)
     np.testing.assert_allclose(course.y, out[:, :3, 0], rtol=1e-12, atol=1e-14)
