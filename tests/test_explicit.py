@@ -543,7 +543,7 @@ def test_a_step_of_numbers_is_that_of_machine_code(tableau, made):
     name = next(name for name, each in butcher.METHODS.items() if each is tableau)
     h, x = 0.05, np.array([*START, 0.0])
     for _ in range(2):
-        x, found = tableau.step(lambda x: np.array([*in_numbers(x[4], x[:4]), 1.0]), x, h)
+        x, found = tableau.step(lambda t, x: np.array([*in_numbers(t, x[:4]), 1.0]), x[4], x, h)
         assert len(found) == tableau.stages
     given = {} if name in FIXED else {"guess": h}
     y, *_ = made(name, 1e9, step=h, **given)(0.0, START, np.array([2 * h]))

@@ -139,15 +139,15 @@ class Observed:
             def following(applied: Column) -> Column:
                 """Return the next memory. The filter uses the input that the arm gets, not the commanded one."""
 
-                def rate(x: Column) -> Column:
+                def rate(_: Any, x: Column) -> Column:
                     return ca.vertcat(x[n:], motion(x[:n], x[n:], applied))
 
                 if period is None:
                     there = closed(x)
-                    return ca.vertcat(after(applied), rate(there) + mended + fastest * (there - x))
+                    return ca.vertcat(after(applied), rate(t, there) + mended + fastest * (there - x))
                 state = x
                 for _ in range(steps):
-                    state, _ = RK4.step(rate, state, period / steps)
+                    state, _ = RK4.step(rate, t, state, period / steps)
                 return ca.vertcat(after(applied), state, applied if felt else [])
 
             return u, following

@@ -89,12 +89,10 @@ class Rollout:
         `of` evaluates the rate.
         """
         own = bool(self.rate.model.states)
-        fractions = iter(self.tableau.c)  # the tableau evaluates the stages in this order
 
-        def rate(state: Any) -> Any:
+        def rate(at: Any, state: Any) -> Any:
             q, qd, s = self.split(state)
-            at = t + next(fractions) * self.h
             acting = u if law is None else law(at, q, qd)
             return of(q, qd, *([s] if own else []), acting, p=p)[..., : x.shape[-1]]
 
-        return self.tableau.step(rate, x, self.h)[0]
+        return self.tableau.step(rate, t, x, self.h)[0]

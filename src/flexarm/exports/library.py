@@ -233,14 +233,14 @@ def rk4_native(model: Model, x: Array, given: Mapping[str, Array], h: float) -> 
         q, qd, *more = np.split(x, cuts)
         return np.concatenate([*closures.closed(model, q, qd), *more])
 
-    def rate(x: Array) -> Array:
+    def rate(_t: float, x: Array) -> Array:
         q, qd, s, _ = np.split(closed(x), cuts)
         more = {a: value for a, value in (("s", s), ("w", given["w"])) if a in model.arguments("state_rate")}
         return model.evaluate("state_rate", q, qd, given["u"], **more)
 
-    end, rates = RK4.step(rate, x, h)
+    end, rates = RK4.step(rate, 0.0, x, h)
     end = closed(end)
-    return end, h * sum(weight * [*rates, rate(end)][i] for i, weight in RK4_ERROR.items())
+    return end, h * sum(weight * [*rates, rate(h, end)][i] for i, weight in RK4_ERROR.items())
 
 
 def _test(model: Model, name: str, found: Iterable[Exported], real: Real) -> str:

@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.identification.records import held, linear, nodes
 from flexarm.identification.motion import Course, Motion
+from flexarm.identification.records import held, linear, nodes
 
 FIRM = 1e3
 """Weight of a condition that joins segments, relative to the weight of the data in the state there."""

@@ -131,12 +131,12 @@ class ButcherTableau:
         """True if the method estimates its error and chooses its steps."""
         return bool(self.errors)
 
-    def step(self, rate: Callable[[Any], Any], x: Any, h: float) -> tuple[Any, list[Any]]:
-        """Return the state after a step of dx/dt = rate(x), of numbers or of symbols, and the stages' rates."""
-        rates: list[Any] = [rate(x)]
+    def step(self, rate: Callable[[Any, Any], Any], t: Any, x: Any, h: float) -> tuple[Any, list[Any]]:
+        """Return the state after a step of dx/dt = rate(t, x) from t, of numbers or symbols, and the stages' rates."""
+        rates: list[Any] = [rate(t, x)]
         rows = self.sums[: self.stages]
-        for row in rows[:-1]:
-            rates.append(rate(x + h * sum(weight * rates[i] for i, weight in row.items())))
+        for c, row in zip(self.c[1:], rows[:-1], strict=False):
+            rates.append(rate(t + c * h, x + h * sum(weight * rates[i] for i, weight in row.items())))
         return x + h * sum(weight * rates[i] for i, weight in rows[-1].items()), rates
 
     @property
