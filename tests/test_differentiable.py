@@ -15,6 +15,7 @@ import flexarm.jax
 import flexarm.torch
 from flexarm.differentiable.namespace import Namespace, operations
 from flexarm.differentiable.program import ArrayProgram
+from flexarm.differentiable.quantity import Quantity
 from flexarm.model.tracing import QUANTITIES
 
 jax = pytest.importorskip("jax")
@@ -338,3 +339,41 @@ def test_threads_register_native_code_once():
         thread.join()
     assert len(found) == 160
     np.testing.assert_allclose(found, np.tile(of.gravity_force(q), (160, 1)), rtol=1e-12)
+
+
+# -- memory
+
+
+def test_native_code_reads_and_writes_the_memory_of_tensors(monkeypatch):
+    """Doubles that are contiguous: PyTorch's addresses are those that native code gets, and returns."""
+    rng, seen = np.random.default_rng(4), []
+    natively = Quantity.natively
+
+    def noted(self, *arrays):
+        found = natively(self, *arrays)
+        seen.append([x.ctypes.data for x in (*arrays, found)])
+        return found
+
+    monkeypatch.setattr(Quantity, "natively", noted)
+    of = flexarm.torch.function(small(), "forward_dynamics", route="native")
+    sizes = [len(small().signals_of(name)) for name in small().arguments("forward_dynamics")]
+    given = [torch.tensor(rng.uniform(0.5, 1.5, size=(40, size))) for size in (*sizes, 2)]
+    found = of(*given[:-1], p=given[-1])
+    assert seen == [[x.data_ptr() for x in (*given, found)]]
+
+
+def test_arrays_of_other_libraries_are_shared():
+    """PyTorch takes the memory of arrays of JAX and of NumPy, and JAX takes tensors, also those with a graph."""
+    x, y, tensor = jnp.arange(6.0).reshape(2, 3), np.arange(6.0), torch.arange(512.0, dtype=torch.float64)
+    assert flexarm.torch.XP.array(x).data_ptr() == x.unsafe_buffer_pointer()
+    assert flexarm.torch.XP.array(y).data_ptr() == y.ctypes.data
+    y.flags.writeable = False
+    assert flexarm.torch.XP.array(y).data_ptr() != y.ctypes.data  # a tensor could be written
+    np.testing.assert_array_equal(flexarm.jax.XP.array(tensor.requires_grad_()), np.arange(512.0))
+    q0 = np.array([[0.1, 0.0, 0.2], [0.3, 0.01, -0.1]])
+    runs = [
+        library.simulate(small(), 0.01, q0=like(q0), steps=2, route="native").q
+        for library, like in ((flexarm.torch, jnp.asarray), (flexarm.jax, torch.tensor), (flexarm.jax, jnp.asarray))
+    ]
+    for each in runs[:2]:
+        np.testing.assert_allclose(np.asarray(each), np.asarray(runs[2]), rtol=1e-12)

@@ -1,6 +1,7 @@
 """Environments for Gymnasium: what its checker and its own vectors of environments say of them, and the mechanics."""
 
 import copy
+import sys
 
 import gymnasium
 import numpy as np
@@ -12,7 +13,7 @@ from programs import ran
 
 import flexarm as fa
 import flexarm.gymnasium as doors
-from flexarm.gymnasium import episodes
+from flexarm.gymnasium import episodes, libraries
 from flexarm.studies.distributions import distribution
 
 TASKS = ("Reach", "Track", "Suppress")
@@ -605,3 +606,64 @@ def test_what_a_vector_refuses():
 def test_distributions_are_those_of_studies():
     low, high = distribution(DRAWN["payload.mass"]).quantile(0.0, "kg")(np.array([0.0, 1.0]))
     assert (low, high) == (0.05, 0.2)
+
+
+# -- arrays of other libraries
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_a_policy_of_another_library_shares_memory_with_the_environments(library, monkeypatch):
+    """The numbers are those of NumPy's environments, and lie where the environments have written them."""
+    module = pytest.importorskip(library)
+    if library == "jax":
+        module.config.update("jax_enable_x64", True)
+    like = module.numpy.asarray if library == "jax" else module.as_tensor
+    address = (lambda x: x.unsafe_buffer_pointer()) if library == "jax" else lambda x: x.data_ptr()
+    given = {"num_envs": 9, "arm": "subudhi-morris", "duration": 0.15, "autoreset_mode": "NextStep"}
+    envs, plain = (doors.ArmVectorEnv(task="Track", as_=name, **given) for name in (library, "numpy"))
+    written, moved = [], []
+    to_library, step = envs._given, envs._episodes.step
+
+    def noted(x):
+        x = libraries.aligned(x)
+        written.append(x.ctypes.data)
+        return to_library(x)
+
+    monkeypatch.setattr(envs, "_given", noted)
+    monkeypatch.setattr(envs._episodes, "step", lambda a, *more: moved.append(a) or step(a, *more))
+    seen, _ = envs.reset(seed=3)
+    expected, _ = plain.reset(seed=3)
+    assert address(seen) == written[-1] and seen.shape == expected.shape
+    weights = np.random.default_rng(1).normal(size=(expected.shape[1], 2))
+    kept = [(seen, expected)]
+    for _ in range(5):
+        action = module.numpy.tanh(seen @ like(weights)) if library == "jax" else (seen @ like(weights)).tanh()
+        results = envs.step(action)
+        others = plain.step(np.tanh(expected @ weights))
+        assert [address(x) for x in results[:4]] == written[-4:]
+        assert all(type(x) is type(seen) for x in results[:4])
+        kept += zip(results[:4], others[:4], strict=True)
+        seen, expected = results[0], others[0]
+    for x, y in kept:  # later steps have not changed them
+        np.testing.assert_allclose(np.asarray(x), y, rtol=1e-9, atol=1e-12)
+    assert any(np.asarray(x).any() for x, _ in kept[4::4])
+    assert len(moved) == 5
+
+
+def test_actions_with_a_graph_of_derivatives_are_taken():
+    torch = pytest.importorskip("torch")
+    env, other = doors.ArmEnv("Suppress"), doors.ArmEnv("Suppress")
+    action = torch.tensor([0.3, -0.2], requires_grad=True)
+    for each in (env, other):
+        each.reset(seed=2)
+    np.testing.assert_allclose(env.step(action)[0], other.step(action.detach().numpy())[0], rtol=1e-12)
+    with pytest.raises(fa.DescriptionError, match="action is on the device meta; arms move on the CPU"):
+        env.step(torch.zeros(2, device="meta"))
+
+
+def test_an_unknown_library_is_refused(monkeypatch):
+    with pytest.raises(fa.DescriptionError, match="ArmVectorEnv: as_ is 'cupy'; it must be numpy, torch or jax"):
+        doors.ArmVectorEnv(as_="cupy")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(fa.errors.FlexarmError, match=r"as_='torch' needs a package .*: pip install flexarm\[torch\]"):
+        doors.ArmVectorEnv(as_="torch")

@@ -13,6 +13,7 @@ from flexarm.arrays import Array
 from flexarm.checks import checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.gymnasium.episodes import Episodes
+from flexarm.gymnasium.libraries import arrays_of, numbers
 from flexarm.gymnasium.picture import Picture
 from flexarm.simulation.rhs import DIVERGED
 
@@ -175,7 +176,7 @@ class ArmEnv(gymnasium.Env[Array, Array]):
 
 
 @final
-class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
+class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Many arms with one task, in native SIMD batches of eight: N times an `ArmEnv`.
 
     Parameters
@@ -185,6 +186,9 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
     autoreset_mode : gymnasium.vector.AutoresetMode or its value
         "NextStep" (default), "SameStep" or "Disabled", as in `gymnasium.vector.SyncVectorEnv`. With "Disabled",
         episodes begin by `reset(options={"reset_mask": ...})`.
+    as_ : "numpy", "torch" or "jax"
+        Library of observations, rewards and flags. Its arrays on the CPU share their memory with the environment's
+        results, which never change. Actions may be arrays of any of these libraries. Information consists of NumPy's.
     others
         As in `ArmEnv`.
 
@@ -212,10 +216,12 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         rtol: float = 1e-4,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        as_: str = "numpy",
         **own: Any,
     ):
         with refused("ArmVectorEnv"):
             self.num_envs = checked_whole(num_envs, 1, "num_envs")
+            self._given = arrays_of(as_)
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:
@@ -236,7 +242,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Array, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin episodes of all environments, or of those in `options["reset_mask"]`, (N,) of bool. See
         `ArmEnv.reset`.
 
@@ -256,7 +262,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         self._seed(seed, where)
         self._ended[where] = False
         seen = self._episodes.begin(where, self._generators)
-        return seen, self._told(_parameters(self._episodes), where)
+        return self._given(seen), self._told(_parameters(self._episodes), where)
 
     def _seed(self, seed: int | list[int | None] | None, where: Array) -> None:
         """Set the generators of the chosen environments from their seeds. Without a seed, generators stay unchanged."""
@@ -280,7 +286,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         if isinstance(seed, int):
             self._np_random_seed = seed
 
-    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Advance each environment by a period, see `ArmEnv.step`. Ended episodes begin again according to the mode."""
         given = _action(actions, self.action_space)
         again = self._ended if self._mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
@@ -308,6 +314,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             seen = self._episodes.begin(ended, self._generators)
             info |= self._told(_parameters(self._episodes), ended)
         self._ended = np.zeros_like(there) if self._mode is AutoresetMode.SAME_STEP else ended
+        seen, reward, terminated, truncated = map(self._given, (seen, reward, terminated, truncated))
         return seen, reward, terminated, truncated, info
 
     def _told(self, told: dict[str, Array], where: Array) -> dict[str, Any]:
@@ -364,7 +371,10 @@ def _parameters(episodes: Episodes) -> dict[str, Array]:
 def _action(action: Any, space: Any) -> Array:
     """Return an action, or one for each environment, as numbers. Raises `DescriptionError`."""
     try:
-        found = np.asarray(action, dtype=float)
+        found = numbers(action)
+    except BufferError:
+        where = f"is on the device {getattr(action, 'device', 'of another library')}"
+        raise DescriptionError(f"ArmEnv: action {where}; arms move on the CPU: call .cpu() first") from None
     except (TypeError, ValueError):
         raise DescriptionError(f"ArmEnv: action is {shown(action)}; it must be numbers") from None
     if found.shape != space.shape:

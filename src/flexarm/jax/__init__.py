@@ -28,6 +28,8 @@ __all__ = ["function", "simulate"]
 
 
 def _array(value: Any, like: Any = None) -> Any:
+    if hasattr(value, "detach"):  # a tensor of PyTorch
+        value = jnp.from_dlpack(value.detach())
     return jnp.asarray(value, dtype=float)
 
 

@@ -29,8 +29,10 @@ def _array(value: Any, like: Any = None) -> Any:
     kind, device = torch.float64, None
     if isinstance(like, torch.Tensor):
         kind, device = (like.dtype if like.is_floating_point() else kind), like.device
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
         value = np.array(value)  # a tensor cannot share the memory of an array that is read-only
+    elif hasattr(value, "__dlpack__") and not isinstance(value, torch.Tensor | np.ndarray):
+        value = torch.from_dlpack(value)  # an array of another library
     return torch.as_tensor(value, dtype=kind, device=device)
 
 
