@@ -64,8 +64,8 @@ def dataset(
     if asked.sensitive is not None:
         for name in (each for each in SENSITIVE if each in kept):
             values = _together([group.derivatives[sensitivity(name)] for group in groups], groups, len(runs))
-            over = (*RUN, *dimensions(name, bool(arm.quaternions)), OVER)
-            data[sensitivity(name)] = (over, values, {"units": f"({UNITS[name]}) / {OVER_UNIT}"})
+            units = {"units": f"({UNITS[name]}) / {OVER_UNIT}"}
+            data[sensitivity(name)] = ((*RUN, *dimensions(name, bool(arm.quaternions)), OVER), values, units)
     audited = bool({*AUDIT} & {*kept})
     if audited:
         data["energy_drift"] = (RUN, _together([part[1] for part in parts], groups, len(runs)))

@@ -127,7 +127,12 @@ class Implicit:
         self._plan = plan  # must stay alive as long as native code may call it
         self._code = CODE()
         self._call = INTEGRATE(self._code.addresses["integrate"])
-        more = {"tried": layout.fed + plan.constants, "fixed": int(step > 0), "rtol": rtol, "y": self._y}
+        more: dict[str, Any] = {
+            "tried": layout.fed + plan.constants,
+            "fixed": int(step > 0),
+            "rtol": rtol,
+            "y": self._y,
+        }
         more |= {"atol": np.ascontiguousarray(atol), "recorded": int(trail is not None), "trail": trail or 0}
         self.record = step_of(tableau, layout, np.array([plan.address]), **more)
 
