@@ -24,6 +24,7 @@ PLACES = {
     "plots": (0.0, 3.0),
     "scenario": (2.0, 3.0),
     "exports": (4.0, 3.0),
+    "robust": (3.0, 3.0),
     "control": (1.5, 4.0),
     "optimal": (2.5, 4.0),
     "differentiable": (3.5, 4.0),

@@ -68,7 +68,7 @@ from flexarm.renamed import renamed
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, optimal, presets, problems
+    from flexarm import analysis, control, optimal, presets, problems, robust
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import design_shaper
     from flexarm.exports.exudyn import export_exudyn
@@ -291,6 +291,7 @@ __all__ = [
     "problems",
     "reaction_wheel",
     "robot_report",
+    "robust",
     "save_result",
     "sensor_readings",
     "shaped",
@@ -361,6 +362,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
         "optimal",
         "presets",
         "problems",
+        "robust",
         "scenario",
         "sensors",
         "simulation",

@@ -32,6 +32,7 @@ MODULES = (
     "flexarm.sensors",
     "flexarm.plots",
     "flexarm.problems",
+    "flexarm.robust",
     "flexarm.scenario",
 )
 

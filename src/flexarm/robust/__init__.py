@@ -1,0 +1,22 @@
+"""Robust control: norms, H-infinity synthesis, uncertain models, structured singular values, model reduction.
+
+- `systems`: interconnections of linear systems as matrices, and `norms` of systems
+- `plants`, `synthesis`, `loop_shaping`: weights, and H-infinity controllers by Riccati equations
+"""
+
+from flexarm.robust.loop_shaping import LoopShaping, loop_shaping
+from flexarm.robust.norms import Norm, h2_norm, hinf_norm
+from flexarm.robust.plants import four_block, weight
+from flexarm.robust.synthesis import Synthesis, hinf_synthesis
+
+__all__ = [
+    "LoopShaping",
+    "Norm",
+    "Synthesis",
+    "four_block",
+    "h2_norm",
+    "hinf_norm",
+    "hinf_synthesis",
+    "loop_shaping",
+    "weight",
+]
