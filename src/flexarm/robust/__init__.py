@@ -2,21 +2,29 @@
 
 - `systems`: interconnections of linear systems as matrices, and `norms` of systems
 - `plants`, `synthesis`, `loop_shaping`: weights, and H-infinity controllers by Riccati equations
+- `reduction`: linear models with fewer states, and `comparison`: their controllers on the complete arm
 """
 
+from flexarm.robust.comparison import Comparison, compare_reduced
 from flexarm.robust.loop_shaping import LoopShaping, loop_shaping
 from flexarm.robust.norms import Norm, h2_norm, hinf_norm
 from flexarm.robust.plants import four_block, weight
+from flexarm.robust.reduction import Reduction, reduce_arm, reduce_system
 from flexarm.robust.synthesis import Synthesis, hinf_synthesis
 
 __all__ = [
+    "Comparison",
     "LoopShaping",
     "Norm",
+    "Reduction",
     "Synthesis",
+    "compare_reduced",
     "four_block",
     "h2_norm",
     "hinf_norm",
     "hinf_synthesis",
     "loop_shaping",
+    "reduce_arm",
+    "reduce_system",
     "weight",
 ]
