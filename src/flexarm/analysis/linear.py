@@ -169,7 +169,7 @@ def transfer_function(
     import control
 
     state_space("transfer_function", system)
-    rows, columns = _chosen("output", output, system.output_labels), _chosen("input", input, system.input_labels)
+    rows, columns = chosen("output", output, system.output_labels), chosen("input", input, system.input_labels)
     channels = [[_ratio(system, i, j) for j in columns] for i in rows]
     num, den = ([[each[k] for each in row] for row in channels] for k in (0, 1))
     names = {
@@ -276,8 +276,8 @@ def _size_order(s: Array) -> Array:
 
 def _channel(system: "control.StateSpace", output: Channels, input: Channels) -> tuple[Array, Array, Array, Array]:
     state_space("zeros", system)
-    rows = _chosen("output", output, system.output_labels)
-    columns = _chosen("input", input, system.input_labels)
+    rows = chosen("output", output, system.output_labels)
+    columns = chosen("input", input, system.input_labels)
     A, B, C, D = (np.asarray(X, dtype=float) for X in (system.A, system.B, system.C, system.D))
     return A, B[:, columns], C[rows], D[np.ix_(rows, columns)]
 
@@ -293,7 +293,7 @@ def state_space(where: str, system: Any) -> "control.StateSpace":
     return system
 
 
-def _chosen(what: str, wanted: Any, labels: list[str]) -> list[int]:
+def chosen(what: str, wanted: Any, labels: list[str]) -> list[int]:
     if wanted is None:
         return list(range(len(labels)))
     found: list[int] = []

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LOOP = 1e-12
 """Reciprocal condition number below which a loop without dynamics has no solution."""
+EQUILIBRATIONS = 5
+"""Number of times that rows and columns are divided by their largest entries."""
 
 
 @final
@@ -89,7 +91,7 @@ def wired(where: str, system: Matrices, F: Array, G: Array, H: Array, J: Array) 
     Raises `DescriptionError` if a loop without dynamics has no solution.
     """
     loop = np.eye(len(system.D)) - system.D @ F
-    if len(loop) and not np.linalg.cond(loop) < 1.0 / LOOP:
+    if singular(loop):
         raise DescriptionError(f"{where}: an algebraic loop has no solution; remove a feedthrough matrix D from it")
     # y = loop^-1 (C x + D G w)
     C, D = np.linalg.solve(loop, system.C), np.linalg.solve(loop, system.D @ G)
@@ -99,6 +101,16 @@ def wired(where: str, system: Matrices, F: Array, G: Array, H: Array, J: Array) 
         H @ C,
         H @ D + J,
     )
+
+
+def singular(A: Array) -> bool:
+    """Return True if a matrix is singular up to rounding, whatever the units of its rows and columns are."""
+    A = A.copy()
+    for _ in range(EQUILIBRATIONS):
+        for axis in (1, 0):
+            size = np.abs(A).max(axis=axis, keepdims=True, initial=0.0)
+            A = A / np.where(size > 0.0, size, 1.0)
+    return bool(len(A)) and not np.linalg.cond(A) < 1.0 / LOOP
 
 
 def series(first: Matrices, second: Matrices) -> Matrices:
