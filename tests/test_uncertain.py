@@ -96,7 +96,7 @@ class TestUncertain:
         assert words in str(caught.value)
 
     def test_closures_are_refused(self):
-        from helpers.loops import four_bar
+        from loops import four_bar
 
         with pytest.raises(fa.DescriptionError, match="has closures; its linear model has no mass matrix"):
             robust.uncertain(fa.Model(four_bar()), {"payload.mass": (0.1, 0.2)}, [0.3], [])

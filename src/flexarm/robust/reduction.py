@@ -260,7 +260,7 @@ def _root(P: Array) -> Array:
 
 
 def _by_size(where: str, G: Matrices, k: int, others: int) -> Matrices:
-    """Return the system in states of which the first k belong to the slowest modes."""
+    """Return the system in states whose first k belong to the slowest modes."""
     if k in (0, G.order):
         return G
     size = np.sort(np.abs(np.linalg.eigvals(G.A)))

@@ -209,7 +209,7 @@ def _osborne(M: Array, blocks: tuple[int, ...]) -> Array:
 @brief
 @dataclass(frozen=True, eq=False)
 class RobustStability:
-    """How far parameters may move from the middle of their ranges before a loop is unstable.
+    """Bounds of the parameter deviations for which a loop stays stable.
 
     Attributes
     ----------
