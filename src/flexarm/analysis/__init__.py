@@ -35,6 +35,7 @@ from flexarm.analysis.loops import closed_loop, loop
 from flexarm.analysis.margins import Margins, Together, margins, together
 from flexarm.analysis.migration import PoleMigration, pole_migration
 from flexarm.analysis.modes import mode_table, steady_modes
+from flexarm.analysis.nonlinear_inversion import nonlinear_inversion
 from flexarm.analysis.reactionless import ReactionlessLine
 from flexarm.analysis.stability import Point, Stability, Worst, stability
 from flexarm.renamed import renamed
@@ -66,6 +67,7 @@ __all__ = [
     "lyapunov_rate",
     "margins",
     "mode_table",
+    "nonlinear_inversion",
     "pole_migration",
     "poles",
     "quadratic_eigenvalues",
