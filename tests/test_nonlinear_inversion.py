@@ -102,6 +102,11 @@ class TestOneLink:
         assert found.y[moving, 0] == pytest.approx(0.3 * x, abs=1e-9)
         assert np.abs(found.y[found.time < 0]).max() < 1e-9
 
+    def test_an_output_that_stays_needs_no_motion(self, one):
+        found = nonlinear_inversion(one, TIP, np.linspace(0.0, 1.0, 41), np.full(41, 0.2), [0.2])
+        assert np.abs(found.x[:, 1:]).max() < 1e-9
+        assert found.x[:, 0] == pytest.approx(np.arcsin(0.2 / 1.1), abs=1e-9)
+
     def test_with_gravity_the_ends_are_equilibria(self, one):
         links = [link.replace(body=link.body.replace(damping=0.05)) for link in one.arm.links]
         hanging = fa.Model(one.arm.replace(gravity=(0.0, -9.81, 0.0), links=links))

@@ -153,7 +153,12 @@ class TestMu:
 
     @pytest.mark.parametrize(
         ("M", "blocks", "words"),
-        [(np.eye(2), [1], "must add up to 2"), (np.ones((1, 2)), [1], "square"), ([[np.nan]], [1], "M")],
+        [
+            (np.eye(2), [1], "must add up to 2"),
+            (np.ones((1, 2)), [1], "square"),
+            ([[np.nan]], [1], "M"),
+            (np.eye(1), 1, "blocks"),
+        ],
     )
     def test_refused(self, M, blocks, words):
         with pytest.raises(fa.DescriptionError) as caught:

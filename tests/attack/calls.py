@@ -82,14 +82,23 @@ NOT_CALLED = {
     "Column": "made by `score`",
 }
 RESULTS = {
+    "Comparison": "made by `compare_reduced`",
     "Excitation": "made by `excitation`",
     "Gradient": "made by `gradient`",
     "Identification": "made by `identify`",
     "Inversion": "made by `stable_inversion`",
     "Learned": "made by `learn`",
+    "LoopShaping": "made by `loop_shaping`",
+    "Mu": "made by `mu_bound`",
+    "Norm": "made by `hinf_norm`",
     "OptimalMotion": "made by `optimal_motion`",
     "PoleMigration": "made by `pole_migration`",
+    "Reduction": "made by `reduce_system`",
+    "RobustStability": "made by `robust_stability`",
+    "Synthesis": "made by `hinf_synthesis`",
     "Tuned": "made by `tune`",
+    "Uncertain": "made by `uncertain`",
+    "WorstGain": "made by `worst_gain`",
     "RobotReport": "made by `robot_report`",
     "UrdfReport": "made by `urdf_report`",
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import flexarm as fa
-from flexarm import analysis, control, shapes, trajectory
+from flexarm import analysis, control, robust, shapes, trajectory
 
 LEFT_OUT = object()
 """A wrong value too: the argument is not given."""
@@ -444,6 +444,34 @@ PARTICULAR = {
     "Tracking.integral_rate": lambda c: 1.0,
     "Tracking.integral_limit": lambda c: 2.0,
     "Tracking.hold": lambda c: False,
+    "hinf_norm.system": lambda c: stable(),
+    "h2_norm.system": lambda c: stable(),
+    "hinf_synthesis.plant": lambda c: robust.four_block(stable()),
+    "hinf_synthesis.measured": lambda c: 2,
+    "hinf_synthesis.controls": lambda c: 1,
+    "four_block.plant": lambda c: stable(),
+    "loop_shaping.plant": lambda c: stable(),
+    "weight.low": lambda c: 10.0,
+    "weight.crossover": lambda c: 3.0,
+    "weight.high": lambda c: 0.2,
+    "reduce_system.system": lambda c: stable(),
+    "reduce_system.order": lambda c: 2,
+    "reduce_arm.points": lambda c: 5.0,
+    "reduce_arm.outputs": lambda c: [fa.Encoder(coordinate=c.arm.coordinates[0])],
+    "compare_reduced.controller": lambda c: -1.0 * stable()[0, 0],
+    "compare_reduced.reduced": lambda c: stable()[0, 0],
+    "compare_reduced.sensors": lambda c: [fa.Encoder(coordinate=c.arm.coordinates[0])],
+    "compare_reduced.until": lambda c: 0.1,
+    "uncertain.vary": lambda c: {"payload.mass": (0.1, 0.2)},
+    "uncertain.outputs": lambda c: [fa.Encoder(coordinate=c.arm.coordinates[0])],
+    "robust_stability.loop": lambda c: family(),
+    "worst_gain.system": lambda c: family(),
+    "mu_bound.M": lambda c: np.array([[0.5, 0.2], [0.1, 0.3]]),
+    "mu_bound.blocks": lambda c: [1, 1],
+    "nonlinear_inversion.sensors": lambda c: [fa.TipPosition(axes="xy"[: len(c.model.inputs)])],
+    "nonlinear_inversion.times": lambda c: np.linspace(0.0, 1.0, 41),
+    "nonlinear_inversion.y": lambda c: np.zeros((41, len(c.model.inputs))),
+    "nonlinear_inversion.q0": lambda c: c.q,
     "optimal_motion.limits": lambda c: {"torque": 200.0, "joint_rate": 5.0},
     "optimal_motion.objective": lambda c: "effort",
     "optimal_motion.duration": lambda c: 2.0,
@@ -595,6 +623,21 @@ def arguments(name, call, c):
 def _by_annotation(annotation):
     known = {int: 2, float: 0.5, str: "x", bool: True, "int": 2, "float": 0.5, "str": "x", "bool": True}
     return known.get(annotation, 0.5) if isinstance(annotation, str | type) else 0.5
+
+
+def stable():
+    """A stable linear system with one input and two outputs."""
+    import control as ct
+
+    return ct.ss([[-0.5, 3.0, 0.0], [-3.0, -0.5, 1.0], [0.0, 0.0, -7.0]], [[0], [1], [2]], np.eye(2, 3), 0.0)
+
+
+def family():
+    """A stable linear system with one parameter."""
+    import control as ct
+
+    M = ct.ss([[0, 1], [-9, -0.5]], [[0, 0], [-0.2, 1]], [[0, 1], [1, 0]], 0.0)
+    return robust.Uncertain(("c",), np.array([0.3]), np.array([0.7]), (1,), M, 0.0)
 
 
 def other(rng, c):

@@ -24,6 +24,8 @@ HALVINGS = 4
 """Number of times that a step of Newton's method is halved if it does not reduce the residual."""
 SMALLEST = 1 / 16
 """Smallest part of the motion by which it is increased."""
+LEAST = 1e-3
+"""Share of the coordinates' size that counts as a motion where the arm does not move."""
 MOST_NODES = 20_000
 """Largest number of times at which the motion is computed."""
 RATE = 3.0
@@ -358,7 +360,8 @@ def _solved(where: str, inner: _Inner, x: Array, r: Array, h: float, ends: Array
             return None
         x = x + length * step
         parts = zip(np.hsplit(step, 2), np.hsplit(x, 2), strict=True)
-        if length == 1.0 and all(np.abs(part).max() <= tolerance * (np.ptp(whole) + 1e-12) for part, whole in parts):
+        floor = LEAST * (1.0 + np.abs(x[:, : d // 2]).max())
+        if length == 1.0 and all(np.abs(part).max() <= tolerance * (np.ptp(whole) + floor) for part, whole in parts):
             return x
     return None
 

@@ -11,7 +11,16 @@ from scipy import linalg
 
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, checked_whole, refused, shown
+from flexarm.checks import (
+    Fault,
+    checked_array,
+    checked_flag,
+    checked_instance,
+    checked_list,
+    checked_whole,
+    refused,
+    shown,
+)
 from flexarm.errors import DescriptionError
 from flexarm.robust.systems import Matrices
 from flexarm.robust.uncertain import Uncertain
@@ -82,7 +91,7 @@ def mu_bound(M: ArrayLike, blocks: Sequence[int], real: bool = True) -> Mu:
             given = checked_array(M, "M")
         if given.ndim != 2 or given.shape[0] != given.shape[1] or not np.isfinite(given).all():
             raise Fault("M", f"has shape {given.shape}; it must be a square matrix of finite numbers")
-        sizes = [checked_whole(each, 1, "blocks") for each in blocks]
+        sizes = [checked_whole(each, 1, "blocks") for each in checked_list(blocks, "a list of sizes", "blocks")]
         if sum(sizes) != len(given):
             raise Fault("blocks", f"is {shown(blocks)}; its numbers must add up to {len(given)}, the size of M")
     return _bounded(given.astype(complex), tuple(sizes), real)
