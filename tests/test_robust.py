@@ -186,8 +186,10 @@ class TestSynthesis:
             (lambda P: robust.hinf_synthesis(ct.ss(P.A, P.B, P.C, P.D, 0.1), 1, 1), "discrete"),
             (lambda P: robust.hinf_synthesis(P, 1, 1, gamma=-1.0), "gamma"),
             (lambda P: robust.loop_shaping(P, excess=1.0), "it must be above 1"),
-            (lambda P: robust.four_block(P, error=np.ones(3)), "error has 3 inputs and 3 outputs; it must have 4"),
+            (lambda P: robust.four_block(P, error=np.ones(3)), "error has 3 numbers; it must have 4"),
             (lambda P: robust.four_block(P, noise=ct.ss(-1, 1, 1, 0, 0.1)), "noise is discrete"),
+            (lambda P: robust.four_block(P, effort=np.eye(2)), "effort has 2 inputs and 2 outputs; it must have 4"),
+            (lambda P: robust.hinf_norm(ct.ss(-1e300, 1e300, 1e300, 0)), "too large or too small"),
             (lambda P: robust.weight(2.0, 1.0, 3.0), "one of them must be below 1"),
             (lambda P: robust.loop_shaping(ct.ss(1.0, 0.0, 1.0, 0.0)), "no normalized coprime factors"),
             (

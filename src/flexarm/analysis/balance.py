@@ -1,8 +1,12 @@
 """Linear systems in balanced states, and eigenvalues with bounds of their rounding errors."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.errors import DescriptionError, FlexarmError
 
 EPS = float(np.finfo(float).eps)
 ROUNDED = 10.0 * EPS
@@ -64,3 +68,19 @@ def balanced_matrix(A: Array) -> tuple[Array, Array]:
 
     found, _, _, scale, _ = get_lapack_funcs("gebal", (A,))(A, scale=True, permute=False)
     return found, scale
+
+
+@contextmanager
+def computing(where: str) -> Iterator[None]:
+    """Context of linear algebra: raises `DescriptionError` for overflows, singular matrices and failed iterations."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except FlexarmError:
+        raise
+    except (ArithmeticError, ValueError, RuntimeError, np.linalg.LinAlgError) as error:
+        reason = " ".join(str(error).split())
+        raise DescriptionError(
+            f"{where}: the computation failed, probably because a number is too large or too small ({reason}); check "
+            "units and weights"
+        ) from None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
+from flexarm.analysis.balance import computing
 from flexarm.analysis.equilibrium import equilibrium
 from flexarm.analysis.inversion import CONSTANTS, LONGEST, SEEN, Inversion
 from flexarm.arrays import Array
@@ -38,6 +39,7 @@ AT_REST = 1e-2
 """Share of the motion that the first and the last step of the output may have."""
 
 
+@computing("nonlinear_inversion")
 def nonlinear_inversion(
     model: Model,
     sensors: Sequence[Sensor],

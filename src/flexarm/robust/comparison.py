@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.analysis import Stability, Together, stability, together
-from flexarm.analysis.balance import eigenvalues
+from flexarm.analysis.balance import computing, eigenvalues
 from flexarm.analysis.margins import is_stable
 from flexarm.analysis.stability import shown_pole
 from flexarm.arrays import Array
@@ -76,6 +76,7 @@ class Comparison:
         return "\n".join(lines)
 
 
+@computing("compare_reduced")
 def compare_reduced(
     model: Model,
     controller: "control.StateSpace",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy import linalg
 
+from flexarm.analysis.balance import computing
 from flexarm.brief import brief
 from flexarm.checks import Fault, checked_number, refused
 from flexarm.errors import DescriptionError
@@ -41,6 +42,7 @@ class LoopShaping:
     margin: float
 
 
+@computing("loop_shaping")
 def loop_shaping(plant: "control.StateSpace", before: Any = 1.0, after: Any = 1.0, excess: float = 1.1) -> LoopShaping:
     """Return the controller that keeps a shaped loop stable under the largest changes of its coprime factors.
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from flexarm.analysis.balance import balanced, eigenvalues
+from flexarm.analysis.balance import balanced, computing, eigenvalues
 from flexarm.analysis.linear import state_space
 from flexarm.analysis.margins import is_stable, peak
 from flexarm.analysis.response import Response
@@ -24,6 +24,7 @@ class Norm(NamedTuple):
     frequency: float
 
 
+@computing("hinf_norm")
 def hinf_norm(system: "control.StateSpace") -> Norm:
     """Largest singular value of a stable system over all frequencies, to a relative accuracy of 1e-6.
 
@@ -51,6 +52,7 @@ def largest_gain(system: Matrices) -> Norm:
     return Norm(*peak(Response(at.A, at.B, at.C, at.D), _features(at.A, None)))
 
 
+@computing("h2_norm")
 def h2_norm(system: "control.StateSpace") -> float:
     """Standard deviation of the outputs under white noise of unit intensity at the inputs, of a continuous system.
 

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, checked_whole, counted, refused
+from flexarm.analysis.balance import computing
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_integer, checked_number, counted, refused
 from flexarm.control.systems import system_of
 from flexarm.errors import DescriptionError
 from flexarm.robust.systems import Matrices, beside, series, wired
@@ -12,7 +13,11 @@ from flexarm.robust.systems import Matrices, beside, series, wired
 if TYPE_CHECKING:
     import control
 
+HIGHEST = 20
+"""Largest order of a weight."""
 
+
+@computing("weight")
 def weight(low: float, crossover: float, high: float, order: int = 1) -> "control.StateSpace":
     """Return a weight that changes from one gain to another, with the gain 1 at a frequency.
 
@@ -31,7 +36,7 @@ def weight(low: float, crossover: float, high: float, order: int = 1) -> "contro
     with refused("weight"):
         low, high = checked_number(low, "", NOT_NEGATIVE, "low"), checked_number(high, "", NOT_NEGATIVE, "high")
         crossover = checked_number(crossover, "rad/s", POSITIVE, "crossover")
-        order = checked_whole(order, 1, "order")
+        order = checked_integer(order, HIGHEST, "order", 1)
     if not min(low, high) < 1.0 < max(low, high):
         raise DescriptionError(
             f"weight: low is {low:g} and high {high:g}; one of them must be below 1 and one above, so that the gain is "
@@ -46,6 +51,7 @@ def weight(low: float, crossover: float, high: float, order: int = 1) -> "contro
     return found.state_space()
 
 
+@computing("four_block")
 def four_block(
     plant: "control.StateSpace",
     error: Any = 1.0,
@@ -109,6 +115,8 @@ def four_block(
 def sized(where: str, name: str, given: Any, count: int) -> Matrices:
     """Return a weight with `count` inputs and outputs."""
     if isinstance(given, list | tuple | np.ndarray) and np.ndim(given) == 1:
+        if len(given) != count:
+            raise DescriptionError(f"{where}: {name} has {counted(len(given), 'number')}; it must have {count}, or one")
         given = np.diag(given)
     system = system_of(f"{where}: {name}", given)
     if system.dt:

@@ -9,9 +9,19 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from flexarm.analysis import equilibrium
+from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_flag, checked_instance, checked_whole, choices, refused, shown
+from flexarm.checks import (
+    Fault,
+    checked_array,
+    checked_flag,
+    checked_instance,
+    checked_integer,
+    choices,
+    refused,
+    shown,
+)
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import linearize, symmetric_modes
@@ -26,6 +36,8 @@ if TYPE_CHECKING:
 Method = Literal["balanced", "modal"]
 METHODS = get_args(Method)
 
+LARGEST = 10_000
+"""Largest order."""
 AXIS = 1e-9
 """Share of a pole's size. A pole that is nearer to the imaginary axis does not decay."""
 STILL = 1e-7
@@ -70,6 +82,7 @@ class Reduction:
         return int(self.system.nstates)
 
 
+@computing("reduce_system")
 def reduce_system(
     system: "control.StateSpace", order: int, method: Method = "balanced", static: bool = True
 ) -> Reduction:
@@ -103,7 +116,7 @@ def reduce_system(
     where = "reduce_system"
     G = Matrices.of(where, system)
     with refused(where):
-        order = checked_whole(order, 0, "order")
+        order = checked_integer(order, LARGEST, "order")
         static = checked_flag(static, "static")
         if method not in METHODS:
             raise Fault("method", f"is {shown(method)}; it must be {choices(*map(repr, METHODS))}")
@@ -127,6 +140,7 @@ def reduce_system(
     return Reduction(both.state_space(**names), rest.order, error, bound, hankel)
 
 
+@computing("reduce_arm")
 def reduce_arm(
     model: Model,
     q: ArrayLike,
@@ -164,7 +178,7 @@ def reduce_arm(
     with refused(where):
         checked_instance(model, Model, "model")
         at_s = np.atleast_1d(checked_array(points, "points"))
-        modes = checked_whole(modes, 0, "modes")
+        modes = checked_integer(modes, LARGEST, "modes")
         if at_s.ndim > 1 or not (at_s > 0.0).all():
             raise Fault("points", f"is {shown(points)}; it must be a positive number or a list of these")
     if model.states or model.arm.closures:

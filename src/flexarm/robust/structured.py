@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
+from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import (
@@ -64,6 +65,7 @@ class Mu(NamedTuple):
     G: Array
 
 
+@computing("mu_bound")
 def mu_bound(M: ArrayLike, blocks: Sequence[int], real: bool = True) -> Mu:
     """Return an upper bound of mu(M), for perturbations diag(delta_1 1, delta_2 1, ...).
 
@@ -245,6 +247,7 @@ class RobustStability:
     mu: Array
 
 
+@computing("robust_stability")
 def robust_stability(loop: Uncertain, omega: ArrayLike | None = None) -> RobustStability:
     """Return bounds of the size of parameter deviations for which a loop stays stable.
 

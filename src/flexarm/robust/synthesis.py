@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy import linalg
 
+from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, checked_number, checked_whole, refused
+from flexarm.checks import POSITIVE, checked_integer, checked_number, refused
 from flexarm.errors import DescriptionError
 from flexarm.robust.norms import largest_gain
 from flexarm.robust.systems import Matrices, lower
@@ -22,6 +23,8 @@ SEMIDEFINITE = 1e-7
 """Negative eigenvalue of X or Y, in units of the largest, that counts as rounding."""
 FULL = 1e-10
 """Smallest singular value of D12 or D21, in units of the largest, at which they have full rank."""
+LARGEST = 10_000
+"""Largest number of signals."""
 DOUBLINGS = 60
 """Largest number of doublings of gamma until a controller exists."""
 
@@ -56,6 +59,7 @@ class Synthesis:
     frequency: float
 
 
+@computing("hinf_synthesis")
 def hinf_synthesis(
     plant: "control.StateSpace",
     measured: int,
@@ -92,8 +96,8 @@ def hinf_synthesis(
     where = "hinf_synthesis"
     given = Matrices.of(where, plant)
     with refused(where):
-        checked_whole(measured, 1, "measured")
-        checked_whole(controls, 1, "controls")
+        checked_integer(measured, LARGEST, "measured", 1)
+        checked_integer(controls, LARGEST, "controls", 1)
         checked_number(accuracy, "", POSITIVE, "accuracy")
         if gamma is not None:
             gamma = checked_number(gamma, "", POSITIVE, "gamma")

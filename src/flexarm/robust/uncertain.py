@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from flexarm.analysis import equilibrium
+from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import Fault, checked_array, checked_instance, checked_number, refused, shown, unknown_name
@@ -138,6 +139,7 @@ class Uncertain:
         return replace(self, system=system)
 
 
+@computing("uncertain")
 def uncertain(
     model: Model, vary: Mapping[str, Sequence[float]], q: ArrayLike, outputs: Sequence["Sensor"]
 ) -> Uncertain:

@@ -7,15 +7,18 @@ from typing import final
 
 import numpy as np
 
+from flexarm.analysis.balance import computing
 from flexarm.analysis.linear import Channels, chosen
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import checked_instance, checked_whole, refused
+from flexarm.checks import checked_instance, checked_integer, checked_whole, refused
 from flexarm.errors import DescriptionError
 from flexarm.robust.norms import Norm, largest_gain
 from flexarm.robust.systems import Matrices
 from flexarm.robust.uncertain import Uncertain
 
+MOST = 1_000_000
+"""Largest number of samples."""
 MOST_CORNERS = 64
 """Number of corners above which random ones are tried."""
 
@@ -50,6 +53,7 @@ class WorstGain:
     unstable: int
 
 
+@computing("worst_gain")
 def worst_gain(
     system: Uncertain, output: Channels = None, input: Channels = None, samples: int = 50, seed: int = 0
 ) -> WorstGain:
@@ -79,7 +83,7 @@ def worst_gain(
     where = "worst_gain"
     with refused(where):
         checked_instance(system, Uncertain, "system")
-        samples, seed = checked_whole(samples, 0, "samples"), checked_whole(seed, 0, "seed")
+        samples, seed = checked_integer(samples, MOST, "samples"), checked_whole(seed, 0, "seed")
     k = len(system.names)
     middle = system.at(np.array((system.low + system.high) / 2.0))
     rows, columns = chosen("output", output, middle.output_labels), chosen("input", input, middle.input_labels)
