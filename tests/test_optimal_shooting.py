@@ -83,7 +83,7 @@ def plant_of(model, end, intervals, within=(), box=0.0):
     metres = in_metres(model, end, 1.0)
     at = np.append(end, np.zeros(model.nv))
     goals = [Goal(intervals, metres, at, np.full(len(at), box))]
-    return Plant(model, np.zeros(len(at)), metres, 1.0, goals, list(within))
+    return Plant(model, np.zeros(len(at)), metres, goals, list(within))
 
 
 def allowed_of(m, most=np.inf, slope=np.inf, ends=None, fixed=False):
@@ -107,8 +107,8 @@ def test_the_slopes_of_an_interval_are_matrix_exponentials(name, linear, request
     course, plant = course_of(rng, model, [0.6, 1.0], 4, linear), plant_of(model, end, 4)
     W, back, x = plant.metres, np.linalg.inv(plant.metres), course.x[0]
     sizes = np.array([2.5])
-    on, to_u, to_h = plant.slopes(x[:-1], course, sizes)
-    ends = plant.ends(x[:-1], course.pieces, course.steps, linear)
+    on, to_u, to_h = (each[:, -1] for each in plant.slopes(x[:-1], course, sizes))
+    ends = plant.paths(x[:-1], course.pieces, course.steps, linear)[:, -1]
     for k, h in enumerate(course.steps):
         Phi, G = carried(model, h, linear)
 
@@ -129,9 +129,9 @@ def test_the_slopes_of_an_arm_that_is_not_linear_are_those_of_its_runs(planar, l
     rng = np.random.default_rng(2)
     course = course_of(rng, planar, [0.2], 2, linear, 0.3)
     n, m, size = planar.nv, 2, np.array([0.5, 0.7])
-    plant = plant_of(planar, np.zeros(planar.nq), 2)
+    plant = replace(plant_of(planar, np.zeros(planar.nq), 2), parts=16)  # the fastest mode turns by 19 rad
     x = np.tile([*rng.uniform(-1, 1, 2), *np.full(4, 0.005), *np.full(n, 0.2)], (2, 1))
-    on, to_u, to_h = plant.slopes(x, course, size)
+    on, to_u, to_h = (each[:, -1] for each in plant.slopes(x, course, size))
     dz, du, dh = rng.normal(size=2 * n), rng.normal(size=to_u.shape[2]), 0.05
     dz[[n - 1, -1]] = 0.0  # the fastest mode hardly moves the tip: so many metres bend it beyond what is linear
     dx, dv = np.linalg.solve(plant.metres, dz), du * np.tile(size, len(du) // m)
@@ -152,12 +152,58 @@ def test_the_slopes_of_an_arm_that_is_not_linear_are_those_of_its_runs(planar, l
 
 
 @pytest.mark.parametrize("linear", [False, True])
+def test_parts_of_intervals_have_slopes_values_and_limits_of_their_own(slide, linear):
+    """A linear arm over parts of its intervals, exactly; and a limit that only a part between two nodes exceeds."""
+    rng, parts, sizes = np.random.default_rng(4), 3, np.array([1.7])
+    course, plant = course_of(rng, slide, [0.6, 1.0], 4, linear), plant_of(slide, np.zeros(2), 4)
+    plant, W, back, x = replace(plant, parts=parts), plant.metres, np.linalg.inv(plant.metres), course.x[0]
+    path = plant.paths(x[:-1], course.pieces, course.steps, linear)
+    found = plant.slopes(x[:-1], course, sizes)
+    A, B = matrices(slide)
+    generator = np.zeros((6, 6))
+    generator[:4, :4], generator[:4, 4:5] = A, B
+    assert path.shape == (4, 2 * parts, 4)
+    for k, h in enumerate(course.steps):
+
+        def state(j, h, k=k):
+            grows = generator.copy()
+            grows[4, 5] = linear / h  # the input, and how much it grows over the interval
+            E = expm(grows * h * j / parts)
+            a, b = course.pieces[k][[0, -1]]
+            held = np.column_stack([E[:4, 4] - linear * E[:4, 5], E[:4, 5]][: 1 + linear])
+            return E[:4, :4], held, E[:4, :4] @ x[k] + E[:4, 4] * a + E[:4, 5] * (b - a)
+
+        for j in range(1, parts + 1):
+            Phi, G, there = state(j, h)
+            longer = (state(j, h + 1e-6)[2] - state(j, h - 1e-6)[2]) / 2e-6
+            np.testing.assert_allclose(path[k, 2 * j - 1], there, atol=1e-8)
+            for each, wanted in zip(found, (W @ Phi @ back, W @ G * 1.7, W @ longer), strict=True):
+                np.testing.assert_allclose(each[k, j - 1], wanted, atol=2e-6)
+    begin = seen([plant], course, whole=True)
+    every = begin.course.paths[0][:, 1::2]
+    beyond = every[:, :-1].max(axis=(0, 1)) - every[:, -1].max(axis=0)
+    i = int(beyond.argmax())
+    y, most = every[..., i], every[..., i].max() - min(1e-3, beyond[i] / 2)
+    k, j = np.unravel_index(y.argmax(), y.shape)
+    assert beyond[i] > 1e-3 and j < parts - 1
+    limited = replace(plant, within=[coordinate(i, 2, -9.0, most)])
+    limited.goals[0] = replace(limited.goals[0], box=np.full(4, 99.0))  # nothing but the limit asks for a step
+    now, allowed, active = seen([limited], course, whole=True), allowed_of(1), [set()]
+    np.testing.assert_allclose(now.values[0][0][0].ravel(), y.ravel())
+    ways_ = ways([limited], now.course, allowed)
+    taken = step([limited], now, ways_, allowed, active)
+    d = np.append(taken.u.ravel(), taken.durations)
+    after = y.ravel() + (back @ (ways_[0].G.reshape(4 * parts, 4, -1) @ d)[..., None])[:, i, 0]
+    assert after.max() == pytest.approx(most, abs=1e-5) and (int(k * parts + j), 0) in active[0]
+
+
+@pytest.mark.parametrize("linear", [False, True])
 def test_a_run_goes_through_the_stretches_one_after_the_other(slide, linear):
     rng = np.random.default_rng(3)
     course = course_of(rng, slide, [0.3, 0.9, 0.6], 6, linear)
     np.testing.assert_allclose(course.times, [0.0, 0.15, 0.3, 0.75, 1.2, 1.5, 1.8], atol=1e-15)
     plant = plant_of(slide, np.zeros(2), 6)
-    x, found = np.zeros(4), plant.run(course)
+    x, found = np.zeros(4), plant.run(course)[0]
     for k, h in enumerate(course.steps):
         np.testing.assert_allclose(found[k], x, atol=1e-7)
         Phi, G = carried(slide, h, linear)
@@ -253,7 +299,7 @@ def test_one_step_brings_a_linear_arm_to_its_goal(masses, linear, whole):
     part = moved([plant], now.course, taken, 0.25, allowed)
     assert seen([plant], part, whole).off == pytest.approx(0.75 * now.off, rel=2e-3)
     # of all that close the gaps it is the smallest: nothing is left along what moves no end
-    J = plant.goals[0].W @ np.linalg.inv(plant.metres) @ found[0].G[-1][:, : course.u.size]
+    J = plant.goals[0].W @ np.linalg.inv(plant.metres) @ found[0].G[-1, -1][:, : course.u.size]
     free = np.linalg.svd(J)[2][4:]
     np.testing.assert_allclose(free @ taken.u.ravel(), 0.0, atol=1e-5 * np.abs(taken.u).max())
 
@@ -308,7 +354,7 @@ def test_limits_are_kept_and_say_where_they_press(masses):
     assert (on[upper] > 0).all() and (on[lower] < 0).all()
     np.testing.assert_allclose(on[~(upper | lower)], 0.0, atol=1e-7)
     # what is left of the gradient is of the goal's rows alone
-    G = found[0].G[:, :, :N]
+    G = found[0].G[:, -1, :, :N]
     rows = np.einsum("i,kij->kj", np.linalg.inv(plant.metres)[n], G)
     left = taken.u[:, 0] / N + on + pushed @ rows
     p = np.linalg.lstsq(G[-1].T, left, rcond=None)[0]
@@ -336,7 +382,7 @@ def test_a_step_down_the_cost_goes_as_far_as_the_weight_allows(masses):
     allowed = allowed_of(1, fixed=True)
     now, found = seen([plant], course, whole=True), ways([plant], course, allowed)
     gradient = np.append(rng.normal(size=N), 0.0)
-    J = found[0].G[-1][:, :N]
+    J = found[0].G[-1, -1][:, :N]
     free = np.linalg.svd(J)[2][4:]
     for pace in (1.0, 10.0):
         taken = step([plant], now, found, allowed, [], 1e-3 * gradient, pace)

@@ -171,11 +171,11 @@ def _landed(
 def _pressed(plants: Sequence[Plant], taken: Step, cost: float, allowed: Allowed) -> Pressed:
     N = len(taken.states[0])
     within: dict[str, Array] = {}
-    names = [each.name for plant in plants for each in plant.within]
-    for name, pushes in zip(names, taken.on_within, strict=True):
+    named = [(each.name, plant.parts) for plant in plants for each in plant.within]
+    for (name, parts), pushes in zip(named, taken.on_within, strict=True):
         found = within.setdefault(name, np.zeros(N))
         for (k, _), push in pushes.items():
-            found[k] = max(found[k], abs(push) * cost)
+            found[k // parts] = max(found[k // parts], abs(push) * cost)
     if taken.on_slopes.size:
         within["torque_rate"] = np.abs(taken.on_slopes * cost / allowed.sizes).max(axis=1)
     return Pressed(taken.on_inputs * cost / allowed.sizes, within)

@@ -91,9 +91,8 @@ class Limits(Described):
     link_radius : float or (links,)
         Radius of those capsules [m]; default 0, the centre line alone.
 
-    All limits except the first four depend on the configuration alone. These limits, and those of joints, hold
-    exactly at the ends of the search's intervals. Between the ends the error decreases with the length of the
-    intervals.
+    All limits except the first four depend on the configuration alone. The motion keeps these limits, and those of
+    joints, within and between the intervals of the search. The report of the motion has the excess that remains.
     """
 
     torque: Sizes = None

@@ -46,6 +46,8 @@ class OptimalMotion:
         - `residual` [m], how far the tip then swings with the drives held; zero for a free base, where it is not
           computed
         - `end_rate`, the largest rate that is left
+        - `excess`, for each given limit on the states, by name: the largest amount by which the simulation exceeds it,
+          also between `times`, in the unit of the limit
         - `intervals` of the search, in which the inputs are constant or linear
         - `steps` of the solver
         - `status`

@@ -27,6 +27,9 @@ EXACT: dict[str, Any] = {"progress": False, "solver": Solver(rtol=1e-10, atol=1e
 DENSE = 320
 """Least number of intervals in which a motion is returned."""
 
+BETWEEN = 8
+"""Number of states in an interval of a returned motion at which its limits are checked."""
+
 SLOWEST = 1e-6
 """Frequency below which a mode is rigid [rad/s] and has no period to simulate."""
 
@@ -38,7 +41,9 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
     """Return the motion of inputs u (k, m) at the given times, with its native simulation, multipliers and report."""
     model, N = task.model, len(times) - 1
     times, u, pressed = _dense(times, u, pressed, task.linear)
-    q, qd, s = _run(task, times, u)
+    path = _run(task, times, u)
+    q, qd, s = (x[::BETWEEN] for x in path)
+    excess = _excess(task, *path[:2])
     ends = ((slice(0, -1), u[:-1]), (slice(1, None), u[1:] if task.linear else u[:-1]))
     states = [{"s": s[part]} if model.states else {} for part, _ in ends]
     qdd = [
@@ -48,10 +53,13 @@ def motion(task: Task, times: Array, u: Array, pressed: Pressed, report: Mapping
     pieces = hermite(np.diff(times), q[:, joints], qd[:, moved], *(each[:, moved] for each in qdd))
     endings = [_ending(task, q[-1], qd[-1])]
     for each in task.others:
-        last, rate, _ = (x[-1] for x in _run(each, times, u))
+        path = _run(each, times, u)
+        last, rate, _ = (x[-1] for x in path)
+        excess = {name: max(most, excess[name]) for name, most in _excess(each, *path[:2]).items()}
         stands = equilibrium(each.model, configuration(each.model, last[each.joints]), held="joints")[0]
         endings.append(_ending(replace(each, end=stands), last, rate))
     found = {**report, **{name: max(each[name] for each in endings) for name in endings[0]}, "intervals": N}
+    found["excess"] = excess
     return OptimalMotion(times, q, qd, u, task.linear, pieces, pressed.inputs, pressed.within, found)
 
 
@@ -90,7 +98,21 @@ def _dense(times: Array, u: Array, pressed: Pressed, linear: bool) -> tuple[Arra
 
 def _run(task: Task, times: Array, u: Array) -> tuple[Array, Array, Array]:
     begin = (task.start, np.zeros(task.model.nv), np.zeros(len(task.model.states)))
-    return run(task.model, begin, times, u, task.linear, EXACT)
+    return run(task.model, begin, times, u, task.linear, EXACT, BETWEEN)
+
+
+def _excess(task: Task, q: Array, qd: Array) -> dict[str, float]:
+    """Return the largest excess of a motion (k, nq), (k, n) over each given limit on states, in its unit, or zero."""
+    joints, found = task.joints, {}
+    ranges, rates = task.limits.ranges(len(joints)), task.limits.sizes("joint_rate", len(joints))
+    if task.limits.joint_range is not None:
+        found["joint_range"] = np.maximum(ranges[:, 0] - q[:, joints], q[:, joints] - ranges[:, 1])
+    if task.limits.joint_rate is not None:
+        found["joint_rate"] = np.abs(qd[:, list(task.model.arm.driven)]) - rates
+    for each in task.measures:
+        y = each.along(q)
+        found[each.name] = np.maximum(each.lower - y, y - each.upper)
+    return {name: max(0.0, float(beyond.max())) for name, beyond in found.items()}
 
 
 def on_grid(task: Task, grid: Grid, program: Program, solved: Solved) -> Pressed:

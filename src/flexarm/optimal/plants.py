@@ -20,11 +20,23 @@ from flexarm.optimal.task import Task
 ROUGH = 1e-3
 """Relative amount by which the correction of a motion may increase a peak."""
 
-LEAST_REACH = 1e-3
-"""Least reach of an arm [m], for arms whose tip ends at the base. Perturbations of states are a share of the reach."""
-
 BEYOND = 0.1
 """Share of the tolerance by which native runs may miss their goals. With `LEFT` it leaves a share to the swing."""
+
+TURN = 1.5
+"""Largest angle by which the fastest mode turns in a part of an interval [rad]."""
+
+LEAST_PARTS, MOST_PARTS = 2, 16
+"""Least and largest number of parts of an interval, at whose ends limits hold."""
+
+EXCEEDED = 1e-4
+"""Relative amount by which a motion may exceed a limit between the parts' ends without being corrected again."""
+
+BETWEEN = 4
+"""Number of points in a part of an interval at which the limits are checked."""
+
+TIGHTENINGS, RESERVE = 3, 1.2
+"""Largest number of corrections with tighter limits, and the factor on the excess by which they are tighter."""
 
 FINER = 2
 """Number of intervals of a trajectory in one interval of the grid."""
@@ -76,12 +88,44 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
         return None
     expense = Expense(task.weights, task.scale)
     best, pressed = improved(plants, landed, allowed, goal, expense, stop)
+    tight = plants
+    for _ in range(TIGHTENINGS):
+        excess = [_excess(plant, best.course, len(peaks) * (plant is plants[0])) for plant in plants]
+        if stop() or not any((each > 0.0).any() for own in excess for each in own):
+            break
+        tight = [_tighter(*each) for each in zip(tight, excess, strict=True)]
+        landed = corrected(tight, best.course, allowed, goal)
+        if landed is None:
+            break
+        best, pressed = improved(tight, landed, allowed, goal, expense, stop)
     course = best.course
     sharp = polished(plants, course, pressed, allowed, goal, expense, stop) if _is_fastest(task) else None
     if sharp is None:
         return Shot(course.times, course.u, pressed, expense.of(course)[0])
     times, u, pressed = sharp
     return Shot(times, u, pressed, float(times[-1]) * task.weights["time"])
+
+
+def _excess(plant: Plant, course: Course, peaks: int) -> list[Array]:
+    """Largest excess over each limit but the last ones, those of the peaks, along one run; zero if it is negligible."""
+    x = plant.run(replace(course, paths=()), BETWEEN)[1].reshape(-1, len(plant.start))
+    found = []
+    for each in plant.within[: len(plant.within) - peaks]:
+        y = each.function(x)[0]
+        ends = np.abs(np.stack([each.lower, each.upper]))
+        size = np.where(np.isfinite(ends), ends, 0.0).max(axis=0)
+        most = np.maximum(each.lower - y, y - each.upper).max(axis=0)
+        found.append(np.where(most > EXCEEDED * size, most, 0.0))
+    return found
+
+
+def _tighter(plant: Plant, excess: Sequence[Array]) -> Plant:
+    """Return the plant with its first limits tighter by the excess."""
+    tight = [
+        replace(each, lower=each.lower + RESERVE * by, upper=each.upper - RESERVE * by)
+        for each, by in zip(plant.within, excess, strict=False)
+    ]
+    return replace(plant, within=[*tight, *plant.within[len(tight) :]])
 
 
 def _bounded(peak: Measure, x: Array) -> Measure:
@@ -107,13 +151,14 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
         *(_measured(each) for each in [*task.measures, *peaks]),
     ]
     within = [each for each in bounded if len(each.lower)]
-    reach = float(np.linalg.norm(model.tip(task.end)[:3, 3] - model.frames(task.end)[0][:3, 3]))
+    turned = float(model.frequencies(task.end, locked=False).max()) * np.pi / (pace * intervals)
+    parts = int(np.clip(np.ceil(turned / TURN), LEAST_PARTS, MOST_PARTS))
     asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off
     goals = [Goal(intervals, metres[asked], np.append(task.end, still), box[asked])]
     stretch, some = intervals // (len(task.through) + 1), np.eye(2 * n)[joints]
     for i, q in enumerate(task.through if task.placed else ()):
         goals.append(Goal((i + 1) * stretch, some, np.append(q, still), box[:count]))
-    return Plant(model, np.append(task.start, still), metres, max(reach, LEAST_REACH), goals, within)
+    return Plant(model, np.append(task.start, still), metres, goals, within, parts)
 
 
 def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> Within:

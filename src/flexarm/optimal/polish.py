@@ -52,7 +52,7 @@ def polished(
     switched = replace(allowed, switched=True)
     at_ends = [replace(each, goals=[replace(each.goals[0], node=len(lasts))]) for each in plants]
     begins = Course(lasts, u, tuple(np.repeat(each.start[None], len(lasts) + 1, axis=0) for each in plants))
-    begins = replace(begins, x=tuple(plant.run(begins) for plant in at_ends))
+    begins = replace(begins, x=tuple(plant.run(begins)[0] for plant in at_ends))
     landed = corrected(at_ends, begins, switched, goal)
     if landed is None:
         return None

@@ -21,7 +21,7 @@ from flexarm.optimal.limits import Limits
 from flexarm.optimal.motion import OptimalMotion
 from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.outcome import joined, motion, on_grid
-from flexarm.optimal.plants import is_shot, shot
+from flexarm.optimal.plants import EXCEEDED, RESERVE, TIGHTENINGS, is_shot, shot
 from flexarm.optimal.program import found_on, is_far, most, unpacked
 from flexarm.optimal.start import Known, prescribed, unhurried
 from flexarm.optimal.task import Task, asked
@@ -208,7 +208,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
                     break
                 known = unpacked(task, grid, solved.x)
                 more = {"steps": taken, "rigid_duration": rigid, "status": solved.said}
-                found = _found(task, grid, known, program, solved, more, stopped)
+                found = _found(task, grid, known, program, solved, more, steps, stopped)
                 cost, taken_by = found.report["cost"], f"{counted(solved.steps, 'step')} of the solver"
                 progress.LOG.info("optimal motion, %d intervals: cost %.6g, %s", grid.intervals, cost, taken_by)
             gains = best is None or found.report["cost"] < (1 - GAIN) * best.report["cost"]
@@ -288,6 +288,7 @@ def _found(
     program: Program,
     solved: Solved,
     more: Mapping[str, Any],
+    steps: int,
     stopped: "Stopped",
 ) -> OptimalMotion:
     """Return the motion that a grid leads to, corrected if possible until the arm itself makes it."""
@@ -300,10 +301,34 @@ def _found(
         found = motion(task, corrected.times, u, pressed, {"cost": corrected.cost, **more})
         peaks = sum(task.weights[each.name] * most(each, found.q) for each in task.peaks)
         return replace(found, report={**found.report, "cost": corrected.cost + peaks})
+    found, tight = _on_grid(task, grid, program, solved, more), task
+    for _ in range(TIGHTENINGS):
+        tight = _slower(tight, task, found.report["excess"].get("joint_rate", 0.0))
+        if tight is task or stopped.came:
+            break
+        program, solved = found_on(tight, grid, known, steps, stopped)
+        if not solved.found:
+            break
+        found = _on_grid(task, grid, program, solved, more)
+    return found
+
+
+def _on_grid(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
+    """Return the motion of the inputs of a grid."""
     lasts = np.repeat(solved.x[grid.durations], grid.intervals // grid.stretches) * grid.share
     times = np.append(0.0, np.cumsum(lasts))
     pressed = on_grid(task, grid, program, solved)
     return motion(task, times, solved.x[grid.inputs], pressed, {"cost": solved.cost, **more})
+
+
+def _slower(tight: Task, task: Task, excess: float) -> Task:
+    """Return the task with rates of the joints reduced by an excess, or the task itself if that is negligible."""
+    given = task.limits.sizes("joint_rate", len(task.joints))
+    if not (excess > EXCEEDED * given).any():
+        return task
+    rates = tight.limits.sizes("joint_rate", len(task.joints)) - RESERVE * excess
+    limits = tight.limits.replace(joint_rate=tuple(np.maximum(rates, given / 2).tolist()))
+    return replace(tight, limits=limits)
 
 
 def _left(found: OptimalMotion) -> str:

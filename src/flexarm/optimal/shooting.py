@@ -15,6 +15,7 @@ from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
+from flexarm.native.tangent import tangent
 from flexarm.optimal.motion import torques
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import Table
@@ -22,11 +23,6 @@ from flexarm.simulation.options import SaveAt, Solver
 from flexarm.simulation.run import simulate
 
 EXACT: dict[str, Any] = {"progress": False, "solver": Solver(rtol=1e-9, atol=1e-12)}
-
-NUDGE = 1e-5
-"""Perturbation of states for finite differences, relative to the arm's reach."""
-PUSH = 1e-3
-"""Perturbation of inputs for finite differences, relative to their sizes."""
 
 HIDDEN = 0.01
 """Weight of a coordinate that moves no tip, relative to the one that moves a tip most."""
@@ -54,11 +50,14 @@ class Course:
         Inputs that are constant over each interval, or inputs at the intervals' ends with straight lines between them.
     x : tuple of (N + 1, 2n)
         States of each plant.
+    paths : tuple of (N, 2 parts, 2n)
+        States of each plant within the intervals, at equal distances, with the interval's end. Empty if unknown.
     """
 
     durations: Array
     u: Array
     x: tuple[Array, ...]
+    paths: tuple[Array, ...] = ()
 
     @property
     def intervals(self) -> int:
@@ -101,7 +100,7 @@ class Goal:
 @final
 @dataclass(frozen=True, eq=False)
 class Within:
-    """A named limit lower <= f(x) <= upper at the ends of all intervals.
+    """A named limit lower <= f(x) <= upper at the ends of all parts of all intervals.
 
     f maps states (k, 2n) to values (k, r) and slopes (k, r, 2n).
     """
@@ -122,25 +121,28 @@ class Plant:
     start : (2n,)
     metres : (2n, 2n)
         Matrix that maps deviations of states to metres, see `in_metres`.
-    reach : float
-        [m]
+    goals : list of Goal
+    within : list of Within
+    parts : int
+        Number of equal parts of an interval. Limits hold at the end of each part.
     """
 
     model: Model
     start: Array
     metres: Array
-    reach: float
     goals: list[Goal]
     within: list[Within]
+    parts: int = 1
 
     @cached_property
     def back(self) -> Array:
         """Matrix that maps deviations in metres to states, (2n, 2n)."""
         return np.linalg.inv(self.metres)
 
-    def ends(self, x: Array, pieces: Array, steps: Array, linear: bool) -> Array:
-        """Final states (k, 2n) of runs over one interval each, from states (k, 2n) and the interval's inputs."""
-        n, found = self.model.nv, np.full_like(x, np.nan)
+    def paths(self, x: Array, pieces: Array, steps: Array, linear: bool) -> Array:
+        """States (k, 2 parts, 2n) along runs over one interval each, from states (k, 2n) and the interval's inputs."""
+        n, count = self.model.nv, 2 * self.parts
+        found = np.full((len(x), count, 2 * n), np.nan)
         for h in np.unique(steps):
             own = np.flatnonzero(steps == h)
             times = np.array([0.0, h])
@@ -149,53 +151,91 @@ class Plant:
                 each, which = np.unique(u, axis=0, return_inverse=True)
                 lines = [Table(times, ends.reshape(2, -1), "linear") for ends in each]
                 u = [lines[i] for i in which.ravel()]
-            save = SaveAt(keep=["q", "qd"], samples=2)
+            save = SaveAt(keep=["q", "qd"], samples=count + 1)
             runs = simulate_many(self.model, float(h), u, x[own, :n], x[own, n:], method="dop853", save=save, **EXACT)
-            found[own] = np.hstack([runs.q.values[:, -1], runs.qd.values[:, -1]])
+            found[own] = np.concatenate([runs.q.values[:, 1:], runs.qd.values[:, 1:]], axis=2)
         return found
 
-    def run(self, course: Course) -> Array:
-        """States at the ends of the intervals in one run from the start, (N + 1, 2n)."""
-        n = self.model.nv
+    def run(self, course: Course, points: int = 2) -> tuple[Array, Array]:
+        """States of one run from the start: at the ends of the intervals (N + 1, 2n), and within them, see `paths`.
+
+        `points` is the number of states in a part of an interval.
+        """
+        n, count = self.model.nv, points * self.parts
         u = course.u if course.linear else np.vstack([course.u, course.u[-1:]])
         begin = (self.start[:n], self.start[n:], np.zeros(0))
-        return np.hstack(run(self.model, begin, course.times, u, course.linear, EXACT)[:2])
+        x = np.hstack(run(self.model, begin, course.times, u, course.linear, EXACT, count)[:2])
+        return x[::count], x[1:].reshape(-1, count, 2 * n)
 
-    def slopes(self, x: Array, course: Course, sizes: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of the state at an interval's end, in metres, by finite differences of runs.
+    def slopes(self, x: Array, course: Course, sizes: Array, path: Array | None = None) -> tuple[Array, Array, Array]:
+        """Return the derivatives of the states at the ends of an interval's parts, in metres.
 
-        They are those in the state at the interval's beginning, in metres (N, 2n, 2n), in its inputs as shares of
-        `sizes` (N, 2n, m or 2m), and in its length (N, 2n).
+        They are those in the state at the interval's beginning, in metres (N, parts, 2n, 2n), in its inputs as shares
+        of `sizes` (N, parts, 2n, m or 2m), and in its length (N, parts, 2n). `path` has the states within the
+        intervals, see `paths`.
+
+        The variational equation of a part, d(dx)/dt = A(t) dx + B(t) du, is solved by the exponential of Magnus' series
+        to order four in the length of the part. The fast constant terms of A are thus exact. Source: Iserles, Munthe-
+        Kaas, Norsett & Zanna, Lie-group methods, Acta Numerica 9 (2000), eq. 5.10.
         """
-        nx, pieces = x.shape[1], course.pieces
-        k = pieces.shape[1]
-        way = NUDGE * self.reach
-        begins = np.repeat(x[:, None], 1 + nx + k, axis=1)
-        begins[:, 1 : 1 + nx] += way * self.back.T
-        given = np.repeat(pieces[:, None], 1 + nx + k, axis=1)
-        given[:, 1 + nx :] += PUSH * np.diag(np.tile(sizes, k // len(sizes)))
-        steps = np.repeat(course.steps, 1 + nx + k)
-        ends = self.ends(begins.reshape(-1, nx), given.reshape(-1, k), steps, course.linear)
-        moved = (ends @ self.metres.T).reshape(-1, 1 + nx + k, nx)
-        J = (moved[:, 1:] - moved[:, :1]) / np.append(np.full(nx, way), np.full(k, PUSH))[:, None]
-        J = np.swapaxes(J, 1, 2)
-        n, last = self.model.nv, course.u[1:] if course.linear else course.u
-        end = ends.reshape(-1, 1 + nx + k, nx)[:, 0]
-        rates = np.hstack([end[:, n:], self.model.forward_dynamics(end[:, :n], end[:, n:], last)]) @ self.metres.T
-        if course.linear:  # a longer interval's line is less steep: at a given time its input is nearer to the first
+        from scipy.linalg import expm
+
+        path = self.paths(x, course.pieces, course.steps, course.linear) if path is None else path
+        (N, count, nx), n, m, P, pieces = path.shape, self.model.nv, len(sizes), self.parts, course.pieces
+        k, states = pieces.shape[1], np.concatenate([x[:, None], path], axis=1)
+        shares = np.linspace(0.0, 1.0, count + 1)[:, None]
+        begin, end = pieces[:, None, :m], pieces[:, None, k - m :]
+        inputs = begin + shares * (end - begin)
+        qdd, to_x, to_u = accelerations(self.model, states.reshape(-1, nx), inputs.reshape(-1, m))
+        C = np.zeros((N, count + 1, nx + k, nx + k))  # of the states, of the inputs, and of their rates
+        C[:, :, :n, n:nx] = np.eye(n)
+        C[:, :, n:nx, :nx] = to_x.reshape(N, count + 1, n, nx)
+        C[:, :, n:nx, nx : nx + m] = to_u.reshape(N, count + 1, n, m) * sizes
+        if k > m:
+            C[:, :, nx : nx + m, nx + m :] = (np.eye(m) / course.steps[:, None, None])[:, None]
+        first, middle, last = C[:, :-1:2], C[:, 1::2], C[:, 2::2]
+        d = (course.steps / P)[:, None, None, None]
+        E = expm(d * (first + 4.0 * middle + last) / 6.0 + d**2 / 12.0 * (last @ first - first @ last))
+        for i in range(1, P):
+            E[:, i] = E[:, i] @ E[:, i - 1]
+        on, into = self.metres @ E[:, :, :nx, :nx] @ self.back, self.metres @ E[:, :, :nx, nx:]
+        if k > m:  # in terms of the inputs at both ends
+            into[..., :m] -= into[..., m:]
+        there = states[:, 2::2]
+        rates = np.concatenate([there[:, :, n:], qdd.reshape(N, count + 1, n)[:, 2::2]], axis=2) @ self.metres.T
+        rates *= shares[2::2]
+        if k > m:  # a longer interval's line is less steep: at a given time its input is nearer to the first
             climbs = np.diff(course.u, axis=0) / sizes / course.steps[:, None]
-            rates -= np.einsum("kij,kj->ki", J[:, :, -len(sizes) :], climbs)
-        return J[:, :, :nx], J[:, :, nx:], rates
+            rates -= np.einsum("kpij,kj->kpi", into[..., -m:], climbs)
+        return on, into, rates
+
+
+def accelerations(model: Model, x: Array, u: Array) -> tuple[Array, Array, Array]:
+    """Return qdd (k, n) and its derivatives in x = (q, qd), (k, n, 2n), and in u, (k, n, m), at k states."""
+    kernel, n = model.kernel("forward_dynamics"), model.nv
+    k, free = len(x), x.shape[1] + u.shape[1]
+    given = np.zeros((k, free + len(model.exogenous)))
+    given[:, :free] = np.hstack([x, u])
+    directions = np.eye(free, given.shape[1])
+    rows = np.hstack([np.repeat(given, free, axis=0), np.tile(directions, (k, 1))])
+    both = tangent(kernel).many(rows).reshape(k, free, 2, n)
+    slope = np.swapaxes(both[:, :, 1], 1, 2)
+    return both[:, 0, 0], slope[:, :, : x.shape[1]], slope[:, :, x.shape[1] :]
 
 
 def run(
-    model: Model, begin: tuple[Array, Array, Array], times: Array, u: Array, linear: bool, how: Mapping[str, Any]
+    model: Model,
+    begin: tuple[Array, Array, Array],
+    times: Array,
+    u: Array,
+    linear: bool,
+    how: Mapping[str, Any],
+    count: int = 1,
 ) -> tuple[Array, Array, Array]:
-    """Simulate inputs u (k, m) natively and return q (k, nq), qd (k, n) and the drives' states (k, states) at their
-    times.
+    """Simulate inputs u (k, m) natively and return q (r, nq), qd (r, n) and the drives' states (r, states).
 
-    Each series of intervals of equal length is one simulation. `begin` is the initial state, and `how` has the options
-    of `simulate`.
+    The rows are the states at the times of the inputs, and at `count` - 1 times between any two of them. Each series of
+    intervals of equal length is one simulation. `begin` is the initial state, and `how` has the options of `simulate`.
     """
     steps = np.diff(times)
     cuts = np.flatnonzero(np.abs(np.diff(steps)) > 1e-9 * steps[1:]) + 1
@@ -204,9 +244,9 @@ def run(
     for a, b in pairwise([0, *cuts.tolist(), len(steps)]):
         q0, qd0, s0 = (each[-1] for each in parts[-1])
         own = torques(times[a : b + 1] - times[a], u[a : b + 1], linear)
-        save, s0 = SaveAt(keep=names, samples=b - a + 1), s0 if model.states else None
+        save, s0 = SaveAt(keep=names, samples=count * (b - a) + 1), s0 if model.states else None
         found = simulate(model, float(times[b] - times[a]), own, q0, qd0, save=save, s0=s0, **how)
-        s = found.drive_state.values if model.states else np.zeros((b - a + 1, 0))
+        s = found.drive_state.values if model.states else np.zeros((count * (b - a) + 1, 0))
         parts.append((found.q.values[1:], found.qd.values[1:], s[1:]))
     q, qd, s = (np.concatenate(each) for each in zip(*parts, strict=True))
     return q, qd, s

@@ -1,7 +1,7 @@
 """A step from a trajectory towards its goals or down its cost, by a quadratic program about native runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, final
 
@@ -57,8 +57,8 @@ class Seen:
     ----------
     gaps : list of (N, 2n)
         For each plant, from the end of each interval to the beginning of the next, in metres.
-    values : list of lists of (N, r)
-        Limited quantities with their slopes, at the ends of the intervals.
+    values : list of lists of (N parts, r)
+        Limited quantities with their slopes, at the ends of the intervals' parts.
     off : float
         Largest of the gaps, of the distances from the goals, and of the excesses over limits.
     """
@@ -73,11 +73,17 @@ def seen(plants: Sequence[Plant], course: Course, whole: bool) -> Seen:
     """Run a trajectory interval by interval, or, if `whole`, as one run that replaces the trajectory's states."""
     gaps, values, off = [], [], 0.0
     if whole:
-        course = Course(course.durations, course.u, tuple(plant.run(course) for plant in plants))
-    for plant, x in zip(plants, course.x, strict=True):
-        end = x[1:] if whole else plant.ends(x[:-1], course.pieces, course.steps, course.linear)
-        gaps.append((end - x[1:]) @ plant.metres.T)
-        values.append([each.function(x[1:]) for each in plant.within])
+        x, paths = zip(*(plant.run(course) for plant in plants), strict=True)
+    else:
+        x, given = course.x, (course.pieces, course.steps, course.linear)
+        paths = tuple(plant.paths(states[:-1], *given) for plant, states in zip(plants, x, strict=True))
+    course = replace(course, x=tuple(x), paths=tuple(paths))
+    for plant, x, path in zip(plants, course.x, course.paths, strict=True):
+        gaps.append((path[:, -1] - x[1:]) @ plant.metres.T)
+        within = path[:, 1::2].copy()
+        within[:, -1] = x[1:]
+        states = within.reshape(-1, x.shape[1])
+        values.append([each.function(states) for each in plant.within])
         missed = [np.abs(goal.W @ (x[goal.node] - goal.wanted)) - goal.box for goal in plant.goals]
         beyond = [
             np.maximum(each.lower - y, y - each.upper) for each, (y, _) in zip(plant.within, values[-1], strict=True)
@@ -124,25 +130,27 @@ class Ways:
 
     Attributes
     ----------
-    on : (N, 2n, 2n)
-        Derivative of the end of an interval in its beginning.
-    G : (N, 2n, unknowns)
-        Derivatives of the ends of intervals in the unknowns: relative changes of all inputs, and of the durations.
+    on : (N, parts, 2n, 2n)
+        Derivatives of the ends of an interval's parts in its beginning. Without limits the last part is sufficient.
+    G : (N, parts, 2n, unknowns)
+        Derivatives of these ends in the unknowns: relative changes of all inputs, and of the durations.
     """
 
     on: Array
     G: Array
 
     def carried(self, gaps: Array) -> Array:
-        """Propagate gaps (N, 2n) to the ends of the intervals."""
-        off, found = np.zeros(gaps.shape[1]), np.empty_like(gaps)
+        """Propagate gaps (N, 2n) to the ends of the intervals' parts, (N, parts, 2n)."""
+        off, found = np.zeros(gaps.shape[1]), np.empty(self.on.shape[:3])
         for k, gap in enumerate(gaps):
-            found[k] = off = self.on[k] @ off + gap
+            found[k] = self.on[k] @ off
+            found[k, -1] += gap
+            off = found[k, -1]
         return found
 
 
 Active = list[set[tuple[int, int]]]
-"""For each limit of each plant, where it is active: the interval, and the index of its row."""
+"""For each limit of each plant, where it is active: the part of the motion, and the index of its row."""
 
 Row = tuple[Any, Array, Array]
 """A matrix (k, unknowns), and the lower and upper limits of its product with the unknowns."""
@@ -152,15 +160,18 @@ def ways(plants: Sequence[Plant], course: Course, allowed: Allowed) -> list[Ways
     """Return the first-order changes of each plant about a trajectory."""
     N, m, S, size = course.intervals, course.u.shape[1], len(course.durations), course.u.size
     found = []
-    for plant, x in zip(plants, course.x, strict=True):
-        on, to_u, to_h = plant.slopes(x[:-1], course, allowed.sizes)
-        width, at = to_u.shape[2], np.zeros((x.shape[1], size + S))
-        G = np.empty((N, *at.shape))
+    paths = course.paths or (None,) * len(plants)
+    for plant, x, path in zip(plants, course.x, paths, strict=True):
+        on, to_u, to_h = plant.slopes(x[:-1], course, allowed.sizes, path)
+        width, at = to_u.shape[3], np.zeros((x.shape[1], size + S))
+        if not plant.within:
+            on, to_u, to_h = on[:, -1:], to_u[:, -1:], to_h[:, -1:]
+        G = np.empty((*on.shape[:2], *at.shape))
         for k, h in enumerate(course.steps):
-            at = on[k] @ at
-            at[:, k * m : k * m + width] += to_u[k]
-            at[:, size + k * S // N] += to_h[k] * h
-            G[k] = at
+            G[k] = on[k] @ at
+            G[k, :, :, k * m : k * m + width] += to_u[k]
+            G[k, :, :, size + k * S // N] += to_h[k] * h
+            at = G[k, -1]
         found.append(Ways(on, G))
     return found
 
@@ -188,19 +199,20 @@ def step(
     for plant, x, way, g, values in zip(plants, course.x, found, carried, now.values, strict=True):
         for goal in plant.goals:
             J = goal.W @ plant.back
-            off = goal.W @ (x[goal.node] - goal.wanted) + J @ g[goal.node - 1]
-            rows.append((J @ way.G[goal.node - 1], -goal.box - off, goal.box - off))
+            off = goal.W @ (x[goal.node] - goal.wanted) + J @ g[goal.node - 1, -1]
+            rows.append((J @ way.G[goal.node - 1, -1], -goal.box - off, goal.box - off))
         for each, (y, slope) in zip(plant.within, values, strict=True):
             J = slope @ plant.back
-            limits.append((J, y + np.einsum("kij,kj->ki", J, g), each, way))
+            y = y + np.einsum("kij,kj->ki", J, g.reshape(len(y), -1))
+            limits.append((J, y, each, way.G.reshape(len(y), -1, size + S), plant.parts))
     lower, upper = _bounds(course, allowed)
     down = np.zeros(size + S) if gradient is None else gradient
     stiff = STIFF if gradient is None else 1.0
     weights = pace * np.append(np.full(size, 1.0 / size), np.full(S, stiff))
     for _ in range(PROGRAMS):
         bounded = [
-            (np.einsum("ij,ijk->ik", J[k, i], way.G[k]), each.lower[i] - y[k, i], each.upper[i] - y[k, i])
-            for own, (J, y, each, way) in zip(active, limits, strict=True)
+            (np.einsum("ij,ijk->ik", J[k, i], G[k]), each.lower[i] - y[k, i], each.upper[i] - y[k, i])
+            for own, (J, y, each, G, _) in zip(active, limits, strict=True)
             if own
             for k, i in [np.array(sorted(own)).T]
         ]
@@ -210,21 +222,28 @@ def step(
         d, on_rows, on_bounds = solved
         on_within = _pushes(active, on_rows[sum(len(low) for _, low, _ in rows) :])
         more = 0
-        for own, (J, y, each, way) in zip(active, limits, strict=True):
-            after = y + np.einsum("kij,kj->ki", J, way.G @ d)
-            beyond = np.argwhere((after < each.lower - BROKEN) | (after > each.upper + BROKEN))
-            new = {(int(k), int(i)) for k, i in beyond} - own
+        for own, (J, y, each, G, parts) in zip(active, limits, strict=True):
+            after = y + np.einsum("kij,kj->ki", J, G @ d)
+            new = _beyond(np.maximum(each.lower - after, after - each.upper), parts) - own
             own |= new
             more += len(new)
         if not more:
             break
-    states = [way.G @ d + g for way, g in zip(found, carried, strict=True)]
+    states = [way.G[:, -1] @ d + g[:, -1] for way, g in zip(found, carried, strict=True)]
     shape, kept = course.u.shape, np.isfinite(allowed.slope) & course.linear
     on_slopes = np.zeros((0, shape[1]))
     if kept.any():
         on_slopes = np.zeros((course.intervals, shape[1]))
         on_slopes[:, kept] = np.abs(on_rows[: len(rows[0][1])]).reshape(2, course.intervals, -1).sum(axis=0)
     return Step(d[:size].reshape(shape), d[size:], states, on_bounds[:size].reshape(shape), on_slopes, on_within)
+
+
+def _beyond(excess: Array, parts: int) -> set[tuple[int, int]]:
+    """Where limits are exceeded (N parts, r): of each interval and row, the part where it is exceeded most."""
+    by_interval = excess.reshape(-1, parts, excess.shape[1])
+    worst = by_interval.argmax(axis=1)
+    k, i = np.nonzero(by_interval.max(axis=1) > BROKEN)
+    return set(zip((k * parts + worst[k, i]).tolist(), i.tolist(), strict=True))
 
 
 def _pushes(active: Active, on_rows: Array) -> list[dict[tuple[int, int], float]]:
