@@ -155,7 +155,7 @@ def test_a_beam_within_torque_rate_and_deflection(beam, penalty):
     C = np.asarray(beam.linearize(np.zeros(3), np.zeros(3), np.zeros(1), outputs=TIPS).C)
     y0, y = np.kron(np.eye(N), C) @ of_x0 @ x / bound, np.kron(np.eye(N), C) @ of_u / bound
     change = (np.eye(N) - np.eye(N, k=-1)) / (rate * period)
-    w = 0.0 if penalty is None else steps.plan.program.g[-1]
+    w = 0.0 if penalty is None else steps.plan.solution().program.g[-1]
     slack = penalty is not None
 
     def paid(z):
@@ -177,7 +177,7 @@ def test_a_beam_within_torque_rate_and_deflection(beam, penalty):
     ours = steps.plan.u[:, 0]
     assert steps.active
     np.testing.assert_allclose(ours, found.x[:N], atol=2e-5 * limit)
-    excess = steps.plan.s[-1] if slack else 0.0
+    excess = steps.plan.solution().s[-1] if slack else 0.0
     assert paid(np.append(ours, excess)) == pytest.approx(found.fun, rel=1e-8)
     assert (excess > 0.01) == slack
     assert (np.abs(y0 + y @ ours) <= 1 + excess + 1e-8).all()
@@ -191,7 +191,8 @@ def optimal_at_each_sample(controller, model, x, period, count):
     pushed = set()
     for k in range(count):
         u = steps(k * period, plant.state)
-        plan, program = steps.plan, steps.plan.program
+        plan = steps.plan.solution()
+        program = plan.program
         y, size = program.A @ plan.s, max(1e-9, float(np.abs(plan.s).max()))
         slope = program.D * plan.s + program.g + program.A.T @ plan.multipliers
         np.testing.assert_allclose(slope / np.maximum(size, program.g), 0.0, atol=1e-6)
@@ -214,7 +215,7 @@ def test_each_sample_is_optimal(beam):
     assert 0 < steps.active < 100
 
 
-@pytest.mark.parametrize("solver", ["piqp", "osqp"])
+@pytest.mark.parametrize("solver", ["daqp", "piqp", "osqp"])
 def test_solvers_agree(rotor, beam, solver):
     cases = [(rotor, Predictive(0.0, limit=1.0, horizon=15, **WEIGHTS), (2.0, 0.0), T)]
     given = Predictive(0.0, limit=0.6, deflection=0.004, penalty=None, horizon=10, **WEAK)
@@ -507,7 +508,7 @@ FREE = {"bandwidth": 3.0}
     [
         ({"about": "past"}, "about is 'past'; it must be reference, state or prediction"),
         ({"otherwise": 3}, "otherwise is 3; it must be plan, lqr or raise"),
-        ({"solver": "simplex"}, "solver is 'simplex'; it must be daqp, osqp or piqp"),
+        ({"solver": "simplex"}, "solver is 'simplex'; it must be native, daqp, osqp or piqp"),
         ({"penalty": 0.0}, "penalty is 0.0; it must be positive"),
         ({"delay": -1.0}, "delay is -1.0 s; it must be zero or positive"),
         ({"nominal": 3}, "nominal is 3; it must be a Model"),

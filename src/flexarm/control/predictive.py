@@ -33,7 +33,7 @@ from flexarm.control.lqr import pace
 from flexarm.control.predictive_course import Course, Weights, course
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits
-from flexarm.control.predictive_solver import OPTIONS
+from flexarm.control.predictive_solver import NATIVE, OPTIONS
 from flexarm.control.predictive_steps import ABOUT, OTHERWISE, Steps
 from flexarm.control.riccati import weights
 from flexarm.description.arm import Beam
@@ -100,8 +100,11 @@ class Predictive:
     otherwise : "plan", "lqr" or "raise"
         What happens in a step without a solution: the last plan continues, or the optimum without limits is saturated
         at the torque limits, both with a warning the first time; or the run ends with an error.
-    solver : "daqp", "osqp" or "piqp"
+    solver : "native", "daqp", "osqp" or "piqp"
         Solver of the quadratic program; see the page on predictive control for a comparison.
+    changes : int
+        Largest number of limits that become active or inactive in the native solution of one step. A step that needs
+        more has no solution, and `otherwise` applies. This bounds the computing time of a step.
     hold : bool, optional
         True if each row of a motion's u is constant until the next time, False if u is linear between the times.
         Default: as in an optimal motion, otherwise linear.
@@ -129,7 +132,8 @@ class Predictive:
     penalty: float | None = 100.0
     about: str = "reference"
     otherwise: str = "plan"
-    solver: str = "daqp"
+    solver: str = NATIVE
+    changes: int = 1000
     hold: bool | None = None
     sensors: Sequence[Any] | None = None
     process: ArrayLike = 0.1
@@ -139,7 +143,7 @@ class Predictive:
 
     def __post_init__(self) -> None:
         with refused("Predictive"):
-            for name, allowed in (("about", ABOUT), ("otherwise", OTHERWISE), ("solver", tuple(OPTIONS))):
+            for name, allowed in (("about", ABOUT), ("otherwise", OTHERWISE), ("solver", (NATIVE, *OPTIONS))):
                 if not isinstance(given := getattr(self, name), str) or given not in allowed:
                     raise Fault(name, f"is {shown(given)}; it must be {choices(*allowed)}")
             if self.hold is not None:
@@ -151,6 +155,7 @@ class Predictive:
                 checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
             if self.nominal is not None:
                 checked_instance(self.nominal, Model, "nominal")
+            checked_whole(self.changes, 1, "changes")
         _ = self._lengths
 
     def delayed(self, delay: float) -> Self:
@@ -185,7 +190,20 @@ class Predictive:
         way = self._course(nominal, period)
         estimate = None if self.sensors is None else self._estimate(way)
         late = self._late(period)
-        return Steps(way, limited, seen, self.about, self.otherwise, self.solver, self.penalty, late, places, estimate)
+        return Steps(
+            way,
+            limited,
+            seen,
+            self.about,
+            self.otherwise,
+            self.solver,
+            self.penalty,
+            self.changes,
+            late,
+            places,
+            self._start(way),
+            estimate,
+        )
 
     # -- parts
 
@@ -268,6 +286,10 @@ class Predictive:
             raise DescriptionError(f"Predictive: delay is {self.delay} s; {must}")
         return round(steps)
 
+    def _start(self, way: Course) -> Array:
+        """State in which a run begins (2n,), if it is given no other."""
+        return way.r[0] if self._has_torques else np.concatenate(initial(way.model, self.wanted))
+
     def _estimate(self, way: Course) -> Estimate:
         model = way.model
         seen, variances = outputs(model, self.sensors or ()), []
@@ -291,8 +313,7 @@ class Predictive:
         n, T = model.nv, way.period
         pushed = way.Gamma[0] @ gain("Predictive: process", self.process, len(model.inputs))
         shaken = self.unmodelled * np.vstack([T**2 / 2 * np.eye(n), T * np.eye(n)])
-        start = way.r[0] if self._has_torques else np.concatenate(initial(model, self.wanted))
-        return Estimate(way, seen, start, np.array(variances), pushed @ pushed.T + shaken @ shaken.T)
+        return Estimate(way, seen, self._start(way), np.array(variances), pushed @ pushed.T + shaken @ shaken.T)
 
 
 def _tips(model: Model) -> list[TipDeflection]:

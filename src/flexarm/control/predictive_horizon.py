@@ -82,6 +82,27 @@ class Limits:
         ends = np.abs(np.stack([self.low, self.high]))
         return np.where(np.isfinite(ends), ends, 0.0).max(axis=0, initial=0.0)
 
+    @property
+    def sizes(self) -> tuple[Array, Array, Array]:
+        """Sizes by which inputs (m,), their changes (k, m) and outputs (p,) are divided: limits, or 1 without."""
+        rate = self.rate * self.lengths[:, None]
+        return *(np.where(np.isfinite(x), x, 1.0) for x in (self.u, rate)), self.units
+
+    def shares(self, v: Array, last: Array, y: Array) -> tuple[Array, Array]:
+        """Return lower and upper limits of inputs, changes and outputs, (k, 2m + p), for deviations from a trajectory.
+
+        The limits are shares of `sizes`. The arguments are the trajectory's inputs v (periods, m), the inputs given
+        last, and the outputs y (k, p) without deviation.
+        """
+        edges, (u, change, output) = self.edges, self.sizes
+        first, final_ = v[edges[:-1]], v[edges[1:] - 1]
+        lowest, highest = (f.reduceat(v, edges[:-1], axis=0) for f in (np.minimum, np.maximum))
+        step = first - np.vstack([last, final_[:-1]])
+        rate = self.rate * self.lengths[:, None]
+        low = np.hstack([(-self.u - lowest) / u, (-rate - step) / change, (self.low - y) / output])
+        high = np.hstack([(self.u - highest) / u, (rate - step) / change, (self.high - y) / output])
+        return np.minimum(low, high), high
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -120,9 +141,8 @@ class Program:
         changes = (np.diff(x, axis=0, prepend=x0) for x, x0 in zip((c.u_of_moves, c.u_of_x0), first, strict=True))
         outputs = [(C @ x[1:]).reshape(k * p, x.shape[2]) for x in (c.x_of_moves, c.x_of_x0)]
         slack = np.tile(np.eye(p)[:, :soft], (k, 1))
-        units = np.concatenate([np.tile(x, k) for x in (limits.u, limits.rate)])
-        units[k * m :] *= np.repeat(limits.lengths, m)
-        units = np.where(np.isfinite(units), units, 1.0)
+        u, change, _ = limits.sizes
+        units = np.append(np.tile(u, k), change.ravel())
         inputs = [
             np.concatenate([x.reshape(k * m, -1), y.reshape(k * m, -1)]) / units[:, None]
             for x, y in zip((c.u_of_moves, c.u_of_x0), changes, strict=True)
@@ -157,21 +177,31 @@ class Program:
         The arguments are a state x0 (s + 1,), the trajectory's inputs v (periods, m), the inputs given last, and the
         outputs y (k, p) without deviation.
         """
-        limits, edges = self.limits, self.limits.edges
-        first, final_ = v[edges[:-1]], v[edges[1:] - 1]
-        lowest, highest = (f.reduceat(v, edges[:-1], axis=0) for f in (np.minimum, np.maximum))
-        step = first - np.vstack([last, final_[:-1]])
-        rate = limits.rate * limits.lengths[:, None]
-        none = np.full(y.shape, np.inf)
-        soft = y.shape[1] if limits.soft else 0
-        with np.errstate(invalid="ignore"):
-            u, change = np.where(np.isfinite(limits.u), limits.u, 1.0), np.where(np.isfinite(rate), rate, 1.0)
-            low = [(-limits.u - lowest) / u, (-rate - step) / change, -none, (limits.low - y) / limits.units]
-            high = [(limits.u - highest) / u, (rate - step) / change, (limits.high - y) / limits.units, none]
-        parts = ([*(x.ravel() for x in side), np.full(soft, end)] for side, end in ((low, 0.0), (high, np.inf)))
+        k, m = self.c.u_of_moves.shape[:2]
+        least, most = self.limits.shares(v, last, y)
+        none, soft = np.full(y.size, np.inf), y.shape[1] if self.limits.soft else 0
+        cuts = (slice(0, m), slice(m, 2 * m), slice(2 * m, None))
+        low, high = ([side[:, cut].ravel() for cut in cuts] for side in (least, most))
+        low[2:], high[2:] = [-none, low[2]], [high[2], none]
+        parts = ([*side, np.full(soft, end)] for side, end in ((low, 0.0), (high, np.inf)))
         moved = self.B @ x0
         low_, high_ = (np.concatenate(x)[self.used] - moved for x in parts)
         return np.minimum(low_, high_), high_
+
+    def multipliers(self, at: Array, given: Array) -> Array:
+        """Return the multipliers (rows,) of limits that are numbered by steps, as in `active_set`."""
+        k, m = self.c.u_of_moves.shape[:2]
+        p = len(self.limits.low)
+        found = np.zeros(2 * k * (m + p) + (p if self.limits.soft else 0))
+        for r, each in zip(at.tolist(), given.tolist(), strict=True):
+            i, place = divmod(r, 2 * m + p)
+            if i >= k:
+                found[2 * k * (m + p) + r - k * (2 * m + p)] = each
+            elif place < 2 * m:
+                found[place // m * k * m + i * m + place % m] = each
+            else:
+                found[2 * k * m + (each < 0) * k * p + i * p + place - 2 * m] = each
+        return found[self.used]
 
     @property
     def of_outputs(self) -> Array:

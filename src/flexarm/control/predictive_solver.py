@@ -24,6 +24,9 @@ Others do not suit these programs. HPIPM needs a structure with states between t
 ProxQP and QRQP miss the optimum.
 """
 
+NATIVE = "native"
+"""The package's own solver, see `predictive_recursions`."""
+
 KKT = 1e-5
 """Largest error of each optimality condition in an accepted solution, see `miss`."""
 

@@ -1,18 +1,21 @@
 """A predictive controller in a run: the state, the program of each sample, and steps without a solution."""
 
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, final
 
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.cached import cached_property
 from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, models, optimum
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
-from flexarm.control.predictive_solver import QuadraticProgram
-from flexarm.errors import FlexarmError, NotReached
+from flexarm.control.predictive_recursions import Matrices, Recursions
+from flexarm.control.predictive_solver import NATIVE, QuadraticProgram
+from flexarm.errors import FlexarmError, NotReached, SimulationError
 from flexarm.sensors import Outputs
 from flexarm.simulation.stepper import Stepper
 
@@ -24,6 +27,29 @@ PASSED = 1e-9
 
 SLIGHT = 1e-6
 """Share of the largest multiplier below which a limit counts as inactive, for solvers that leave small ones."""
+
+
+PREPARED = 20
+"""Largest number of solutions before a run. Each may change as many limits as a step."""
+
+
+@final
+@dataclass(eq=False)
+class Solution:
+    """A program in condensed form, with its solution.
+
+    Attributes
+    ----------
+    program : Program
+    s, multipliers : of `program`
+    low, high : (rows,)
+    """
+
+    program: Program
+    s: Array
+    multipliers: Array
+    low: Array
+    high: Array
 
 
 @final
@@ -39,20 +65,16 @@ class Plan:
         The state there, as in `Stage`.
     u : (periods, m)
         Inputs, period by period.
-    program, s, multipliers : of the quadratic program, if one was solved; see `Program`
-    low, high : (rows,)
     active : True if a limit is active
+    solution : () -> Solution
+        The program with its solution, in condensed form.
     """
 
     first: int
     x0: Array
     u: Array
-    program: Program
-    s: Array
-    multipliers: Array
-    low: Array
-    high: Array
     active: bool
+    solution: Callable[[], Solution]
 
 
 @final
@@ -62,16 +84,30 @@ class Prediction:
 
     Attributes
     ----------
-    program : Program
+    parts : () -> (Stage, Optimum, Array)
+        Steps of the horizon, their optimum without limits, and the slopes (k, p, s + 1) of the outputs at their ends.
     y : (k, p)
-        Outputs without deviation, at the ends of the steps.
+        Outputs without deviation at the ends of the steps.
     Phi : (2n, 2n)
         Transition matrix of the first period.
     """
 
-    program: Program
+    limits: Limits
+    weight: float
+    parts: Callable[[], tuple[Stage, Optimum, Array]]
     y: Array
     Phi: Array
+
+    @cached_property
+    def steps(self) -> tuple[Stage, Optimum, Array]:
+        """The parts, which are computed once."""
+        return self.parts()
+
+    @cached_property
+    def program(self) -> Program:
+        """The program in condensed form."""
+        stage, best, C = self.steps
+        return Program.of(self.limits, condensed(stage, best), C, self.weight)
 
 
 @final
@@ -100,8 +136,10 @@ class Steps:
     otherwise: str
     solver: str
     penalty: float | None
+    changes: int
     late: int
     places: Array
+    start: Array
     estimate: Estimate | None
     seconds: list[float] = field(default_factory=list)
     solved: int = 0
@@ -122,13 +160,35 @@ class Steps:
         self._slopes = Slopes(model, self.outputs.sensors) if self.outputs else None
         self.y, self.C = self._outputs_along()
         self._weight = 1.0
-        self._tail = self._along(len(course.r) - 1)
+        tail = self._along(len(course.r) - 1)
+        stage, best, C = tail.steps
         if self.penalty is not None and len(self.limits.low):
-            C = self.C[np.full(len(self.lengths), -1)]
-            self._weight = self.penalty * typical(self._tail.program.c, C, self.limits)
-            self._tail = self._along(len(course.r) - 1)
-        rows, columns = self._tail.program.A.shape
-        self._solver = QuadraticProgram(self.solver, rows, columns) if rows else None
+            self._weight = self.penalty * typical(condensed(stage, best), C, self.limits)
+        self._tail = replace(tail, weight=self._weight)
+        self._recursions = self._solver = None
+        if self.solver == NATIVE:
+            self._recursions = Recursions(self.limits, C.shape[2], self._weight, self.changes)
+            if self.about == "reference" and self._uniform:
+                following = course.at(1, len(course.r))
+                self._recursions.use(Matrices.of(course.stage, course.best, self.C[following]))
+            self._prepare()
+        else:
+            rows, columns = self._tail.program.A.shape
+            self._solver = QuadraticProgram(self.solver, rows, columns) if rows else None
+
+    def _prepare(self) -> None:
+        """Find the active limits of the first step, so that it is as short as the later ones."""
+        course, x = self.course, self.start
+        rows = course.at(self.late, int(self.edges[-1]))
+        try:
+            prediction = self._prediction(self.late, x)
+        except SimulationError:
+            return
+        x0 = np.append(course.S * (x - course.r[rows[0]]), 1.0)
+        for _ in range(PREPARED):
+            if self._by_recursions(self.late, prediction, x0, course.v[rows]) is not None:
+                break
+        self.solved = 0
 
     # -- prediction of the arm
 
@@ -147,19 +207,23 @@ class Steps:
         C = self._slopes(x) / self.course.S
         return np.concatenate([C, np.zeros((*C.shape[:2], 1))], axis=2)
 
-    def _program(self, stage: Stage, best: Optimum | None, C: Array, P: Array) -> Program:
+    def _joined(self, stage: Stage, best: Optimum | None, C: Array, P: Array) -> tuple[Stage, Optimum, Array]:
+        """Return the steps of the horizon from those of single periods, with their optimum."""
         if not self._uniform:
             stage, best = stage.joined(self.lengths), None
-        c = condensed(stage, optimum(stage, P) if best is None else best)
-        return Program.of(self.limits, c, C, self._weight)
+        return stage, optimum(stage, P) if best is None else best, C
 
     def _along(self, first: int) -> Prediction:
         """Prediction about the trajectory from a sample on."""
         course = self.course
-        rows, ends = course.at(first, self.edges[-1]), course.at(first, self.edges[-1] + 1)[self.edges[1:]]
-        best = course.best.rows(rows) if self._uniform else None
-        program = self._program(course.stage.rows(rows), best, self.C[ends], course.best.P[ends[-1]])
-        return Prediction(program, self.y[ends], course.Phi[rows[0]])
+        ends = course.at(first, self.edges[-1] + 1)[self.edges[1:]]
+
+        def parts() -> tuple[Stage, Optimum, Array]:
+            rows = course.at(first, self.edges[-1])
+            best = course.best.rows(rows) if self._uniform else None
+            return self._joined(course.stage.rows(rows), best, self.C[ends], course.best.P[ends[-1]])
+
+        return Prediction(self.limits, self._weight, parts, self.y[ends], course.Phi[course.at(first, 1)[0]])
 
     def _about(self, first: int, x: Array, u: Array) -> Prediction:
         """Prediction about the present state and inputs, with the same linear model over the horizon."""
@@ -172,8 +236,10 @@ class Steps:
             rows[:-1], np.broadcast_to(Phi, (count, *Phi.shape)), np.broadcast_to(Gamma, (count, *Gamma.shape)), after
         )
         (C,), (y,), ends = self._slopes_at(x[None]), self._outputs_at(x[None]), rows[self.edges[1:]]
-        program = self._program(stage, None, np.broadcast_to(C, (len(ends), *C.shape)), course.best.P[rows[-1]])
-        return Prediction(program, y + (course.S * (course.r[ends] - x)) @ C[:, :-1].T, Phi)
+        y = y + (course.S * (course.r[ends] - x)) @ C[:, :-1].T
+        each = np.broadcast_to(C, (len(ends), *C.shape))
+        parts = self._joined(stage, None, each, course.best.P[rows[-1]])
+        return Prediction(self.limits, self._weight, lambda: parts, y, Phi)
 
     def _predicted(self, first: int, x: Array, u: Array) -> Prediction:
         """Prediction about the motion that the arm itself makes under the last plan's inputs (periods, m)."""
@@ -194,7 +260,8 @@ class Steps:
         C = self._slopes_at(motion[end])
         shift = course.S * (course.r[rows[end]] - motion[end])
         y = self._outputs_at(motion[end]) + (C[..., :-1] @ shift[..., None])[..., 0]
-        return Prediction(self._program(stage, None, C, course.best.P[rows[-1]]), y, Phi[0])
+        parts = self._joined(stage, None, C, course.best.P[rows[-1]])
+        return Prediction(self.limits, self._weight, lambda: parts, y, Phi[0])
 
     def _moved(self, x: Array, u: Array) -> Array:
         """State one period later."""
@@ -242,9 +309,52 @@ class Steps:
 
     def _planned(self, first: int, x: Array, prediction: Prediction) -> Array:
         """Return the inputs of the program, or those of `otherwise` if it has no solution."""
-        course, program = self.course, prediction.program
+        course = self.course
         rows = course.at(first, int(self.edges[-1]))
         x0, v = np.append(course.S * (x - course.r[rows[0]]), 1.0), course.v[rows]
+        solve = self._by_recursions if self._recursions is not None else self._condensed
+        found = solve(first, prediction, x0, v)
+        if found is None:
+            return self._otherwise(first, x0, v, prediction)
+        u, active, solution = found
+        self.active += active
+        u = (u if self._uniform else np.repeat(u, self.lengths, axis=0)) + v
+        self.plan = Plan(first, x0, u, active, solution)
+        return self._within(u[0])
+
+    def _by_recursions(
+        self, first: int, prediction: Prediction, x0: Array, v: Array
+    ) -> tuple[Array, bool, Callable[[], Solution]] | None:
+        """Return the inputs' deviations (k, m), True if a limit is active, and the solution; None without one."""
+        solver, last = self._recursions, self._last
+        assert solver is not None
+        is_along = self.about == "reference" and self._uniform
+        if not is_along:
+            solver.use(Matrices.of(*prediction.steps))
+        solver.low[:], solver.high[:] = self.limits.shares(v, last, prediction.y)
+        solver.x0[:] = x0
+        good = solver(first, first if is_along else 0)
+        at, multipliers = solver.pushing
+        limited = at < solver.y.size
+        sizes = np.abs(multipliers[limited])
+        active = bool((sizes > SLIGHT * sizes.max(initial=0.0)).any())
+        self.solved += active or not good
+        if not good:
+            return None
+        s = solver.solution
+
+        def solution() -> Solution:
+            program = prediction.program
+            on_rows = program.multipliers(at, multipliers)
+            return Solution(program, s, on_rows, *program.bounds(x0, v, last, prediction.y))
+
+        return solver.inputs, active, solution
+
+    def _condensed(
+        self, _: int, prediction: Prediction, x0: Array, v: Array
+    ) -> tuple[Array, bool, Callable[[], Solution]] | None:
+        """Return the same as `_by_recursions`, from a solver of CasADi."""
+        program = prediction.program
         low, high = program.bounds(x0, v, self._last, prediction.y)
         s, good = np.zeros(program.A.shape[1]), True
         multipliers = np.where(program.of_slack, -program.A @ program.g, 0.0)
@@ -253,15 +363,12 @@ class Steps:
             self.solved += 1
             s, multipliers, good = self._solver(program.D, program.g, program.A, low, high)
         if not good:
-            return self._otherwise(first, x0, v, program, low, high)
+            return None
         pushing = np.abs(multipliers[~program.of_slack])
         active = bool((pushing > SLIGHT * pushing.max(initial=0.0)).any())
-        self.active += active
         c = program.c
-        k, m, moves = c.u_of_moves.shape
-        u = np.repeat(c.u_of_moves @ s[:moves] + c.u_of_x0 @ x0, self.lengths, axis=0) + v
-        self.plan = Plan(first, x0, u, program, s, multipliers, low, high, active)
-        return self._within(u[0])
+        u = c.u_of_moves @ s[: c.u_of_moves.shape[2]] + c.u_of_x0 @ x0
+        return u, active, lambda: Solution(program, s, multipliers, low, high)
 
     def _within(self, u: Array) -> Array:
         """Clip u to the limits of torque and its rate, which it exceeds by rounding at most."""
@@ -269,10 +376,12 @@ class Steps:
         u = np.clip(u, last - limits.rate, last + limits.rate)
         return np.clip(u, -limits.u, limits.u)
 
-    def _otherwise(self, first: int, x0: Array, v: Array, program: Program, low: Array, high: Array) -> Array:
+    def _otherwise(self, first: int, x0: Array, v: Array, prediction: Prediction) -> Array:
         """Continue with the last plan, or saturate the optimum without limits."""
         self.failed += 1
         if not self.first_failure:
+            program = prediction.program
+            low, high = program.bounds(x0, v, self._last, prediction.y)
             # torque limits alone always allow a solution
             passed = np.where(program.of_outputs, np.maximum(low, -high), -np.inf)
             worst, step = program.where(int(np.argmax(passed)))
@@ -287,7 +396,7 @@ class Steps:
             warnings.warn(f"Predictive at {self.first_failure}: {does}", NotReached, stacklevel=2)
         if self.otherwise == "plan" and self.plan is not None and first - self.plan.first < len(self.plan.u):
             return self._within(self.plan.u[first - self.plan.first])
-        return self._within(program.c.u_of_x0[0] @ x0 + v[0])
+        return self._within(v[0] - prediction.steps[1].K[0] @ x0)
 
     def report(self) -> dict[str, Any]:
         """Return attributes of a result: the number of steps, and their computing times."""

@@ -1,0 +1,192 @@
+"""Solution of a horizon's program by recursions over its steps in native code, see `active_set`."""
+
+import ctypes  # noqa: TID251  (calls code that this package compiled)
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from flexarm.arrays import Array, address_of
+from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, solved
+from flexarm.control.predictive_course import Optimum, Stage
+from flexarm.control.predictive_horizon import Limits
+from flexarm.native.functions import translated
+from flexarm.native.language import Placed
+from flexarm.native.once import Once
+
+VIOLATION = 1e-9
+"""Largest violation in a solution, as a share of the limit."""
+
+CODE = Once(lambda: translated(solved))
+SOLVE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """Matrices from (x, z) to (x', u, y) for steps under u = -K x + L'^-1 z, as `Horizon` stores them.
+
+    Attributes
+    ----------
+    forward, backward : (k, s + m, wide), (k, s + m + p, narrow)
+    """
+
+    forward: Array
+    backward: Array
+
+    @classmethod
+    def of(cls, stage: Stage, best: Optimum, C: Array) -> "Matrices":
+        """Return the matrices of steps. C (k, p, s) are the outputs' slopes at the ends of the steps."""
+        k, s, m = stage.G.shape
+        p = C.shape[1]
+        moves = np.swapaxes(np.linalg.inv(best.L), 1, 2)
+        u = np.concatenate([-best.K, moves], axis=2)
+        x = stage.G @ u
+        x[:, :, :s] += stage.F
+        N = np.concatenate([x, u, C @ x], axis=1)
+        forward = np.zeros((k, s + m, _padded(s + m + p)))
+        forward[:, :, : s + m + p] = np.swapaxes(N, 1, 2)
+        backward = np.zeros((k, s + m + p, _padded(s + m)))
+        backward[:, :, : s + m] = N
+        return cls(forward, backward)
+
+
+def _padded(n: int) -> int:
+    """Return the next multiple of 4."""
+    return n + -n % 4
+
+
+@final
+class Recursions:
+    """Solver of the programs of one run, with the active limits of the previous sample.
+
+    Parameters
+    ----------
+    limits : Limits
+    states : int
+        Length of x, with its last entry 1.
+    weight : float
+        Weight of soft limits, see `Program`.
+    changes : int
+        Largest number of limits that become active or inactive in the solution of one sample.
+    """
+
+    def __init__(self, limits: Limits, states: int, weight: float, changes: int):
+        (k, m), p = (len(limits.lengths), len(limits.u)), len(limits.low)
+        u, rate, y = limits.sizes
+        rows = k * (2 * m + p)
+        moves, most = _padded(k * m), k * m + p + 1
+        wide, narrow = _padded(states + m + p), _padded(states + m)
+        self._weight, self._p, self._rows, self._first = weight, p, rows, -1
+        self._slack = p if limits.soft else 0
+        self.low, self.high, self.x0 = np.empty((k, 2 * m + p)), np.empty((k, 2 * m + p)), np.empty(states)
+        self.y, self.z, self.e = np.zeros((k, 2 * m + p)), np.zeros(moves), np.zeros(p)
+        self._moves, self._u = k * m, u
+        self._active, self._sides = np.zeros(most, dtype=np.int64), np.zeros(most)
+        self._multipliers, self._inside = np.zeros(most), np.zeros(2 * (rows + p), dtype=np.int64)
+        self._matrices = np.zeros(0), np.zeros(0)
+        self._code = CODE()
+        self._call = SOLVE(self._code.addresses["solved"])
+        self._record = Placed(
+            Horizon(
+                k=k,
+                s=states,
+                m=m,
+                p=p,
+                soft=int(limits.soft),
+                first=0,
+                count=0,
+                wide=wide,
+                narrow=narrow,
+                forward=self._matrices[0],
+                backward=self._matrices[1],
+                x0=self.x0,
+                low=self.low,
+                high=self.high,
+                of_u=1.0 / u,
+                of_rate=1.0 / rate,
+                of_y=1.0 / y,
+                weight=weight,
+                tolerance=VIOLATION,
+                most=most,
+                moves=moves,
+                limit=changes,
+                shift=0,
+                fresh=1,
+                n=0,
+                active=self._active,
+                sides=self._sides,
+                slots=np.arange(most),
+                rows=np.zeros(most * moves),
+                gram=np.zeros(most * most),
+                L=np.zeros(most * most),
+                multipliers=self._multipliers,
+                direction=np.zeros(most),
+                inside=self._inside,
+                z=self.z,
+                e=self.e,
+                y=self.y,
+                y0=np.zeros((k, 2 * m + p)),
+                x=np.zeros(wide + narrow),
+                v=np.zeros(wide),
+                g=np.zeros(narrow),
+                before=np.zeros(m),
+                candidates=np.zeros(2 * (2 * m + p), dtype=np.int64),
+                iterations=0,
+                worst=-1,
+            )
+        )
+
+    def use(self, matrices: Matrices) -> None:
+        """Use other matrices from the next solution on."""
+        self._matrices = matrices.forward, matrices.backward
+        record = self._record
+        record.forward, record.backward = map(address_of, self._matrices)
+        record.count, record.fresh = len(matrices.forward), 1
+
+    def __call__(self, sample: int, first: int) -> bool:
+        """Solve the program of a sample for `x0`, `low` and `high`. Return True if the solution is optimal.
+
+        `first` is the index of the first step's matrices.
+        """
+        record = self._record
+        shift = sample - self._first
+        if self._first < 0 or shift < 0:
+            self._forget()
+            shift = 0
+        self._first = sample
+        record.first, record.shift = first, shift
+        status = self._call(record.address)
+        record.fresh = 0
+        if status != SOLVED and status != UNFINISHED:
+            self._first = -1
+        return bool(status == SOLVED and np.isfinite(self.z).all())
+
+    def _forget(self) -> None:
+        """Begin with the slack variables at zero."""
+        record, soft = self._record, self._slack
+        record.n, record.fresh = soft, 1
+        self._active[:soft], self._sides[:soft] = self._rows + np.arange(soft), 1.0
+        self._inside[:] = 0
+        self._inside[2 * self._active[:soft]] = 1
+
+    @property
+    def iterations(self) -> int:
+        """Number of limits that became active or inactive in the last solution."""
+        return self._record.iterations  # type: ignore[no-any-return]
+
+    @property
+    def inputs(self) -> Array:
+        """Deviations of the inputs, (k, m)."""
+        return self.y[:, : len(self._u)] * self._u
+
+    @property
+    def solution(self) -> Array:
+        """Moves and slack variables, as in `Program`."""
+        return np.append(self.z[: self._moves], self.e[: self._slack])
+
+    @property
+    def pushing(self) -> tuple[Array, Array]:
+        """Rows (n,) of the active limits, and their multipliers, positive for upper limits."""
+        n = self._record.n
+        return self._active[:n].copy(), -self._sides[:n] * self._multipliers[:n]

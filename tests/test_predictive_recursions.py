@@ -1,0 +1,211 @@
+"""The native active-set method of predictive control, beside a dense solver on the complete problem."""
+
+from types import SimpleNamespace
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+from scipy.optimize import linprog
+
+import flexarm as fa
+from flexarm.control import Predictive, active_set
+from flexarm.control.predictive_course import Stage, optimum
+from flexarm.control.predictive_horizon import Limits
+from flexarm.control.predictive_recursions import Matrices, Recursions
+from flexarm.errors import NotReached
+
+EXACT = 1e-8
+
+
+def problem(rng, soft, k=11, s=5, m=2, p=2, longer=9):
+    """A random plant that changes from step to step, its weights, and limits; more steps than a horizon has."""
+    count = k + longer
+    F = np.eye(s) + 0.3 * rng.normal(size=(count, s, s))
+    F /= np.maximum(1.0, np.abs(np.linalg.eigvals(F)).max(axis=1))[:, None, None]
+    G, d, C = rng.normal(size=(count, s, m)), 0.02 * rng.normal(size=(count, s)), rng.normal(size=(count, p, s))
+    Q, R = (x @ np.swapaxes(x, 1, 2) for x in (rng.normal(size=(count, n, n + 2)) for n in (s, m)))
+    stage = Stage.of(F, G, d, Q, R + np.eye(m))
+    wide = np.concatenate([C, np.zeros((count, p, 1))], axis=2)
+    u, rate = np.array([0.31, 0.27]), np.array([0.19, np.inf])
+    low, high = np.array([-1.3, -np.inf]), np.array([1.1, 1.7])
+    limits = Limits(np.ones(k, dtype=int), u, rate, low, high, soft, ("a", "b", "c", "d"))
+    P = np.zeros((s + 1, s + 1))
+    P[:s, :s] = 3.0 * np.eye(s)
+    return SimpleNamespace(stage=stage, best=optimum(stage, P), C=wide, limits=limits, k=k, P=P)
+
+
+def dense(given, first, x0, v, last, y, weight):
+    """u (k, m) and e (p,) of a horizon: all states as functions of all inputs, by DAQP. (QRQP misses some optima.)"""
+    k, limits = given.k, given.limits
+    stage, C, P = given.stage.rows(slice(first, first + k)), given.C[first : first + k], given.best.P[first + k]
+    (s, m), p = stage.G.shape[1:], C.shape[1]
+    of_x0, of_u = np.zeros((k + 1, s, s)), np.zeros((k + 1, s, k * m))
+    of_x0[0] = np.eye(s)
+    for i in range(k):
+        of_x0[i + 1], of_u[i + 1] = stage.F[i] @ of_x0[i], stage.F[i] @ of_u[i]
+        of_u[i + 1][:, i * m : (i + 1) * m] += stage.G[i]
+    W = [*stage.Q, P]
+    H = block_diag(*stage.R) + sum(X.T @ w @ X for X, w in zip(of_u, W, strict=True))
+    g = sum(X.T @ w @ X0 @ x0 for X, X0, w in zip(of_u, of_x0, W, strict=True))
+    soft = p if limits.soft else 0
+    H, g = block_diag(H, weight * np.eye(soft)), np.append(g, weight * np.ones(soft))
+    change = np.eye(k * m) - np.eye(k * m, k=-m)
+    out, free = (np.concatenate([C[i] @ X[i + 1] for i in range(k)]) for X in (of_u, of_x0))
+    e = np.tile(np.eye(p)[:, :soft], (k, 1))
+    none = np.full(k * p, np.inf)
+    before = np.vstack([last, v[:-1]])
+    units = np.tile(limits.units, k)  # a violation counts in shares of the limits
+    y0 = y.ravel() + free @ x0
+    rows = [
+        (np.hstack([change, np.zeros((k * m, soft))]), -limits.rate - (v - before), limits.rate - (v - before)),
+        (np.hstack([out / units[:, None], -e]), -none, (np.tile(limits.high, k) - y0) / units),
+        (np.hstack([out / units[:, None], e]), (np.tile(limits.low, k) - y0) / units, none),
+    ]
+    A, lower, upper = (
+        np.concatenate([np.reshape(row[i], (-1, *row[0].shape[1 : 1 + (i == 0)])) for row in rows]) for i in range(3)
+    )
+    least = np.append((-limits.u - v).ravel(), np.zeros(soft))
+    most = np.append((limits.u - v).ravel(), np.full(soft, np.inf))
+    kept = np.isfinite(lower) | np.isfinite(upper)
+    A, lower, upper = A[kept], lower[kept], upper[kept]
+    structure = {"h": ca.DM(H).sparsity(), "a": ca.DM(A).sparsity()}
+    solver = ca.conic("dense", "daqp", structure, {"error_on_fail": False})
+    found = solver(h=H, g=g, a=A, lba=lower, uba=upper, lbx=least, ubx=most)
+    z = np.array(found["x"]).ravel()
+    rooms = linprog(
+        np.zeros(len(z)),
+        np.vstack([A[np.isfinite(upper)], -A[np.isfinite(lower)]]),
+        np.append(upper[np.isfinite(upper)], -lower[np.isfinite(lower)]),
+        bounds=np.stack([least, most], axis=1),
+    )
+    return z[: k * m].reshape(k, m), z[k * m :], rooms.status == 0
+
+
+@pytest.mark.parametrize("soft", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_each_sample_of_a_random_plant_has_the_solution_of_a_dense_solver(seed, soft):
+    """From sample to sample the horizon moves, also by two; matrices, limits and states are other ones each time."""
+    rng = np.random.default_rng(seed)
+    given, weight = problem(rng, soft), 7.0
+    solver = Recursions(given.limits, given.C.shape[2], weight, 500)
+    solver.use(Matrices.of(given.stage, given.best, given.C))
+    k, (s, m), p = given.k, given.stage.G.shape[1:], given.C.shape[1]
+    limited, feasible = 0, 0
+    for sample in (0, 1, 2, 4, 5, 5, 6, 7, 8):
+        x0 = np.append(rng.normal(size=s - 1) * (1.2 if soft else 0.35), 1.0)
+        v, last = 0.1 * rng.normal(size=(k, m)), 0.1 * rng.normal(size=m)
+        y = 0.1 * rng.normal(size=(k, p))
+        solver.x0[:] = x0
+        solver.low[:], solver.high[:] = given.limits.shares(v, last, y)
+        good = solver(sample, sample)
+        u, e, is_feasible = dense(given, sample, x0, v, last, y, weight)
+        assert good == is_feasible
+        if good:
+            feasible += 1
+            np.testing.assert_allclose(solver.inputs, u, atol=EXACT * np.abs(u).max())
+            if soft:
+                np.testing.assert_allclose(solver.e, e, atol=EXACT * max(1.0, e.max()))
+            at, push = solver.pushing
+            limited += len(at)
+            sides = np.where(push > 0, solver.high.ravel()[at % solver.y.size], solver.low.ravel()[at % solver.y.size])
+            own = at < solver.y.size
+            place = at % (2 * m + p) - 2 * m
+            excess = np.where(place >= 0, e[np.maximum(place, 0)] if soft else 0.0, 0.0) * np.sign(push)
+            np.testing.assert_allclose(solver.y.ravel()[at[own]], (sides + excess)[own], atol=1e-8)
+    assert limited > 2 * feasible >= 2
+
+
+def test_python_and_machine_code_take_the_same_steps():
+    rng = np.random.default_rng(3)
+    given = problem(rng, True)
+    solvers = [Recursions(given.limits, given.C.shape[2], 5.0, 200) for _ in range(2)]
+    translated, plain = solvers
+    record = plain._record._held
+
+    def run(_):
+        for name in ("first", "count", "shift", "fresh", "n"):
+            setattr(record, name, getattr(plain._record, name))
+        record.forward, record.backward = (x.ravel() for x in plain._matrices)
+        for name in ("low", "high", "y", "y0", "of_rate"):
+            setattr(record, name, getattr(record, name).reshape(-1))
+        status = active_set.solved(record)
+        for name in ("n", "iterations", "worst"):
+            setattr(plain._record, name, getattr(record, name))
+        return status
+
+    plain._call = run
+    for sample in (0, 1, 2):
+        x0 = np.append(rng.normal(size=given.stage.G.shape[1] - 1), 1.0)
+        v, y = 0.1 * rng.normal(size=(given.k, 2)), np.zeros((given.k, 2))
+        for each in solvers:
+            if not sample:
+                each.use(Matrices.of(given.stage, given.best, given.C))
+            each.x0[:] = x0
+            each.low[:], each.high[:] = given.limits.shares(v, v[0], y)
+        assert [each(sample, sample) for each in solvers] == [True, True]
+        assert plain.iterations == translated.iterations
+        np.testing.assert_allclose(plain.z, translated.z, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def beam():
+    """A hub and a beam of 0.8 m with two modes."""
+    body = fa.Beam(length=0.8, mass=0.3, EI=8.0, modes={"y": 2}, damping=0.005)
+    link = fa.Link(name="beam", joint=fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.05), body=body)
+    return fa.Model(fa.Arm(name="beam", links=[link], payload=fa.Payload(mass=0.1), gravity=(0, 0, 0)))
+
+
+WEAK = {"Q": [30.0, 10.0, 10.0, 1.0, 0.1, 0.1], "R": 0.5}
+
+
+def warned(steps, t, x, match):
+    """Return the inputs of a sample; the first one has no solution, with a warning."""
+    if t > 0.0:
+        return steps(t, x)
+    with pytest.warns(NotReached, match=match):
+        return steps(t, x)
+
+
+def test_the_number_of_changes_is_bounded_and_a_start_that_needs_more_recovers(beam):
+    given = {"limit": 0.2, "rate_limit": 6.0, "deflection": 0.004, "horizon": 25, **WEAK}
+    x = np.array([0.5, 0, 0, 0, 0, 0])
+    free = Predictive(0.0, **given).stepper(beam, 0.02)
+    free(0.0, x)
+    assert free._recursions.iterations > 12  # one step would need more than what is allowed below
+    few = Predictive(0.0, **given, changes=12).stepper(beam, 0.02)
+    plant = fa.Stepper(beam, 0.02, x[:3], x[3:])
+    failed, last = [], 0.0
+    for k in range(32):
+        before = few.failed
+        u = warned(few, 0.02 * k, plant.state, "no solution within the limits")
+        assert few._recursions.iterations <= 12
+        assert abs(u[0]) <= 0.2 and abs(u[0] - last) <= 6.0 * 0.02 + 1e-12
+        last = u[0]
+        failed.append(few.failed > before)
+        plant.step(u)
+    assert failed[0] and not any(failed[20:])
+    assert few.report()["predictive_failed"] == sum(failed)
+
+
+def test_a_hard_limit_that_no_input_can_keep_is_reported_and_left_again(beam):
+    """The arm begins bent beyond its limit: no solution, and a few samples later there is one again."""
+    given = {"limit": 0.6, "deflection": 0.004, "horizon": 20, "penalty": None, **WEAK}
+    steps = Predictive(0.0, **given).stepper(beam, 0.02)
+    plant = fa.Stepper(beam, 0.02, [0.0, 0.01, 0.0], [0.0, 0.0, 0.0])
+    failed = []
+    for k in range(150):
+        before = steps.failed
+        plant.step(warned(steps, 0.02 * k, plant.state, "beam_deflection_y exceeds its limit most"))
+        failed.append(steps.failed > before)
+    assert failed[0] and not any(failed[-40:])
+    assert steps.report()["predictive_first_failure"].startswith("t = 0 s: no solution")
+
+
+def test_a_run_begins_with_the_limits_of_its_reference(beam):
+    """The first step of a run that begins on its reference changes nothing: the plan was prepared."""
+    slew = fa.Quintic((0.0,), (1.0,), 0.8)
+    given = {"limit": 0.4, "deflection": 0.01, "horizon": 40, **WEAK}
+    steps = Predictive(slew, **given).stepper(beam, 0.02)
+    steps(0.0, np.zeros(6))
+    assert steps.plan.active and steps._recursions.iterations == 0 and steps.solved == 1
