@@ -33,6 +33,12 @@ Later rows lose the part of the moves that are past. The rows of near outputs be
 REFINEMENTS = 4
 """Largest number of refinements of the multipliers, which rounding in the products of long rows may need."""
 
+MANY = 0.3
+"""Share of the most negative multiplier from which rows are removed together, when a solution is resumed."""
+
+ROUNDED = 1e-6
+"""Largest violation, as a share of a limit, that may be rounding where the two recursions disagree about it."""
+
 TINY = 1e-13
 """Size of a direction in a multiplier below which that multiplier does not change."""
 
@@ -286,6 +292,21 @@ def factored(h: Horizon, start: int) -> int:
     return h.n
 
 
+def rotated(h: Horizon, k: int) -> None:
+    """Remove row k from Cholesky's factor, whose columns then follow by plane rotations. h.n is the number left."""
+    for i in range(k, h.n):
+        row, following = h.L[i * h.most :], h.L[(i + 1) * h.most :]
+        for j in range(i + 2):
+            row[j] = following[j]
+    for j in range(k, h.n):
+        top = h.L[j * h.most :]
+        size = sqrt(top[j] * top[j] + top[j + 1] * top[j + 1])
+        c, s = top[j] / size, top[j + 1] / size
+        for i in range(j, h.n):
+            row = h.L[i * h.most :]
+            row[j], row[j + 1] = c * row[j] + s * row[j + 1], c * row[j + 1] - s * row[j]
+
+
 def backward(h: Horizon, x: Floats, n: int) -> None:
     """Replace x by the solution of L' x = x."""
     for i in range(n - 1, -1, -1):
@@ -401,21 +422,22 @@ def resumed(h: Horizon) -> None:
         if h.fresh == 1 or h.shift > 0:
             products(h, i, h.k if h.fresh == 1 else NEAR)
     start = 0
-    for _ in range(h.n + 1):  # each round but the last removes a row
+    for _ in range(h.n + 1):  # each round but the last removes rows
         bad = factored(h, start)
         if bad < h.n:
             dropped(h, bad, h.n - 1)
             start = bad
             continue
         multiplied_out(h)
-        least, k = 0.0, -1
+        least = 0.0
         for i in range(h.n):
-            if h.multipliers[i] < least:
-                least, k = h.multipliers[i], i
-        if k < 0:
+            least = min(least, h.multipliers[i])
+        if least >= 0.0:
             return
-        dropped(h, k, h.n - 1)
-        start = k
+        for i in range(h.n - 1, -1, -1):
+            if h.multipliers[i] <= MANY * least:
+                dropped(h, i, h.n - 1)
+                start = i
 
 
 def added(h: Horizon, r: int, side: float) -> int:
@@ -464,8 +486,7 @@ def added(h: Horizon, r: int, side: float) -> int:
         if is_free:
             violation -= length * left
         dropped(h, k, n)
-        if factored(h, k) < h.n:
-            return UNFINISHED
+        rotated(h, k)
     return UNFINISHED
 
 
@@ -481,6 +502,7 @@ def solved(h: Horizon) -> int:
     placed(h)
     refinements = 0
     for _ in range(h.limit + REFINEMENTS):
+        before = h.iterations
         swept(h, h.z, h.y)
         for c in range(2 * per):
             h.candidates[c] = -1
@@ -510,6 +532,7 @@ def solved(h: Horizon) -> int:
                 if status != SOLVED:
                     return status
                 which = -2
+                greatest = max(greatest, -h.e[q])
         if which == -1:
             refinements += 1
             if refinements > REFINEMENTS or refined(h) == 0:
@@ -521,4 +544,6 @@ def solved(h: Horizon) -> int:
                 status = added(h, h.candidates[c], 1.0 if c % 2 == 0 else -1.0)
                 if status != SOLVED:
                     return status
+        if h.iterations == before:  # what remains is rounding
+            return SOLVED if greatest <= ROUNDED else UNFINISHED
     return UNFINISHED
