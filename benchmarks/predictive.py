@@ -40,16 +40,20 @@ ARMS: dict[str, tuple[str, float, dict[str, Any]]] = {
 }
 """Torques and deflections are below what the motion would take."""
 WEIGHTS: dict[str, Any] = {"Q": [30.0, 10.0, 10.0, 1.0, 0.1, 0.1], "R": 0.5}
-HORIZONS = (20, 40, 80, [1] * 10 + [5] * 14)
+HORIZONS = (20, 40, 125, [1] * 10 + [5] * 14)
 CONDENSED: dict[str, dict[str, Any]] = {
     **OPTIONS,
     "proxqp": {"error_on_fail": False, "proxqp": {"backend": "dense", "max_iter": 10000.0, "eps_abs": 1e-9}},
     "qpoases": {"error_on_fail": False, "printLevel": "none"},
+    "qrqp": {"error_on_fail": False, "print_iter": False, "print_header": False, "print_info": False},
 }
+QUIET = {"print_time": False, "error_on_fail": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-9}}
 SPARSE: dict[str, dict[str, Any]] = {
     "hpipm": {"error_on_fail": False, "hpipm": {"mode": "balance"}},
+    "fatrop": {"error_on_fail": False, "structure_detection": "manual", "fatrop": {"print_level": 0}},
     "osqp": OPTIONS["osqp"],
     "piqp": OPTIONS["piqp"],
+    "nlpsol": {"error_on_fail": False, "nlpsol": "ipopt", "nlpsol_options": QUIET},
 }
 
 
@@ -94,7 +98,12 @@ def moved(
 def measure(quick: bool) -> list[Table]:
     """Steps, and their programs."""
     count = 60 if quick else 250
-    return [_steps(count), _swings(), *(_solvers(name, 10 if quick else 60) for name in ARMS)]
+    return [
+        _steps(count),
+        _longest(1000 if quick else 20_000),
+        _swings(),
+        *(_solvers(name, 10 if quick else 60) for name in ARMS),
+    ]
 
 
 def _steps(count: int) -> Table:
@@ -123,6 +132,53 @@ def _steps(count: int) -> Table:
     table.notes.append(
         "The reference moves, so the linear models change from sample to sample. Times are processor time of one "
         "thread."
+    )
+    return table
+
+
+def _longest(count: int) -> Table:
+    """The longest of many steps of the Canadarm's controller, which holds the arm against pushes and new places."""
+    table = Table(
+        f"Predictive control: the longest of {count} steps, Canadarm, 3 x 2 modes, 125 periods",
+        ("changes allowed", "program", "median", "99.99th percentile", "longest", "most changes", "without a solution"),
+    )
+    model, period = fa.Model(fa.load("canadarm")), 0.02
+    given = {"limit": [150.0, 90.0, 30.0], "rate_limit": [600.0, 400.0, 150.0], "deflection": 0.03}
+    for changes in (1000, 40):
+        steps = Predictive((0.75, 0.5, 1.0), **given, horizon=125, changes=changes).stepper(model, period)
+        solver, seconds, most = steps._recursions, [], 0  # noqa: SLF001
+        assert solver is not None
+        alone, began, n = solver._call, 0.0, model.nv  # noqa: SLF001
+
+        def timed(address: int, alone: Any = alone, seconds: Any = seconds) -> int:
+            began = thread_time()
+            found: int = alone(address)
+            seconds.append(thread_time() - began)
+            return found
+
+        solver._call = timed  # type: ignore[assignment]  # noqa: SLF001
+        rng, goal = np.random.default_rng(0), steps.course.r[0]
+        plant = fa.Stepper(model, period, goal[:n], goal[n:])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for k in range(count):
+                if k % 100 == 0:
+                    x = goal.copy()
+                    x[:3] += rng.uniform(-0.3, 0.3, 3)
+                    x[n : n + 3] = rng.uniform(-0.006, 0.006, 3)
+                    plant.reset(x[:n], x[n:])
+                began = thread_time()
+                u = steps(k * period, plant.state)
+                steps.seconds[-1] = thread_time() - began
+                most = max(most, solver.iterations)
+                plant.step(u)
+        for name, found in (("native part", seconds), ("step", steps.seconds)):
+            median, slow = np.percentile(found, [50, 99.99])
+            row = (time(median), time(slow), time(max(found)), str(most), str(steps.failed))
+            table.add(str(changes), name, *row)
+    table.notes.append(
+        "Every 2 s the arm is put to a random place up to 0.3 rad from its goal, so that the previous plan is of no "
+        "use. Most changes are the limits that became active or inactive in one step. Times are processor time."
     )
     return table
 
@@ -160,35 +216,42 @@ def _solvers(name: str, count: int) -> Table:
         ("solver", "form", "median", "99th percentile", "optimal to 1e-5", "largest error"),
     )
     kept: list[tuple[Any, ...]] = []
+    native: list[float] = []
+    misses: list[float] = []
 
     def keep(controller: Steps) -> None:
         plan = controller.plan
         if controller.solved > len(kept) and plan is not None and plan.active:
-            p, stage = plan.program, controller.course.stage.rows(controller.course.at(plan.first, 40))
-            kept.append((p.D, p.g, p.A, plan.low, plan.high, plan, stage, controller))
+            found, stage = plan.solution(), controller.course.stage.rows(controller.course.at(plan.first, 40))
+            p = found.program
+            kept.append((p.D, p.g, p.A, found.low, found.high, plan, stage, controller))
+            misses.append(miss(p.D, p.g, p.A, found.low, found.high, found.s, found.multipliers))
+            native.append(controller.seconds[-1])
 
     moved(model, Predictive(**given, horizon=40, penalty=None), period, 3 * count, keep)
     kept = kept[:count]
+    _add(table, "native, with the step", "recursions", native[:count], misses[:count])
     for solver, options in CONDENSED.items():
         OPTIONS.setdefault(solver, options)
         with quiet():
             rows, columns = kept[0][2].shape
-            program, seconds, misses = QuadraticProgram(solver, rows, columns), [], []
+            program, seconds, missed = QuadraticProgram(solver, rows, columns), [], []
             for D, g, A, low, high, *_ in kept:
                 began = thread_time()
                 s, multipliers, _ = program(D, g, A, low, high)
                 seconds.append(thread_time() - began)
-                misses.append(miss(D, g, A, low, high, s, multipliers))
-        _add(table, solver, "condensed", seconds, misses)
+                missed.append(miss(D, g, A, low, high, s, multipliers))
+        _add(table, solver, "condensed", seconds, missed)
     for solver in SPARSE:
         with quiet():
-            seconds, misses = _sparse(solver, kept)
-        _add(table, solver, "sparse", seconds, misses)
+            seconds, missed = _sparse(solver, kept)
+        _add(table, "ipopt" if solver == "nlpsol" else solver, "sparse", seconds, missed)
     table.notes.append(
         f"The {len(kept)} programs come from a run with limits on torque and hard limits on deflection. In condensed "
         f"form a program has {columns} unknowns and {rows} limits. Times are processor time of one thread. The last "
         "column has the largest violation of the optimality conditions. For the sparse form it has the largest "
-        "difference of the first inputs from those of DAQP, relative to the limit."
+        "difference of the first inputs from those of the native solver, relative to the limit. The time of the native "
+        "solver includes everything from the state to the torques."
     )
     return table
 
@@ -218,7 +281,7 @@ def _sparse(solver: str, kept: list[tuple[Any, ...]]) -> tuple[list[float], list
     pattern[k * (s + p) :, k * width :] = 1.0
     A_ = ca.sparsify(ca.DM(pattern)).sparsity()
     options = dict(SPARSE[solver])
-    if solver == "hpipm":
+    if solver in ("hpipm", "fatrop"):
         options |= {"N": k, "nx": [s] * (k + 1), "nu": [*[m] * k, 0], "ng": [p] * (k + 1)}
     program = ca.conic("sparse", solver, {"h": H, "a": A_}, options)
     seconds, misses = [], []

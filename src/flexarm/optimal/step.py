@@ -239,7 +239,7 @@ def step(
 
 
 def _beyond(excess: Array, parts: int) -> set[tuple[int, int]]:
-    """Where limits are exceeded (N parts, r): of each interval and row, the part where it is exceeded most."""
+    """Return where limits are exceeded (N parts, r): for each interval and row, the part with the largest excess."""
     by_interval = excess.reshape(-1, parts, excess.shape[1])
     worst = by_interval.argmax(axis=1)
     k, i = np.nonzero(by_interval.max(axis=1) > BROKEN)
