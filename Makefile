@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PEERS := .venv-peers/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -c benchmarks/peers/constraints.txt
 
-.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms random-runs tools browser assets docs docs-serve docs-publish gallery cookbook problems paper dist sbom versions versions-of clean
+.PHONY: demo test test-empty-cache test-browser quick check words bench contest attack mutants coverage kills random-arms random-runs tools cross browser assets docs docs-serve docs-publish gallery cookbook problems paper dist sbom versions versions-of clean
 
 demo: .venv/.ready
 	$(BIN)/flexarm simulate canadarm --out out
@@ -118,6 +118,10 @@ docs-publish: docs
 # What some tests use where it is there: LaTeX for documents, Octave for MATLAB code. Debian; needs root.
 tools:
 	apt-get update -q && apt-get install -qy --no-install-recommends texlive-latex-recommended octave
+
+# With which the tests compile exported controllers for ARM processors and count their instructions. Debian; needs root.
+cross:
+	apt-get update -q && apt-get install -qy --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-user valgrind
 
 # In which the tests open pages, where no Chromium is there. Debian; needs root.
 browser:

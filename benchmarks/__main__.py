@@ -7,6 +7,7 @@ from rich.console import Console
 
 from benchmarks import (
     beside,
+    boards,
     c_library,
     choice,
     closed_forms,
@@ -34,6 +35,7 @@ from benchmarks import (
 
 SUBJECTS = {
     "c": c_library.measure,
+    "boards": boards.measure,
     "counts": counts.measure,
     "evaluation": evaluation.measure,
     "parameters": parameters.measure,

@@ -370,10 +370,21 @@ def test_options_that_nothing_hears_and_files_written_twice_are_refused(tmp_path
     (tmp_path / "arm.toml").write_text('name = "x"\n')
     law = ("canadarm-slew-pd", "--period", "0.01")
     refusals = {
-        ("canadarm", "--fmu", "a.fmu", "--float"): "--float applies only to --c or --law; add one of them",
+        (
+            "canadarm",
+            "--fmu",
+            "a.fmu",
+            "--float",
+        ): "--float applies only to --c, --law or --controller; add one of them",
         ("canadarm", "--c", "out", "--fmi", "3.0"): "--fmi applies only to --fmu or --law-fmu; add one",
         ("canadarm", "--c", "out", "--segments", "8"): "--segments applies only to --mjcf or --exudyn; add one",
-        ("canadarm", "--c", "out", "--period", "0.1"): "--period applies only to --law, --law-fmu or --ssp; add one",
+        (
+            "canadarm",
+            "--c",
+            "out",
+            "--period",
+            "0.1",
+        ): "--period applies only to --law, --controller, --law-fmu or --ssp;",
         ("canadarm", "--mjcf", "a.xml", "--vary", "payload.mass"): "--vary applies only to --c, --fmu, --simulink, ",
         ("canadarm", "--c", "out", "--mjcf", "a.xml", "--segments", "0"): "export canadarm: --segments is 0; it must",
         ("canadarm", "--c", "out", "--modelica", "model.mo"): "export_modelica: path is 'model.mo'; it must be NAME.mo",
@@ -390,6 +401,7 @@ def test_options_that_nothing_hears_and_files_written_twice_are_refused(tmp_path
             "--law",
             "x/../out",
         ): "--law x/../out: --c writes to this folder too, both with a CMake",
+        (*law, "--controller", "out", "--law", "out"): "--controller out: --law writes to this folder too, both with a",
         ("canadarm", "--simulink", "a", "--fmu", "a"): "--simulink a: --fmu writes to this file too; give another file",
     }
     for words, message in refusals.items():

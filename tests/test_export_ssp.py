@@ -193,7 +193,7 @@ def test_the_law_of_a_scenario_from_the_command_line(tmp_path, monkeypatch, caps
             "free.toml",
             "--law",
             "e",
-        ): "scenario 'held': the scenario has no controller, which --law, --law-fmu or --ssp would export",
+        ): "scenario 'held': the scenario has no controller, which --law, --controller, --law-fmu or --ssp would",
         (
             "sampled.toml",
             "--law",

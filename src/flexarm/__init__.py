@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from flexarm.exports.modelica import export_modelica
     from flexarm.exports.sfunction import export_simulink
     from flexarm.exports.ssp import export_ssp
+    from flexarm.hardware.controller import export_controller
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -262,6 +263,7 @@ __all__ = [
     "equations",
     "excitation",
     "export_c",
+    "export_controller",
     "export_exudyn",
     "export_fmu",
     "export_law",
@@ -317,6 +319,7 @@ LATE = {
     "exports.modelica": "export_modelica",
     "exports.sfunction": "export_simulink",
     "exports.ssp": "export_ssp",
+    "hardware.controller": "export_controller",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

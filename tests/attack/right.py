@@ -297,6 +297,13 @@ NAMED = {
 PARTICULAR = {
     "export_law.controller": lambda c: control.Sampled(pd(c), 1e-4),
     "export_law.sensors": lambda c: (),
+    "export_controller.controller": lambda c: control.Sampled(pd(c), 1e-4),
+    "export_controller.sensors": lambda c: (),
+    "export_controller.scale": lambda c: None,
+    "export_controller.safe": lambda c: 0.0,
+    "export_controller.period": lambda c: LEFT_OUT,
+    "export_controller.misses": lambda c: 2,
+    "export_controller.jitter": lambda c: 1e-5,
     "export_fmu.version": lambda c: "2.0",
     "export_fmu.binary": lambda c: False,
     "export_fmu.s0": lambda c: LEFT_OUT,

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 VERSIONS = ("2.0", "3.0")
 """Versions of FMI."""
 
-LAWS = ("--law", "--law-fmu", "--ssp")
+LAWS = ("--law", "--controller", "--law-fmu", "--ssp")
 """Options that need a scenario."""
 
 USED_BY = {
     "--period": LAWS,
-    "--float": ("--c", "--law"),
+    "--float": ("--c", "--law", "--controller"),
     "--fmi": ("--fmu", "--law-fmu"),
     "--segments": ("--mjcf", "--exudyn"),
     "--vary": ("--c", "--fmu", "--simulink", "--modelica", "--ssp"),
@@ -70,7 +70,7 @@ def export(
         str,
         typer.Argument(
             metavar="ARM_OR_SCENARIO",
-            help="A bundled arm, or a .toml, .urdf, .xml or .sdf file; a scenario with --law, --law-fmu or --ssp.",
+            help="A bundled arm, or a .toml, .urdf, .xml or .sdf file; a scenario for its control law.",
             autocompletion=bundled_or_file("arm", "scenario", files=("toml", "urdf", "xml", "sdf")),
         ),
     ],
@@ -82,6 +82,9 @@ def export(
     modelica: Annotated[Path | None, typer.Option(help="File .mo for a Modelica class of the same name.")] = None,
     law: Annotated[
         Path | None, typer.Option(help="Folder for the scenario's control law in C: header, source, test, CMake file.")
+    ] = None,
+    controller: Annotated[
+        Path | None, typer.Option(help="Folder for the scenario's controller with a watchdog in C, for its board.")
     ] = None,
     law_fmu: Annotated[
         Path | None, typer.Option(help="File for an FMU of the scenario's control law, beside that of its arm.")
@@ -108,8 +111,9 @@ def export(
 ) -> None:
     """Write an arm for C, FMI and other simulators.
 
-    These are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law can be written as C and FMI. Its arm then
-    starts in the initial state of the scenario, and the arm's FMU has the measurements of the law as outputs.
+    These are Simulink, Modelica, MuJoCo and Exudyn. A scenario's control law can be written as C and FMI, and its
+    controller with a watchdog as C for a board. Its arm then starts in the initial state of the scenario, and the arm's
+    FMU has the measurements of the law as outputs.
     """
     import time
 
@@ -120,7 +124,14 @@ def export(
         raise DescriptionError(f"--fmi is {shown(fmi)}; it must be {choices(*VERSIONS)}")
     hinges = _hinges(arm, segments)
     paths = {"--c": c, "--fmu": fmu, "--simulink": simulink, "--modelica": modelica}
-    paths |= {"--law": law, "--law-fmu": law_fmu, "--ssp": ssp, "--mjcf": mjcf, "--exudyn": exudyn}
+    paths |= {
+        "--law": law,
+        "--controller": controller,
+        "--law-fmu": law_fmu,
+        "--ssp": ssp,
+        "--mjcf": mjcf,
+        "--exudyn": exudyn,
+    }
     asked = {option: path for option, path in paths.items() if path is not None}
     if not asked:
         raise DescriptionError(f"export {arm}: no format is given; give at least one of {', '.join(FORMATS)}")
@@ -178,7 +189,7 @@ def _check_apart(asked: dict[str, Path]) -> None:
     taken: dict[str, str] = {}
     for option, path in asked.items():
         other = taken.setdefault(realpath(path), option)
-        if {option, other} == {"--c", "--law"}:
+        if option != other and {option, other} <= {"--c", "--law", "--controller"}:
             raise DescriptionError(
                 f"{option} {path}: {other} writes to this folder too, both with a CMakeLists.txt; give another"
             )
@@ -280,6 +291,12 @@ def _write_law(job: Job, path: Path) -> list[Any]:
     return list(export_law(job.loop, job.model, path, job.real))
 
 
+def _write_controller(job: Job, path: Path) -> list[Any]:
+    from flexarm.hardware.controller import export_controller
+
+    return list(export_controller(job.loop, path, job.model, real=job.real))
+
+
 def _write_law_fmu(job: Job, path: Path) -> list[Any]:
     from flexarm.exports.fmu.export import export_law_fmu
 
@@ -317,6 +334,7 @@ FORMATS = {
     "--simulink": Format(check_folder, _write_simulink),
     "--modelica": Format(check_file, _write_modelica),
     "--law": Format(check_folder, _write_law),
+    "--controller": Format(check_folder, _write_controller),
     "--law-fmu": Format(check_file, _write_law_fmu),
     "--ssp": Format(check_file, _write_ssp),
     "--mjcf": Format(check_file, _write_mjcf),

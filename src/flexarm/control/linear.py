@@ -16,7 +16,7 @@ from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.linear import input_signals
 from flexarm.simulation.law import Column, Law, is_linear_system
-from flexarm.simulation.shown import show
+from flexarm.simulation.shown import read
 from flexarm.trajectory import Reference, jumps_of
 
 
@@ -112,7 +112,7 @@ class Linear:
         def expression(t: Any, q: Column, qd: Column, x: Column, *more: Column) -> tuple[Column, Any]:
             noise = more[0] if readings.noise else None
             y = readings.read(readings.of_motion(q, qd, more[-1] if felt else ca.SX.zeros(model.nv)), noise)
-            show("measured", y, readings.names, "as the sensors'")
+            y = read(y, model, readings.sensors)
             e = errors(t, y)
             u = C @ x + D @ e
 

@@ -22,7 +22,7 @@ from flexarm.model.linear import of_independent
 from flexarm.simulation.butcher import RK4
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.law import Column, Controller, Law, parted
-from flexarm.simulation.shown import show
+from flexarm.simulation.shown import read, show
 
 MOST_STEPS = 50
 """Largest number of steps of the filter in a period. Each has four evaluations of the arm's dynamics."""
@@ -127,9 +127,9 @@ class Observed:
                 others, own_noise = parted(noise[0], len(inner.noise))
                 y, noise = y + own_noise, (others, *noise[1:])
                 y = rounded(y, resolution)
+            y = read(y, model, sensors)
             innovation = y - y_hat
             mended = L @ innovation
-            show("measured", y, names, "as the sensors'")
             show("innovation", innovation, names, "as the sensors'")
             if period is not None:
                 x = closed(x + mended)

@@ -1,6 +1,6 @@
 """Sampled control laws as C, so that the controller's board runs what was simulated."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from os import PathLike
@@ -11,6 +11,7 @@ from textwrap import indent
 import casadi as ca
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import comparison_program, listed
@@ -23,6 +24,7 @@ from flexarm.files import checked_path
 from flexarm.model import Model, Sensor
 from flexarm.sensors import coordinate_unit, outputs
 from flexarm.simulation.feedback import named
+from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.simulation.sampled_calls import SampledCalls
 
@@ -137,21 +139,31 @@ def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Seq
 def seen(feedback: SampledFeedback, model: Model, sensors: Sequence[Sensor]) -> Measured:
     """Return the law over its measured inputs. Raises `DescriptionError` if sensors do not determine what the law
     needs."""
-    law = feedback.law
-    names = [f"{name} [{coordinate_unit(model.arm, name)}]" for name in model.coordinates]
-    names += [f"{name}, rate" for name in model.velocities] + [f"{name}, state of a drive" for name in model.states]
-    names += [f"{name}, acceleration" for name in model.velocities] * law.accelerates
+    named_entries, everything, state = state_of(feedback.law, model)
+    names = [name + more for name, more in named_entries]
     function = silent(feedback, model)
     used = needed(function)
-    sizes = {"q": model.nq, "qd": model.nv, "s": len(model.states), "qdd": model.nv}
-    everything = [ca.SX.sym(name, size) for name, size in sizes.items()]
-    state = ca.vertcat(*everything[: 4 if law.accelerates else 3])
     if not sensors:
         return Measured(tuple(names[i] for i in used), of_needed(function), ca.Function("y", everything, [state[used]]))
-    return _by_sensors(function, model, sensors, everything, state, [names[i] for i in used])
+    return by_sensors("export_law", function, model, sensors, everything, state, [names[i] for i in used])
 
 
-def _by_sensors(
+def state_of(law: Law, model: Model) -> tuple[list[tuple[str, str]], list[ca.SX], ca.SX]:
+    """Return the entries of the state that a law may measure.
+
+    They are the names with units or kinds, the symbols q, qd, s and qdd, and the state, which contains qdd if the law
+    measures accelerations.
+    """
+    names = [(name, f" [{coordinate_unit(model.arm, name)}]") for name in model.coordinates]
+    names += [(name, ", rate") for name in model.velocities] + [(name, ", state of a drive") for name in model.states]
+    names += [(name, ", acceleration") for name in model.velocities] * law.accelerates
+    sizes = {"q": model.nq, "qd": model.nv, "s": len(model.states), "qdd": model.nv}
+    everything = [ca.SX.sym(name, size) for name, size in sizes.items()]
+    return names, everything, ca.vertcat(*everything[: 4 if law.accelerates else 3])
+
+
+def by_sensors(
+    where: str,
     function: ca.Function,
     model: Model,
     sensors: Sequence[Sensor],
@@ -168,8 +180,7 @@ def _by_sensors(
     of = ca.Function("y", everything, [y])
     if ca.depends_on(y, qdd) and not ca.depends_on(state, qdd):
         raise DescriptionError(
-            "export_law: sensors: a signal depends on accelerations, which the controller does not measure; leave "
-            "it out"
+            f"{where}: sensors: a signal depends on accelerations, which the controller does not measure; leave it out"
         )
     read = ca.Function("y", [state], [y])
     slope = ca.Function("C", [state], [ca.jacobian(y, state)])
@@ -180,7 +191,7 @@ def _by_sensors(
     t, _, z = function.sx_in()
     far = PROBES[-1] * rng.normal(size=len(x0))
     if not np.allclose(np.array(read(x0 + far)).ravel(), y0 + C @ far, rtol=LINEAR, atol=LINEAR):
-        raise DescriptionError("export_law: sensors: a signal is not linear in q and qd; leave them out")
+        raise DescriptionError(f"{where}: sensors: a signal is not linear in q and qd; leave them out")
     for size, at in product(PROBES, (0.0, *rng.uniform(0.0, 1.0, 2).tolist())):
         dx, memory = size * rng.normal(size=len(x0)), size * rng.normal(size=z.numel())
         there, told = (
@@ -188,7 +199,7 @@ def _by_sensors(
         )
         if not np.abs(there - told).max() <= LINEAR * np.abs(there).max():
             message = f"they do not determine what the controller needs: {'; '.join(needs)}"
-            raise DescriptionError(f"export_law: sensors: {message}")
+            raise DescriptionError(f"{where}: sensors: {message}")
     given = ca.SX.sym("y", len(y0))
     x = x0 + ca.mtimes(ca.sparsify(ca.DM(np.where(np.abs(P) > 1e-14 * np.abs(P).max(), P, 0.0))), given - y0)
     made = ca.Function("law", [t, given, z], [*function(t, x, z)], ["t", "y", "z"], ["u", "z_next"])
@@ -220,20 +231,26 @@ def _step(name: str, feedback: SampledFeedback, measured: Measured, model: Model
     return Written(declared, defined)
 
 
-def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model, real: Real) -> str:
-    """Return the program that compares some samples near rest with the law as a simulation calls it."""
+def samples(
+    feedback: SampledFeedback, measured: Measured, model: Model, real: Real, count: int = SAMPLES
+) -> Iterator[tuple[Array, Array]]:
+    """Yield measurements near rest, and the u of the law as a simulation calls it without noise, sample by sample."""
     rng = np.random.default_rng(1)
     silent = replace(feedback.law, noise=(0.0,) * len(feedback.law.noise))
     sampling = SampledCalls(replace(feedback, law=silent), model)
     kind = np.float32 if real == "float" else np.float64
-    checks = [f"{name}_state state;", f"{name}_init(&state);"]
-    for k in range(SAMPLES):
+    for k in range(count):
         x = np.concatenate([np.array(model.arm.rest), np.zeros(model.nv + len(model.states))])
         x = (x + 0.01 * rng.normal(size=len(x))).astype(kind).astype(float)
         qdd = 0.01 * rng.normal(size=model.nv)
         q, qd, s, _ = np.split(x, np.cumsum([model.nq, model.nv, len(model.states)]))
-        y = np.array(measured.of(q, qd, s, qdd)).ravel()
-        u = sampling(k * feedback.period, x, qdd)
+        yield np.array(measured.of(q, qd, s, qdd)).ravel(), sampling(k * feedback.period, x, qdd)
+
+
+def _test(name: str, feedback: SampledFeedback, measured: Measured, model: Model, real: Real) -> str:
+    """Return the program that compares some samples with the law as a simulation calls it."""
+    checks = [f"{name}_state state;", f"{name}_init(&state);"]
+    for k, (y, u) in enumerate(samples(feedback, measured, model, real)):
         call = f"{name}_step(&state, {'y, ' if len(y) else ''}u);"
         lines = [array(real, "y", y)] if len(y) else []
         lines += [f"{real} u[{len(u)}];", f"static const double u_expected[{len(u)}] = {listed(u)};", call]

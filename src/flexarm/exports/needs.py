@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def silent(feedback: SampledFeedback, model: Model) -> "ca.Function":
     """Return a law that is an expression, without noise: t, x, z -> u, z_next.
 
-    The state x is q, qd, states of drives, and also qdd if the law measures accelerations.
+    The state x is q, qd, states of drives, and also qdd if the law measures accelerations. Within
+    `shown.readings_apart` the function is t, x, z, y -> u, z_next, read.
     """
     import casadi as ca
 
@@ -26,8 +27,9 @@ def silent(feedback: SampledFeedback, model: Model) -> "ca.Function":
     x = dict(zip(whole.name_in(), whole.sx_in(), strict=True))
     found = whole.call({**x, "noise": ca.SX.zeros(x["noise"].numel())})
     state = ca.vertcat(*(x[name] for name in ("q", "qd", "s", "qdd")))
-    results = [found["u"], found["following"]]
-    return ca.Function("law", [x["t"], state, x["z"]], results, ["t", "x", "z"], ["u", "z_next"])
+    results = {"u": found["u"], "z_next": found["following"]} | ({"read": found["read"]} if "read" in found else {})
+    given = {"t": x["t"], "x": state, "z": x["z"]} | ({"y": x["y"]} if "y" in x else {})
+    return ca.Function("law", [*given.values()], [*results.values()], [*given], [*results])
 
 
 def needed(law: "ca.Function") -> list[int]:

@@ -48,6 +48,8 @@ HEADER = Template("""// $title
 #ifndef $guard
 #define $guard
 
+$includes
+
 $sizes
 
 $names
@@ -93,6 +95,7 @@ def c_sources(
     title: str = "",
     sizes: Mapping[str, int] | None = None,
     written: Sequence[Written] = (),
+    includes: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the texts of NAME.h and NAME.c by file name, with a function NAME_PROGRAM for each program.
 
@@ -114,6 +117,8 @@ def c_sources(
         Values of preprocessor constants NAME_KEY.
     written : sequence of Written
         Further C code, after the programs.
+    includes : sequence of str
+        Headers of the standard library that the header includes, such as "stdint".
 
     Raises
     ------
@@ -145,6 +150,7 @@ def c_sources(
     header = HEADER.substitute(
         common,
         guard=f"{name.upper()}_H",
+        includes="\n".join(f"#include <{each}.h>" for each in includes),
         sizes="\n".join(f"#define {name.upper()}_{key.upper()} {value}" for key, value in numbers.items()),
         names=indent("\n".join(heads), "// "),
         nominal=f"// The parameters' own values.\nextern {array};" if parameters else "",

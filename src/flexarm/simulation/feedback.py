@@ -24,7 +24,7 @@ from flexarm.native import lifted
 from flexarm.native.kernel import Kernel
 from flexarm.simulation.block import Block, Compiled, Recorded
 from flexarm.simulation.law import Column, Law, law_of, parted
-from flexarm.simulation.shown import Shown, collecting, show
+from flexarm.simulation.shown import Shown, apart, collecting, show
 from flexarm.trajectory import Reference, reference_motion
 
 if TYPE_CHECKING:
@@ -151,6 +151,9 @@ def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
     s are `own` states of drives, and z is the memory. qdd is present if the law measures accelerations. The law gets
     local coordinates in place of q, see `attitude.local`. A law that follows another function gets `behind` numbers in
     place of q and of qd: the function's u and its measurements.
+
+    Within `shown.readings_apart`, the readings of sensors are a further argument `y`, and a third result `read` has
+    their expressions.
     """
     import casadi as ca
 
@@ -168,7 +171,12 @@ def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
         )
         raise DescriptionError(f"controller {name}: {message}")
     both = ca.cse(ca.densify(ca.vertcat(u, following)))
-    return ca.Function("law", symbols, ca.vertsplit(both, [0, u.numel(), both.numel()]), [*names], ["u", "following"])
+    results, found = ca.vertsplit(both, [0, u.numel(), both.numel()]), apart()
+    if found is None:
+        return ca.Function("law", symbols, results, [*names], ["u", "following"])
+    y = ca.vertcat(*(each.symbol for each in found.values()), ca.SX(0, 1))
+    expressions = ca.vertcat(*(each.expression for each in found.values()), ca.SX(0, 1))
+    return ca.Function("law", [*symbols, y], [*results, expressions], [*names, "y"], ["u", "following", "read"])
 
 
 def recording(

@@ -12,6 +12,8 @@ from typing import Any, final
 
 from flexarm.checks import checked_instance, counted, refused, shown
 from flexarm.errors import DescriptionError
+from flexarm.model import Model
+from flexarm.sensors import outputs
 from flexarm.simulation.results import EVERY, LABELS, MOMENTA, OF_A_RUN, RATES
 
 TAKEN = {*EVERY, *LABELS, *RATES, *OF_A_RUN, *(f"{name}_drift" for name in (*MOMENTA, "quaternion"))}
@@ -43,6 +45,30 @@ class Collected:
 
     found: dict[str, Shown] = field(default_factory=dict)
 
+
+@final
+@dataclass(frozen=True)
+class Reading:
+    """A signal of a sensor that a law reads.
+
+    Attributes
+    ----------
+    unit : str
+    resolution : float
+        Resolution of the sensor, 0 for none.
+    symbol : SX
+        Symbol that takes the place of the reading.
+    expression : SX
+        The reading as an expression of the law's arguments, with noise and rounding.
+    """
+
+    unit: str
+    resolution: float
+    symbol: Any
+    expression: Any
+
+
+_READINGS: ContextVar[dict[str, Reading] | None] = ContextVar("readings from outside", default=None)
 
 _COLLECTING: ContextVar[Collected | None] = ContextVar("what laws show", default=None)
 
@@ -98,3 +124,55 @@ def show(name: str, values: Any, signals: Sequence[str] | None = None, unit: str
         number += 1
         called = f"{name}_{number}"
     collected.found[called] = Shown(column, names, unit)
+
+
+@contextmanager
+def readings_apart() -> Iterator[dict[str, Reading]]:
+    """Let laws that are traced within the context read their sensors from outside: symbols replace the readings.
+
+    Yields the readings by the names of their signals.
+    """
+    found: dict[str, Reading] = {}
+    token = _READINGS.set(found)
+    try:
+        yield found
+    finally:
+        _READINGS.reset(token)
+
+
+def apart() -> dict[str, Reading] | None:
+    """Return the readings of this context of `readings_apart` so far; None outside of such a context."""
+    return _READINGS.get()
+
+
+def read(y: Any, model: Model, sensors: Sequence[Any]) -> Any:
+    """Publish the readings of sensors as "measured", and return them as a column.
+
+    Within `readings_apart` the result is a column of symbols. A signal that several laws read has one symbol.
+
+    Parameters
+    ----------
+    y : column
+        Expressions of the readings, with noise and rounding.
+    model : Model
+    sensors : list of sensors
+
+    Raises `DescriptionError` within `readings_apart` if two sensors of the same name differ in resolution.
+    """
+    import casadi as ca
+
+    names = model.output_names(sensors)
+    show("measured", y, names, "as the sensors'")
+    found = _READINGS.get()
+    if found is None:
+        return y
+    resolutions = [float(getattr(each, "resolution", 0.0) or 0.0) for each in sensors for _ in each.names(model.arm)]
+    for name, unit, resolution, each in zip(
+        names, outputs(model, sensors).units, resolutions, ca.vertsplit(y), strict=True
+    ):
+        there = found.setdefault(name, Reading(unit, resolution, ca.SX.sym(name), each))
+        if there.resolution != resolution:
+            both = f"{there.resolution:g} and {resolution:g}"
+            must = "give the sensors the same resolution, or different names"
+            raise DescriptionError(f"two sensors read {name!r} with the resolutions {both}; {must}")
+    return ca.vertcat(*(found[name].symbol for name in names))

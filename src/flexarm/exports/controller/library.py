@@ -1,0 +1,107 @@
+"""C library of a controller, with its test program and its CMake file."""
+
+from dataclasses import dataclass
+from textwrap import indent
+
+from flexarm.checks import checked_instance, refused
+from flexarm.closed_forms.exports import identifier
+from flexarm.closed_forms.formats.c import comparison_program, listed
+from flexarm.errors import DescriptionError
+from flexarm.exports.controller.code import step_code
+from flexarm.exports.controller.inputs import WHERE, Inputs, inputs_of
+from flexarm.exports.controller.settings import Settings, settings_of
+from flexarm.exports.law import SAMPLES, samples
+from flexarm.exports.library import CLOSE, CMAKE
+from flexarm.exports.needs import program
+from flexarm.exports.programs import checked_sensors
+from flexarm.exports.source import Real, c_sources, check_real, literal
+from flexarm.model import Model
+from flexarm.simulation.feedback import named
+from flexarm.simulation.sampled import Sampled, SampledFeedback
+
+
+@dataclass(frozen=True)
+class Board:
+    """A controller for a board: its law, its signals and its settings.
+
+    Attributes
+    ----------
+    name : str
+        Identifier with which the C names begin.
+    """
+
+    name: str
+    loop: Sampled
+    model: Model
+    feedback: SampledFeedback
+    inputs: Inputs
+    settings: Settings
+    real: Real
+
+
+def board(
+    loop: Sampled,
+    model: Model,
+    *,
+    sensors: object = (),
+    scale: object = None,
+    safe: object = 0.0,
+    misses: int = 0,
+    jitter: float | None = None,
+    real: Real = "double",
+) -> Board:
+    """Return a controller for a board. See `export_controller` for the arguments and the errors."""
+    with refused(WHERE):
+        checked_instance(loop, Sampled, "controller")
+        checked_instance(model, Model, "model")
+    check_real(WHERE, real)
+    feedback = loop.feedback(model)
+    if feedback.function is not None:
+        raise DescriptionError(
+            f"{WHERE}: controller {feedback.name} runs in Python; C code needs a controller that is an expression"
+        )
+    inputs = inputs_of(feedback, model, checked_sensors(WHERE, sensors))
+    settings = settings_of(loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
+    return Board(f"{identifier(model.arm)}_controller", loop, model, feedback, inputs, settings, real)
+
+
+def c_controller(board: Board) -> dict[str, str]:
+    """Return the texts of the C library by file name."""
+    name, model, feedback, measured = board.name, board.model, board.feedback, board.inputs.measured
+    title = f"{model.arm.name}: the controller {named(board.loop.controller)}, sampled every {feedback.period:g} s"
+    update = program(measured.function, "update", f"{title}: its law", measured.names, model.inputs)
+    counts = {"ny": len(measured.names), "nu": len(model.inputs), "nz": len(feedback.law.memory)}
+    step = step_code(name, feedback, board.inputs, board.settings, model.inputs, board.real)
+    sources = c_sources(name, [update], board.real, title, counts, [step], ("stdbool", "stddef", "stdint"))
+    return {
+        **sources,
+        f"{name}_test.c": _test(board),
+        "CMakeLists.txt": CMAKE.substitute(name=name, sources=f"{name}.c"),
+    }
+
+
+def _test(board: Board) -> str:
+    """Return the program that compares some samples with the law, twice, with a failure and a reset in between."""
+    name, real, settings = board.name, board.real, board.settings
+    found = list(samples(board.feedback, board.inputs.measured, board.model, real, SAMPLES))
+    checks = [f"{name} controller;", f"{name}_inputs in = {{{'{0.0f}, ' if real == 'float' else '{0.0}, '}1u}};"]
+    if not board.inputs.names:
+        checks[1] = f"{name}_inputs in = {{1u}};"
+    checks += [f"{name}_outputs out;", f"{name}_init(&controller);"]
+    for turn in range(2):
+        for k, (y, u) in enumerate(found):
+            raw = (y - settings.offsets) / settings.gains
+            lines = [f"in.y[{i}] = {literal(value, real)};" for i, value in enumerate(raw)]
+            lines.append(f"{name}_step(&controller, &in, {k * board.feedback.period!r}, &out);")
+            lines.append(f"static const double u_expected[{len(u)}] = {listed(u)};")
+            lines.append(f'failed |= differs("{name}_step {k}", out.u, u_expected, {len(u)}) || (out.status != 0u);')
+            checks += ["{", indent("\n".join(lines), "    "), "}"]
+        if turn == 0:
+            checks += [
+                f"for (int i = 0; i <= {settings.misses}; i++) {{",
+                f"    {name}_step(&controller, NULL, {SAMPLES * board.feedback.period!r}, &out);",
+                "}",
+                f"failed |= (out.status & {name.upper()}_SAFE) == 0u;",
+                f"{name}_reset(&controller);",
+            ]
+    return comparison_program(name, "numbers of flexarm, sample by sample", checks, real, CLOSE[real])
