@@ -91,13 +91,12 @@ def measure(quick: bool) -> list[Table]:
         for real in ("double", "float"):
             found = board(loop, model, misses=1, real=real)  # type: ignore[arg-type]
             with tempfile.TemporaryDirectory() as folder:
-                counts = [
-                    count(found, Path(folder), n) for count, n in ((by_valgrind, samples), (by_qemu, samples // 10))
-                ]
+                place = Path(folder)
+                counts = [by_valgrind(found, place, samples), by_qemu(found, place, samples // 10)]
             table.add(name, real, *(f"{min(each)} to {max(each)}" if each else "not installed" for each in counts))
     table.notes.append(
-        f"Valgrind counts the instructions of each of {samples} samples, QEMU those of {samples // 10}, both with those "
-        "of the mathematics library. Readings are random, 3 % are missing and 2 % late. Instructions are not cycles."
+        f"Valgrind counts the instructions of each of {samples} samples, QEMU those of {samples // 10}. Both include "
+        "the mathematics library. Readings are random, 3 % are missing and 2 % late. Instructions are not cycles."
     )
     return [table]
 

@@ -21,6 +21,7 @@ PLACES = {
     "studies": (1.0, 2.0),
     "problems": (2.0, 2.0),
     "pictures": (3.0, 2.0),
+    "hardware": (4.0, 2.0),
     "plots": (0.0, 3.0),
     "scenario": (2.0, 3.0),
     "exports": (4.0, 3.0),

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from flexarm.exports.sfunction import export_simulink
     from flexarm.exports.ssp import export_ssp
     from flexarm.hardware.controller import export_controller
+    from flexarm.hardware.realtime import run_in_real_time
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -294,6 +295,7 @@ __all__ = [
     "reaction_wheel",
     "robot_report",
     "robust",
+    "run_in_real_time",
     "save_result",
     "sensor_readings",
     "shaped",
@@ -320,6 +322,7 @@ LATE = {
     "exports.sfunction": "export_simulink",
     "exports.ssp": "export_ssp",
     "hardware.controller": "export_controller",
+    "hardware.realtime": "run_in_real_time",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",

@@ -29,6 +29,7 @@ from flexarm.commands.optimize import optimize
 from flexarm.commands.papers import papers
 from flexarm.commands.play import play
 from flexarm.commands.published import published
+from flexarm.commands.realtime import realtime
 from flexarm.commands.runs import compare, simulate
 from flexarm.commands.stability import stability
 from flexarm.commands.start import list_, new
@@ -50,7 +51,7 @@ app = typer.Typer(
 )
 app.command("list")(list_)
 for command in (
-    *(new, show, modes, derive, export, simulate, view, play, compare, stability, optimize, study),
+    *(new, show, modes, derive, export, simulate, realtime, view, play, compare, stability, optimize, study),
     *(papers, published),
 ):
     app.command()(command)

@@ -1,0 +1,31 @@
+"""Command that runs a scenario's exported controller in real time: realtime."""
+
+from typing import Annotated
+
+import typer
+
+from flexarm.commands.completion import ScenarioArgument
+from flexarm.commands.document import Json, show_document
+from flexarm.commands.terminal import say
+
+
+def realtime(
+    scenario: ScenarioArgument,
+    until: Annotated[float | None, typer.Option(help="End of the run [s].")] = None,
+    period: Annotated[
+        float | None, typer.Option(help="Sampling period of the controller, if the scenario has none [s].")
+    ] = None,
+    misses: Annotated[int, typer.Option(help="Faulty samples in a row until the watchdog stops the controller.")] = 20,
+    json: Json = False,
+) -> None:
+    """Run a scenario's controller in C against its simulated arm in real time.
+
+    The two processes exchange datagrams at every sample. Prints the missed deadlines and the latencies.
+    """
+    from flexarm.hardware.realtime import run_in_real_time
+
+    found = run_in_real_time(scenario, until=until, period=period, misses=misses)
+    if json:
+        show_document("realtime", found.report())
+    else:
+        say(repr(found))
