@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from flexarm.exports.ssp import export_ssp
     from flexarm.hardware.controller import export_controller
     from flexarm.hardware.realtime import run_in_real_time
+    from flexarm.hardware.twin import twin
     from flexarm.identification.excitation import Excitation, excitation
     from flexarm.identification.frequency import frequency_response
     from flexarm.identification.output_error import identify
@@ -306,6 +307,7 @@ __all__ = [
     "slosh",
     "study",
     "tune",
+    "twin",
     "urdf_report",
     "view",
 ]
@@ -323,6 +325,7 @@ LATE = {
     "exports.ssp": "export_ssp",
     "hardware.controller": "export_controller",
     "hardware.realtime": "run_in_real_time",
+    "hardware.twin": "twin",
     "identification.excitation": "Excitation excitation",
     "identification.frequency": "frequency_response",
     "identification.output_error": "identify",
