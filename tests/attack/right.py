@@ -304,6 +304,7 @@ PARTICULAR = {
     "export_controller.period": lambda c: LEFT_OUT,
     "export_controller.misses": lambda c: 2,
     "export_controller.jitter": lambda c: 1e-5,
+    "export_controller.targets": lambda c: (),
     "run_in_real_time.controller": lambda c: control.Sampled(pd(c), 1e-3),
     "run_in_real_time.until": lambda c: 2e-3,
     "run_in_real_time.period": lambda c: LEFT_OUT,

@@ -7,10 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from flexarm.checks import POSITIVE, checked_instance, checked_number, refused
+from flexarm.checks import POSITIVE, Fault, checked_instance, checked_names, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.exports.controller.inputs import WHERE
 from flexarm.exports.controller.library import board, c_controller
+from flexarm.exports.controller.targets import TARGETS
 from flexarm.exports.library import write_project
 from flexarm.exports.source import Real
 from flexarm.files import checked_path
@@ -32,6 +33,7 @@ def export_controller(
     jitter: float | None = None,
     period: float | None = None,
     real: Real = "double",
+    targets: Sequence[str] = (),
 ) -> list[Path]:
     """Write a controller for its board as C into a folder and return its files.
 
@@ -67,6 +69,9 @@ def export_controller(
         Sampling period, if the controller of a scenario is continuous [s].
     real : "double" or "float"
         Type of all numbers except the time.
+    targets : list of "simulink" and "ros2"
+        Wrappers to write beside the library: a level-2 S-function, or a package with a plug-in for ros2_control in the
+        folder `ros2`.
 
     Raises
     ------
@@ -78,7 +83,14 @@ def export_controller(
     folder = Path(checked_path(path))
     loop, arm = loop_of(WHERE, controller, model, period)
     found = board(loop, arm, sensors=sensors, scale=scale, safe=safe, misses=misses, jitter=jitter, real=real)
-    return write_project(WHERE, folder, c_controller(found))
+    with refused(WHERE):
+        for each in checked_names(targets, "a list of names", "targets"):
+            if each not in TARGETS:
+                raise Fault("targets", f"has {shown(each)}; it must have {choices(*TARGETS)}")
+    texts = c_controller(found)
+    for each in targets:
+        texts |= TARGETS[each](found)
+    return write_project(WHERE, folder, texts)
 
 
 def loop_of(

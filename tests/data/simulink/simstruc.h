@@ -19,7 +19,7 @@ typedef struct {
     int_T params, expected, states, inputs, outputs, widths_in[PORTS], widths_out[PORTS], feedthrough[PORTS];
     const char *error;
     const mxArray *given[2];
-    real_T x[WIDEST], dx[WIDEST], in[PORTS][WIDEST], out[PORTS][WIDEST];
+    real_T t, work[4 * WIDEST], x[WIDEST], dx[WIDEST], in[PORTS][WIDEST], out[PORTS][WIDEST];
 } SimStruct;
 
 #define CONTINUOUS_SAMPLE_TIME (0.0)
@@ -41,6 +41,12 @@ typedef struct {
 #define ssSetSampleTime(S, i, t) ((void)(S), (void)(i), (void)(t))
 #define ssSetOffsetTime(S, i, t) ((void)(S), (void)(i), (void)(t))
 #define ssSetOptions(S, options) ((void)(S), (void)(options))
+#define SS_DOUBLE (0)
+#define ssSetNumDWork(S, n) ((void)(S), (n))
+#define ssSetDWorkWidth(S, i, n) ((S)->error = ((n) > 4 * WIDEST) ? "DWork is too wide" : (S)->error)
+#define ssSetDWorkDataType(S, i, kind) ((void)(S), (void)(i), (void)(kind))
+#define ssGetDWork(S, i) ((void *)(S)->work)
+#define ssGetT(S) ((S)->t)
 #define ssGetContStates(S) ((S)->x)
 #define ssGetdX(S) ((S)->dx)
 #define ssGetInputPortSignal(S, i) ((const void *)(S)->in[i])
