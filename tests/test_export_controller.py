@@ -295,7 +295,9 @@ def test_raw_readings_are_scaled(tmp_path):
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_the_test_program_passes_and_can_fail(real, tmp_path):
     controller, model = of_own("limits")
-    files = fa.export_controller(controller, tmp_path, model, misses=2, scale={"upper.motor": (2.0, 0.5)}, real=real)
+    files = fa.export_controller(
+        controller, tmp_path, model, misses=2, scale={"upper.motor.rate": (2.0, 0.5)}, real=real
+    )
     name = "subudhi_morris_elastic_controller"
     assert {file.name for file in files} == {f"{name}.h", f"{name}.c", f"{name}_test.c", "CMakeLists.txt"}
     sources = (f"{name}.c", f"{name}_test.c")
@@ -435,7 +437,7 @@ def test_a_cross_compiler_takes_the_code_and_its_program_passes(real, name, tmp_
 
 def test_a_board_reads_the_sensors_that_the_controller_or_the_user_names():
     model = elastic()
-    assert board(*of_own("limits")).inputs.names == ("upper.motor", "fore.motor", "upper.motor", "fore.motor")
+    assert board(*of_own("limits")).inputs.names == ("upper.motor", "fore.motor", "upper.motor.rate", "fore.motor.rate")
     filtered = Sampled(JointPD(SLEW, 50.0, 5.0, filter=200.0), T)
     assert board(filtered, model, sensors=encoders(model)).inputs.names == ("upper_drive", "fore_drive")
     observed = Sampled(Observed(PD, tip(model)), T)

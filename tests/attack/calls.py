@@ -80,6 +80,7 @@ NOT_CALLED = {
     "Problem": "made by `problem`",
     "Score": "made by `score`",
     "Column": "made by `score`",
+    "run_in_real_time": "starts the program of a C compiler",
 }
 RESULTS = {
     "Comparison": "made by `compare_reduced`",

@@ -18,6 +18,10 @@ WHERE = "export_controller"
 """Name of the public function in messages."""
 
 
+ENDS = {", rate": ".rate", ", acceleration": ".acceleration"}
+"""Ends of the names of signals that are derivatives of a coordinate."""
+
+
 @dataclass(frozen=True)
 class Inputs:
     """Signals of a controller.
@@ -54,19 +58,19 @@ def inputs_of(feedback: SampledFeedback, model: Model, sensors: Sequence[Sensor]
 def _by_state(whole: ca.Function, readings: dict[str, Reading], feedback: SampledFeedback, model: Model) -> Inputs:
     names, everything, state = state_of(feedback.law, model)
     t, x, z, y = whole.sx_in()
-    law = ca.Function("law", [t, x, ca.vertcat(z, y)], whole(t, x, z, y)[:2])
+    law = ca.Function("law", [t, x, ca.vertcat(z, y)], [*whole(t, x, z, y)][:2])
     used = needed(law)
     measured, few = ca.SX.sym("measured", len(used)), ca.SX.zeros(x.numel())
     few[used] = measured
     both = ca.vertcat(y, measured)
-    results = whole(t, few, z, y)[:2]
+    results = [*whole(t, few, z, y)][:2]
     read = ca.Function("read", [x], [whole(0, x, ca.DM.zeros(z.numel()), ca.DM.zeros(y.numel()))[2]])
     found = Measured(
         (*_described(readings), *(names[i][0] + names[i][1] for i in used)),
         ca.Function("law", [t, both, z], results, ["t", "y", "z"], ["u", "z_next"]),
         ca.Function("y", everything, [ca.vertcat(read(state), state[used])]),
     )
-    return Inputs((*readings, *(names[i][0] for i in used)), found)
+    return Inputs((*readings, *(names[i][0] + ENDS.get(names[i][1], "") for i in used)), found)
 
 
 def _by_sensors(
@@ -82,7 +86,7 @@ def _by_sensors(
         raise DescriptionError(unknown_name(problem, missing, signals.names, "the controller reads it; they have"))
     names, everything, state = state_of(feedback.law, model)
     t, x, z, y = whole.sx_in()
-    law = ca.Function("law", [t, x, ca.vertcat(z, y)], whole(t, x, z, y)[:2], ["t", "x", "z"], ["u", "z_next"])
+    law = ca.Function("law", [t, x, ca.vertcat(z, y)], [*whole(t, x, z, y)][:2], ["t", "x", "z"], ["u", "z_next"])
     needs = [names[i][0] + names[i][1] for i in needed(law)]
     measured = ca.SX.sym("y", len(signals.names))
     if needs:
@@ -92,9 +96,9 @@ def _by_sensors(
         output = model.with_numbers(model.output_function(sensors))
         of = ca.Function("y", everything, [output(everything[0], everything[1], everything[3])])
         described = tuple(f"{a} [{b}]" if b else a for a, b in zip(signals.names, signals.units, strict=True))
-        law = ca.Function("law", [t, measured, ca.vertcat(z, y)], law(t, ca.DM.zeros(x.numel()), ca.vertcat(z, y)))
+        law = ca.Function("law", [t, measured, ca.vertcat(z, y)], [*law(t, ca.DM.zeros(x.numel()), ca.vertcat(z, y))])
     own = ca.vertcat(*(measured[signals.names.index(name)] for name in readings), ca.SX(0, 1))
-    results = law(t, measured, ca.vertcat(z, own))
+    results = [*law(t, measured, ca.vertcat(z, own))]
     exact = ca.vertcat(*(_rounded(measured[i], each) for i, each in enumerate(_resolutions(readings, signals.names))))
     return Inputs(
         tuple(signals.names),

@@ -3,6 +3,7 @@
 from string import Template
 
 from flexarm import escape
+from flexarm.exports.controller.inputs import ENDS
 from flexarm.exports.controller.library import Board
 from flexarm.exports.sfunction import BUILD
 
@@ -192,7 +193,8 @@ ROS_PACKAGE = Template("""<?xml version="1.0"?>
 """)
 
 ROS_PLUGIN = Template("""<library path="${name}_ros2">
-  <class name="${name}_ros2/Controller" type="${name}_ros2::Controller" base_class_type="controller_interface::ControllerInterface">
+  <class name="${name}_ros2/Controller" type="${name}_ros2::Controller"
+         base_class_type="controller_interface::ControllerInterface">
     <description>$title</description>
   </class>
 </library>
@@ -244,12 +246,12 @@ TARGETS = {"simulink": simulink, "ros2": ros2}
 
 def _states(board: Board) -> list[str]:
     """Return the names of state interfaces, "NAME/position" unless the header says that it is another kind."""
+    kinds = {", rate": "velocity", ", acceleration": "acceleration", ", state of a drive": "state"}
     found = []
     for name, described in zip(board.inputs.names, board.inputs.measured.names, strict=True):
-        kind = "position"
-        for end, other in ((", rate", "velocity"), (", acceleration", "acceleration"), (", state of a drive", "state")):
-            kind = other if described.endswith(end) else kind
-        found.append(f"{name.replace('.', '_')}/{kind}")
+        end = next((end for end in kinds if described.endswith(end)), "")
+        base = name.removesuffix(ENDS.get(end, "")).replace(".", "_")
+        found.append(f"{base}/{kinds.get(end, 'position')}")
     return found
 
 
