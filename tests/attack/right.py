@@ -298,6 +298,7 @@ PARTICULAR = {
     "export_law.controller": lambda c: control.Sampled(pd(c), 1e-4),
     "export_law.sensors": lambda c: (),
     "export_controller.controller": lambda c: control.Sampled(pd(c), 1e-4),
+    "export_controller.model": lambda c: c.model,
     "export_controller.sensors": lambda c: (),
     "export_controller.scale": lambda c: None,
     "export_controller.safe": lambda c: 0.0,

@@ -56,7 +56,7 @@ def export_controller(
         (`Observed`, `Linear`), and the entries of the state on which it depends directly.
     scale : dict, optional
         Gain, or gain and offset, by the name of a signal, for raw readings: y = gain * raw + offset. Signals without an
-        entry arrive in the unit of the header.
+        entry arrive in the unit of the header. The rate of "upper.motor" has the name "upper.motor.rate".
     safe : float or (m,)
         Outputs after a failure, and before the first sample without a fault [N m or N]. With a `rate_limit` of the
         controller, the outputs move there at this rate.
