@@ -77,6 +77,7 @@ def of_own(name):
     """Controllers on their arms, each with all that Sampled adds to some of them."""
     e, b = elastic(), bending()
     few = {"y": 1}
+    linear = control.Linear(lead(), encoders(e, resolution=1e-5), SLEW)
     nominal = fa.Model(b.arm.replace(links=[x.replace(body=x.body.replace(modes=few)) for x in b.arm.links]))
     return {
         "JointPD": lambda: (Sampled(JointPD(SLEW, 50.0, 5.0, filter=200.0, resolution=1e-4), T), e),
@@ -88,11 +89,11 @@ def of_own(name):
         "Integral": lambda: (Sampled(control.Integral(PD, 30.0), T), e),
         "Saturated": lambda: (Sampled(control.Saturated(PD, 1.5), T), e),
         "StrainRate": lambda: (Sampled(control.StrainRate(PD, K=0.01, link="upper"), T), e),
-        "Sum": lambda: (Sampled(control.Sum(PD, JointPD(SLEW, 3.0, 0.5), [0.01, 0.02]), T), e),
+        "Sum": lambda: (Sampled(control.Sum(PD, linear, [0.01, 0.02]), T), e),
         "Every": lambda: (Sampled(control.Every(PD, 3), T), e),
         "DesignedFor": lambda: (Sampled(control.DesignedFor(control.LQR(SLEW), nominal), T), b),
         "OnLinks": lambda: (Sampled(control.OnLinks(JointPD([0.2], 9.0, 2.0), ["fore"]), T), b),
-        "Linear": lambda: (Sampled(control.Linear(lead(), encoders(e, resolution=1e-5), SLEW), T), e),
+        "Linear": lambda: (Sampled(linear, T), e),
         "Observed": lambda: (Sampled(Observed(control.LQR(SLEW), fine(e)), T, delay=T, limit=5.0), e),
         "tip": lambda: (Sampled(Observed(PD, tip(e)), T), e),
         "accelerometer": lambda: (
@@ -245,6 +246,9 @@ def test_misses_count_only_in_a_row_and_jitter_within_its_bounds_is_none(fresh):
     for k in range(1, 9):
         time += T + (1.9e-4 if k % 2 else -1.9e-4)
         assert compiled.step(Y if k % 3 else None, time)[1] == (0 if k % 3 else MISSING)
+    usual = fresh("law", misses=9)  # half a period
+    assert [usual.step(Y, t * T)[1] for t in (0.0, 1.4, 1.95, 3.4, 3.8)] == [0, 0, 0, 0, LATE]
+    assert usual.step(Y, 5.4 * T)[1] == LATE
 
 
 @needs_cc

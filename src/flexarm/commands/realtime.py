@@ -18,9 +18,10 @@ def realtime(
     misses: Annotated[int, typer.Option(help="Faulty samples in a row until the watchdog stops the controller.")] = 20,
     json: Json = False,
 ) -> None:
-    """Run a scenario's controller in C against its simulated arm in real time.
+    """Run a scenario's controller as C code in real time.
 
-    The two processes exchange datagrams at every sample. Prints the missed deadlines and the latencies.
+    The controller and its simulated arm are two processes, which exchange datagrams at every sample. Prints the missed
+    deadlines and the latencies.
     """
     from flexarm.hardware.realtime import run_in_real_time
 
