@@ -76,7 +76,7 @@ def tip(model):
 def of_own(name):
     """Controllers on their arms, each with all that Sampled adds to some of them."""
     e, b = elastic(), bending()
-    few = {"y": 1}
+    few, rigid = {"y": 1}, fa.Model(fa.load("rigid-two-link"))
     linear = control.Linear(lead(), encoders(e, resolution=1e-5), SLEW)
     nominal = fa.Model(b.arm.replace(links=[x.replace(body=x.body.replace(modes=few)) for x in b.arm.links]))
     return {
@@ -100,13 +100,17 @@ def of_own(name):
             Sampled(Observed(PD, [*encoders(e, resolution=1e-5), fa.Accelerometer(link="upper", resolution=1e-2)]), T),
             e,
         ),
+        "SlotineLi": lambda: (Sampled(control.SlotineLi(SLEW, ["payload.mass"], 4.0, 5.0, 1.0), T), rigid),
+        "SlidingMode": lambda: (Sampled(control.SlidingMode(SLEW, Lambda=2.0, K=0.5, layer=0.3), T), rigid),
+        "DisturbanceObserver": lambda: (Sampled(control.DisturbanceObserver(PD, bandwidth=9.0), T, limit=9.0), rigid),
+        "TimeDelay": lambda: (Sampled(control.TimeDelay(SLEW, 40.0, 12.0, inertia=[0.02, 0.01]), T), rigid),
         "VoltageDrive": lambda: (Sampled(control.VoltageDrive(JointPD(SLEW, 50.0, 5.0)), 1e-3), wound()),
     }[name]()
 
 
 OWN = (
     "JointPD limits LQR ScheduledLQR Tracking ComputedTorque Integral Saturated StrainRate Sum Every DesignedFor "
-    "OnLinks Linear Observed tip accelerometer VoltageDrive"
+    "OnLinks Linear Observed tip accelerometer VoltageDrive SlotineLi SlidingMode DisturbanceObserver TimeDelay"
 ).split()
 SCENARIOS = {
     "industrial-arm": None,
