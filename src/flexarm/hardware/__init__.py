@@ -1,1 +1,6 @@
-"""From a model to a machine: code for a controller's board, loops in real time, and twins of measured rigs."""
+"""From a model to a machine: code for a controller's board, loops in real time, and twins of measured rigs.
+
+- `controller`: `export_controller`.
+- `realtime`: `run_in_real_time`, an exported controller against its simulated arm.
+- `twin`, `twin_report`: `twin`, from the log of a rig to a controller, and its report.
+"""

@@ -4,4 +4,5 @@
 - `settings`: reaction to missing, late or invalid readings, and the scaling of raw readings.
 - `code`: the C code of one sample.
 - `library`: all files of a controller, with their test program.
+- `targets`: wrappers for Simulink and ros2_control.
 """
