@@ -28,9 +28,11 @@ from benchmarks import gpu as benchmark
 from flexarm.control import LQR, Integral, JointPD, Sampled, Sum
 from flexarm.errors import InterruptedRun
 from flexarm.native import cuda, lifted, nvptx, ptxas
+from flexarm.native.exponential import powers
 from flexarm.native.program import instructions
 from flexarm.native.translate import ir_of
-from flexarm.simulation import gpu, gpu_states
+from flexarm.simulation import divergence, gpu, gpu_loops, gpu_states, lanes
+from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.feedback import continuous, integrand
 from flexarm.simulation.gpu_states import evaluate_on_gpu
 from flexarm.simulation.layout import Layout
@@ -84,8 +86,9 @@ def close(found, expected, real):
         assert y.dtype.kind == x.dtype.kind
         if name in ("energy_error", "energy_drift", "momentum_drift", "angular_momentum_drift", "quaternion_drift"):
             assert np.abs(y - x).max() < ROUNDING[real] * (1.0 if "drift" in name else np.abs(expected.kinetic).max())
-        elif name == "evaluations":  # the rates at a step's end are those at the next one's beginning
-            np.testing.assert_array_equal(y, 4 * expected.steps)
+        elif name == "evaluations" and not METHODS[str(expected.method.values[0])].adaptive:
+            # the rates at a step's end are those at the next one's beginning
+            np.testing.assert_array_equal(y, METHODS[str(expected.method.values[0])].stages * expected.steps)
         elif x.dtype.kind == "f":
             np.testing.assert_array_equal(np.isnan(y), np.isnan(x))
             size = np.nanmax(np.abs(x), initial=0.0)
@@ -202,7 +205,7 @@ def test_a_launch_goes_on_where_the_last_one_stopped(host, planar, monkeypatch):
     whole = fa.simulate_many(planar, 0.05, **given)
     once = len(host.launched)
     operations = integrand(planar, "state_rate", 0).code.operations
-    monkeypatch.setattr(gpu, "WORK", 7 * 3 * gpu.STAGES * (operations + 1))
+    monkeypatch.setattr(gpu, "WORK", 7 * 3 * 4 * (operations + 1))
     monkeypatch.setattr(gpu, "WINDOW", 2 * 8 * 3 * Layout.of(planar).size)
     monkeypatch.setattr(gpu, "TOGETHER", 3)
     pieces = fa.simulate_many(planar, 0.05, **given)
@@ -262,29 +265,203 @@ def test_runs_in_files(host, planar, tmp_path):
 
 
 def test_the_plan_of_a_run():
-    """Equal steps between times and jumps; u is asked for at every half step, at a jump from both sides."""
+    """Equal steps between times and jumps, or the intervals between jumps alone."""
     times, corners = np.array([0.0, 0.1, 0.2]), np.array([0.0, 0.15, 0.2])
-    held = gpu.planned(times, corners, 0.04, held=True)
-    np.testing.assert_allclose(held.t, [0.0, 0.1, 0.15])
-    np.testing.assert_array_equal(held.steps, [3, 2, 2])
-    np.testing.assert_array_equal(held.shown, [1, 0, 1])
-    np.testing.assert_array_equal(held.row, [0, 0, 1])
-    np.testing.assert_allclose(held.h * held.steps, [0.1, 0.05, 0.05])
-    timed = gpu.planned(times, corners, 0.04, held=False)
-    np.testing.assert_array_equal(timed.row, [0, 7, 12])
-    np.testing.assert_allclose(timed.asked[7:12], [0.1, 0.1125, 0.125, 0.1375, 0.15])
-    assert timed.asked[11] < 0.15 == timed.asked[12]
+    fixed = gpu.planned(times, corners, 0.04)
+    np.testing.assert_allclose(fixed.t, [0.0, 0.1, 0.15])
+    np.testing.assert_array_equal(fixed.steps, [3, 2, 2])
+    np.testing.assert_array_equal(fixed.shown, [1, 0, 1])
+    np.testing.assert_array_equal(fixed.row, [0, 0, 1])
+    np.testing.assert_allclose(fixed.h * fixed.steps, [0.1, 0.05, 0.05])
+    assert (fixed.before < [0.15, 0.15, 0.2]).all()
+    np.testing.assert_allclose(fixed.before, [0.15, 0.15, 0.2], rtol=1e-15)
+    adaptive = gpu.intervals(corners)
+    np.testing.assert_array_equal(adaptive.t, [0.0, 0.15])
+    np.testing.assert_array_equal(adaptive.end, [0.15, 0.2])
+    np.testing.assert_array_equal(adaptive.row, [0, 1])
+    assert (adaptive.before < adaptive.end).all()
+
+
+# -- other methods -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")  # of Euler's method
+@pytest.mark.parametrize("method", ["euler", "rk3", "tsit5", "rk45", "dop853"])
+def test_other_explicit_methods(host, varied, method):
+    """Inputs that jump between times of the result, parameters a run; the same steps as on the processor.
+
+    tsit5 and rk45 have one program and two tableaus.
+    """
+    fixed = not METHODS[method].adaptive
+    solver = fa.Solver(method=method, step=1e-4 if fixed else None, rtol=1e-7)
+    u = [fa.bang_bang([0.2 - 0.1 * i, 0.1], duration=0.0152 + 0.001 * i) for i in range(COUNT)]
+    p = varied.p * np.random.default_rng(2).uniform(0.8, 1.2, (COUNT, 2))
+    given = {"solver": solver, "samples": 8, "progress": False, **begun(varied), "u": u, "p": p}
+    found = fa.simulate_many(varied, 0.02, device="gpu", **given)
+    close(found, fa.simulate_many(varied, 0.02, **given), "double")
+    assert found.steps.values.min() > 3
+    if not fixed:
+        assert len({*found.steps.values}) > 1, "each run has its own steps"
+
+
+def test_a_method_of_ones_own(host, planar, monkeypatch):
+    """Added like any other; Bogacki & Shampine 1989."""
+    row = (-5 / 72, 1 / 12, 1 / 9, -1 / 8)
+    bs32 = fa.ButcherTableau((0, 1 / 2, 3 / 4, 1), ((1 / 2,), (0, 3 / 4)), (2 / 9, 1 / 3, 4 / 9), (row,), order=2)
+    monkeypatch.setitem(METHODS, "bs32", bs32)
+    given = {
+        **begun(planar),
+        "solver": fa.Solver(method="bs32", rtol=1e-4),
+        "samples": 5,
+        "progress": False,
+        "u": [0.1, 0.0],
+    }
+    close(fa.simulate_many(planar, 0.02, device="gpu", **given), fa.simulate_many(planar, 0.02, **given), "double")
+
+
+ADAPTIVE_INPUTS = {
+    "a law with memory": [Integral(JointPD(slew(0.02), 50.0, 0.2), 30.0 + i) for i in range(COUNT)],
+    "tables": [fa.Table([0.0, 0.0123 + 0.001 * i, 0.06], [[0, 0.1], [0.2, -0.1], [0, 0]]) for i in range(COUNT)],
+    "a function of time": [fa.RigidInverseDynamics(slew(0.01 * (i + 1))) for i in range(COUNT)],
+}
+
+
+@pytest.mark.parametrize("name", ADAPTIVE_INPUTS)
+def test_adaptive_steps_under_every_kind_of_input(host, planar, name):
+    given = {
+        "solver": fa.Solver(method="tsit5", rtol=1e-7),
+        "samples": 6,
+        "progress": False,
+        "u": ADAPTIVE_INPUTS[name],
+    }
+    found = fa.simulate_many(planar, 0.03, device="gpu", **given, **begun(planar))
+    close(found, fa.simulate_many(planar, 0.03, **given, **begun(planar)), "double")
+
+
+def test_adaptive_steps_in_floats_stay_within_the_tolerance(host, planar):
+    given = {"samples": 6, "progress": False, "u": [0.1, 0.0], **begun(planar)}
+    found = fa.simulate_many(
+        planar, 0.05, device="gpu", real="float", solver=fa.Solver(method="tsit5", rtol=1e-4), **given
+    )
+    exact = fa.simulate_many(planar, 0.05, solver=fa.Solver(method="dop853", rtol=1e-11), **given)
+    assert {*found.status.values} == {"completed"}
+    assert 0.0 < np.abs(found.q - exact.q).max() < 1e-4 * np.abs(exact.q).max()
+    assert np.abs(found.qd - exact.qd).max() < 1e-3 * np.abs(exact.qd).max()
+    with told("device is 'gpu'; rtol is 1e-08; numbers of 32 bits need an rtol of at least 1e-05 with method 'tsit5'"):
+        fa.simulate_many(planar, 0.05, device="gpu", real="float", method="tsit5", **given)
+
+
+def test_loops_stay_on_their_closures_under_adaptive_steps(host):
+    model = fa.Model(four_bar())
+    given = {"q0": [at(model, 0.9), at(model, 1.2)], "u": [[3.0], [2.0]], "samples": 9, "progress": False}
+    given["solver"] = fa.Solver(method="dop853", rtol=1e-9)
+    found = fa.simulate_many(model, 0.2, device="gpu", **given)
+    close(found, fa.simulate_many(model, 0.2, **given), "double")
+    for i in range(9):
+        assert np.abs(model.closure_gaps(found.q.values[:, i], found.qd.values[:, i])).max() < 1e-11
+
+
+def test_an_adaptive_launch_goes_on_where_the_last_one_stopped(host, planar, monkeypatch):
+    """A window ends within a step, a launch within a step: the same steps to the last bit, and the same counts."""
+    u = fa.bang_bang([0.2, 0.1], duration=0.031)
+    given = {"solver": fa.Solver(method="dop853", rtol=1e-6), "samples": 40, "progress": False, **begun(planar), "u": u}
+    whole = fa.simulate_many(planar, 0.05, device="gpu", **given)
+    once = len(host.launched)
+    assert whole.steps.values.max() < 30, "several times of the result in a step"
+    monkeypatch.setattr(gpu, "WORK", 1.0)
+    monkeypatch.setattr(gpu, "WINDOW", 2 * 8 * COUNT * Layout.of(planar).size)
+    pieces = fa.simulate_many(planar, 0.05, device="gpu", **given)
+    assert len(host.launched) - once > 20
+    for name, x in whole.data_vars.items():
+        np.testing.assert_array_equal(pieces[name], x, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
+def test_a_deflection_beyond_its_bound_ends_an_adaptive_run(host, planar):
+    given = {
+        **begun(planar),
+        "solver": fa.Solver(method="tsit5", rtol=1e-6),
+        "samples": 11,
+        "progress": False,
+        "u": [0.0, 0.0],
+    }
+    given["qd0"][2, 2] = 3e4  # far beyond what bends a link into a circle
+    found = fa.simulate_many(planar, 0.02, device="gpu", **given)
+    alone = fa.simulate_many(planar, 0.02, **given)
+    assert found.status.values[2].startswith("diverged ")
+    assert found.status.values.tolist() == alone.status.values.tolist()
+    np.testing.assert_array_equal(found.steps, alone.steps)
+    np.testing.assert_array_equal(found.time_reached, alone.time_reached)
+
+
+def test_a_step_that_becomes_too_short_ends_a_run(host, planar):
+    """No step has rates where the law's square root has none, so ever shorter ones are tried."""
+
+    class Root:
+        def law(self, model, period=None):
+            return fa.control.Law(lambda t, q, qd, z: (ca.vertcat(0.1 * ca.sqrt(0.0105 - t), 0.0), []))
+
+    given = {
+        **begun(planar),
+        "solver": fa.Solver(method="tsit5", rtol=1e-5),
+        "samples": 5,
+        "progress": False,
+        "u": Root(),
+    }
+    found, alone = (fa.simulate_many(planar, 0.02, device=device, **given) for device in ("gpu", "cpu"))
+    assert not (found.status == "completed").any()
+    np.testing.assert_array_equal(found.status, alone.status)
+    np.testing.assert_allclose(found.time_reached, 0.01)
+    np.testing.assert_array_equal(found.steps, alone.steps)
+
+
+def test_a_run_without_end_is_ended_between_launches(host, planar, monkeypatch):
+    """A rate that no machine has, after many evaluations; the other runs go on."""
+    monkeypatch.setattr(divergence, "FIRST", 60)
+    monkeypatch.setattr(divergence, "FAST", 50.0)
+    monkeypatch.setattr(gpu, "WORK", 1.0)
+    given = {
+        **begun(planar),
+        "solver": fa.Solver(method="tsit5", rtol=1e-6),
+        "samples": 11,
+        "progress": False,
+        "u": [0.0, 0.0],
+    }
+    given["qd0"][1, 0] = 60.0
+    found = fa.simulate_many(planar, 0.03, device="gpu", **given)
+    assert re.match(
+        r"diverged by t = .*: the rate of upper.joint reached .* in \d+ evaluations", found.status.values[1]
+    )
+    assert (found.status.values[[0, 2, 3, 4]] == "completed").all()
+    assert 0.0 < found.time_reached[1] < 0.03
+
+
+def test_sharp_contacts_need_fixed_steps_there(host):
+    drive = fa.Drive(backlash={"width": 0.02, "sharp": True})
+    joint = fa.Revolute(rotor_inertia=0.02, stiffness=40.0, drive=drive)
+    link = fa.Link(name="rod", joint=joint, body=fa.Rigid(length=0.5, mass=1.2))
+    model = fa.Model(fa.Arm(name="play", links=[link]))
+    assert model.arm.sharp
+    given = {"runs": 2, "u": [0.0], "progress": False, "device": "gpu"}
+    with told("'tsit5' stops at sharp contacts, which arm .* has; use a method with fixed steps, or smooth contacts"):
+        fa.simulate_many(model, 0.02, method="tsit5", **given)
+    assert not host.launched
+
+
+def test_status_numbers_are_those_of_simd_batches():
+    for name in ("UNDER_WAY", "DONE", "TOO_SHORT", "GROWN", "ENDED"):
+        assert getattr(gpu_loops, name) == getattr(lanes, name)
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 REFUSED = {
-    "a method of its own steps": (
-        {"method": "dop853", "solver": fa.Solver(step=None)},
-        "which supports only method 'rk4' with a step",
+    "an implicit method": (
+        {"method": "radau5", "solver": fa.Solver()},
+        "supports the explicit methods .*, not 'radau5'",
     ),
-    "auto": ({"method": "auto", "solver": fa.Solver(step=None)}, "which supports only method 'rk4' with a step"),
+    "auto": ({"method": "auto", "solver": fa.Solver()}, "supports the explicit methods dop853, .*, not 'auto'"),
     "a sampled law": (
         {"u": Sampled(JointPD(fa.Quintic((0, 0), (0.5, 0.3), 0.3), 5.0, 2.0), 0.01)},
         "not JointPD, sampled",
@@ -312,14 +489,6 @@ def test_what_a_graphics_processor_does_not_do_is_refused_in_one_line(host, plan
 def test_floats_are_of_graphics_processors(planar):
     with told("real is 'float'; on the processor"):
         fa.simulate_many(planar, 0.05, runs=2, u=[0.0, 0.0], real="float", **GIVEN)
-
-
-def test_too_many_values_of_u_are_refused(host, planar, monkeypatch):
-    monkeypatch.setattr(gpu, "LARGEST", 2500)
-    tables = [fa.Table([0.0, 0.06], [[0.0, 0.1], [0.2, each]]) for each in (-0.1, -0.2)]
-    fa.simulate_many(planar, 0.05, runs=2, u=tables[0], device="gpu", **GIVEN)  # twice the same
-    with told("device is 'gpu'; u of 2 runs at every half step needs more than"):
-        fa.simulate_many(planar, 0.05, u=tables, device="gpu", **GIVEN)
 
 
 def test_without_the_package_or_a_driver_one_line_says_what_is_missing(planar, monkeypatch):
@@ -463,6 +632,21 @@ def test_ptx_itself_computed_line_by_line(varied, monkeypatch, real):
     assert [each for each in fake.launched if each[1] == "runs"] == [(nvptx.THREADS, "runs")]
 
 
+def test_ptx_of_adaptive_steps_computed_line_by_line(planar, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", FakeCuda())
+    monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
+    u = 0.1 * np.random.default_rng(1).normal(size=(2, 2))
+    given = {
+        **begun(planar, 2),
+        "u": u,
+        "solver": fa.Solver(method="tsit5", rtol=1e-5),
+        "samples": 4,
+        "progress": False,
+    }
+    found = fa.simulate_many(planar, 0.008, device="gpu", **given)
+    close(found, fa.simulate_many(planar, 0.008, **given), "double")
+
+
 def test_ptx_of_a_loop_computed_line_by_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda())
     monkeypatch.setattr(cuda, "_loaded", lambda key, make: make())
@@ -569,10 +753,10 @@ def test_what_is_no_state_is_refused(host, planar, values, given, message):
 # -- the text ----------------------------------------------------------------------------------------------------------
 
 
-def written(model, real, entry="runs"):
+def written(model, real, entry="runs", method="rk4"):
     """PTX of runs, or of forward dynamics."""
     if entry == "runs":
-        key, parts, what = gpu.program(integrand(model, "state_rate", 0), Layout.of(model), real)
+        key, parts, what = gpu.program(integrand(model, "state_rate", 0), Layout.of(model), real, METHODS[method])
     else:
         (key, parts), what = gpu_states.program(model.kernel("forward_dynamics"), real), nvptx.EACH
     return cuda.text(key, parts, what, real)
@@ -588,7 +772,8 @@ def test_texts_that_are_kept_are_told_apart(planar):
     rate, layout = integrand(planar, "state_rate", 0), Layout.of(planar)
     laws = [None, JointPD(slew(0.01), 5.0, 2.0), LQR(reference=slew(0.01))]
     laws = [each and continuous(each, planar).kernel_for(planar) for each in laws]
-    assert len({gpu.program(rate, layout, "float", law)[0] for law in laws}) == 3
+    assert len({gpu.program(rate, layout, "float", law=law)[0] for law in laws}) == 3
+    assert len({gpu.program(rate, layout, "float", METHODS[name])[0] for name in ("rk4", "rk3", "dop853")}) == 3
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
@@ -615,7 +800,7 @@ def test_the_assembler_takes_it_and_nothing_is_called(planar, real, entry, arch)
 def test_the_assembler_takes_a_law_in_the_kernel(planar, real):
     drive = continuous(JointPD(slew(0.01), 5.0, 2.0), planar)
     layout = Layout.of(planar, len(drive.memory))
-    text = cuda.text(*gpu.program(integrand(planar, "state_rate", layout.memory), layout, real, drive.kernel), real)
+    text = cuda.text(*gpu.program(integrand(planar, "state_rate", layout.memory), layout, real, law=drive.kernel), real)
     assert not re.search(r"\.func|\bcall\b|\.extern", text)
     assert ("f64" in text) == (real == "double")
     (found,) = ptxas.resources(text)
@@ -628,7 +813,13 @@ def test_arrays_of_a_thread_are_its_own_and_those_of_states_lie_side_by_side(pla
     steps = set(re.findall(r"shl\.b64 \s*%rd\d+, %rd\d+, (\d+);", text))
     assert "2" in steps, "threads are 4 bytes apart"
     assert "ld.global" in text
-    assert "ld.local" in written(planar, "float") and "st.local" in written(planar, "float")
+    assert ".local" not in written(planar, "double"), "the state and the rates of a stage are in registers"
+    adaptive = written(planar, "double", method="tsit5")
+    assert "ld.local" in adaptive, "the rates of several stages are not"
+    numbers = (7 + 4) * Layout.of(planar).size  # the rates of seven stages, and four rows of the polynomial
+    assert int(re.search(r"\.local .*__local_depot0\[(\d+)\]", adaptive)[1]) == 8 * numbers
+    (found,) = ptxas.resources(adaptive)
+    assert (found.stack, found.stores, found.loads) == (8 * numbers, 0, 0)
 
 
 def test_what_ptxas_refuses_is_one_line():
@@ -710,6 +901,33 @@ def test_sines_exponentials_and_tangents_against_many_digits(real, ulp):
     with mpmath.workdps(40):
         exact = np.array([[f(mpmath.mpf(float(a))) for a in numbers] for f in (mpmath.exp, mpmath.tanh)])
         assert np.abs(((found - exact) / exact).astype(float)).max() < 3 * ulp
+
+
+@pytest.mark.parametrize(("real", "ulp"), [("double", 2.0**-52), ("float", 2.0**-23)])
+def test_powers_against_many_digits(real, ulp):
+    """Those of a step's error, over all sizes of errors whose powers are near 1, and beyond."""
+    base = nvptx.Numbers(1, real)
+    T = gpu.TYPES[real]
+    x = np.concatenate([10.0 ** np.random.default_rng(7).uniform(-6, 6, 300), [1.0, 0.5, 2.0**0.5, 2.0**-0.5]]).astype(
+        T
+    )
+    text = f"""
+define void @evaluate(ptr %in, i64 %a, ptr %own, i64 %b, ptr %out, i64 %c) alwaysinline {{
+  %x = load {base.T}, ptr %in
+  %y = call {base.T} @power_({base.T} %x, {base.T} {base.constant(-0.125)})
+  store {base.T} %y, ptr %out
+  ret void
+}}
+declare {base.T} @power_({base.T}, {base.T})"""
+    host = HostGpu()
+    parts = [text, powers(real), ir_of(nvptx.each, real=real, elsewhere=(nvptx.evaluate,))]
+    given, found = host.put(x), np.empty_like(x)
+    there = host.room(found)
+    host.kernel("power", lambda: parts, nvptx.EACH, real)(len(x), [given, given, there], [len(x)])
+    host.get(there, found)
+    with mpmath.workdps(40):
+        exact = np.array([mpmath.mpf(float(each)) ** mpmath.mpf(-0.125) for each in x])
+        assert np.abs(((found - exact) / exact).astype(float)).max() < 4 * ulp
 
 
 @pytest.mark.parametrize("real", REALS)

@@ -142,7 +142,7 @@ class Kernel:
             elif op == "selp":
                 registers[arguments[0]] = read(arguments[1] if registers[arguments[3]] else arguments[2])
             elif kind == "pred":
-                registers[arguments[0]] = OF_INTEGERS[op](*map(bool, map(read, arguments[1:])))
+                registers[arguments[0]] = bool(OF_INTEGERS[op](*map(bool, map(read, arguments[1:]))) & 1)
             elif op == "fma":
                 x = [number(read(a), kind) for a in arguments[1:]]
                 registers[arguments[0]] = bits(fused(*x, kind), kind)

@@ -1,8 +1,11 @@
-"""LLVM IR of exp and tanh, which friction uses, for devices with neither an instruction nor a library."""
+"""LLVM IR of exp, tanh and powers, for devices with neither an instruction nor a library.
+
+Friction uses exp and tanh, and step sizes are powers of errors.
+"""
 
 from math import factorial
 
-from flexarm.native.sincos import Numbers
+from flexarm.native.sincos import Numbers, Real
 
 LN2 = (0.6931471805599453, 2.3190468138462996e-17)  # to 106 bits
 SHORT_LN2 = (0.693147182464599609375, -1.904654323148236e-09)  # to 48 bits
@@ -88,6 +91,55 @@ def exponential(numbers: Numbers) -> str:
         f"  %sum = fadd {T} %d, {c(2.0)}",
         f"  %t = fdiv {T} %d, %sum",
         f"  ret {T} %t",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def powers(real: Real) -> str:
+    """Return the IR of `power_(x, a)` for x > 0, with an error of some units in the last place if the result is near 1.
+
+    x = 2^n m with m between sqrt(1/2) and sqrt(2), and log(m) = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1)/(m + 1), where
+    s^2 is below 0.03: 11 terms with an error of 1e-18 for doubles, 5 terms with 1e-9 for floats. Then
+    x^a = exp(a log(x)).
+    """
+    numbers = Numbers(1, real)
+    T, N, c, integer = numbers.T, numbers.N, numbers.constant, numbers.integer
+    terms, bias, mantissa = (11, 1023, 52) if real == "double" else (5, 127, 23)
+    series, last = [], c(1.0 / (2 * terms + 1))
+    for i in range(terms - 1, -1, -1):
+        series += [
+            f"  %m{i} = fmul contract {T} {last}, %z",
+            f"  %a{i} = fadd contract {T} %m{i}, {c(1.0 / (2 * i + 1))}",
+        ]
+        last = f"%a{i}"
+    lines = [
+        exponential(numbers),
+        f"define {T} @power_({T} %x, {T} %a) alwaysinline {{",
+        f"  %bits = bitcast {T} %x to {N}",
+        f"  %high = lshr {N} %bits, {integer(mantissa)}",
+        f"  %n0 = sub {N} %high, {integer(bias)}",
+        f"  %low = and {N} %bits, {integer(2**mantissa - 1)}",
+        f"  %one = or {N} %low, {integer(bias << mantissa)}",
+        f"  %m = bitcast {N} %one to {T}",
+        f"  %large = fcmp ogt {T} %m, {c(2.0**0.5)}",
+        f"  %half = fmul {T} %m, {c(0.5)}",
+        f"  %f = select i1 %large, {T} %half, {T} %m",
+        f"  %more = zext i1 %large to {N}",
+        f"  %n1 = add {N} %n0, %more",
+        f"  %n = sitofp {N} %n1 to {T}",
+        f"  %less = fsub {T} %f, {c(1.0)}",
+        f"  %sum = fadd {T} %f, {c(1.0)}",
+        f"  %s = fdiv {T} %less, %sum",
+        f"  %z = fmul {T} %s, %s",
+        *series,
+        f"  %s2 = fmul {T} %s, {c(2.0)}",
+        f"  %p = fmul {T} {last}, %s2",
+        f"  %whole = fmul {T} %n, {c(LN2[0])}",
+        f"  %log = fadd {T} %whole, %p",
+        f"  %y = fmul {T} %a, %log",
+        f"  %e = call {T} @exp_({T} %y)",
+        f"  ret {T} %e",
         "}",
     ]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ neighbouring memory.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, final
 
@@ -69,24 +69,30 @@ class Entry:
     Attributes
     ----------
     function : str
-        `void function(<pointers>, i64 thread, <integers>, ptr work)`.
+        `void function(<pointers>, i64 thread, <integers>, <ptr records>, <ptr work>)`.
     pointers, integers : int
         Numbers of arguments that the launch passes.
-    work : int
-        Length of each thread's own memory.
+    records : tuple of types
+        Records of each thread; see `language`.
+    work : tuple of int
+        Lengths of each thread's own arrays of numbers. An array that is only indexed by constants is in registers.
     """
 
     name: str
     function: str
     pointers: int
     integers: int
-    work: int
+    records: tuple[type, ...] = ()
+    work: tuple[int, ...] = ()
 
     def ir(self, real: Real, kind: str = "ptx_kernel ") -> str:
         """Return the IR of `void name(<pointers>, <integers>, i64 count)`, with a calling convention."""
         pointers = [f"ptr %p{i}" for i in range(self.pointers)]
         integers = [f"i64 %n{i}" for i in range(self.integers)]
-        taken = [*pointers, "i64 %thread", *integers, "ptr %work"]
+        kinds = [f"[{len(fields(each))} x i64]" for each in self.records]
+        kinds += [f"[{max(1, length)} x {real}]" for length in self.work]
+        allocated = "\n".join(f"  %work{i} = alloca {kind}, align 16" for i, kind in enumerate(kinds))
+        taken = [*pointers, "i64 %thread", *integers, *(f"ptr %work{i}" for i in range(len(kinds)))]
         given = ["ptr noalias" + each.removeprefix("ptr") for each in pointers]
         head = f"define {kind}void @{self.name}({', '.join([*given, *integers, 'i64 %count'])})"
         return f"""
@@ -94,7 +100,7 @@ declare void @{self.function}({", ".join(each.split()[0] for each in taken)})
 declare i64 @thread()
 {head} "nvvm.maxntid"="{THREADS}" "nvvm.minctasm"="{BLOCKS}" {{
 entry:
-  %work = alloca [{max(1, self.work)} x {real}], align 16
+{allocated}
   %thread = call i64 @thread()
   %there = icmp slt i64 %thread, %count
   br i1 %there, label %do, label %done
@@ -168,6 +174,11 @@ def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
+    passes.add_loop_rotate_pass()
+    passes.add_loop_unroll_pass()  # arrays of a thread that are indexed by constants then become registers
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     module.verify()
     return module
@@ -201,10 +212,10 @@ def evaluate(  # pragma: no cover  (only its signature is used)
 
 
 def each(  # pragma: no cover  (runs as code for the GPU alone)
-    x: Floats, own: Floats, y: Floats, thread: int, apart: int, work: Floats
+    x: Floats, own: Floats, y: Floats, thread: int, apart: int
 ) -> None:
     """Evaluate the program for one of many states: x (known, apart), own (others, apart), y (n_out, apart)."""
     evaluate(x[thread:], apart, own[thread:], apart, y[thread:], apart)
 
 
-EACH = Entry("each_state", "each", pointers=3, integers=1, work=0)
+EACH = Entry("each_state", "each", pointers=3, integers=1)

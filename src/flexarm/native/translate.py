@@ -2,8 +2,9 @@
 
 import ast
 import inspect
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, final, get_args
 
@@ -23,6 +24,9 @@ FAST = ("contract", "nsz")
 WIDE = ir.VectorType(DOUBLE, 4)
 """Vector of a loop over lanes. Rows of an arm are hardly longer, and the remaining numbers are processed one by one."""
 
+UNROLL = "llvm.loop.unroll.full"
+"""Metadata of a loop that is unrolled completely."""
+
 ONE = "in a loop over lanes, only elements x[i] by its counter differ from round to round, and only they are assigned"
 
 
@@ -40,12 +44,22 @@ def optimized(*functions: Callable[..., Any]) -> str:
     return str(module)
 
 
-def ir_of(*functions: Callable[..., Any], real: Real = "double", elsewhere: tuple[Callable[..., Any], ...] = ()) -> str:
+def ir_of(
+    *functions: Callable[..., Any],
+    real: Real = "double",
+    elsewhere: tuple[Callable[..., Any], ...] = (),
+    scalar: bool = False,
+    constants: Mapping[str, float] | None = None,
+) -> str:
     """Return the LLVM IR of the functions and of those that they call, each under its own name.
 
     Numbers are doubles or floats. Functions `elsewhere` are called by their names and belong to another module.
+
+    `scalar` is for devices whose threads have neither vectors nor a library: loops over lanes are unrolled once their
+    length is known, and powers are computed by a function `power_` of another module. `constants` replace constants of
+    the functions' modules by name.
     """
-    module = _Module(real)
+    module = _Module(real, scalar, constants or {})
     for function in elsewhere:
         module.declared(function)
     module.pending.clear()
@@ -54,7 +68,17 @@ def ir_of(*functions: Callable[..., Any], real: Real = "double", elsewhere: tupl
     while module.pending:
         function, tree = module.pending.pop()
         _Translation(module, function, tree)
-    return str(module.ir)
+    return _unrolled(str(module.ir)) if scalar else str(module.ir)
+
+
+def _unrolled(text: str) -> str:
+    """Return LLVM IR whose loops with the mark `UNROLL` are unrolled. A loop's metadata must refer to itself."""
+    found = re.search(rf'^!(\d+) = !{{ !"{UNROLL}" }}$', text, flags=re.MULTILINE)
+    if found is None:
+        return text
+    own, mark = found[1], int(found[1]) + 1_000_000
+    loop = f'!{own} = distinct !{{!{own}, !{mark}}}\n!{mark} = !{{!"{UNROLL}"}}'
+    return text.replace(found[0], loop)
 
 
 def aligned(kind: Any) -> int:
@@ -90,9 +114,9 @@ def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
 class _Module:
     """The functions of a module, including those not yet translated."""
 
-    def __init__(self, real: Real) -> None:
+    def __init__(self, real: Real, scalar: bool, constants: Mapping[str, float]) -> None:
         self.ir = ir.Module("loops")
-        self.real = REALS[real]
+        self.real, self.scalar, self.constants = REALS[real], scalar, constants
         self.known: dict[Callable[..., Any], tuple[ir.Function, list[tuple[Any, Any]]]] = {}
         self.pending: list[tuple[Callable[..., Any], ast.FunctionDef]] = []
 
@@ -100,6 +124,13 @@ class _Module:
         """Return an intrinsic function of one argument for a vector of numbers."""
         known = self.ir.globals.get(intrinsic)
         return known or ir.Function(self.ir, ir.FunctionType(WIDE, [WIDE]), intrinsic)
+
+    def power(self) -> ir.Function:
+        """Return the function of two numbers that computes powers."""
+        if not self.scalar:
+            return self.ir.declare_intrinsic("llvm.pow", [self.real])
+        known = self.ir.globals.get("power_")
+        return known or ir.Function(self.ir, ir.FunctionType(self.real, [self.real] * 2), "power_")
 
     def declared(self, function: Callable[..., Any]) -> tuple[ir.Function, list[tuple[Any, Any]]]:
         """Return the function, and the kinds of its arguments; see `_kind`."""
@@ -200,6 +231,9 @@ class _Translation:
         if s.iter.func.id == "lanes":
             (count,) = bounds
             assert not self.lane, ONE
+            if self.module.scalar:
+                self.rounds(s, I64(0), count, I64(1), unroll=True)
+                return
             some = self.b.select(self.b.icmp_signed(">", count, I64(0)), count, I64(0))
             whole = self.b.and_(some, I64(-WIDE.count))
             self.lane = s.target.id
@@ -210,7 +244,7 @@ class _Translation:
             start, stop = (I64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
             self.rounds(s, start, stop, bounds[2] if len(bounds) == 3 else I64(1))
 
-    def rounds(self, s: ast.For, start: Any, stop: Any, step: Any) -> None:
+    def rounds(self, s: ast.For, start: Any, stop: Any, step: Any, unroll: bool = False) -> None:
         """Translate a loop's body for each value of its counter."""
         assert isinstance(s.target, ast.Name) and not s.orelse
         downward = isinstance(step, ir.Constant) and step.constant < 0
@@ -230,7 +264,9 @@ class _Translation:
             self.b.branch(following)
         self.b.position_at_end(following)
         self.b.store(self.b.add(self.b.load(counter, typ=I64), step), counter)
-        self.b.branch(test)
+        again = self.b.branch(test)
+        if unroll:
+            again.set_metadata("llvm.loop", self.module.ir.add_metadata([ir.MetaDataString(self.module.ir, UNROLL)]))
         self.b.position_at_end(after)
 
     def on_Break(self, s: ast.Break) -> None:
@@ -256,7 +292,7 @@ class _Translation:
         elif isinstance(target, ast.Attribute):
             assert not self.lane, ONE
             address, kind, _ = self.field(target)
-            self.b.store(self.like(kind, value), address)
+            self.b.store(value.address if isinstance(value, _Pointer) else self.like(kind, value), address)
         else:
             assert isinstance(target, ast.Name) and not self.lane, ONE
             self.put(target.id, value)
@@ -276,7 +312,7 @@ class _Translation:
             place, kind, pointed = self.names[name]
             value = self.b.load(place, typ=kind)
             return _Pointer(value, pointed) if pointed is not None else value
-        value = self.globals[name]
+        value = self.module.constants.get(name, self.globals[name])
         return I64(value) if isinstance(value, int) else self.real(value) if isinstance(value, float) else value
 
     # -- expressions
@@ -399,7 +435,7 @@ class _Translation:
 
     def binary(self, op: ast.operator, x: Any, y: Any) -> Any:
         if isinstance(op, ast.Pow):
-            power = self.module.ir.declare_intrinsic("llvm.pow", [self.real])
+            power = self.module.power()
             return self.b.call(power, [self.like(self.real, x), self.like(self.real, y)])
         if isinstance(op, ast.Div):
             kind = WIDE if WIDE in (x.type, y.type) else self.real

@@ -148,6 +148,11 @@ class ButcherTableau:
         return found
 
     @property
+    def chained(self) -> bool:
+        """True if each stage depends only on the one before, as in RK4."""
+        return all(set(row) <= {i} for i, row in enumerate(self.sums[: self.stages - 1]))
+
+    @property
     def in_sequence(self) -> tuple[Array, Array]:
         """Weights for little memory: of each stage's rates in the next stage (0 for the last), and in the end.
 

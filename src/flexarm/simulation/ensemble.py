@@ -108,7 +108,7 @@ def simulate_many(
     progress : bool or callable
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
     device : "cpu" or "gpu"
-        Device that computes the runs. An NVIDIA graphics processor (the extra `gpu`) supports the method "rk4". There u
+        Device that computes the runs. An NVIDIA graphics processor (the extra `gpu`) supports explicit methods. There u
         is constant, piecewise constant, a table, a compiled function of time or a continuous controller, and w is
         constant.
     real : "double" or "float"
@@ -209,7 +209,7 @@ def simulate_many(
     if device == "gpu":
         from flexarm.simulation import gpu  # here, because the module imports CasADi
 
-        gpu.check(solver.method, solver.step, drives, exogenous_inputs, model, real)
+        gpu.check(solver.method, solver.step, drives, exogenous_inputs, model, real, solver.rtol)
     place, together = None, count
     if folder is not None:
         from flexarm.simulation.ensemble_files import Folder  # here, because the module imports h5py and xarray

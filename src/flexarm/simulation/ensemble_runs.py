@@ -190,8 +190,9 @@ class Group:
         self.x = np.full((count, len(asked.times), self.layout.size), np.nan)
         self.x[:, 0] = 0.0
         self.x[:, 0, self.layout.q], self.x[:, 0, self.layout.qd] = runs.q[self.indices], runs.qd[self.indices]
-        for i, r in enumerate(self.indices):
-            self.x[i, 0, self.layout.z] = runs.drive(r).memory
+        if self.layout.memory:
+            of, which = np.unique(runs.which[self.indices], return_inverse=True)
+            self.x[:, 0, self.layout.z] = np.array([runs.drives[i].memory for i in of])[which]
         self.known, self.steps, self.evaluations = np.zeros((3, count), dtype=np.int64)
         self.known[:] = 1
         self.status, self.methods = [INTERRUPTED] * count, [self.method] * count
@@ -225,24 +226,19 @@ class Task(Protocol):
 
 def groups(runs: Runs, asked: Asked) -> list[Group]:
     """Group the runs by kind: by their inputs and by their solvers."""
-    model, found = runs.model, dict[tuple, list[int]]()
+    model, found = runs.model, dict[tuple, list[Array]]()
     # the list keeps compiled code in use, which would otherwise leave the cache
     kernels = [drive.kernel_for(model) if drive.batched else None for drive in runs.drives]
     kinds = [_kind(drive, kernel) for drive, kernel in zip(runs.drives, kernels, strict=True)]
-    ways: dict[tuple, tuple[str, float, str]] = {}
-    reasons: list[str] = []
-    for r, of in enumerate(runs.which):
-        drive, exogenous = runs.drives[of], runs.exogenous(r)
-        kind = (*kinds[of], exogenous.constant, exogenous.computed)
-        own = () if drive.period is None else (runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes())
-        key = (kind, *own)
-        if key not in ways:
-            ways[key] = _way(runs, r, asked)
-        method, step, reason = ways[key]
-        reasons.append(reason)
-        found.setdefault((kind, method, step), []).append(r)
+    reasons = np.empty(len(runs), dtype=object)
+    for kind, members in _by_kind(runs, kinds):
+        for same in [members] if runs.drive(members[0]).period is None else _by_start(runs, members):
+            method, step, reason = _way(runs, same[0], asked)
+            reasons[same] = reason
+            found.setdefault((kind, method, step), []).append(same)
     made = []
-    for (kind, method, step), members in found.items():
+    for (kind, method, step), parts in found.items():
+        members = np.sort(np.concatenate(parts))
         first = runs.drive(members[0])
         sampled = first.period is not None
         # with states or exogenous inputs, runs form SIMD batches only if no sampled law is called in between
@@ -251,8 +247,33 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
         alone = runs.varying is not None or asked.sensitive is not None
         lanes = kind[0] and kind[-2] and (bare or not sampled) and able and not alone
         layout = Layout.of(model, len(first.memory), runs.varying is not None and runs.varying.flows)
-        made.append(Group(np.array(members), layout, method, step, [reasons[r] for r in members], lanes))
-    return made
+        made.append(Group(members, layout, method, step, reasons[members].tolist(), lanes))
+    return sorted(made, key=lambda group: int(group.indices[0]))
+
+
+def _by_kind(runs: Runs, kinds: Sequence[tuple]) -> list[tuple[tuple, Array]]:
+    """Return the kinds of inputs and exogenous inputs, and the indices of the runs of each."""
+    around = np.zeros(len(runs), dtype=np.int64) if runs.around is None else runs.around
+    both = runs.which * len(runs.exogenous_inputs) + around
+    _, first, which = np.unique(both, return_index=True, return_inverse=True)
+    numbers: dict[tuple, int] = {}
+    of = np.empty(len(first), dtype=np.int64)
+    for i, r in enumerate(first.tolist()):
+        exogenous = runs.exogenous(r)
+        kind = (*kinds[runs.which[r]], exogenous.constant, exogenous.computed)
+        of[i] = numbers.setdefault(kind, len(numbers))
+    if len(numbers) == 1:
+        return [(next(iter(numbers)), np.arange(len(runs)))]
+    number = of[which]
+    return [(kind, np.flatnonzero(number == i)) for kind, i in numbers.items()]
+
+
+def _by_start(runs: Runs, members: Array) -> list[Array]:
+    """Return the runs with equal initial coordinates and parameters."""
+    found = dict[tuple, list[int]]()
+    for r in members.tolist():
+        found.setdefault((runs.q[r].tobytes(), b"" if runs.p is None else runs.p[r].tobytes()), []).append(r)
+    return [np.array(each) for each in found.values()]
 
 
 def _kind(drive: Block, kernel: Kernel | None) -> tuple:
@@ -343,11 +364,9 @@ def closing(runs: Runs, indices: Array) -> BatchClosing | None:
 def held_outside(runs: Runs, indices: Array) -> Array:
     """Return the exogenous inputs (G, k) of runs in which they are constant."""
     none = np.zeros((1, runs.model.nq))
-    known: dict[int, Array] = {}
-    for r in indices:
-        if id(runs.exogenous(r)) not in known:
-            known[id(runs.exogenous(r))] = runs.acting(r, np.zeros(1), none, none)[0]
-    return np.array([known[id(runs.exogenous(r))] for r in indices])
+    around = np.zeros(len(indices), dtype=np.int64) if runs.around is None else runs.around[indices]
+    _, first, which = np.unique(around, return_index=True, return_inverse=True)
+    return np.array([runs.acting(r, np.zeros(1), none, none)[0] for r in indices[first]])[which]
 
 
 @final

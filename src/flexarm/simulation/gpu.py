@@ -1,8 +1,8 @@
-"""Runs of an ensemble on a graphics processor: the classical Runge-Kutta method with fixed steps, one run per thread.
+"""Runs of an ensemble on a graphics processor by explicit methods, one run per thread.
 
-All evaluation times of a run are known in advance: steps are equal from one time of the result, or jump of u, to the
-next. If u depends on time alone, its values are computed in advance. If u depends on the state, the kernel evaluates
-the control law before the rates.
+Fixed steps are known in advance: they are equal from one time of the result, or jump of u, to the next. Adaptive steps
+follow the error of each run. u is constant in each interval, or the kernel evaluates a compiled function or a table
+before the rates.
 """
 
 from collections.abc import Sequence
@@ -12,27 +12,25 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import counted
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, closures
 from flexarm.native import cuda
 from flexarm.native.cuda import Device, Launch
+from flexarm.native.exponential import powers
 from flexarm.native.kernel import Kernel
-from flexarm.native.nvptx import evaluate, straight
+from flexarm.native.nvptx import Entry, evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
-from flexarm.simulation import gpu_loops
+from flexarm.simulation import crossings, divergence, gpu_loops
 from flexarm.simulation.block import Block
+from flexarm.simulation.butcher import METHODS, ButcherTableau
 from flexarm.simulation.ensemble_runs import Asked, Group, Runs, closing, constants, held_outside, told, told_of_growth
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import integrand
-from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY
+from flexarm.simulation.gpu_loops import DONE, ENDED, GROWN, HELD, LAW, TABLE, TOO_SHORT, UNDER_WAY, Form
 from flexarm.simulation.gpu_states import verified
-from flexarm.simulation.lanes_closures import BatchClosing
+from flexarm.simulation.lanes_plan import Course
 from flexarm.simulation.layout import Layout
-
-METHOD = "rk4"
-STAGES = 4
 
 TYPES = {"double": np.float64, "float": np.float32}
 
@@ -40,8 +38,8 @@ TOGETHER = 2**17
 """Largest number of runs in one launch: more than the threads of the largest processors."""
 WINDOW = 2**28
 """Approximate size of the states that are fetched at a time [bytes]."""
-LARGEST = 2**30
-"""Largest size of values of u that are computed in advance [bytes]."""
+FINEST = 1e-5
+"""Least relative tolerance of adaptive steps with numbers of 32 bits, some hundred times their rounding."""
 WORK = 2e11
 """Operations of one launch, which take some tenths of a second. Ctrl-C takes effect after the launch."""
 
@@ -53,14 +51,23 @@ def check(
     exogenous_inputs: Sequence[ExogenousInputs],
     model: Model,
     real: Real,
+    rtol: float,
 ) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
-    if method != METHOD or step is None:
-        raise DescriptionError(f"device is 'gpu', which supports only method {METHOD!r} with a step, not {method!r}")
+    if method not in METHODS:
+        raise DescriptionError(
+            f"device is 'gpu', which supports the explicit methods {', '.join(METHODS)}, not {method!r}"
+        )
+    if METHODS[method].adaptive and real == "float" and rtol < FINEST:
+        must = f"numbers of 32 bits need an rtol of at least {FINEST:g}"
+        raise DescriptionError(f"device is 'gpu'; rtol is {rtol:g}; {must} with method {method!r}")
     for drive in drives:
         if drive.period is not None or not drive.batched:
             must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
+        if crossings.stops(model, drive, method):
+            why = f"{method!r} stops at sharp contacts, which arm {model.arm.name!r} has"
+            raise DescriptionError(f"device is 'gpu'; {why}; use a method with fixed steps, or smooth contacts")
     if model.arm.closures and real != "double":
         raise DescriptionError(f"device is 'gpu'; closures, as of arm {model.arm.name!r}, need real='double'")
     if not all(each.constant for each in exogenous_inputs):
@@ -76,43 +83,33 @@ def name() -> str:
 @final
 @dataclass(frozen=True)
 class Plan:
-    """Intervals of a run, see `gpu_loops.Runs`, and the times at which u is needed.
-
-    Attributes
-    ----------
-    asked : (rows,)
-        Times of the rows of u. If u is piecewise constant, these are the starts of its intervals.
-    """
+    """Intervals of a run, see `gpu_loops.Runs`. Those of adaptive steps have neither `h` nor `steps`."""
 
     t: Array
+    end: Array
+    before: Array
+    row: Array
     h: Array
     steps: Array
     shown: Array
-    row: Array
-    stride: Array
-    before: Array
-    asked: Array
 
 
-def planned(times: Array, corners: Array, step: float, held: bool) -> Plan:
+def planned(times: Array, corners: Array, step: float) -> Plan:
     """Return the intervals between times of the result and breakpoints, each with equal steps no longer than `step`."""
     edges = np.union1d(times, corners)
     t, lengths = edges[:-1], np.diff(edges)
     steps = np.maximum(np.ceil(lengths / step - 1e-9), 1.0)
-    h, steps = lengths / steps, steps.astype(np.int64)
+    interval = np.searchsorted(corners, t, side="right") - 1
+    before = np.nextafter(corners, -np.inf)[interval + 1]
     shown = np.isin(edges[1:], times).astype(np.int64)
-    stretch = np.searchsorted(corners, t, side="right") - 1
-    before = np.nextafter(corners, -np.inf)[stretch + 1]
-    if held:
-        none = np.zeros(len(t), dtype=np.int64)
-        return Plan(t, h, steps, shown, stretch, none, before, corners[:-1])
-    rows = (
-        2 * steps + 1
-    )  # every half step including both ends: at a jump, u is evaluated from the left, then from the right
-    row = np.cumsum(rows) - rows
-    of = np.repeat(np.arange(len(t)), rows)
-    asked = t[of] + 0.5 * h[of] * (np.arange(len(of)) - row[of])
-    return Plan(t, h, steps, shown, row, np.ones(len(t), dtype=np.int64), before, np.minimum(asked, before[of]))
+    return Plan(t, edges[1:], before, interval, lengths / steps, steps.astype(np.int64), shown)
+
+
+def intervals(corners: Array) -> Plan:
+    """Return the intervals between breakpoints, for adaptive steps."""
+    none = np.zeros(len(corners) - 1, dtype=np.int64)
+    before = np.nextafter(corners[1:], -np.inf)
+    return Plan(corners[:-1], corners[1:], before, np.arange(len(none)), none.astype(float), none, none)
 
 
 def below(values: Array, T: Any) -> Array:
@@ -123,73 +120,65 @@ def below(values: Array, T: Any) -> Array:
 
 @final
 class _Courses:
-    """Concatenated plans of some runs, and the values of u: see `gpu_loops.Runs`.
+    """Concatenated intervals of some runs, and their sources of u: see `gpu_loops.Runs`.
 
     Attributes
     ----------
-    done : (pieces,)
-        Number of steps before an interval.
-    follow, laws : bool, (N, k)
-        True if u follows from a law, and the law's constants in each run.
-    first, total : (N,)
-        First interval of a run, and its number of steps.
-    times : int
-        Number of times of the result after the first.
+    arrays : dict
+        Intervals, values of u, tables and constants of laws.
+    first, last : (N,)
+        First interval of a run, and the end of its intervals.
     """
 
-    def __init__(self, drives: Sequence[Block], which: Array, model: Model, asked: Asked, step: float):
-        plans: dict[tuple[bytes, bool], int] = {}
+    def __init__(self, courses: Sequence[Course], which: Array, asked: Asked, tableau: ButcherTableau, step: float):
+        plans: dict[bytes, int] = {}
         made: list[Plan] = []
-        values, of, laws, follows = [], [], [], False
-        size = 0.0
-        for drive in drives:
-            kernel = drive.kernel_for(model)
-            corners = np.array(list(drive.corners(asked.until)), dtype=float)
-            follows = kernel is not None and drive.of_state
-            key = corners.tobytes(), follows or (kernel is None and drive.cubics is None)
+        of = np.zeros(len(courses), dtype=np.int64)
+        for i, course in enumerate(courses):
+            key = course.corners.tobytes()
             if key not in plans:
                 plans[key] = len(made)
-                made.append(planned(asked.times, corners, step, key[1]))
-            of.append(plans[key])
-            at = made[of[-1]].asked
-            laws.append(kernel.constants if kernel is not None and follows else np.empty(0))
-            if follows:
-                values.append(np.zeros((0, len(model.inputs))))
-                continue
-            size += 8.0 * len(at) * len(model.inputs)
-            if size > LARGEST:
-                why = (
-                    f"u of {counted(len(drives), 'run')} at every half "
-                    f"step needs more than {LARGEST / 1e9:.2g} GB on the GPU"
-                )
-                raise DescriptionError(f"device is 'gpu'; {why}; use a longer step, or fewer runs at once (folder=)")
-            none = np.zeros((len(at), model.nq))
-            values.append(drive.output(model, at, none, none, none[:, :0]))
+                corners = course.corners
+                made.append(intervals(corners) if tableau.adaptive else planned(asked.times, corners, step))
+            of[i] = plans[key]
         counts = np.array([len(each.t) for each in made])
-        first = np.cumsum(counts) - counts
-        self.t, self.h, self.before, self.steps, self.shown, self.row, self.stride = (
-            np.concatenate([getattr(each, name) for each in made])
-            for name in ("t", "h", "before", "steps", "shown", "row", "stride")
-        )
-        self.laws, self.follow = np.array(laws)[which], follows
-        self.u = np.concatenate(values)
-        lengths = np.array([len(each) for each in values])
-        self.where = (np.cumsum(lengths) - lengths)[which]
-        plan = np.array(of)[which]
-        self.first, self.last = first[plan], (first + counts)[plan]
-        self.done = np.concatenate([np.cumsum(each.steps) - each.steps for each in made])  # steps before each interval
-        self.total = np.array([each.steps.sum() for each in made])[plan]
-        self.times = len(asked.times) - 1
+        ends = np.cumsum(counts)
+        self.first, self.last = (ends - counts)[of][which], ends[of][which]
+        self.arrays = {each.name: np.concatenate([getattr(plan, each.name) for plan in made]) for each in fields(Plan)}
+        held = [each.held for each in courses]
+        lengths = np.array([len(each) for each in held])
+        tables = [each.cubics for each in courses if each.cubics is not None]
+        breaks = np.array([len(each) for each, _ in tables], dtype=np.int64)
+        rows = [np.vstack([each, np.zeros((1, *each.shape[1:]))]).reshape(len(each) + 1, -1) for _, each in tables]
+        none = np.zeros((1, 1))
+        self.arrays |= {
+            "u": np.concatenate(held),
+            "where": (np.cumsum(lengths) - lengths)[which],
+            "course": which.astype(np.int64),
+            "laws": np.array([each.constants for each in courses]).T,
+            "cubics": np.cumsum(breaks) - breaks,
+            "intervals": breaks - 1,
+            "breaks": np.concatenate([none[0], *(each for each, _ in tables)])[1:],
+            "coefficients": np.concatenate([row.ravel() for row in rows] or [none[0]]),
+        }
+        self.courses = len(courses)
 
 
 def program(
-    rate: Kernel, layout: Layout, real: Real, law: Kernel | None = None, closed: Kernel | None = None
-) -> tuple[str, Any, gpu_loops.Entry]:
+    rate: Kernel,
+    layout: Layout,
+    real: Real,
+    tableau: ButcherTableau = METHODS["rk4"],
+    law: Kernel | None = None,
+    closed: Kernel | None = None,
+    table: bool = False,
+) -> tuple[str, Any, Entry]:
     """Return runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry.
 
-    A law and a correction onto closures are optional.
+    A law, a correction onto closures and a table of u are optional.
     """
-    known = 0 if closed is None else layout.nq + layout.nv
+    source = TABLE if table else HELD if law is None else LAW
+    form = Form.of(layout, tableau, source, 0 if closed is None else layout.nq + layout.nv)
     fed = layout.inputs + layout.memory
 
     def parts() -> list[str]:
@@ -200,11 +189,13 @@ def program(
             found += [_beside(kernel, name, real) for kernel, name in ((law, "law"), (closed, "correction"))]
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
-        return [*found, ir_of(gpu_loops.advanced, real=real, elsewhere=(evaluate, gpu_loops.law, gpu_loops.correction))]
+        elsewhere = evaluate, gpu_loops.law, gpu_loops.correction
+        loops = ir_of(gpu_loops.advanced, real=real, elsewhere=elsewhere, scalar=True, constants=form.constants(real))
+        return [*found, powers(real), loops]
 
     key = f"runs\n{rate.key}" if law is None else f"runs\n{rate.key}\nunder\n{law.key}"
     key = key if closed is None else f"{key}\non\n{closed.key}"
-    return key, parts, gpu_loops.runs(layout.size, fed, known)
+    return f"{key}\n{form}", parts, form.entry(fed)
 
 
 def _beside(kernel: Kernel | None, name: str, real: Real) -> str:
@@ -229,65 +220,68 @@ class _There:
 
     Parameters
     ----------
-    state, own : (N, size), (N, k)
-        Initial states, and the numbers of each run that follow u; in the precision of the computation.
+    state, own : (N, size), (N, k) or (1, k)
+        Initial states, and the numbers of each run, or of all, that follow u; in the precision of the computation.
+    shared : dict
+        Further words and arrays of the record, see `gpu_loops.Runs`.
 
     Attributes
     ----------
-    x, piece, at, known, status
-        See `gpu_loops.Runs`; the last two have their values after the last launch.
+    x, now, known, status, taken, evaluations
+        See `gpu_loops.Runs`; known and status have their values after the last launch.
     window : int
         Number of times whose states fit into device memory.
     """
 
     def __init__(
-        self,
-        device: Device,
-        launch: Launch,
-        layout: Layout,
-        state: Array,
-        own: Array,
-        courses: _Courses,
-        closed: BatchClosing | None,
+        self, device: Device, launch: Launch, state: Array, own: Array, courses: _Courses, shared: dict[str, Any]
     ):
         count, size, T = *state.shape, state.dtype
         self._device, self._launch, self._count = device, launch, count
-        self.x = np.array(state.T, order="C")  # always a copy
-        self.piece, self.at = courses.first.copy(), np.zeros(count, dtype=np.int64)
+        self.x, self.now = np.array(state.T, order="C"), np.zeros(count, dtype=T)  # always a copy
         self.known, self.status = np.ones(count, dtype=np.int64), np.full(count, UNDER_WAY)
+        self.taken, self.evaluations = np.zeros((2, count), dtype=np.int64)
+        total = len(shared["times"])
         self.window = max(1, WINDOW // self.x.nbytes)
-        self._out = np.empty((min(self.window, courses.times), size, count), dtype=T)
-        arrays = {
+        self._out = np.empty((min(self.window, total - 1), size, count), dtype=T)
+        arrays = courses.arrays | {
             "x": self.x,
             "own": own.T,
-            "h": courses.h.astype(T),
-            "steps": courses.steps,
-            "shown": courses.shown,
-            "row": courses.row,
-            "stride": courses.stride,
-            "t": courses.t.astype(T),
-            "before": below(courses.before, T),
-            "u": courses.u.astype(T),
-            "where": courses.where,
-            "laws": courses.laws.T.astype(T),
-            "piece": self.piece,
+            "now": self.now,
+            "next": np.full(count, -1.0),
+            "piece": courses.first,
             "last": courses.last,
-            "at": self.at,
+            "at": np.zeros(count, dtype=np.int64),
             "known": self.known,
             "status": self.status,
-            "loops": np.zeros((0, count), dtype=T) if closed is None else closed.constants.T.astype(T),
+            "taken": self.taken,
+            "evaluations": self.evaluations,
         }
+        arrays["before"] = below(arrays["before"], T)
+        words: dict[str, Any] = {"count": count, "total": total, "courses": courses.courses}
+        words |= {"single": int(len(own) == count), "apart": len(own)}
+        for name, values in shared.items():
+            (arrays if isinstance(values, np.ndarray) else words)[name] = values
+        floats = {name: values for name, values in arrays.items() if values.dtype.kind == "f"}
+        arrays |= {name: values.astype(T, copy=False) for name, values in floats.items()}
         self._places = {name: device.put(values) for name, values in arrays.items()}
         self._places["out"] = device.room(self._out)
-        words = {"count": count, "size": size, "states": layout.states, "inputs": layout.inputs}
-        words["follows"] = int(courses.follow)
-        words["closed"] = 0 if closed is None else closed.record.known
-        words["spare"] = gpu_loops.spare(size, layout.inputs + layout.memory)
-        words |= {name: memory.address for name, memory in self._places.items()}
-        self._record = device.put(np.array([words[each.name] for each in fields(gpu_loops.Runs)], dtype=np.int64))
+        self._words, self._T = words, T
+        self._place()
+
+    def _place(self) -> None:
+        """Copy the record to the device."""
+        values = self._words | {name: memory.address for name, memory in self._places.items()}
+        record = np.zeros(len(fields(gpu_loops.Runs)), dtype=np.int64)
+        for i, each in enumerate(fields(gpu_loops.Runs)):
+            if each.type is float:  # in the first bytes of its word
+                record[i : i + 1].view(self._T)[0] = values[each.name]
+            else:
+                record[i] = values[each.name]
+        self._record = self._device.put(record)
 
     def launch(self, start: int, stop: int, most: int) -> None:
-        """Advance every run until its state is known at the times before `stop`, or by at most `most` steps."""
+        """Advance every run until its state is known at the times before `stop`, or by about `most` evaluations."""
         self._launch(self._count, [self._record], [start, stop, most])
         self.fetch("known", "status")
 
@@ -296,15 +290,16 @@ class _There:
         for name in names:
             self._device.get(self._places[name], getattr(self, name))
 
+    def end(self, which: Array) -> None:
+        """End these runs at their current states."""
+        self.status[which] = ENDED
+        self._places["status"] = self._device.put(self.status)
+        self._place()
+
     def states(self) -> Array:
         """Return the states at the times of the window, (times, size, N)."""
         self._device.get(self._places["out"], self._out)
         return self._out
-
-    def steps(self, courses: _Courses) -> Array:
-        """Return the number of steps of each run, (N,)."""
-        ended = self.piece == courses.last
-        return np.where(ended, courses.total, courses.done[np.where(ended, 0, self.piece)] + self.at)
 
 
 @final
@@ -314,51 +309,82 @@ class OnGpu:
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Real):
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
         drive = runs.drive(group.indices[0])
+        self._tableau = METHODS[group.method]
         self._rate = integrand(runs.model, drive.quantity, group.layout.memory)
-        self._law = drive.kernel_for(runs.model) if drive.of_state else None
+        self._law, self._table = drive.kernel_for(runs.model), drive.cubics is not None
         self._closed = closures.kernel(runs.model, drive.quantity) if runs.model.arm.closures else None
         device = cuda.device()
         verified(device, self._rate, real)
         self._launch(device)  # compile here, so that errors appear here
+        self._judges: dict[int, divergence.Judge] = {}
+        self._said: dict[int, str] = {}
+        self._looks = np.full(part.stop - part.start, divergence.FIRST)
         self._stopped = False
         self.finished = 0
 
     def _launch(self, device: Device) -> Launch:
-        key, parts, entry = program(self._rate, self._group.layout, self._real, self._law, self._closed)
-        return device.kernel(key, parts, entry, self._real)
+        layout, real = self._group.layout, self._real
+        key, parts, entry = program(self._rate, layout, real, self._tableau, self._law, self._closed, self._table)
+        return device.kernel(key, parts, entry, real)
 
     def __call__(self) -> None:
         """Compute the runs."""
         if self._stopped:
             return
-        runs, group, part = self._runs, self._group, self._part
+        group, part = self._group, self._part
         indices, x, T = group.indices[part], group.x[part], TYPES[self._real]
-        drives, which = np.unique(runs.which[indices], return_inverse=True)
-        courses = _Courses([runs.drives[i] for i in drives], which, runs.model, self._asked, group.step)
-        own = np.hstack([held_outside(runs, indices), constants(runs, self._rate, indices)])
         device = cuda.device()
-        loops = closing(runs, indices)
-        there = _There(device, self._launch(device), group.layout, x[:, 0].astype(T), own.astype(T), courses, loops)
+        there = _There(device, self._launch(device), x[:, 0].astype(T), *self._given(indices, T))
         self._advance(there, x)
-        there.fetch("piece", "at", "x")
+        there.fetch("x", "now", "taken", "evaluations")
         total = x.shape[1]
         for i in np.flatnonzero(there.known < total):
             x[i, there.known[i] :] = np.nan
-        steps = there.steps(courses)
-        group.known[part], group.steps[part], group.evaluations[part] = there.known, steps, STAGES * steps
-        for row, status in enumerate(there.status):
+        evaluations = there.evaluations if self._tableau.adaptive else self._tableau.stages * there.taken
+        group.known[part], group.steps[part], group.evaluations[part] = there.known, there.taken, evaluations
+        if (there.status == DONE).all():
+            group.status[part] = ["completed"] * len(there.status)
+            return
+        for row, status in enumerate(there.status.tolist()):
             i = part.start + row
             if status == DONE:
                 group.status[i] = "completed"
-            elif status == GROWN:
-                piece = there.piece[row]
-                t = float(courses.t[piece] + there.at[row] * courses.h[piece])
-                group.status[i] = self._grown(i, t, there.x[:, row].astype(float))
+            elif status == ENDED:
+                group.status[i] = self._said[row]
+            elif status in (GROWN, TOO_SHORT):
+                group.status[i] = self._reason(i, float(there.now[row]), there.x[:, row].astype(float))
+
+    def _given(self, indices: Array, T: Any) -> tuple[Array, _Courses, dict[str, Any]]:
+        """Return the numbers of each run that follow u, the trajectories of u, and what all runs share."""
+        runs, asked, tableau, layout = self._runs, self._asked, self._tableau, self._group.layout
+        drives, which = np.unique(runs.which[indices], return_inverse=True)
+        courses = _Courses([runs.course(int(i), asked) for i in drives], which, asked, tableau, self._group.step)
+        alike = indices[:1] if runs.p is None and runs.around is None else indices
+        own = np.hstack([held_outside(runs, alike), constants(runs, self._rate, alike)]).astype(T)
+        loops = closing(runs, alike)
+        first, terms, weights = tableau.groups
+        ahead, after = tableau.in_sequence if tableau.chained else (np.zeros(1), np.zeros(1))
+        shared = {
+            "c": np.array(tableau.c),
+            "first": first,
+            "terms": terms,
+            "weights": weights,
+            "ahead": ahead,
+            "after": after,
+            "rtol": asked.rtol,
+            "atol": asked.atol,
+            "step": self._group.step,
+            "times": asked.times,
+            "most": _most(runs, indices, layout),
+            "loops": np.zeros((0, 1)) if loops is None else loops.constants.T,
+        }
+        return own, courses, shared
 
     def _advance(self, there: "_There", x: Array) -> None:
         """Advance all runs, window by window, as far as possible."""
-        count, total, size = x.shape
-        most = max(1, int(WORK / (count * STAGES * (self._rate.code.operations + 1))))
+        count, total, _ = x.shape
+        least = 2 * (len(self._tableau.c) + 2) if self._tableau.adaptive else 1  # a launch must complete a step
+        most = max(least, int(WORK / (count * (self._rate.code.operations + 1))))
         start = 1
         while start < total and not self._stopped:
             stop = min(start + there.window, total)
@@ -367,10 +393,32 @@ class OnGpu:
                 self.finished = int((there.status != UNDER_WAY).sum())
                 if not ((there.status == UNDER_WAY) & (there.known < stop)).any():
                     break
+                if self._tableau.adaptive:
+                    self._look(there)
             x[:, start:stop] = there.states()[: stop - start].transpose(2, 0, 1)
             start = stop
 
-    def _grown(self, i: int, t: float, stuck: Array) -> str:
+    def _look(self, there: "_There") -> None:
+        """End the runs that take many evaluations and have diverged or will not end, as in a SIMD batch."""
+        there.fetch("evaluations")
+        due = np.flatnonzero((there.status == UNDER_WAY) & (there.evaluations > self._looks))
+        if not len(due):
+            return
+        there.fetch("now", "x")
+        layout, runs = self._group.layout, self._runs
+        for row in due.tolist():
+            r = self._group.indices[self._part.start + row]
+            if row not in self._judges:
+                self._judges[row] = divergence.Judge(runs.at(r), runs.drive(r), layout, self._asked.until)
+            x, n = there.x[: layout.states, row].astype(float), int(there.evaluations[row])
+            self._looks[row], said = self._judges[row](float(there.now[row]), x, n)
+            if said:
+                self._said[row] = said
+        ended = [row for row in due.tolist() if row in self._said]
+        if ended:
+            there.end(np.array(ended))
+
+    def _reason(self, i: int, t: float, stuck: Array) -> str:
         """Return why a run ended. In double precision, the run is repeated on the CPU to find the reason."""
         if self._real == "double":
             return told(self._runs, self._group, self._asked, i, t, stuck)
@@ -379,3 +427,15 @@ class OnGpu:
     def stop(self) -> None:
         """Stop the runs."""
         self._stopped = True
+
+
+def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
+    """Return the sizes of a state's numbers (states,) beyond which a run has diverged.
+
+    The lengths of the links are those of the largest and the smallest parameters of all runs.
+    """
+    found = np.full(layout.states, np.inf)
+    p = None if runs.p is None else runs.p[indices]
+    models = [runs.model] if p is None else [runs.model.at(p.min(axis=0)), runs.model.at(p.max(axis=0))]
+    found[layout.q] = np.max([divergence.bounds(model) for model in models], axis=0)
+    return found

@@ -1,28 +1,132 @@
-"""Runs by the classical Runge-Kutta method with fixed steps, one per thread, in the language that is translated.
+"""Runs by explicit methods, one per thread of a graphics processor, in the language that is translated.
 
-A run consists of intervals with equal steps. Each interval ends at a time of the result or at a jump of the input. A
-launch advances all runs and stores their positions in the record, where the next launch continues.
+A launch advances all runs and stores their positions in the record, where the next launch continues. Each number of a
+state lies beside the same number of the other runs.
 
-Each number of a state lies beside the same number of the other runs. A thread has its own memory for its state, rates
-and sums. The temporaries of the rates are in registers.
+The sums of rates, the error control and the interpolating polynomial are those of `stages`, as on the CPU. The rates
+are evaluated in one place of the loop only, whatever they are for. The threads of a warp therefore evaluate them
+together, even where some begin an interval, some repeat a step and some interpolate.
+
+The names in capitals are replaced by numbers in the translation, see `Form`. Loops over a state are then unrolled, and
+the state of a run is in registers. Rates of several stages are in a thread's own memory.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import final
 
 from flexarm.model.closures import CORRECTIONS, MET
-from flexarm.native.language import Floats, Words
+from flexarm.native.language import Floats, Words, lanes, sqrt
 from flexarm.native.nvptx import Entry, evaluate
-from flexarm.simulation.butcher import RK4
-from flexarm.simulation.rhs import DIVERGED
+from flexarm.native.sincos import Real
+from flexarm.simulation.butcher import ButcherTableau
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.rhs import DIVERGED, interval
+from flexarm.simulation.stages import (
+    NEARLY,
+    SPACING,
+    Stages,
+    error_of,
+    first_step,
+    first_trial,
+    following,
+    interpolated,
+    moved,
+    polynomial,
+    shortened,
+    shortest,
+    summed,
+)
 
 SMALL = MET**2
 """Sum of squares of gaps and their rates that is small enough."""
 
-UNDER_WAY, DONE, GROWN = 0, 1, 3
+UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
 """Status of a run, as in `lanes`."""
 
-(HALF, _, WHOLE, _), (SIXTH, THIRD, _, _) = (each.tolist() for each in RK4.in_sequence)
-"""Weights of the method: a third and a sixth are those of the four stages' rates at the end of the step."""
+HELD, LAW, TABLE = 0, 1, 2
+"""Sources of u: a constant in each interval, a compiled function of time or of the state, or a table of cubics."""
+
+TRIAL = -1
+"""Number of the evaluation that determines the first step of an interval, among the numbers of the stages."""
+
+SIZE, STATES, INPUTS, WEIGHED, CLOSED, SOURCE = 1, 1, 1, 1, 0, HELD
+STAGES, FURTHER, POWERS, ORDER, ADAPTIVE, SMOOTHED, CHAINED = 1, 0, 3, 1, 0, 0, 0
+
+FLOAT = {"SPACING": 1.2e-7, "NEARLY": 1.00001, "HUGE": 1e38, "TINY": 1e-37}
+"""Constants of `stages` for numbers of 32 bits."""
+
+
+@final
+@dataclass(frozen=True)
+class Form:
+    """Numbers that determine a program: each replaces the name in capitals.
+
+    Attributes
+    ----------
+    size, states, inputs, weighed : int
+        Lengths of a state with and without quadrature states, of u, and of the part whose error counts.
+    closed : int
+        Length of q and qd, which a correction moves onto the closures, or 0.
+    source : int
+        Source of u.
+    stages, further, powers, order, adaptive, smoothed
+        See `stages.Stages`.
+    chained : int
+        1 if the method has fixed steps and each stage depends only on the one before. Only one stage's rates are then
+        in memory.
+    """
+
+    size: int
+    states: int
+    inputs: int
+    weighed: int
+    closed: int
+    source: int
+    stages: int
+    further: int
+    powers: int
+    order: int
+    adaptive: int
+    smoothed: int
+    chained: int
+
+    @classmethod
+    def of(cls, layout: Layout, tableau: ButcherTableau, source: int = HELD, closed: int = 0) -> "Form":
+        """Return the numbers of runs with a layout, by a method."""
+        return cls(
+            size=layout.size,
+            states=layout.states,
+            inputs=layout.inputs,
+            weighed=layout.steering.stop,
+            closed=closed,
+            source=source,
+            stages=tableau.stages,
+            further=len(tableau.between) if tableau.adaptive else 0,
+            powers=tableau.powers,
+            order=tableau.order,
+            adaptive=int(tableau.adaptive),
+            smoothed=int(len(tableau.errors) == 2),
+            chained=int(not tableau.adaptive and tableau.chained),
+        )
+
+    def constants(self, real: Real) -> Mapping[str, float]:
+        """Return the values of the names in capitals."""
+        found = {each.name.upper(): getattr(self, each.name) for each in fields(self)}
+        return found | FLOAT if real == "float" else found
+
+    def entry(self, fed: int) -> Entry:
+        """Return the entry point, where a rate takes `fed` numbers after the state."""
+        rates = self.stages + 1 + self.further if self.adaptive else 1 if self.chained else self.stages
+        rows = self.powers if self.adaptive else 1
+        work = (
+            1 + self.states + fed,
+            *[self.size] * 4,
+            rates * self.size,
+            rows * self.size,
+            self.closed + (self.closed > 0),
+        )
+        return Entry("runs", "advanced", pointers=1, integers=3, records=(Stages,), work=work)
 
 
 @dataclass
@@ -31,161 +135,394 @@ class Runs:
 
     Attributes
     ----------
-    count, size, states, inputs : int
-        Number of runs; length of a state with quadrature states, length without them, and length of u.
-    x, own : (size, count), (k, count)
-        Current states of the runs, and the numbers of each run that follow u.
-    h, steps, shown, row, stride, t, before : (pieces,)
-        Per interval: the step [s], the number of steps, 1 if the interval ends at a time of the result; its first row
-        of u, and the rows of u per half step: 1, or 0 if u is constant; its start [s], and the time just before u
-        jumps.
-    u, where : (rows, inputs), (count,)
-        Values of u, and the first row of each run.
-    follows, laws : int, (k, count)
-        1 if a law gives u and the rates of its memory instead of the rows, and the constants of the law.
-    piece, last, at : (count,)
-        Per run: its current interval, the end of its intervals, and the completed steps in the current interval.
-    known, status : (count,)
-        Number of times of the result at which the state is known, and the status.
+    count, total : int
+        Numbers of runs and of times of the result.
+    c, first, terms, weights
+        The method, see `stages.Stages`.
+    ahead, after : (stages,)
+        Weights of each stage's rates in the next stage and in the end, where each stage depends only on the one before.
+    rtol, atol, step : float
+        Tolerances, and the longest step [s]; 0 for no limit.
+    times : (total,)
+        Times of the result [s].
+    own, single, apart : (k, count) or (k, 1), int, int
+        Constants of the rates; the distance between those of two runs, and between two of one run.
+    t, end, before : (pieces,)
+        Per interval: its start and end [s], and the time just before u jumps.
+    h, steps, shown : (pieces,)
+        Per interval of fixed steps: the step [s], the number of steps, and 1 if it ends at a time of the result.
+    row, u, where : (pieces,), (rows, inputs), (count,)
+        Row of u in an interval, from the first row of the run; the values; and the first row of each run.
+    course, courses : (count,), int
+        Index of a run's trajectory of inputs, and the number of these.
+    laws : (k, courses)
+        Constants of the functions that give u and the rates of the input's memory.
+    cubics, intervals : (courses,)
+        First break of each table, and its number of intervals.
+    breaks, coefficients : (breaks,), (breaks, inputs, 4)
+    most : (states,)
+        Sizes of the state's numbers beyond which a run has diverged.
+    x, now, next : (size, count), (count,), (count,)
+        Per run: its state and time, and the next adaptive step [s], negative at the start of an interval.
+    piece, last, at, known, status, taken, evaluations : (count,)
+        Per run: its current interval, the end of its intervals; the completed fixed steps in the interval, or 1 if the
+        last adaptive step was rejected; the number of times of the result at which the state is known; the status; and
+        the numbers of steps and of evaluations.
     out : (times, size, count)
         States at the times of the result from `start` on.
-    closed, loops : int, (k, count)
-        Length of q and qd, which a correction moves onto the closures, or 0; and the correction's constants.
-    spare : int
-        Place of the correction's results in a thread's memory.
+    loops : (k, count) or (k, 1)
+        Constants of the correction onto the closures, apart like `own`.
     """
 
     count: int
-    size: int
-    states: int
-    inputs: int
-    x: Floats
+    total: int
+    c: Floats
+    first: Words
+    terms: Words
+    weights: Floats
+    ahead: Floats
+    after: Floats
+    rtol: float
+    atol: float
+    step: float
+    times: Floats
     own: Floats
+    single: int
+    apart: int
+    t: Floats
+    end: Floats
+    before: Floats
     h: Floats
     steps: Words
     shown: Words
     row: Words
-    stride: Words
-    t: Floats
-    before: Floats
     u: Floats
     where: Words
-    follows: int
+    course: Words
+    courses: int
     laws: Floats
+    cubics: Words
+    intervals: Words
+    breaks: Floats
+    coefficients: Floats
+    most: Floats
+    x: Floats
+    now: Floats
+    next: Floats
     piece: Words
     last: Words
     at: Words
     known: Words
     status: Words
+    taken: Words
+    evaluations: Words
     out: Floats
-    closed: int
     loops: Floats
-    spare: int
 
 
-def law(  # pragma: no cover  (only its signature is used)
+# -- functions that are compiled separately; only their signatures are used -------------------------------------------
+
+
+def law(  # pragma: no cover
     x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int
 ) -> None:
-    """A law of (t, state), compiled separately like `evaluate`."""
+    """Compute u and the rates of its memory from the time and the state."""
     raise NotImplementedError
 
 
-def correction(  # pragma: no cover  (only its signature is used)
+def correction(  # pragma: no cover
     x: Floats, x_apart: int, own: Floats, own_apart: int, y: Floats, y_apart: int
 ) -> None:
     """Correct (q, qd) towards the closures; the last result is the sum of squares of the gaps before."""
     raise NotImplementedError
 
 
-def put_on_closures(s: Runs, r: int, x: Floats, found: Floats) -> None:  # pragma: no cover  (for the GPU alone)
-    """Correct a state until the gaps of the closures and their rates are small."""
-    for _ in range(CORRECTIONS):
-        correction(x, 1, s.loops[r:], s.count, found, 1)
-        for j in range(s.closed):
-            x[j] = found[j]
-        if found[s.closed] < SMALL:
-            return
+# -- translated functions ----------------------------------------------------------------------------------------------
 
 
-def advanced(  # pragma: no cover  (runs as code for the GPU alone)
-    s: Runs, r: int, start: int, stop: int, most: int, work: Floats
-) -> None:
-    """Advance one run until its state is known at the times before `stop`, or by at most `most` steps."""
-    size, count = s.size, s.count
-    y, piece, at, known, status = work, s.piece[r], s.at[r], s.known[r], s.status[r]
-    for j in range(size):
-        y[j] = s.x[j * count + r]
-    left = most
+def advanced(  # pragma: no cover  (runs as code for the GPU alone, like those below)
+    s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
+    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats,
+) -> None:  # fmt: skip
+    """Advance one run until its state is known at the times before `stop`, or by about `most` evaluations.
+
+    x has the arguments of a law and of the rates: time, state and u. y and z are states at the start and at the end of
+    a step, e is work memory.
+    """
+    m.stages, m.further, m.powers, m.order = STAGES, FURTHER, POWERS, ORDER
+    m.adaptive, m.smoothed, m.width = ADAPTIVE, SMOOTHED, SIZE
+    m.c, m.first, m.terms, m.weights = s.c, s.first, s.terms, s.weights
+    m.h, m.k, m.F = h, k, F
+    for j in lanes(SIZE):
+        y[j] = s.x[j * s.count + r]
+    if ADAPTIVE == 1:
+        adapted(s, r, start, stop, most, m, x, y, z, e, found)
+    else:
+        equal(s, r, start, stop, most, m, x, y, z, found)
+    for j in lanes(SIZE):
+        s.x[j * s.count + r] = y[j]
+
+
+def equal(  # pragma: no cover
+    s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
+    x: Floats, y: Floats, z: Floats, found: Floats,
+) -> None:  # fmt: skip
+    """Take steps of equal length in each interval."""
+    piece, at, known, status, taken, left = s.piece[r], s.at[r], s.known[r], s.status[r], s.taken[r], most
     while status == UNDER_WAY and known < stop and left > 0:
-        if stepped(s, r, piece, at, work) == 0:
+        h = s.h[piece]
+        stepped(s, r, piece, s.t[piece] + float(at) * h, h, m, x, y, z, found)
+        if is_sound(s, z) == 0:
             status = GROWN
         else:
+            for j in lanes(SIZE):
+                y[j] = z[j]
             at += 1
-            left -= 1
+            taken += 1
+            left -= STAGES
             if at == s.steps[piece]:
                 if s.shown[piece] == 1:
-                    for j in range(size):
-                        s.out[((known - start) * size + j) * count + r] = y[j]
+                    shown(s, r, known - start, y)
                     known += 1
                 piece += 1
                 at = 0
                 if piece == s.last[r]:
                     status = DONE
-    for j in range(size):
-        s.x[j * count + r] = y[j]
-    s.piece[r], s.at[r], s.known[r], s.status[r] = piece, at, known, status
+    if status == GROWN:
+        s.now[r] = s.t[piece] + float(at) * s.h[piece]
+    s.piece[r], s.at[r], s.known[r], s.status[r], s.taken[r] = piece, at, known, status, taken
 
 
-def stepped(  # pragma: no cover  (runs as code for the GPU alone)
-    s: Runs, r: int, piece: int, at: int, work: Floats
-) -> int:
-    """Take a step from the state at the start of work. Return 0, and leave the state, if the step diverges."""
-    size, states, h, stride = s.size, s.states, s.h[piece], s.stride[piece]
-    row = s.where[r] + s.row[piece] + 2 * at * stride
-    y, moved, k, x, found = work, work[size:], work[2 * size :], work[3 * size + 1 :], work[s.spare :]
-    for j in range(states):
-        x[j] = y[j]
-    for j in range(size):
-        moved[j] = 0.0
-    for stage in range(4):
-        half = (stage + 1) // 2
-        if s.closed > 0:
-            put_on_closures(s, r, x, found)
-        if s.follows == 1:
-            work[3 * size] = min(s.t[piece] + (float(at) + 0.5 * float(half)) * h, s.before[piece])
-            law(work[3 * size :], 1, s.laws[r:], s.count, x[states:], 1)
-        else:
-            u = s.u[(row + half * stride) * s.inputs :]
-            for j in range(s.inputs):
-                x[states + j] = u[j]
-        evaluate(x, 1, s.own[r:], s.count, k, 1)
-        weight, reach = SIXTH, HALF
-        if stage == 1 or stage == 2:
-            weight = THIRD
-        if stage == 2:
-            reach = WHOLE
-        for j in range(size):
-            moved[j] += h * weight * k[j]
-        for j in range(states):
-            x[j] = y[j] + h * reach * k[j]
-    for j in range(states):
-        if not abs(y[j] + moved[j]) < DIVERGED:
-            return 0
-    for j in range(size):
-        y[j] += moved[j]
-    if s.closed > 0:
-        put_on_closures(s, r, y, found)
-    return 1
+def stepped(  # pragma: no cover
+    s: Runs, r: int, piece: int, t: float, h: float, m: Stages,
+    x: Floats, y: Floats, z: Floats, found: Floats,
+) -> None:  # fmt: skip
+    """Take a step of a method with fixed steps from y to z."""
+    k, state = m.k, x[1:]
+    for j in lanes(SIZE):
+        m.h[j] = h
+        z[j] = 0.0
+    for j in lanes(STATES):
+        state[j] = y[j]
+    for stage in range(STAGES):
+        if CHAINED == 0 and stage > 0:
+            moved(m, stage - 1, y, state, STATES)
+        rates(s, r, piece, t + m.c[stage] * h, x, k[(1 - CHAINED) * stage * SIZE :], found)
+        if CHAINED == 1:
+            for j in lanes(SIZE):
+                z[j] += s.after[stage] * k[j]
+            for j in lanes(STATES):
+                state[j] = y[j] + h * (s.ahead[stage] * k[j])
+    if CHAINED == 1:
+        for j in lanes(SIZE):
+            z[j] = y[j] + h * z[j]
+    else:
+        moved(m, STAGES - 1, y, z, SIZE)
+    if CLOSED > 0:
+        put_on_closures(s, r, z, found)
 
 
-def spare(size: int, fed: int) -> int:
-    """Return the place of a correction's results in a thread's memory, see `runs`."""
-    return 4 * size + 1 + fed
+def adapted(  # pragma: no cover
+    s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
+    x: Floats, y: Floats, z: Floats, e: Floats, found: Floats,
+) -> None:  # fmt: skip
+    """Take steps as long as the tolerance allows, and interpolate the states at the times of the result.
 
-
-def runs(size: int, fed: int, closed: int = 0) -> Entry:
-    """Return the entry point for states of `size` numbers, where the rate takes `fed` further numbers.
-
-    A correction, if there is one, has `closed` + 1 results.
+    Each round of the loop has one evaluation. Its number `stage` is that of the rates: 0 at the start of an interval or
+    launch, STAGES at the end of a step, those above for the polynomial, and TRIAL for the first step. A step that the
+    end of the launch interrupts is repeated in the next launch.
     """
-    return Entry("runs", "advanced", pointers=1, integers=3, work=spare(size, fed) + closed + (closed > 0))
+    piece, refused, known, status, taken, evaluations = (
+        s.piece[r],
+        s.at[r],
+        s.known[r],
+        s.status[r],
+        s.taken[r],
+        s.evaluations[r],
+    )
+    t, wanted, new, dt, ready, last, stage, left = s.now[r], s.next[r], 0.0, 0.0, 0.0, 0, 0, most
+    begin, end = s.t[piece], s.end[piece]
+    while status == UNDER_WAY and known < stop and left > 0:
+        left -= 1
+        if stage == 1:
+            wanted = max(wanted, 10.0 * SPACING * abs(t))
+            if s.step > 0.0:
+                wanted = min(wanted, s.step)
+            new, last = t + wanted, 0
+            if t + wanted * NEARLY >= end:
+                new, last = end, 1
+            dt = new - t
+            for j in lanes(SIZE):
+                m.h[j] = dt
+        to, node = stage, t
+        if stage > 0:
+            moved(m, stage - 1 if stage <= STAGES else stage + SMOOTHED, y, e, SIZE)
+            node = t + m.c[stage] * dt
+            if stage == STAGES:
+                if CLOSED > 0:
+                    put_on_closures(s, r, e, found)
+                for j in lanes(SIZE):
+                    z[j] = e[j]
+        else:
+            for j in lanes(SIZE):
+                e[j] = y[j]
+            if stage == TRIAL:
+                to, node = STAGES, t + dt
+                for j in lanes(SIZE):
+                    e[j] = y[j] + dt * m.k[j]
+        for j in lanes(STATES):
+            x[1 + j] = e[j]
+        rates(s, r, piece, node, x, m.k[to * SIZE :], found)
+        complete = 0
+        if stage == 0:
+            stage = 1
+            if wanted < 0.0:
+                state, rate = relative(s, y, y, y), relative(s, m.k, y, y)
+                dt, stage = min(first_trial(state, rate), end - t), TRIAL
+        elif stage == TRIAL:
+            for j in lanes(SIZE):
+                e[j] = m.k[STAGES * SIZE + j] - m.k[j]
+            wanted = first_step(m, dt, relative(s, m.k, y, y), relative(s, e, y, y))
+            wanted, stage = min(wanted, end - t), 1
+            evaluations += 2
+        elif stage == STAGES:
+            error = failing(s, m, y, z, e)
+            if error < 1.0:
+                ready = following(m, error, dt, refused)
+                complete, stage = 1, 1
+                if is_sound(s, z) == 0:
+                    complete, status = 0, GROWN
+                elif FURTHER > 0 and s.times[known] < new:
+                    complete, stage = 0, STAGES + 1
+            else:
+                wanted, refused, stage = shortened(m, error, dt), 1, 1
+                evaluations += STAGES
+                if not wanted >= shortest(t, error, end - begin):
+                    status = TOO_SHORT
+        elif FURTHER > 0 and stage == STAGES + FURTHER:
+            complete, stage = 1, 1
+        else:
+            stage += 1
+        if complete == 1:
+            known = between(s, r, start, stop, known, t, dt, new, m, y, z, e, found)
+            if known == s.total or s.times[known] > new:  # all times up to the end of the step have their states
+                evaluations += STAGES + FURTHER * is_inside(s, known, t, new)
+                taken += 1
+                t, wanted, refused = new, ready, 0
+                for j in lanes(SIZE):
+                    y[j] = z[j]
+                    m.k[j] = m.k[STAGES * SIZE + j]
+                if last == 1:
+                    piece += 1
+                    if piece == s.last[r]:
+                        status = DONE
+                    else:
+                        t, wanted, stage, begin, end = s.t[piece], -1.0, 0, s.t[piece], s.end[piece]
+    s.piece[r], s.at[r], s.known[r], s.status[r], s.taken[r] = piece, refused, known, status, taken
+    s.evaluations[r], s.now[r], s.next[r] = evaluations, t, wanted
+
+
+def between(  # pragma: no cover
+    s: Runs, r: int, start: int, stop: int, known: int, t: float, dt: float, new: float, m: Stages,
+    y: Floats, z: Floats, e: Floats, found: Floats,
+) -> int:  # fmt: skip
+    """Write the states at the times up to the end of a step and before `stop`. Return the number of known states."""
+    if known < stop and s.times[known] < new:
+        polynomial(m, y, z)
+        while known < stop and s.times[known] < new:
+            fraction = (s.times[known] - t) / dt
+            for j in lanes(SIZE):
+                m.h[j] = fraction
+            interpolated(m, m.h, y, z, e)
+            if CLOSED > 0:
+                put_on_closures(s, r, e, found)
+            shown(s, r, known - start, e)
+            known += 1
+    while known < stop and s.times[known] <= new:
+        shown(s, r, known - start, z)
+        known += 1
+    return known
+
+
+def is_inside(s: Runs, known: int, t: float, new: float) -> int:  # pragma: no cover
+    """Return 1 if a time of the result lies within a step, where `known` times are not after its end, else 0."""
+    i = known - 1 if s.times[known - 1] < new else known - 2
+    return 1 if i >= 0 and s.times[i] > t else 0
+
+
+def shown(s: Runs, r: int, i: int, y: Floats) -> None:  # pragma: no cover
+    """Write a state at one of the times of the result."""
+    for j in lanes(SIZE):
+        s.out[(i * SIZE + j) * s.count + r] = y[j]
+
+
+def failing(s: Runs, m: Stages, y: Floats, z: Floats, e: Floats) -> float:  # pragma: no cover
+    """Return the error of a step relative to the tolerance."""
+    other = 0.0
+    summed(m, STAGES, e, SIZE)
+    square = weighed(s, e, y, z)
+    if SMOOTHED == 1:
+        summed(m, STAGES + 1, e, SIZE)
+        other = weighed(s, e, y, z)
+    return error_of(m, square, other, float(SIZE))
+
+
+def relative(s: Runs, e: Floats, y: Floats, z: Floats) -> float:  # pragma: no cover
+    """Return the root mean square of numbers, each relative to its tolerance."""
+    return sqrt(weighed(s, e, y, z) / float(SIZE))
+
+
+def weighed(s: Runs, e: Floats, y: Floats, z: Floats) -> float:  # pragma: no cover
+    """Sum the squares of numbers, each relative to its tolerance."""
+    total = 0.0
+    for j in lanes(WEIGHED):
+        part = e[j] * (1.0 / (s.atol + s.rtol * max(abs(y[j]), abs(z[j]))))
+        total += part * part
+    return total
+
+
+def rates(  # pragma: no cover
+    s: Runs, r: int, piece: int, t: float, x: Floats, to: Floats, found: Floats
+) -> None:
+    """Write the rates of the state in x at t, before the end of the interval."""
+    state, u = x[1:], x[1 + STATES :]
+    if CLOSED > 0:
+        put_on_closures(s, r, state, found)
+    x[0] = min(t, s.before[piece])
+    if SOURCE == HELD:
+        row = s.u[(s.where[r] + s.row[piece]) * INPUTS :]
+        for j in lanes(INPUTS):
+            u[j] = row[j]
+    if SOURCE == LAW:
+        law(x, 1, s.laws[s.course[r] :], s.courses, u, 1)
+    if SOURCE == TABLE:
+        table(s, s.course[r], x[0], u)
+    evaluate(state, 1, s.own[r * s.single :], s.apart, to, 1)
+
+
+def table(s: Runs, course: int, t: float, u: Floats) -> None:  # pragma: no cover
+    """Evaluate u by the cubics of the interval that contains t."""
+    low = interval(s.breaks, s.cubics[course], s.cubics[course] + s.intervals[course], t)
+    x = t - s.breaks[low]
+    for j in lanes(INPUTS):
+        c = s.coefficients[4 * (low * INPUTS + j) :]
+        u[j] = ((c[0] * x + c[1]) * x + c[2]) * x + c[3]
+
+
+def is_sound(s: Runs, z: Floats) -> int:  # pragma: no cover
+    """Return 1 if all numbers of a state are finite and within their bounds, else 0."""
+    sound = 1
+    for j in lanes(STATES):
+        if not abs(z[j]) < DIVERGED or abs(z[j]) > s.most[j]:
+            sound = 0
+    return sound
+
+
+def put_on_closures(s: Runs, r: int, x: Floats, found: Floats) -> None:  # pragma: no cover
+    """Correct a state until the gaps of the closures and their rates are small."""
+    for _ in range(CORRECTIONS):
+        correction(x, 1, s.loops[r * s.single :], s.apart, found, 1)
+        for j in lanes(CLOSED):
+            x[j] = found[j]
+        if found[CLOSED] < SMALL:
+            return

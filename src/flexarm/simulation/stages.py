@@ -22,6 +22,9 @@ NEARLY = 1.000000001
 """Relative tolerance within which a step that almost reaches the end of its interval ends there, since times are
 rounded."""
 
+HUGE, TINY = 1e300, 1e-300
+"""Numbers near the largest and the smallest ones. An error above the first is not finite or has no rates."""
+
 NO_RATES = 1e-9
 """Share of its interval below which a step that still leads to no rates ends the run, since the motion cannot continue.
 Otherwise ever shorter steps would approach the end of a telescope's range."""
@@ -150,7 +153,7 @@ def factor_of(s: Stages, error: float) -> float:
     """Return the ratio of the next step's length to the last one's that the error suggests."""
     if error == 0.0:
         return MOST
-    return SAFETY * error ** (-1.0 / float(s.order + 1)) if error < 1e300 else LEAST
+    return SAFETY * error ** (-1.0 / float(s.order + 1)) if error < HUGE else LEAST
 
 
 def following(s: Stages, error: float, h: float, refused: int) -> float:
@@ -165,8 +168,8 @@ def shortened(s: Stages, error: float, h: float) -> float:
 
 def shortest(t: float, error: float, length: float) -> float:
     """Return the length below which a step ends the run [s], in an interval of this length."""
-    least = max(10.0 * SPACING * abs(t), 1e-300)
-    return least if error < 1e300 else max(least, NO_RATES * length)
+    least = max(10.0 * SPACING * abs(t), TINY)
+    return least if error < HUGE else max(least, NO_RATES * length)
 
 
 def first_trial(state: float, rate: float) -> float:
