@@ -1,6 +1,7 @@
 """Result of an ensemble: a dataset with a dimension `run`, and an energy balance of every run."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,11 +75,7 @@ def dataset(
     for name in ("known", "steps", "evaluations"):
         data[name] = (RUN, _together([getattr(group, name) for group in groups], groups, len(runs)))
     for name, attribute in (("status", "status"), ("method", "methods"), ("method_reason", "reasons")):
-        found = np.empty(len(runs), dtype=object)
-        for group in groups:
-            found[group.indices] = getattr(group, attribute)
-        kept_as = {text: escape.attribute(text) for text in set(found)}
-        data[name] = (RUN, np.array([kept_as[text] for text in found], dtype=str))
+        data[name] = (RUN, _texts([getattr(group, attribute) for group in groups], groups, len(runs)))
     data["time_reached"] = (RUN, t[data.pop("known")[1] - 1], {"units": "s"})
     if runs.p is not None:
         data["p"] = (("run", "parameter"), runs.p)
@@ -101,6 +98,19 @@ def dataset(
         about["recorded"] = " ".join(each.name for each in runs.records)
     about = {key: escape.attribute(x) if isinstance(x, str) else x for key, x in about.items()}
     return xr.Dataset(data, coords=coords, attrs=about)
+
+
+def _texts(parts: Sequence[Sequence[str]], groups: Sequence[Group], count: int) -> Array:
+    """Return the texts of all groups in the order of the runs. There are far fewer different texts than runs."""
+    different = sorted({*chain.from_iterable(parts)})
+    kept_as = np.array([escape.attribute(text) for text in different], dtype=str)
+    if len(different) == 1:
+        return np.full(count, kept_as[0])
+    place = {text: i for i, text in enumerate(different)}
+    found = np.empty(count, dtype=np.int64)
+    for part, group in zip(parts, groups, strict=True):
+        found[group.indices] = [place[text] for text in part]
+    return kept_as[found]
 
 
 def _together(parts: Sequence[Array], groups: Sequence[Group], count: int) -> Array:
@@ -154,10 +164,12 @@ def _variables(
             error += dissipated
             error -= error[:, :1].copy()
             scale = np.zeros(count)
-            for i in range(count):  # one run at a time, so that memory does not grow with the number of runs
-                n, e = group.known[i], np.abs(potential[i] - potential[i, 0])
-                scale[i] = np.max((kinetic[i] + e + np.abs(work[i]) + dissipated[i])[:n])
-                drift[i] = np.max(np.abs(error[i, :n]))
+            some = max(1, PIECE // len(t))  # so that memory does not grow with the number of runs
+            for i in (slice(j, j + some) for j in range(0, count, some)):
+                known = np.arange(len(t)) < group.known[i, None]
+                e = kinetic[i] + np.abs(potential[i] - potential[i, :1]) + np.abs(work[i]) + dissipated[i]
+                scale[i] = np.max(np.where(known, e, 0.0), axis=1)
+                drift[i] = np.max(np.where(known, np.abs(error[i]), 0.0), axis=1)
             drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
             group.off = _off(group, asked, drift, scale, kinetic, potential)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
