@@ -1,10 +1,13 @@
-"""Forward dynamics and whole runs on a graphics processor: `python -m benchmarks.gpu`, in one go.
+"""Forward dynamics and whole runs on a graphics processor, in less than ten minutes: `python -m benchmarks.gpu`.
 
-What ptxas makes of the programs needs none; numbers and speeds are measured where there is one, and where there is none
-the table says why.
+Register and spill counts come from ptxas and need no graphics processor. Numbers and speeds are measured where there is
+one. Otherwise the table says why they are not.
 """
 
 import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
@@ -15,19 +18,27 @@ import flexarm as fa
 from benchmarks import report
 from benchmarks.chains import chain, states
 from benchmarks.report import Table, judged, spread
+from flexarm.control import JointPD, Sampled
 from flexarm.errors import DescriptionError
 from flexarm.native import cuda, nvptx, ptxas
 from flexarm.simulation import gpu, gpu_states
+from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_states import evaluate_on_gpu
 from flexarm.simulation.layout import Layout
 
 REALS = ("double", "float")
 GOAL = 1e8  # forward dynamics a second
+SHARE = 0.8  # of a call's time in the kernel
+STEPS = {"two planar links, 2 modes each": 3e9, "3 links, 2 + 2 modes": 2.3e9 / 4}
+"""Steps of RK4 a second in double. The second has half of the measured rate of forward dynamics, 4.6e9 a second."""
+TOLERANCE = {"double": 1e-8, "float": 1e-5}
 ERRORS = {"double": 1e-9, "float": 1e-3}  # of the largest number of a quantity
 STEP = 1e-4
 """Step of RK4 [s]. The fastest mode of 3 links with 2 + 2 modes has 1276 rad/s, so RK4 is stable up to 2.2 ms around a
 straight arm at rest; in motion 0.2 ms already diverges from some starts."""
+LONG = 1000
+"""Operations of a program above which only the resources of RK4 are counted, since ptxas takes long for tsit5."""
 BENT = 0.01
 """Deflections and their rates at the start, over those of `chains.states`. The latter bend a link of 1 m by 0.1 m, and
 the motion from there is so irregular that rounding alone grows to its size within 0.2 s."""
@@ -50,14 +61,15 @@ def measure(quick: bool) -> list[Table]:
         table = Table("Speeds on a graphics processor", ("what", "measured", "target", "met"))
         table.notes.append(f"Not measured: {str(error).rstrip('.')}.")
         return [*found, table]
-    return [*found, alike(model, quick), speeds(model, device, quick)]
+    return [*found, alike(model, quick), speeds(model, device, quick), *calls(quick), mjx_speed(quick)]
 
 
-def programs(model: fa.Model, real: Any) -> dict[str, tuple[Any, ...]]:
-    """Of a model what `cuda.Device.kernel` takes, by name."""
-    runs = gpu.program(integrand(model, "state_rate", 0), Layout.of(model), real)
+def programs(model: fa.Model, real: Any, methods: Sequence[str] = ("rk4",)) -> dict[str, tuple[Any, ...]]:
+    """Return what `cuda.Device.kernel` takes, by name: forward dynamics, and runs by some methods."""
+    rate, layout = integrand(model, "state_rate", 0), Layout.of(model)
     key, parts = gpu_states.program(model.kernel("forward_dynamics"), real)
-    return {"forward dynamics": (key, parts, nvptx.EACH), "runs": runs}
+    runs = {f"runs, {name}": gpu.program(rate, layout, real, METHODS[name]) for name in methods}
+    return {"forward dynamics": (key, parts, nvptx.EACH), **runs}
 
 
 def taken(quick: bool) -> Table:
@@ -77,7 +89,7 @@ def taken(quick: bool) -> Table:
         model = fa.Model(build())
         operations = model.kernel("forward_dynamics").code.operations
         for real in REALS:
-            for what, program in programs(model, real).items():
+            for what, program in programs(model, real, ("rk4", "tsit5") if operations < LONG else ("rk4",)).items():
                 try:
                     (one,) = ptxas.resources(cuda.text(*program, real), "sm_90")
                 except DescriptionError as error:
@@ -94,29 +106,42 @@ def taken(quick: bool) -> Table:
 
 
 def alike(model: fa.Model, quick: bool) -> Table:
-    """The same numbers as on the processor?"""
+    """Compare the results with those of the CPU."""
     table = Table(
         "Numbers of a graphics processor beside the processor's", ("what", "largest difference", "limit", "met")
     )
     q, qd, u = states(model, 1000 if quick else 20_000)
-    p = {
-        "method": "rk4",
-        "solver": fa.Solver(step=STEP),
-        "samples": 11,
-        "progress": False,
-        "save": fa.SaveAt(keep=["q", "qd"]),
-    }
-    start = starts(model, 20 if quick else 1000)
     expected = model.forward_dynamics(q, qd, u)
-    until = 0.02 if quick else 0.2
-    runs = fa.simulate_many(model, until, **start, **p)
     for real in REALS:
         found = evaluate_on_gpu(model, "forward_dynamics", q, qd, u, real=real)
         compared(table, f"forward dynamics, {real}", found, expected, real)
-        there = fa.simulate_many(model, until, device="gpu", real=real, **start, **p)
-        for name in ("q", "qd"):
-            compared(table, f"{name} of runs, {real}", there[name].values, runs[name].values, real)
+    until, start = 0.02 if quick else 0.2, starts(model, 20 if quick else 1000)
+    for what, given in ways(model).items():
+        own = {**start, **given, "samples": 11, "progress": False}
+        keep = fa.SaveAt(keep=["q", "qd"])
+        for real in REALS:
+            solver = tolerant(given["solver"], real)
+            here = fa.simulate_many(model, until, **{**own, "solver": solver}, save=keep)
+            there = fa.simulate_many(model, until, device="gpu", real=real, **{**own, "solver": solver}, save=keep)
+            for name in ("q", "qd"):
+                compared(table, f"{name} of runs, {what}, {real}", there[name].values, here[name].values, real)
     return table
+
+
+def ways(model: fa.Model) -> dict[str, dict[str, Any]]:
+    """Return methods and inputs that are measured, by name."""
+    still = JointPD([0.0] * len(model.arm.driven), 1.0, 0.1, gravity=False)
+    return {
+        "rk4": {"solver": fa.Solver(method="rk4", step=STEP)},
+        "tsit5": {"solver": fa.Solver(method="tsit5")},
+        "dop853": {"solver": fa.Solver(method="dop853")},
+        "rk4, sampled PD": {"solver": fa.Solver(method="rk4", step=STEP), "u": Sampled(still, 1e-3)},
+    }
+
+
+def tolerant(solver: fa.Solver, real: str) -> fa.Solver:
+    """Return the solver with the tolerance for a precision."""
+    return fa.Solver(method=solver.method, step=solver.step, rtol=TOLERANCE[real])
 
 
 def starts(model: fa.Model, runs: int) -> dict[str, np.ndarray]:
@@ -146,7 +171,7 @@ def speeds(model: fa.Model, device: Any, quick: bool) -> Table:
     """Evaluations and steps a second."""
     table = Table(f"Speeds on {device.name}, 3 links with 2 + 2 modes", ("what", "measured", "target", "met"))
     for real in REALS:
-        program = programs(model, real)
+        program = programs(model, real, ("rk4",))
         for name, each in program.items():
             said = device.occupancy(*each, real)
             text = f"{said['registers']} registers, {said['local']} B, {said['threads']} threads a multiprocessor"
@@ -156,7 +181,6 @@ def speeds(model: fa.Model, device: Any, quick: bool) -> Table:
             best = count / min(seconds)
             target, met = (f"> {GOAL:.0e}", "yes" if best > GOAL else "**no**") if count == 2**21 else ("", "")
             table.add(f"forward dynamics a second, {real}, {count} states", f"{best:.3g}", target, met)
-        stepping(table, model, real, 20 if quick else 2**17, quick)
     x = states(model, 2**10 if quick else 2**17)
     lanes = [taken_by(lambda: model.forward_dynamics(*x)) for _ in range(3)]
     table.add("forward dynamics a second, the processor, from Python", f"{len(x[0]) / min(lanes):.3g}", "", "")
@@ -183,28 +207,131 @@ def evaluations(model: fa.Model, device: Any, program: tuple, real: Any, count: 
     return seconds[1:]
 
 
-def stepping(table: Table, model: fa.Model, real: Any, count: int, quick: bool) -> None:
-    """Steps of whole runs, from call to dataset and without what is done around them."""
-    given = {
-        "method": "rk4",
-        "solver": fa.Solver(step=STEP),
-        "samples": 2,
-        "progress": False,
-        "save": fa.SaveAt(keep=["q"]),
-        **starts(model, count),
-    }
-    until = 1e-3 if quick else 0.1
-    whole = []
+class Timed:
+    """A device that waits for each launch of runs and counts the seconds of its kernel."""
+
+    def __init__(self, device: Any):
+        self._device, self._one, self.seconds = device, np.zeros(1), 0.0
+        self._mark = device.put(self._one)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def kernel(self, key: str, parts: Callable[[], Sequence[str]], entry: nvptx.Entry, real: Any) -> Any:
+        """See `cuda.Device`."""
+        launch = self._device.kernel(key, parts, entry, real)
+
+        def timed(threads: int, memories: Sequence[Any], integers: Sequence[int]) -> None:
+            self._device.get(self._mark, self._one)
+            began = perf_counter()
+            launch(threads, memories, integers)
+            self._device.get(self._mark, self._one)
+            if entry.name == "runs":
+                self.seconds += perf_counter() - began
+
+        return timed
+
+
+@contextmanager
+def in_kernels() -> Iterator[list[Timed]]:
+    """Yield the devices that are used meanwhile, whose kernels are timed."""
+    used: list[Timed] = []
+    usual = cuda.device
+
+    def device() -> Any:
+        used.append(Timed(usual()))
+        return used[-1]
+
+    cuda.device = device
+    try:
+        yield used
+    finally:
+        cuda.device = usual
+
+
+def calls(quick: bool) -> list[Table]:
+    """Measure whole calls: steps a second, and the kernel's share of the time, with results there and as a dataset."""
+    count = 20 if quick else 2**18
+    columns = ("what", "steps a second in the kernel", "target", "met", "kernel", "call, arrays there", "share", "met")
+    found = []
+    for name in STEPS:
+        model = fa.Model(ARMS[name]())
+        table = Table(f"Whole calls with {count} runs of {0.1:g} s: {name}", (*columns, "call, dataset", "share"))
+        for what, given in ways(model).items():
+            if name != "two planar links, 2 modes each" and what == "dop853":
+                continue  # the driver takes minutes to compile it
+            for real in REALS:
+                measured(table, model, what, {**starts(model, count), **given}, real, STEPS[name], quick)
+        table.notes.append("The second row of a method has numbers of 32 bits. A time is the fastest of three calls.")
+        found.append(table)
+    return found
+
+
+def measured(
+    table: Table, model: fa.Model, what: str, given: dict[str, Any], real: Any, target: float, quick: bool
+) -> None:
+    """Add a row of a method and a precision to the table."""
+    solver, until = tolerant(given["solver"], real), 1e-3 if quick else 0.1
+    save = fa.SaveAt(samples=2, keep=["q"])
+    own = {**given, "solver": solver, "save": save, "progress": False, "device": "gpu", "real": real}
+    kernel, there, whole = [], [], []
+    fa.simulate_many(model, until, **own)  # the driver compiles the program
     for _ in range(3):
-        began = perf_counter()
-        found = fa.simulate_many(model, until, device="gpu", real=real, **given)
-        whole.append(perf_counter() - began)
-    finite(f"q of {count} runs, {real}", found.q.values)
-    steps = int(found.steps.sum())
-    table.add(f"steps a second, {real}, {count} runs, all in all", f"{steps / min(whole):.3g}", "", "")
-    inside = found.attrs["solve_seconds"]
-    table.add(f"steps a second, {real}, {count} runs, copies and steps", f"{steps / inside:.3g}", "", "")
-    table.add(f"{count} runs of {until:g} s, {real}", spread(whole), "", "")
+        with in_kernels() as used:
+            there.append(taken_by(lambda: fa.simulate_many(model, until, as_="dlpack", **own)))
+        kernel.append(sum(each.seconds for each in used))
+        whole.append(taken_by(lambda: fa.simulate_many(model, until, **own)))
+    runs = fa.simulate_many(model, until, **own)
+    finite(f"q of runs, {what}, {real}", runs.q.values)
+    speed = int(runs.steps.sum()) / min(kernel)
+    wanted = what == "rk4" and real == "double"
+    goal, met = (f"> {target:.2g}", "yes" if speed > target else "**no**") if wanted else ("", "")
+    share = min(kernel) / min(there)
+    table.add(
+        f"{what}, {real}",
+        f"{speed:.3g}",
+        goal,
+        met,
+        f"{min(kernel):.3g} s",
+        spread(there),
+        f"{100 * share:.0f} %",
+        "yes" if share > SHARE else "**no**",
+        spread(whole),
+        f"{100 * min(kernel) / min(whole):.0f} %",
+    )
+
+
+def mjx_speed(quick: bool) -> Table:
+    """Measure steps of RK4 by MJX on the same card: the lumped equivalent of the two-link arm, by flexarm's export."""
+    table = Table("MuJoCo MJX on the same card", ("what", "steps a second"))
+    if not (find_spec("jax") and find_spec("mujoco") and find_spec("mujoco.mjx")):
+        table.notes.append("Not measured: jax, mujoco and mujoco-mjx are not installed.")
+        return table
+    import jax
+    import jax.numpy as jnp
+    from mujoco import mjx
+
+    from benchmarks.peers.mujoco_peer import OFF, modelled
+    from flexarm.exports.lumped import lumped
+    from flexarm.exports.mjcf import written
+
+    card = jax.devices()[0]
+    model = mjx.put_model(modelled(written(lumped(fa.load("subudhi-morris"), 1)), "RK4", STEP, (*OFF, "SENSOR")))
+    start, steps = mjx.make_data(model), 2 if quick else 100
+    for count in (4,) if quick else (2**13, 2**16):
+        q = jnp.asarray(start.qpos) + 1e-3 * jax.random.normal(jax.random.key(1), (count, model.nq))
+
+        @jax.jit
+        def run(q: Any) -> Any:
+            data = jax.vmap(lambda each: start.replace(qpos=each))(q)
+            return jax.lax.scan(lambda x, _: (jax.vmap(lambda d: mjx.step(model, d))(x), None), data, length=steps)[
+                0
+            ].qpos
+
+        jax.block_until_ready(run(q))
+        seconds = min(taken_by(lambda q=q, run=run: jax.block_until_ready(run(q))) for _ in range(3))
+        table.add(f"{count} runs, {q.dtype}, {card.device_kind}", f"{count * steps / seconds:.3g}")
+    return table
 
 
 def taken_by(call: Any) -> float:

@@ -25,13 +25,13 @@ from host_gpu import HostGpu
 import flexarm as fa
 from benchmarks import chains
 from benchmarks import gpu as benchmark
-from flexarm.control import LQR, Integral, JointPD, Sampled, Sum
+from flexarm.control import LQR, Integral, JointPD, Observed, Sampled, Sum, VoltageDrive
 from flexarm.errors import InterruptedRun
 from flexarm.native import cuda, lifted, nvptx, ptxas
 from flexarm.native.exponential import powers
 from flexarm.native.program import instructions
 from flexarm.native.translate import ir_of
-from flexarm.simulation import divergence, gpu, gpu_loops, gpu_states, lanes
+from flexarm.simulation import divergence, ensemble, gpu, gpu_loops, gpu_states, lanes, lanes_sampled
 from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.feedback import continuous, integrand
 from flexarm.simulation.gpu_states import evaluate_on_gpu
@@ -108,6 +108,22 @@ def test_runs_with_torques_of_their_own_are_those_of_the_processor(host, planar,
     close(found, fa.simulate_many(planar, 0.05, **given), real)
     assert (found.attrs["device"], found.attrs["real"]) == (host.name, real)
     assert [each[:2] for each in host.launched if each[0] == "runs"] == [("runs", COUNT)]
+
+
+def test_many_constant_inputs_are_not_made_into_inputs_one_by_one(host, planar, monkeypatch):
+    """The same runs as with few, on both devices; also one by one."""
+    u = 0.1 * np.random.default_rng(1).normal(size=(COUNT, 2))
+    given = {**GIVEN, **begun(planar), "samples": 3, "u": u}
+    few = fa.simulate_many(planar, 0.02, **given)
+    monkeypatch.setattr(ensemble, "MANY", 3)
+    for device in ("gpu", "cpu"):
+        many = fa.simulate_many(planar, 0.02, device=device, **given)
+        close(many.drop_vars("evaluations"), few.drop_vars("evaluations"), "double")
+        assert many.attrs["input_description"] == "constant, one value for each run"
+    np.testing.assert_array_equal(fa.simulate_many(planar, 0.02, **{**given, "method": "gauss4"}).u[:, 0], u)
+    u[3, 1] = np.nan
+    with told(r"u\[3\] contains NaN or infinity"):
+        fa.simulate_many(planar, 0.02, **given)
 
 
 @pytest.mark.parametrize("real", REALS)
@@ -436,6 +452,139 @@ def test_a_run_without_end_is_ended_between_launches(host, planar, monkeypatch):
     assert 0.0 < found.time_reached[1] < 0.03
 
 
+# -- sampled controllers -----------------------------------------------------------------------------------------------
+
+
+GAUGES = [fa.Encoder(coordinate=name, noise=1e-4) for name in ("upper.joint", "fore.joint")]
+OBSERVER = Observed(LQR(reference=slew(0.02)), GAUGES)
+SAMPLED = {
+    "one for all": lambda: Sampled(JointPD(slew(0.02), 50.0, 0.2), 0.003),
+    "memory and delay": lambda: [
+        Sampled(Integral(JointPD(slew(0.02), 50.0, 0.2), 30.0 + i), 0.004, delay=0.004) for i in range(COUNT)
+    ],
+    "noise": lambda: [Sampled(OBSERVER, 0.004, seed=i) for i in range(COUNT)],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("one for all", "rk4"), ("memory and delay", "tsit5"), ("noise", "tsit5")]
+)
+def test_sampled_controllers(host, planar, name, method):
+    """Samples between and at times of the result; u of the result is that of the last sample."""
+    solver = fa.Solver(method=method, step=None if method == "tsit5" else 5e-4, rtol=1e-7)
+    given = {"solver": solver, "samples": 9, "progress": False, "u": SAMPLED[name](), **begun(planar)}
+    found, expected = (fa.simulate_many(planar, 0.04, device=device, **given) for device in ("gpu", "cpu"))
+    close(found, expected, "double")
+    assert len({*found.u.values[0, :, 0]}) > 5
+    assert host.launched
+
+
+def test_sampled_controllers_go_on_with_their_memory_and_signals(host, planar, monkeypatch):
+    """Over launches, windows and parts, with recorded signals, in fixed steps."""
+    u = [Sampled(OBSERVER, 0.004, seed=i) for i in range(COUNT)]
+    save = fa.SaveAt(samples=9, record=["estimate"])
+    given = {"solver": fa.Solver(method="rk4", step=5e-4), "save": save, "progress": False, "u": u, **begun(planar)}
+    whole = fa.simulate_many(planar, 0.03, device="gpu", **given)
+    close(whole, fa.simulate_many(planar, 0.03, **given), "double")
+    monkeypatch.setattr(gpu, "WORK", 1.0)
+    monkeypatch.setattr(gpu, "WINDOW", 2 * 8 * 3 * Layout.of(planar).size)
+    monkeypatch.setattr(gpu, "TOGETHER", 3)
+    pieces = fa.simulate_many(planar, 0.03, device="gpu", **given)
+    for name, x in whole.data_vars.items():
+        np.testing.assert_array_equal(pieces[name], x, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
+@pytest.mark.parametrize("method", ["rk4", "tsit5"])
+def test_a_sampled_law_without_a_finite_value_ends_its_run(host, planar, method):
+    class Root:
+        def law(self, model, period=None):
+            return fa.control.Law(lambda t, q, qd, z: (ca.vertcat(0.1 * ca.sqrt(0.0105 - t), 0.0 * q[0]), []))
+
+    solver = fa.Solver(method=method, step=None if method == "tsit5" else 5e-4, rtol=1e-6)
+    given = {"solver": solver, "samples": 6, "progress": False, "u": Sampled(Root(), 0.002), **begun(planar, 2)}
+    found, expected = (fa.simulate_many(planar, 0.02, device=device, **given) for device in ("gpu", "cpu"))
+    np.testing.assert_array_equal(found.status, expected.status)
+    assert re.search(r"gave -?nan for upper.joint at t = 0.012 s", found.status.values[0])
+    np.testing.assert_array_equal(found.time_reached, expected.time_reached)
+    np.testing.assert_allclose(found.u, expected.u)
+
+
+def test_noise_that_does_not_fit_is_refused(host, planar, monkeypatch):
+    monkeypatch.setattr(gpu, "LARGEST", 100)
+    given = {**GIVEN, "u": Sampled(OBSERVER, 0.004), "runs": 2}
+    with told("the noise of 2 runs at 13 samples needs .* GB; simulate fewer runs at once"):
+        fa.simulate_many(planar, 0.05, device="gpu", **given)
+
+
+def test_a_time_just_before_a_sample_shows_what_that_gives(host, planar):
+    """Periods and the times of the result are rounded differently, by less than anybody means."""
+    until = 7e-4 * 50
+    assert (np.linspace(0.0, until, 51) < 7e-4 * np.arange(51)).sum() > 20
+    given = {**begun(planar, 2), "u": Sampled(JointPD(slew(0.02), 50.0, 0.2), 7e-4), "progress": False}
+    given["solver"] = fa.Solver(method="tsit5", rtol=1e-6)
+    found, expected = (fa.simulate_many(planar, until, device=each, samples=51, **given) for each in ("gpu", "cpu"))
+    close(found, expected, "double")
+
+
+def test_sampled_controllers_of_drives_with_states_are_refused(host):
+    model = fa.Model(fa.load("industrial-arm"))
+    assert model.states
+    law = Sampled(VoltageDrive(JointPD([0.1] * len(model.arm.driven), 5.0, 1.0)), 5e-4)
+    with told(
+        "device is 'gpu', which supports sampled controllers only of arms without states of drives .* not VoltageDrive, sampled"
+    ):
+        fa.simulate_many(model, 0.02, runs=2, u=law, device="gpu", **GIVEN)
+
+
+# -- results that stay there -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_arrays_stay_on_the_device(host, planar, real):
+    """One launch of all runs; a network reads the states without a copy."""
+    torch = pytest.importorskip("torch")
+    given = {**GIVEN, **begun(planar), "u": [0.1, 0.0]}
+    expected = fa.simulate_many(planar, 0.05, **given)
+    save = fa.SaveAt(samples=6, keep=["q", "qd", "work"])
+    found = fa.simulate_many(
+        planar, 0.05, device="gpu", real=real, as_="dlpack", **{**given, "samples": None, "save": save}
+    )
+    assert [*found] == ["q", "qd", "work", "time", "time_reached", "status", "steps", "evaluations"]
+    for name in ("q", "qd", "work"):
+        there = torch.from_dlpack(found[name])
+        assert there.dtype == (torch.float64 if real == "double" else torch.float32)
+        assert there.data_ptr() == found[name].ctypes.data, "no copy"
+        x = expected[name].values[:, 1:]
+        y = np.moveaxis(there.numpy().astype(float), -1, 0)
+        assert np.abs(y - x).max() < ROUNDING[real] * np.abs(x).max()
+    np.testing.assert_array_equal(found["time"], expected.time[1:])
+    for name in ("status", "steps", "time_reached"):
+        np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_ctrl_c_ends_runs_whose_arrays_stay(host, planar, monkeypatch):
+    monkeypatch.setattr(gpu, "WORK", 1.0)
+    count, kernel = [0], host.kernel
+
+    def slow(*given):
+        launch = kernel(*given)
+
+        def launched(*arguments):
+            launch(*arguments)
+            count[0] += 1
+            if count[0] == 25:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.5)
+
+        return launched
+
+    monkeypatch.setattr(host, "kernel", slow)
+    with pytest.warns(InterruptedRun, match="interrupted after 0 of 2 runs"):
+        found = fa.simulate_many(planar, 0.05, u=np.zeros((2, 2)), device="gpu", as_="dlpack", **GIVEN)
+    np.testing.assert_allclose(found["time_reached"], 0.02)
+
+
 def test_sharp_contacts_need_fixed_steps_there(host):
     drive = fa.Drive(backlash={"width": 0.02, "sharp": True})
     joint = fa.Revolute(rotor_inertia=0.02, stiffness=40.0, drive=drive)
@@ -451,6 +600,7 @@ def test_sharp_contacts_need_fixed_steps_there(host):
 def test_status_numbers_are_those_of_simd_batches():
     for name in ("UNDER_WAY", "DONE", "TOO_SHORT", "GROWN", "ENDED"):
         assert getattr(gpu_loops, name) == getattr(lanes, name)
+    assert gpu_loops.NO_LAW == lanes_sampled.NO_LAW
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -462,9 +612,17 @@ REFUSED = {
         "supports the explicit methods .*, not 'radau5'",
     ),
     "auto": ({"method": "auto", "solver": fa.Solver()}, "supports the explicit methods dop853, .*, not 'auto'"),
-    "a sampled law": (
-        {"u": Sampled(JointPD(fa.Quintic((0, 0), (0.5, 0.3), 0.3), 5.0, 2.0), 0.01)},
-        "not JointPD, sampled",
+    "a sampled function": ({"u": Sampled(lambda t, q, qd: np.zeros(2), 0.01)}, "or a compiled controller, not "),
+    "arrays for files": ({"as_": "dlpack", "folder": "somewhere"}, "as_ is 'dlpack', which needs device='gpu', and no"),
+    "arrays of the processor": ({"as_": "dlpack", "device": "cpu"}, "as_ is 'dlpack', which needs device='gpu'"),
+    "no such form": ({"as_": "list"}, "as_ is 'list'; it must be dataset or dlpack"),
+    "arrays that need an evaluation": (
+        {"as_": "dlpack", "save": fa.SaveAt(keep=["q", "tip"], samples=3), "samples": None},
+        "as_ is 'dlpack', which can keep q, qd, work, dissipated, not tip",
+    ),
+    "arrays under different inputs": (
+        {"as_": "dlpack", "u": [fa.bang_bang([0.2, 0.1], duration=0.03), fa.RigidInverseDynamics(slew(0.01))]},
+        "as_ is 'dlpack'; u has inputs of different kinds; give all runs one kind",
     ),
     "a Python function": ({"u": lambda t, q, qd: np.zeros(2)}, "constant u, a table, a compiled function"),
     "forces that change in one run": (
@@ -527,7 +685,7 @@ def test_an_operation_that_there_is_no_instruction_for_is_named(planar):
     function = ca.Function("f", [x], [ca.atan2(x[0], x[1])])
     with pytest.raises(NotImplementedError, match="no instruction of a GPU for the CasADi operation OP_ATAN2"):
         nvptx.straight(instructions(function), 2, "double")
-    kernel = SimpleNamespace(key="f", trace=lambda: function)
+    kernel = SimpleNamespace(key="f", trace=lambda: function, code=SimpleNamespace(operations=1))
     programs = gpu_states.program(kernel, "double"), gpu.program(kernel, Layout.of(planar), "double")
     for _, parts, *_ in programs:
         with told("device is 'gpu'; no instruction of a GPU for the CasADi operation OP_ATAN2"):
@@ -941,14 +1099,20 @@ def test_the_ends_of_exponentials(real):
 # -- what is measured --------------------------------------------------------------------------------------------------
 
 
-def test_the_measurement_runs_where_there_is_a_graphics_processor(host):
+def test_the_measurement_runs_where_there_is_a_graphics_processor(host, monkeypatch):
     """As whoever has one runs it; its verdicts on numbers are met, and can fail."""
     model = fa.Model(fa.load("rigid-two-link"))
     verdicts = benchmark.alike(model, quick=True)
     assert {row[-1] for row in verdicts.rows} == {"yes"}
-    assert len(verdicts.rows) == 6
+    assert len(verdicts.rows) == 2 + 4 * 2 * 2  # forward dynamics; q and qd of four kinds of runs in two precisions
     found = benchmark.speeds(model, host, quick=True)
-    assert any("steps a second, float" in row[0] for row in found.rows)
+    assert any("forward dynamics a second, float" in row[0] for row in found.rows)
+    monkeypatch.setattr(benchmark, "STEPS", {"two rigid links": 1.0})
+    monkeypatch.setitem(benchmark.ARMS, "two rigid links", lambda: fa.load("rigid-two-link"))
+    (whole,) = benchmark.calls(quick=True)
+    assert [row[0] for row in whole.rows[:3]] == ["rk4, double", "rk4, float", "tsit5, double"]
+    assert whole.rows[0][3] == "yes", "more than a step a second"
+    assert cuda.device() is host, "as it was before"
     benchmark.compared(verdicts, "wrong", np.ones(3), np.array([1.0, 1.0, 1.1]), "double")
     assert verdicts.rows[-1][-1] == "**no**"
 
@@ -991,7 +1155,7 @@ def test_the_measurement_says_so_where_there_is_none(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(RuntimeError("no driver")))
     monkeypatch.setattr(benchmark, "ARMS", {"two rigid links": lambda: fa.load("rigid-two-link")})
     registers, nothing = benchmark.measure(quick=True)
-    assert len(registers.rows) == 4
+    assert len(registers.rows) == 6  # forward dynamics, RK4 and tsit5 in two precisions
     assert "no graphics processor of NVIDIA's can be used here: no driver" in nothing.notes[0]
     assert not nothing.rows
 

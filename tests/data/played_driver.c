@@ -50,6 +50,11 @@ Result cuMemAllocFromPoolAsync(uint64_t *place, size_t size, void *from, void *s
     *place = current ? (uint64_t)malloc(size) : 0;
     return current ? 0 : 201; /* no context in this thread */
 }
+Result cuPointerGetAttributes(unsigned count, unsigned *kinds, void **values, uint64_t place) {
+  for (unsigned i = 0; i < count; i++) /* the kind of memory is 2, the device's; all else is 0 */
+    *(unsigned *)values[i] = kinds[i] == 2 ? 2 : 0;
+  return 0;
+}
 Result cuMemFreeAsync(uint64_t place, void *stream) { free((void *)place); return 0; }
 Result cuMemcpyAsync(uint64_t to, uint64_t from, size_t size, void *stream)
 {

@@ -41,6 +41,13 @@ def main(library):
         found = fa.simulate_many(model, 0.008, device="gpu", real=real, **given)
         assert found.attrs["device"] == "a played driver"
         assert np.abs(found.q - expected.q).max() < error, real
+        there = fa.simulate_many(model, 0.008, device="gpu", real=real, as_="dlpack", **given)["qd"]
+        kind = {"double": np.float64, "float": np.float32}[real]
+        assert (there.shape, there.strides, there.dtype) == ((2, 2, 3), (18, 3, 1), kind)
+        memory = np.frombuffer(ctypes.string_at(there.ptr, 30 * kind().itemsize), kind)  # as far as its last number
+        qd = np.lib.stride_tricks.as_strided(memory, there.shape, [kind().itemsize * each for each in there.strides])
+        assert np.abs(qd - expected.qd.values[:, 1:].transpose(1, 2, 0)).max() < error * 10, real
+        assert there.__dlpack_device__()[0] == 2, "CUDA's"
     q = np.random.default_rng(1).random((130, 2))  # in two blocks
     np.testing.assert_allclose(evaluate_on_gpu(model, "mass_matrix", q), model.mass_matrix(q), rtol=1e-14)
     found = cuda.device().occupancy(

@@ -66,6 +66,12 @@ class Device(Protocol):
     def get(self, memory: Memory, values: Array) -> None:
         """Copy from the device into a contiguous array of the same size, after all work has ended."""
 
+    def array(self, memory: Memory, values: Array, shape: Sequence[int], strides: Sequence[int], first: int) -> Any:
+        """Return a part of an array on the device as an object with `__dlpack__`, without a copy.
+
+        `values` has the type of the numbers. `strides` and `first`, the place of the first element, are in numbers.
+        """
+
     def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
         """Return a compiled kernel's resources: registers, bytes of local memory, and threads per multiprocessor."""
 
@@ -189,6 +195,15 @@ class Cuda:
         with _told("the graphics processor gave up"):
             self._here(values).copy_from(memory.buffer, stream=self._stream)
             self._stream.sync()
+
+    def array(self, memory: Memory, values: Array, shape: Sequence[int], strides: Sequence[int], first: int) -> Any:
+        """See `Device`."""
+        from cuda.core.utils import StridedMemoryView
+
+        assert isinstance(memory, _Memory)
+        place, size = memory.address + first * values.itemsize, values.nbytes - first * values.itemsize
+        part = self._core.Buffer.from_handle(place, size, owner=memory.buffer)
+        return StridedMemoryView.from_buffer(part, tuple(shape), tuple(strides), dtype=values.dtype)
 
     def _here(self, values: Array) -> Any:
         """Return an array in the form that the driver takes."""

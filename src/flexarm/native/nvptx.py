@@ -76,6 +76,8 @@ class Entry:
         Records of each thread; see `language`.
     work : tuple of int
         Lengths of each thread's own arrays of numbers. An array that is only indexed by constants is in registers.
+    blocks : int
+        Least number of blocks that a multiprocessor runs at once, which limits the registers of a thread.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Entry:
     integers: int
     records: tuple[type, ...] = ()
     work: tuple[int, ...] = ()
+    blocks: int = BLOCKS
 
     def ir(self, real: Real, kind: str = "ptx_kernel ") -> str:
         """Return the IR of `void name(<pointers>, <integers>, i64 count)`, with a calling convention."""
@@ -98,7 +101,7 @@ class Entry:
         return f"""
 declare void @{self.function}({", ".join(each.split()[0] for each in taken)})
 declare i64 @thread()
-{head} "nvvm.maxntid"="{THREADS}" "nvvm.minctasm"="{BLOCKS}" {{
+{head} "nvvm.maxntid"="{THREADS}" "nvvm.minctasm"="{self.blocks}" {{
 entry:
 {allocated}
   %thread = call i64 @thread()

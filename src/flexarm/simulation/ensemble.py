@@ -24,7 +24,7 @@ from flexarm.simulation.dataset import kept_of, numbers
 from flexarm.simulation.disturbance import disturbed_many, listed
 from flexarm.simulation.ensemble_dataset import dataset, tally
 from flexarm.simulation.ensemble_pool import Pool
-from flexarm.simulation.ensemble_runs import Asked, Runs, Task, groups, tasks
+from flexarm.simulation.ensemble_runs import INTERRUPTED, Asked, Runs, Task, groups, tasks
 from flexarm.simulation.exogenous import ExogenousInputs, as_exogenous
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.inputs import as_input
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 CHUNK = 2e8
 """Approximate size of a file of runs [bytes]."""
+
+MANY = 1000
+"""Number of runs above which rows of constant u are not made into inputs one by one."""
 
 AT_ONCE = 2
 """Number of tasks on a graphics processor: one computes while the results of the other are fetched."""
@@ -71,6 +74,7 @@ def simulate_many(
     disturbance: Any = None,
     device: Literal["cpu", "gpu"] = "cpu",
     real: Literal["double", "float"] = "double",
+    as_: Literal["dataset", "dlpack"] = "dataset",
     changes: Any = None,
     sensitivities: Any = None,
     **former: Any,
@@ -113,6 +117,9 @@ def simulate_many(
         constant.
     real : "double" or "float"
         Precision on a graphics processor: numbers of 64 or of 32 bits.
+    as_ : "dataset" or "dlpack"
+        Form of the result. "dlpack" leaves the states on the graphics processor, where `torch.from_dlpack` and
+        `jax.dlpack.from_dlpack` use them without a copy.
     changes : list of Change, optional
         Sudden changes of parameters in every run, as in `simulate`. Runs with such changes, or with parameters that are
         functions of time, are computed one after the other.
@@ -128,6 +135,11 @@ def simulate_many(
         The variables of `simulate` with `run` before `time`. For each run: status ("completed", or the error),
         time_reached [s], energy_drift, steps, evaluations, method, method_reason, and p (run, parameter). NaN after
         a run's end.
+    dict
+        With `as_="dlpack"`. "q" (times, coordinate, run) and "qd" (times, rate, run), or those of "q", "qd", "work" and
+        "dissipated" that `save` keeps, are on the device. "time", "time_reached" and "status", "steps" and
+        "evaluations" are NumPy arrays. The times are those after the initial one. After a run's end the numbers on the
+        device have no meaning.
 
     Raises
     ------
@@ -144,16 +156,26 @@ def simulate_many(
             )
         if runs is not None:
             runs = checked_whole(runs, 1, "runs")
-        for where, given_, allowed in (("device", device, ("cpu", "gpu")), ("real", real, ("double", "float"))):
+        choices_of = (
+            ("device", device, ("cpu", "gpu")),
+            ("real", real, ("double", "float")),
+            ("as_", as_, ("dataset", "dlpack")),
+        )
+        for where, given_, allowed in choices_of:
             if not isinstance(given_, str) or given_ not in allowed:
                 raise Fault(where, f"is {shown(given_)}; it must be {choices(*allowed)}")
         if device == "cpu" and real != "double":
             raise Fault("real", f"is {real!r}; on the processor (device 'cpu') it is 'double'")
+        if as_ == "dlpack" and (device == "cpu" or folder is not None):
+            raise Fault("as_", "is 'dlpack', which needs device='gpu', and no folder")
     common = {"method": method, "rtol": rtol, "samples": samples}
     with refused():
         solver, save = options("simulate_many", solver, save, common, former)
     check_end(until, solver)
-    drives, which = _drives(u, model, save.record)
+    levels = None
+    if isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype.kind in "fiu" and len(u) > MANY and sensitivities is None:
+        levels = u
+    drives, which = _drives(u, model, save.record) if levels is None else _constant(levels, model, save.record)
     given = {"q0": _rows("q0", q0, model.coordinates), "qd0": _rows("qd0", qd0, model.velocities)}
     p, functions = over_time(p)
     values = None if p is None else parameter_rows(model, p)
@@ -182,8 +204,9 @@ def simulate_many(
         sizes = len(model.states), len(model.exogenous)
         kept = kept_of(save.keep, wanted, *sizes, model.arm.free, len(model.arm.cables))
     layout = Layout.of(model, max(len(drive.memory) for drive in drives))
+    stays = as_ == "dlpack"
     size = 8.0 * save.samples * numbers(model, layout, kept, sum(len(each.signals) for each in drives[0].records))
-    if folder is None:
+    if folder is None and not stays:
         _check_size(count, size)
     which = np.zeros(count, dtype=np.int64) if which is None else which
     q, qd = _starts(given, drives, which, model)
@@ -200,7 +223,8 @@ def simulate_many(
     times = np.linspace(0.0, float(until), save.samples)
     drives = [drive.begun(model, times) if drive.period is None else _checked(drive, model, times) for drive in drives]
     asked = Asked(times, solver.method, solver.step, solver.rtol, solver.atol, solver.spectral_radius, sensitive)
-    everything = Runs(model, drives, which, q, qd, values, exogenous_inputs, around, changing)
+    levels = None if levels is None else levels.astype(float)
+    everything = Runs(model, drives, which, q, qd, values, exogenous_inputs, around, changing, levels=levels)
     if sensitive is not None:
         sensitive.check(everything, asked)
         if folder is None:
@@ -218,6 +242,14 @@ def simulate_many(
         together = _runs_of_a_file(count, size)
     bar = Bar(float(count), model.arm.name, "{task.completed:.0f} of {task.total:.0f} runs")
     seen = bar if progress is True else progress or None
+    if stays:
+        try:
+            arrays, interrupted = gpu.arrays(everything, asked, save.keep or ("q", "qd"), real, seen)
+        finally:
+            bar.close()
+        if interrupted:
+            _warn_of_interruption(arrays["status"])
+        return arrays  # type: ignore[return-value]  # the usual result is annotated, and only as_ changes its form
     made, interrupted, off, missed = [], False, balance.Tally(), dict[int, float]()
     try:
         for first in range(0, count, together):
@@ -242,9 +274,13 @@ def simulate_many(
         said = f"{len(missed)} of {counted(count, 'run')}, first run {run}: {missed_input(missed[run])}"
         warnings.warn(said, MissedInput, stacklevel=2)
     if interrupted:
-        ended = int((result.status.values != "interrupted").sum())
-        warnings.warn(f"interrupted after {ended} of {counted(count, 'run')}", InterruptedRun, stacklevel=2)
+        _warn_of_interruption(result.status.values)
     return result
+
+
+def _warn_of_interruption(status: Array) -> None:
+    ended = int((status != INTERRUPTED).sum())
+    warnings.warn(f"interrupted after {ended} of {counted(len(status), 'run')}", InterruptedRun, stacklevel=3)
 
 
 def _solved(
@@ -332,6 +368,13 @@ def _drives(u: Any, model: Model, record: tuple[str, ...]) -> tuple[list[Block],
             )
             raise DescriptionError(must)
     return found, which
+
+
+def _constant(levels: Array, model: Model, record: tuple[str, ...]) -> tuple[list[Block], Array]:
+    """Return one input for many runs with constant u (N, m), whose values replace that of the input."""
+    if not np.isfinite(levels).all():
+        raise DescriptionError(f"u[{int(np.argmin(np.isfinite(levels).all(axis=1)))}] contains NaN or infinity")
+    return [_recording(as_input(levels[0], model), record, model)], np.zeros(len(levels), dtype=np.int64)
 
 
 def _signals(drive: Block) -> str:

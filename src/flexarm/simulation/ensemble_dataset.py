@@ -86,6 +86,8 @@ def dataset(
     if asked.sensitive is not None and {*SENSITIVE} & {*kept}:
         coords |= asked.sensitive.coordinates()
     described = sorted({drive.described() for drive in runs.drives})
+    if runs.levels is not None:
+        described = ["constant, one value for each run"]
     others = f", and {counted(len(described) - 1, 'other')}" if len(described) > 1 else ""
     about = {
         "title": f"{arm.name}: {len(runs)} simulated motions",
@@ -165,11 +167,16 @@ def _variables(
             error -= error[:, :1].copy()
             scale = np.zeros(count)
             some = max(1, PIECE // len(t))  # so that memory does not grow with the number of runs
-            for i in (slice(j, j + some) for j in range(0, count, some)):
-                known = np.arange(len(t)) < group.known[i, None]
-                e = kinetic[i] + np.abs(potential[i] - potential[i, :1]) + np.abs(work[i]) + dissipated[i]
-                scale[i] = np.max(np.where(known, e, 0.0), axis=1)
-                drift[i] = np.max(np.where(known, np.abs(error[i]), 0.0), axis=1)
+            for rows in (slice(j, j + some) for j in range(0, count, some)):
+                known = np.arange(len(t)) < group.known[rows, None]
+                e = (
+                    np.abs(potential[rows] - potential[rows, :1])
+                    + kinetic[rows]
+                    + np.abs(work[rows])
+                    + dissipated[rows]
+                )
+                scale[rows] = np.max(np.where(known, e, 0.0), axis=1)
+                drift[rows] = np.max(np.where(known, np.abs(error[rows]), 0.0), axis=1)
             drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
             group.off = _off(group, asked, drift, scale, kinetic, potential)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
@@ -295,6 +302,9 @@ def _inputs(runs: Runs, group: Group, asked: Asked) -> Array:
         return group.held[..., : len(runs.model.inputs)]
     t, x, layout, model = asked.times, group.x, group.layout, runs.model
     m, u = len(model.inputs), None
+    if runs.levels is not None:
+        known = np.arange(len(t)) < group.known[:, None]
+        return np.where(known[..., None], runs.levels[group.indices][:, None], np.nan)
     for of in np.unique(which := runs.which[group.indices]):
         drive, members = runs.drives[of], np.flatnonzero(which == of)
         of_time = drive.batched and not drive.of_state

@@ -81,6 +81,8 @@ class Runs:
         Number of runs of the ensemble before these.
     courses : dict
         Cached trajectories of drives in SIMD batches, by the index of the drive.
+    levels : (N, m) or None
+        Constant u of many runs, which replaces that of the drives.
     """
 
     model: Model
@@ -94,13 +96,14 @@ class Runs:
     varying: Varying | None = None
     first: int = 0
     courses: dict[int, Course] = field(default_factory=dict)
+    levels: Array | None = None
 
     def __len__(self) -> int:
         return len(self.which)
 
     def drive(self, r: int) -> Block:
         """Return the input of a run."""
-        return self.drives[self.which[r]]
+        return self.drives[self.which[r]] if self.levels is None else constant(self.levels[r])
 
     def exogenous(self, r: int) -> ExogenousInputs:
         """Return the source of a run's exogenous inputs."""
@@ -126,13 +129,29 @@ class Runs:
         around = None if self.around is None else self.around[part]
         own = self.which[part], self.q[part], self.qd[part], p
         first = self.first + (part.start or 0)
-        return Runs(self.model, self.drives, *own, self.exogenous_inputs, around, self.varying, first, self.courses)
+        levels = None if self.levels is None else self.levels[part]
+        more = self.varying, first, self.courses, levels
+        return Runs(self.model, self.drives, *own, self.exogenous_inputs, around, *more)
 
     def course(self, of: int, asked: "Asked") -> Course:
         """Return the trajectory of a drive for SIMD batches; it is computed once for all runs."""
         if of not in self.courses:
             self.courses[of] = _course(self.drives[of], self.model, asked)
         return self.courses[of]
+
+    def drives_of(self, indices: Array) -> tuple[Array, Array]:
+        """Return the indices of the drives of some runs, and the place of each run's among these."""
+        if len(self.drives) == 1:
+            return np.zeros(1, dtype=np.int64), np.zeros(len(indices), dtype=np.int64)
+        return np.unique(self.which[indices], return_inverse=True)  # type: ignore[return-value]
+
+    def courses_of(self, indices: Array, asked: "Asked") -> tuple[list[Course], Array]:
+        """Return the trajectories of the drives of some runs, and the index of each run's."""
+        if self.levels is None:
+            drives, which = self.drives_of(indices)
+            return [self.course(int(i), asked) for i in drives], which
+        ends = np.array([0.0, asked.until])
+        return [Course(ends, self.levels[[r]]) for r in indices], np.arange(len(indices))
 
 
 @final
@@ -191,7 +210,7 @@ class Group:
         self.x[:, 0] = 0.0
         self.x[:, 0, self.layout.q], self.x[:, 0, self.layout.qd] = runs.q[self.indices], runs.qd[self.indices]
         if self.layout.memory:
-            of, which = np.unique(runs.which[self.indices], return_inverse=True)
+            of, which = runs.drives_of(self.indices)
             self.x[:, 0, self.layout.z] = np.array([runs.drives[i].memory for i in of])[which]
         self.known, self.steps, self.evaluations = np.zeros((3, count), dtype=np.int64)
         self.known[:] = 1
@@ -253,6 +272,9 @@ def groups(runs: Runs, asked: Asked) -> list[Group]:
 
 def _by_kind(runs: Runs, kinds: Sequence[tuple]) -> list[tuple[tuple, Array]]:
     """Return the kinds of inputs and exogenous inputs, and the indices of the runs of each."""
+    if len(runs.drives) == 1 and runs.around is None:
+        exogenous = runs.exogenous(0)
+        return [((*kinds[0], exogenous.constant, exogenous.computed), np.arange(len(runs)))]
     around = np.zeros(len(runs), dtype=np.int64) if runs.around is None else runs.around
     both = runs.which * len(runs.exogenous_inputs) + around
     _, first, which = np.unique(both, return_index=True, return_inverse=True)
@@ -376,9 +398,8 @@ class SideBySide:
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice):
         self._runs, self._group, self._asked, self._part = runs, group, asked, part
         model, layout, indices = runs.model, group.layout, group.indices[part]
-        drives, which = np.unique(runs.which[indices], return_inverse=True)
-        rate = integrand(model, runs.drives[drives[0]].quantity, layout.memory)
-        courses = [runs.course(int(i), asked) for i in drives]
+        courses, which = runs.courses_of(indices, asked)
+        rate = integrand(model, runs.drive(indices[0]).quantity, layout.memory)
         shared = BatchSettings(
             rate.vector_code,
             layout,

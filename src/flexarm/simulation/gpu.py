@@ -5,8 +5,8 @@ follow the error of each run. u is constant in each interval, or the kernel eval
 before the rates.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 import numpy as np
@@ -24,13 +24,38 @@ from flexarm.native.sincos import Real
 from flexarm.simulation import crossings, divergence, gpu_loops
 from flexarm.simulation.block import Block
 from flexarm.simulation.butcher import METHODS, ButcherTableau
-from flexarm.simulation.ensemble_runs import Asked, Group, Runs, closing, constants, held_outside, told, told_of_growth
+from flexarm.simulation.ensemble_pool import Pool
+from flexarm.simulation.ensemble_runs import (
+    Asked,
+    Group,
+    Runs,
+    closing,
+    constants,
+    groups,
+    held_outside,
+    told,
+    told_of_growth,
+)
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import integrand
-from flexarm.simulation.gpu_loops import DONE, ENDED, GROWN, HELD, LAW, TABLE, TOO_SHORT, UNDER_WAY, Form
+from flexarm.simulation.gpu_loops import (
+    DONE,
+    ENDED,
+    GROWN,
+    HELD,
+    LAW,
+    NO_LAW,
+    SAMPLED,
+    TABLE,
+    TOO_SHORT,
+    UNDER_WAY,
+    Form,
+)
 from flexarm.simulation.gpu_states import verified
+from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes_plan import Course
 from flexarm.simulation.layout import Layout
+from flexarm.simulation.sampled_calls import SampledCalls
 
 TYPES = {"double": np.float64, "float": np.float32}
 
@@ -38,6 +63,8 @@ TOGETHER = 2**17
 """Largest number of runs in one launch: more than the threads of the largest processors."""
 WINDOW = 2**28
 """Approximate size of the states that are fetched at a time [bytes]."""
+LARGEST = 2**30
+"""Largest size of the noise of sampled controllers, which is drawn in advance [bytes]."""
 FINEST = 1e-5
 """Least relative tolerance of adaptive steps with numbers of 32 bits, some hundred times their rounding."""
 WORK = 2e11
@@ -62,8 +89,10 @@ def check(
         must = f"numbers of 32 bits need an rtol of at least {FINEST:g}"
         raise DescriptionError(f"device is 'gpu'; rtol is {rtol:g}; {must} with method {method!r}")
     for drive in drives:
-        if drive.period is not None or not drive.batched:
-            must = "which supports constant u, a table, a compiled function of the time, or a continuous controller"
+        if not drive.batched or (drive.period is not None and (model.states or model.exogenous)):
+            must = "which supports constant u, a table, a compiled function of the time, or a compiled controller"
+            if drive.batched:
+                must = "which supports sampled controllers only of arms without states of drives and exogenous inputs"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
         if crossings.stops(model, drive, method):
             why = f"{method!r} stops at sharp contacts, which arm {model.arm.name!r} has"
@@ -92,6 +121,7 @@ class Plan:
     h: Array
     steps: Array
     shown: Array
+    sample: Array
 
 
 def planned(times: Array, corners: Array, step: float) -> Plan:
@@ -102,14 +132,15 @@ def planned(times: Array, corners: Array, step: float) -> Plan:
     interval = np.searchsorted(corners, t, side="right") - 1
     before = np.nextafter(corners, -np.inf)[interval + 1]
     shown = np.isin(edges[1:], times).astype(np.int64)
-    return Plan(t, edges[1:], before, interval, lengths / steps, steps.astype(np.int64), shown)
+    sample = np.where(t == corners[interval], interval, -1)
+    return Plan(t, edges[1:], before, interval, lengths / steps, steps.astype(np.int64), shown, sample)
 
 
 def intervals(corners: Array) -> Plan:
     """Return the intervals between breakpoints, for adaptive steps."""
     none = np.zeros(len(corners) - 1, dtype=np.int64)
-    before = np.nextafter(corners[1:], -np.inf)
-    return Plan(corners[:-1], corners[1:], before, np.arange(len(none)), none.astype(float), none, none)
+    before, number = np.nextafter(corners[1:], -np.inf), np.arange(len(none))
+    return Plan(corners[:-1], corners[1:], before, number, none.astype(float), none, none, number)
 
 
 def below(values: Array, T: Any) -> Array:
@@ -172,13 +203,15 @@ def program(
     law: Kernel | None = None,
     closed: Kernel | None = None,
     table: bool = False,
+    lengths: tuple[int, int, int] | None = None,
 ) -> tuple[str, Any, Entry]:
     """Return runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry.
 
-    A law, a correction onto closures and a table of u are optional.
+    A law, a correction onto closures and a table of u are optional. The law is a sampled one if the `lengths` of its
+    memory, its noise and its recorded signals are given.
     """
-    source = TABLE if table else HELD if law is None else LAW
-    form = Form.of(layout, tableau, source, 0 if closed is None else layout.nq + layout.nv)
+    source = TABLE if table else HELD if law is None else LAW if lengths is None else SAMPLED
+    form = Form.of(layout, tableau, source, 0 if closed is None else layout.nq + layout.nv, lengths or (0, 0, 0))
     fed = layout.inputs + layout.memory
 
     def parts() -> list[str]:
@@ -195,7 +228,7 @@ def program(
 
     key = f"runs\n{rate.key}" if law is None else f"runs\n{rate.key}\nunder\n{law.key}"
     key = key if closed is None else f"{key}\non\n{closed.key}"
-    return f"{key}\n{form}", parts, form.entry(fed)
+    return f"{key}\n{form}", parts, form.entry(fed, rate.code.operations, real)
 
 
 def _beside(kernel: Kernel | None, name: str, real: Real) -> str:
@@ -204,6 +237,43 @@ def _beside(kernel: Kernel | None, name: str, real: Real) -> str:
         return straight([], 0, real, name)
     function = kernel.trace()
     return straight(instructions(function), function.nnz_in() - len(kernel.constants), real, name)
+
+
+ON_DEVICE = ("q", "qd", "work", "dissipated")
+"""Variables of a result that are parts of the states, which a graphics processor has."""
+
+
+def arrays(
+    runs: Runs, asked: Asked, names: Sequence[str], real: Real, seen: Callable[[float], None] | None
+) -> tuple[dict[str, Any], bool]:
+    """Return variables of all runs as arrays on the graphics processor, and True if Ctrl-C was pressed.
+
+    They have the dimensions (times, variable, run), without the initial time.
+
+    Raises
+    ------
+    DescriptionError
+        A name is not one of `ON_DEVICE`, or the inputs are of several kinds.
+    """
+    if wrong := [name for name in names if name not in ON_DEVICE]:
+        raise DescriptionError(f"as_ is 'dlpack', which can keep {', '.join(ON_DEVICE)}, not {', '.join(wrong)}")
+    kinds = groups(runs, asked)
+    if len(kinds) > 1:
+        raise DescriptionError("as_ is 'dlpack'; u has inputs of different kinds; give all runs one kind")
+    (group,) = kinds
+    group.begin(runs, replace(asked, times=asked.times[:1]))
+    task = OnGpu(runs, group, asked, slice(0, len(runs)), real, stays=tuple(names))
+    pool = Pool([task], 1)
+    pool(seen)
+    found = {
+        **task.found,
+        "time": asked.times[1:],
+        "time_reached": asked.times[group.known - 1],
+        "status": np.array(group.status),
+        "steps": group.steps,
+        "evaluations": group.evaluations,
+    }
+    return found, pool.came
 
 
 def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
@@ -224,17 +294,26 @@ class _There:
         Initial states, and the numbers of each run, or of all, that follow u; in the precision of the computation.
     shared : dict
         Further words and arrays of the record, see `gpu_loops.Runs`.
+    stays : bool
+        True if the states at all times stay on the device.
 
     Attributes
     ----------
-    x, now, known, status, taken, evaluations
+    x, now, known, status, taken, evaluations, held, command, wrong, value
         See `gpu_loops.Runs`; known and status have their values after the last launch.
     window : int
         Number of times whose states fit into device memory.
     """
 
     def __init__(
-        self, device: Device, launch: Launch, state: Array, own: Array, courses: _Courses, shared: dict[str, Any]
+        self,
+        device: Device,
+        launch: Launch,
+        state: Array,
+        stays: bool,
+        own: Array,
+        courses: _Courses,
+        shared: dict[str, Any],
     ):
         count, size, T = *state.shape, state.dtype
         self._device, self._launch, self._count = device, launch, count
@@ -242,7 +321,7 @@ class _There:
         self.known, self.status = np.ones(count, dtype=np.int64), np.full(count, UNDER_WAY)
         self.taken, self.evaluations = np.zeros((2, count), dtype=np.int64)
         total = len(shared["times"])
-        self.window = max(1, WINDOW // self.x.nbytes)
+        self.window = total if stays else max(1, WINDOW // self.x.nbytes)
         self._out = np.empty((min(self.window, total - 1), size, count), dtype=T)
         arrays = courses.arrays | {
             "x": self.x,
@@ -264,6 +343,9 @@ class _There:
             (arrays if isinstance(values, np.ndarray) else words)[name] = values
         floats = {name: values for name, values in arrays.items() if values.dtype.kind == "f"}
         arrays |= {name: values.astype(T, copy=False) for name, values in floats.items()}
+        self.held, self.command, self.wrong, self.value = (
+            arrays[name] for name in ("held", "command", "wrong", "value")
+        )
         self._places = {name: device.put(values) for name, values in arrays.items()}
         self._places["out"] = device.room(self._out)
         self._words, self._T = words, T
@@ -296,6 +378,18 @@ class _There:
         self._places["status"] = self._device.put(self.status)
         self._place()
 
+    def part(self, which: slice | int) -> Any:
+        """Return some numbers of the states at all times as an array on the device, (times, numbers, N) or (times, N).
+
+        The runs are side by side in memory.
+        """
+        times, size, count = self._out.shape
+        first, width = (which, 0) if isinstance(which, int) else (which.start, which.stop - which.start)
+        shape, strides = [times, count], [size * count, 1]
+        if isinstance(which, slice):
+            shape, strides = [times, width, count], [size * count, count, 1]
+        return self._device.array(self._places["out"], self._out, shape, strides, first * count)
+
     def states(self) -> Array:
         """Return the states at the times of the window, (times, size, N)."""
         self._device.get(self._places["out"], self._out)
@@ -304,18 +398,28 @@ class _There:
 
 @final
 class OnGpu:
-    """A task that computes some runs of a group on a graphics processor."""
+    """A task that computes some runs of a group on a graphics processor.
 
-    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Real):
+    Attributes
+    ----------
+    found : dict
+        Arrays on the device by name, of the variables that stay there.
+    """
+
+    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Real, stays: tuple[str, ...] = ()):
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
         drive = runs.drive(group.indices[0])
         self._tableau = METHODS[group.method]
         self._rate = integrand(runs.model, drive.quantity, group.layout.memory)
         self._law, self._table = drive.kernel_for(runs.model), drive.cubics is not None
         self._closed = closures.kernel(runs.model, drive.quantity) if runs.model.arm.closures else None
+        self._sampled = drive.period is not None
+        if self._sampled and group.held is None:
+            group.hold(runs, asked)
         device = cuda.device()
         verified(device, self._rate, real)
         self._launch(device)  # compile here, so that errors appear here
+        self._stays, self.found = stays, dict[str, Any]()
         self._judges: dict[int, divergence.Judge] = {}
         self._said: dict[int, str] = {}
         self._looks = np.full(part.stop - part.start, divergence.FIRST)
@@ -324,8 +428,18 @@ class OnGpu:
 
     def _launch(self, device: Device) -> Launch:
         layout, real = self._group.layout, self._real
-        key, parts, entry = program(self._rate, layout, real, self._tableau, self._law, self._closed, self._table)
+        lengths = None
+        if self._sampled:
+            first = self._calls([self._runs.drive(self._group.indices[0])])[0]
+            lengths = first.memory, first.noises, first.recorded
+        key, parts, entry = program(
+            self._rate, layout, real, self._tableau, self._law, self._closed, self._table, lengths
+        )
         return device.kernel(key, parts, entry, real)
+
+    def _calls(self, drives: Sequence[Block]) -> list[SampledCalls]:
+        """Return sampled laws at their beginning."""
+        return [SampledCalls(drive, self._runs.model) for drive in drives]  # type: ignore[arg-type]
 
     def __call__(self) -> None:
         """Compute the runs."""
@@ -334,12 +448,18 @@ class OnGpu:
         group, part = self._group, self._part
         indices, x, T = group.indices[part], group.x[part], TYPES[self._real]
         device = cuda.device()
-        there = _There(device, self._launch(device), x[:, 0].astype(T), *self._given(indices, T))
+        start, stays = x[:, 0].astype(T), bool(self._stays)
+        there = _There(device, self._launch(device), start, stays, *self._given(indices, T))
         self._advance(there, x)
         there.fetch("x", "now", "taken", "evaluations")
-        total = x.shape[1]
-        for i in np.flatnonzero(there.known < total):
-            x[i, there.known[i] :] = np.nan
+        if self._stays:
+            self.found = {name: there.part(getattr(group.layout, name)) for name in self._stays}
+        else:
+            for i in np.flatnonzero(there.known < x.shape[1]):
+                x[i, there.known[i] :] = np.nan
+        if self._sampled and group.held is not None:
+            there.fetch("held", "command", "wrong", "value")
+            group.held[part] = there.held.transpose(2, 0, 1)
         evaluations = there.evaluations if self._tableau.adaptive else self._tableau.stages * there.taken
         group.known[part], group.steps[part], group.evaluations[part] = there.known, there.taken, evaluations
         if (there.status == DONE).all():
@@ -352,16 +472,24 @@ class OnGpu:
             elif status == ENDED:
                 group.status[i] = self._said[row]
             elif status in (GROWN, TOO_SHORT):
-                group.status[i] = self._reason(i, float(there.now[row]), there.x[:, row].astype(float))
+                held = constant(there.command[:, row].astype(float)) if self._sampled else None
+                group.status[i] = self._reason(i, float(there.now[row]), there.x[:, row].astype(float), held)
+            elif status == NO_LAW:
+                (call,) = self._calls([self._runs.drive(group.indices[i])])
+                group.status[i] = call.refusal(float(there.now[row]), int(there.wrong[row]), float(there.value[row]))
 
     def _given(self, indices: Array, T: Any) -> tuple[Array, _Courses, dict[str, Any]]:
         """Return the numbers of each run that follow u, the trajectories of u, and what all runs share."""
         runs, asked, tableau, layout = self._runs, self._asked, self._tableau, self._group.layout
-        drives, which = np.unique(runs.which[indices], return_inverse=True)
-        courses = _Courses([runs.course(int(i), asked) for i in drives], which, asked, tableau, self._group.step)
+        drives, which = runs.drives_of(indices)
+        some = indices if runs.levels is None else indices[:1]
+        courses = _Courses(runs.courses_of(some, asked)[0], which, asked, tableau, self._group.step)
+        if runs.levels is not None:
+            courses.arrays |= {"u": runs.levels[indices], "where": np.arange(len(indices))}
         alike = indices[:1] if runs.p is None and runs.around is None else indices
         own = np.hstack([held_outside(runs, alike), constants(runs, self._rate, alike)]).astype(T)
         loops = closing(runs, alike)
+        laws = self._samples([runs.drives[i] for i in drives], which, courses) if self._sampled else self._none(which)
         first, terms, weights = tableau.groups
         ahead, after = tableau.in_sequence if tableau.chained else (np.zeros(1), np.zeros(1))
         shared = {
@@ -375,14 +503,50 @@ class OnGpu:
             "atol": asked.atol,
             "step": self._group.step,
             "times": asked.times,
-            "most": _most(runs, indices, layout),
+            **laws,
+            "most": np.full(layout.states, np.inf) if self._sampled else _most(runs, indices, layout),
             "loops": np.zeros((0, 1)) if loops is None else loops.constants.T,
         }
         return own, courses, shared
 
+    def _samples(self, drives: Sequence[Block], which: Array, courses: _Courses) -> dict[str, Any]:
+        """Return the data of sampled laws: see `gpu_loops.Runs`."""
+        calls = self._calls(drives)
+        first, count, m = calls[0], len(which), len(self._runs.model.inputs)
+        periods = int(
+            courses.last[0] - courses.first[0] if self._tableau.adaptive else courses.arrays["sample"].max() + 1
+        )
+        size = 8.0 * periods * first.noises * count
+        if size > LARGEST:
+            why = f"the noise of {count} runs at {periods} samples needs {size / 1e9:.2g} GB"
+            raise DescriptionError(f"device is 'gpu'; {why}; simulate fewer runs at once (folder=)")
+        noise = np.zeros((periods, first.noises, count))
+        if first.noises:
+            drawn = np.array([each.drawn(periods) for each in calls])
+            noise[:] = drawn[which].transpose(1, 2, 0)
+        guess = self._group.step or drives[0].period
+        return {
+            "noise": noise,
+            "late": first.late,
+            "guess": guess,
+            "command": np.zeros((m, count)),
+            "memory": np.array([each.memory_now for each in calls])[which].T,
+            "given": np.zeros(count, dtype=np.int64),
+            "held": np.full((len(self._asked.times), m + first.recorded, count), np.nan),
+            "wrong": np.zeros(count, dtype=np.int64),
+            "value": np.zeros(count),
+        }
+
+    @staticmethod
+    def _none(which: Array) -> dict[str, Any]:
+        """Return the data of sampled laws for runs without one."""
+        floats = {name: np.zeros(0) for name in ("noise", "command", "memory", "held", "value")}
+        none = np.zeros(0, dtype=np.int64)
+        return {**floats, "late": 0.0, "guess": 0.0, "given": none, "wrong": none}
+
     def _advance(self, there: "_There", x: Array) -> None:
         """Advance all runs, window by window, as far as possible."""
-        count, total, _ = x.shape
+        count, total = len(x), len(self._asked.times)
         least = 2 * (len(self._tableau.c) + 2) if self._tableau.adaptive else 1  # a launch must complete a step
         most = max(least, int(WORK / (count * (self._rate.code.operations + 1))))
         start = 1
@@ -393,9 +557,10 @@ class OnGpu:
                 self.finished = int((there.status != UNDER_WAY).sum())
                 if not ((there.status == UNDER_WAY) & (there.known < stop)).any():
                     break
-                if self._tableau.adaptive:
+                if self._tableau.adaptive and not self._sampled:
                     self._look(there)
-            x[:, start:stop] = there.states()[: stop - start].transpose(2, 0, 1)
+            if not self._stays:
+                x[:, start:stop] = there.states()[: stop - start].transpose(2, 0, 1)
             start = stop
 
     def _look(self, there: "_There") -> None:
@@ -418,10 +583,10 @@ class OnGpu:
         if ended:
             there.end(np.array(ended))
 
-    def _reason(self, i: int, t: float, stuck: Array) -> str:
+    def _reason(self, i: int, t: float, stuck: Array, held: Block | None) -> str:
         """Return why a run ended. In double precision, the run is repeated on the CPU to find the reason."""
         if self._real == "double":
-            return told(self._runs, self._group, self._asked, i, t, stuck)
+            return told(self._runs, self._group, self._asked, i, t, stuck, held)
         return told_of_growth(self._runs, self._group, i, t, stuck)
 
     def stop(self) -> None:

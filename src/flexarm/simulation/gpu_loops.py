@@ -17,8 +17,9 @@ from typing import final
 
 from flexarm.model.closures import CORRECTIONS, MET
 from flexarm.native.language import Floats, Words, lanes, sqrt
-from flexarm.native.nvptx import Entry, evaluate
+from flexarm.native.nvptx import BLOCKS, Entry, evaluate
 from flexarm.native.sincos import Real
+from flexarm.simulation.advance import LARGEST
 from flexarm.simulation.butcher import ButcherTableau
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import DIVERGED, interval
@@ -41,20 +42,27 @@ from flexarm.simulation.stages import (
 SMALL = MET**2
 """Sum of squares of gaps and their rates that is small enough."""
 
-UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
-"""Status of a run, as in `lanes`."""
+UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED, NO_LAW = 0, 1, 2, 3, 4, 5
+"""Status of a run, as in `lanes` and `lanes_sampled`."""
 
-HELD, LAW, TABLE = 0, 1, 2
-"""Sources of u: a constant in each interval, a compiled function of time or of the state, or a table of cubics."""
+HELD, LAW, TABLE, SAMPLED = 0, 1, 2, 3
+"""Sources of u: a constant in each interval, a compiled function of time or of the state, a table of cubics, or a law
+that is evaluated at the start of each interval."""
 
 TRIAL = -1
 """Number of the evaluation that determines the first step of an interval, among the numbers of the stages."""
 
 SIZE, STATES, INPUTS, WEIGHED, CLOSED, SOURCE = 1, 1, 1, 1, 0, HELD
+MEMORY, NOISES, RECORDED = 0, 0, 0
 STAGES, FURTHER, POWERS, ORDER, ADAPTIVE, SMOOTHED, CHAINED = 1, 0, 3, 1, 0, 0, 0
 
-FLOAT = {"SPACING": 1.2e-7, "NEARLY": 1.00001, "HUGE": 1e38, "TINY": 1e-37}
-"""Constants of `stages` for numbers of 32 bits."""
+SHORT = 350
+"""Operations of a program up to which more threads run at once at the cost of a few spills."""
+MORE_BLOCKS = {"double": 3, "float": 5}
+"""Blocks of short programs. For two planar links, ptxas spills four numbers in double and none in float."""
+
+FLOAT = {"SPACING": 1.2e-7, "NEARLY": 1.00001, "HUGE": 1e38, "TINY": 1e-37, "LARGEST": 3.4028234663852886e38}
+"""Constants of `stages` and `advance` for numbers of 32 bits."""
 
 
 @final
@@ -70,6 +78,8 @@ class Form:
         Length of q and qd, which a correction moves onto the closures, or 0.
     source : int
         Source of u.
+    memory, noises, recorded : int
+        Lengths of a sampled law's memory and noise. The last `recorded` numbers of the memory are stored with u.
     stages, further, powers, order, adaptive, smoothed
         See `stages.Stages`.
     chained : int
@@ -90,10 +100,20 @@ class Form:
     adaptive: int
     smoothed: int
     chained: int
+    memory: int = 0
+    noises: int = 0
+    recorded: int = 0
 
     @classmethod
-    def of(cls, layout: Layout, tableau: ButcherTableau, source: int = HELD, closed: int = 0) -> "Form":
-        """Return the numbers of runs with a layout, by a method."""
+    def of(
+        cls,
+        layout: Layout,
+        tableau: ButcherTableau,
+        source: int = HELD,
+        closed: int = 0,
+        lengths: tuple[int, int, int] = (0, 0, 0),
+    ) -> "Form":
+        """Return the numbers of runs with a layout, by a method. `lengths` are those of a sampled law, see `Form`."""
         return cls(
             size=layout.size,
             states=layout.states,
@@ -108,6 +128,9 @@ class Form:
             adaptive=int(tableau.adaptive),
             smoothed=int(len(tableau.errors) == 2),
             chained=int(not tableau.adaptive and tableau.chained),
+            memory=lengths[0],
+            noises=lengths[1],
+            recorded=lengths[2],
         )
 
     def constants(self, real: Real) -> Mapping[str, float]:
@@ -115,18 +138,20 @@ class Form:
         found = {each.name.upper(): getattr(self, each.name) for each in fields(self)}
         return found | FLOAT if real == "float" else found
 
-    def entry(self, fed: int) -> Entry:
-        """Return the entry point, where a rate takes `fed` numbers after the state."""
+    def entry(self, fed: int, operations: int, real: Real) -> Entry:
+        """Return the entry point, where a rate takes `fed` numbers after the state and has so many operations."""
+        blocks = MORE_BLOCKS[real] if self.chained and operations <= SHORT else BLOCKS
         rates = self.stages + 1 + self.further if self.adaptive else 1 if self.chained else self.stages
         rows = self.powers if self.adaptive else 1
         work = (
-            1 + self.states + fed,
+            1 + self.states + max(fed, self.memory + self.noises),
             *[self.size] * 4,
             rates * self.size,
             rows * self.size,
             self.closed + (self.closed > 0),
+            self.inputs + self.memory if self.source == SAMPLED else 0,
         )
-        return Entry("runs", "advanced", pointers=1, integers=3, records=(Stages,), work=work)
+        return Entry("runs", "advanced", pointers=1, integers=3, records=(Stages,), work=work, blocks=blocks)
 
 
 @dataclass
@@ -160,6 +185,17 @@ class Runs:
     cubics, intervals : (courses,)
         First break of each table, and its number of intervals.
     breaks, coefficients : (breaks,), (breaks, inputs, 4)
+    sample, noise : (pieces,), (periods, noises, count)
+        Number of the sample at the start of an interval, or -1; and the noise of the samples.
+    late, guess : float
+        Time by which a sample may follow a time of the result that gets its u [s]; the first adaptive step of an
+        interval [s], or 0 to determine it.
+    command, memory : (inputs, count), (memory, count)
+        Per run: current u of a sampled law, and its memory.
+    given, held : (count,), (total, inputs + recorded, count)
+        Per run: the first time of the result without a u; and u with recorded signals at these times.
+    wrong, value : (count,)
+        Per run: index of a value of the law that is not finite, and the value.
     most : (states,)
         Sizes of the state's numbers beyond which a run has diverged.
     x, now, next : (size, count), (count,), (count,)
@@ -205,6 +241,16 @@ class Runs:
     intervals: Words
     breaks: Floats
     coefficients: Floats
+    sample: Words
+    noise: Floats
+    late: float
+    guess: float
+    command: Floats
+    memory: Floats
+    given: Words
+    held: Floats
+    wrong: Words
+    value: Floats
     most: Floats
     x: Floats
     now: Floats
@@ -242,12 +288,12 @@ def correction(  # pragma: no cover
 
 def advanced(  # pragma: no cover  (runs as code for the GPU alone, like those below)
     s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats,
+    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats,
 ) -> None:  # fmt: skip
     """Advance one run until its state is known at the times before `stop`, or by about `most` evaluations.
 
     x has the arguments of a law and of the rates: time, state and u. y and z are states at the start and at the end of
-    a step, e is work memory.
+    a step, e is work memory, and v has the values of a sampled law.
     """
     m.stages, m.further, m.powers, m.order = STAGES, FURTHER, POWERS, ORDER
     m.adaptive, m.smoothed, m.width = ADAPTIVE, SMOOTHED, SIZE
@@ -256,21 +302,30 @@ def advanced(  # pragma: no cover  (runs as code for the GPU alone, like those b
     for j in lanes(SIZE):
         y[j] = s.x[j * s.count + r]
     if ADAPTIVE == 1:
-        adapted(s, r, start, stop, most, m, x, y, z, e, found)
+        adapted(s, r, start, stop, most, m, x, y, z, e, found, v)
     else:
-        equal(s, r, start, stop, most, m, x, y, z, found)
+        equal(s, r, start, stop, most, m, x, y, z, found, v)
+    if SOURCE == SAMPLED:
+        for i in range(s.given[r], s.known[r]):
+            hold(s, r, i)
     for j in lanes(SIZE):
         s.x[j * s.count + r] = y[j]
 
 
 def equal(  # pragma: no cover
     s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, found: Floats,
+    x: Floats, y: Floats, z: Floats, found: Floats, v: Floats,
 ) -> None:  # fmt: skip
-    """Take steps of equal length in each interval."""
+    """Take steps of equal length in each interval. `due` is negative at the start of an interval."""
     piece, at, known, status, taken, left = s.piece[r], s.at[r], s.known[r], s.status[r], s.taken[r], most
+    due = s.next[r]
     while status == UNDER_WAY and known < stop and left > 0:
         h = s.h[piece]
+        if SOURCE == SAMPLED and due < 0.0:
+            due = 0.0
+            if s.sample[piece] >= 0 and sampled(s, r, s.sample[piece], s.t[piece], x, y, v) == 0:
+                status = NO_LAW
+                break
         stepped(s, r, piece, s.t[piece] + float(at) * h, h, m, x, y, z, found)
         if is_sound(s, z) == 0:
             status = GROWN
@@ -286,9 +341,11 @@ def equal(  # pragma: no cover
                     known += 1
                 piece += 1
                 at = 0
+                due = -1.0
                 if piece == s.last[r]:
                     status = DONE
-    if status == GROWN:
+    s.next[r] = due
+    if status != DONE:
         s.now[r] = s.t[piece] + float(at) * s.h[piece]
     s.piece[r], s.at[r], s.known[r], s.status[r], s.taken[r] = piece, at, known, status, taken
 
@@ -324,7 +381,7 @@ def stepped(  # pragma: no cover
 
 def adapted(  # pragma: no cover
     s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, e: Floats, found: Floats,
+    x: Floats, y: Floats, z: Floats, e: Floats, found: Floats, v: Floats,
 ) -> None:  # fmt: skip
     """Take steps as long as the tolerance allows, and interpolate the states at the times of the result.
 
@@ -344,6 +401,12 @@ def adapted(  # pragma: no cover
     begin, end = s.t[piece], s.end[piece]
     while status == UNDER_WAY and known < stop and left > 0:
         left -= 1
+        if SOURCE == SAMPLED and wanted < 0.0:
+            if sampled(s, r, s.sample[piece], t, x, y, v) == 0:
+                status = NO_LAW
+                break
+            wanted = s.guess
+            evaluations += 1
         if stage == 1:
             wanted = max(wanted, 10.0 * SPACING * abs(t))
             if s.step > 0.0:
@@ -497,7 +560,48 @@ def rates(  # pragma: no cover
         law(x, 1, s.laws[s.course[r] :], s.courses, u, 1)
     if SOURCE == TABLE:
         table(s, s.course[r], x[0], u)
+    if SOURCE == SAMPLED:
+        for j in lanes(INPUTS):
+            u[j] = s.command[j * s.count + r]
     evaluate(state, 1, s.own[r * s.single :], s.apart, to, 1)
+
+
+def sampled(  # pragma: no cover
+    s: Runs, r: int, number: int, t: float, x: Floats, y: Floats, v: Floats
+) -> int:
+    """Evaluate a law at a sample, and store u and its memory. Return 0 if one of these is not finite, else 1."""
+    given = s.given[r]
+    while given < s.total and s.times[given] < t - s.late:
+        hold(s, r, given)
+        given += 1
+    s.given[r] = given
+    x[0] = t
+    for j in lanes(STATES):
+        x[1 + j] = y[j]
+    for j in lanes(MEMORY):
+        x[1 + STATES + j] = s.memory[j * s.count + r]
+    for j in lanes(NOISES):
+        x[1 + STATES + MEMORY + j] = s.noise[(number * NOISES + j) * s.count + r]
+    law(x, 1, s.laws[s.course[r] :], s.courses, v, 1)
+    sound = 1
+    for j in lanes(INPUTS + MEMORY):
+        if sound == 1 and not abs(v[j]) <= LARGEST:
+            sound, s.wrong[r], s.value[r] = 0, j, v[j]
+    if sound == 1:
+        for j in lanes(INPUTS):
+            s.command[j * s.count + r] = v[j]
+        for j in lanes(MEMORY):
+            s.memory[j * s.count + r] = v[INPUTS + j]
+    return sound
+
+
+def hold(s: Runs, r: int, i: int) -> None:  # pragma: no cover
+    """Store the current u and recorded signals for a time of the result."""
+    row = s.held[i * (INPUTS + RECORDED) * s.count + r :]
+    for j in lanes(INPUTS):
+        row[j * s.count] = s.command[j * s.count + r]
+    for j in lanes(RECORDED):
+        row[(INPUTS + j) * s.count] = s.memory[(MEMORY - RECORDED + j) * s.count + r]
 
 
 def table(s: Runs, course: int, t: float, u: Floats) -> None:  # pragma: no cover
