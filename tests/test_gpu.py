@@ -532,7 +532,7 @@ def test_sampled_controllers_of_drives_with_states_are_refused(host):
     assert model.states
     law = Sampled(VoltageDrive(JointPD([0.1] * len(model.arm.driven), 5.0, 1.0)), 5e-4)
     with told(
-        "device is 'gpu', which supports sampled controllers only of arms without states of drives .* not VoltageDrive, sampled"
+        "device is 'gpu', which supports sampled controllers only of arms without states of drives .* not VoltageDrive"
     ):
         fa.simulate_many(model, 0.02, runs=2, u=law, device="gpu", **GIVEN)
 
