@@ -335,6 +335,7 @@ PARTICULAR = {
     "simulate_many.disturbance": lambda c: 0.1,
     "simulate_many.device": lambda c: "cpu",
     "simulate_many.real": lambda c: "double",
+    "simulate_many.as_": lambda c: "dataset",
     "Scenario.disturbance": lambda c: {"tip.fy": 0.1},
     "Scenario.record": lambda c: ["command"],
     "JointPD.filter": lambda c: 100.0,
