@@ -167,16 +167,16 @@ def _variables(
             error -= error[:, :1].copy()
             scale = np.zeros(count)
             some = max(1, PIECE // len(t))  # so that memory does not grow with the number of runs
-            for rows in (slice(j, j + some) for j in range(0, count, some)):
-                known = np.arange(len(t)) < group.known[rows, None]
+            for piece in (slice(j, j + some) for j in range(0, count, some)):
+                known = np.arange(len(t)) < group.known[piece, None]
                 e = (
-                    np.abs(potential[rows] - potential[rows, :1])
-                    + kinetic[rows]
-                    + np.abs(work[rows])
-                    + dissipated[rows]
+                    np.abs(potential[piece] - potential[piece, :1])
+                    + kinetic[piece]
+                    + np.abs(work[piece])
+                    + dissipated[piece]
                 )
-                scale[rows] = np.max(np.where(known, e, 0.0), axis=1)
-                drift[rows] = np.max(np.where(known, np.abs(error[rows]), 0.0), axis=1)
+                scale[piece] = np.max(np.where(known, e, 0.0), axis=1)
+                drift[piece] = np.max(np.where(known, np.abs(error[piece]), 0.0), axis=1)
             drift = np.where(scale > 0, drift / np.where(scale > 0, scale, 1.0), 0.0)
             group.off = _off(group, asked, drift, scale, kinetic, potential)
             found |= {"kinetic": kinetic, "potential": potential, "energy_error": error}
