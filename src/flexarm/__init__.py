@@ -69,6 +69,7 @@ from flexarm.version import __version__
 
 if TYPE_CHECKING:
     from flexarm import analysis, control, optimal, presets, problems, robust
+    from flexarm import analysis, control, estimation, optimal, presets, problems
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import design_shaper
     from flexarm.exports.exudyn import export_exudyn
@@ -263,6 +264,7 @@ __all__ = [
     "control",
     "design_shaper",
     "equations",
+    "estimation",
     "excitation",
     "export_c",
     "export_controller",
@@ -368,6 +370,7 @@ MODULES = {"inputs": "simulation.inputs"} | {
     for room in (
         "analysis",
         "control",
+        "estimation",
         "optimal",
         "presets",
         "problems",

@@ -9,6 +9,7 @@ from flexarm.control.gains import actuators, inner_law, places_of
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Controller, Law
+from flexarm.simulation.stepped import in_python
 
 
 @final
@@ -29,6 +30,17 @@ class DesignedFor:
 
     controller: Controller
     model: Model
+
+    def in_python(self, model: Model, period: float) -> Any:
+        """Return the nominal arm's controller that `Sampled` calls from Python, or None for a compiled law."""
+        with refused("DesignedFor"):
+            nominal: Model = checked_instance(self.model, Model, "model of the nominal arm")
+        made = in_python(self.controller, nominal, period)
+        if made is self.controller:
+            return None
+        actuators("DesignedFor", model, period)
+        places_of("DesignedFor", nominal, model)
+        return made
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """Return the nominal arm's control law for a model.

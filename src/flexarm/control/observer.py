@@ -12,6 +12,7 @@ from flexarm.analysis import configuration, equilibrium
 from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, counted, refused
+from flexarm.control.estimated import Estimated
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, gain, inner_law, rounded
 from flexarm.control.riccati import from_sample_to_sample
@@ -65,6 +66,10 @@ class Observed:
         reference, else `arm.rest`. With closures and without a reference, the estimate starts there.
     sampled_at : float
         Period that the filter assumes if the loop is continuous [s].
+    estimator : EKF, UKF or MovingHorizon, optional
+        A nonlinear filter of `flexarm.estimation` in place of the steady Kalman filter, with unknown parameters and
+        disturbances. `process` and `unmodelled` are then those of the estimator, and the loop must be sampled:
+        `Sampled(Observed(...), period)`. The result can record "estimate", "deviation", "innovation" and "nis".
 
     Raises
     ------
@@ -80,11 +85,29 @@ class Observed:
     unmodelled: float = 1.0
     configuration: ArrayLike | None = None
     sampled_at: float = 1e-3
+    estimator: Any = None
+
+    def in_python(self, model: Model, period: float) -> Estimated | None:
+        """Return the controller that `Sampled` calls from Python if there is an estimator, or None."""
+        if self.estimator is None:
+            return None
+        actuators("Observed", model, period)
+        for name, given, default in (("process", self.process, 0.1), ("unmodelled", self.unmodelled, 1.0)):
+            if given is not default and given != default:
+                raise DescriptionError(
+                    f"Observed: {name} is that of the estimator; give it there, and leave it out here"
+                )
+        return Estimated.of(self.controller, self.sensors, self.estimator, self.configuration, model, period)
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """Return the control law for a model; its memory is the controller's and the estimate x^."""
         import casadi as ca
 
+        if self.estimator is not None:
+            raise DescriptionError(
+                "Observed: an estimator needs a sampled loop, directly around it: Sampled(Observed(...), period); put "
+                "other controllers inside, as in Observed(Saturated(...), sensors)"
+            )
         m = actuators("Observed", model, period)
         with refused("Observed"):
             unmodelled = checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")

@@ -136,6 +136,22 @@ def parted(rate: "ca.Function", output: "ca.Function") -> "tuple[ca.Function, ca
     return f, g, prologue.function()
 
 
+def compiled(
+    key: str, trace: "Callable[[], tuple[ca.Function, ca.Function]]", slopes: bool = True
+) -> tuple[Kernel, Kernel, Kernel]:
+    """Return the kernels of f(x, u, w), g(x, u, w) and w(p), each with its derivative along a direction.
+
+    Without `slopes` they have the values alone. See `Motion` for the key and the functions.
+    """
+    parts = Once(lambda: parted(*trace()))
+
+    def kernel(i: int) -> Kernel:
+        name = f"{key}\n{i}" if slopes else f"{key}\n{i} alone"
+        return Kernel(name, lambda: differentiated(parts()[i]) if slopes else parts()[i])
+
+    return kernel(0), kernel(1), kernel(2)
+
+
 @final
 @dataclass(frozen=True)
 class Course:
@@ -168,9 +184,7 @@ class Motion:
     """
 
     def __init__(self, key: str, trace: "Callable[[], tuple[ca.Function, ca.Function]]"):
-        parts = Once(lambda: parted(*trace()))
-        kernels = [Kernel(f"{key}\n{i}", lambda i=i: differentiated(parts()[i])) for i in range(3)]  # type: ignore[misc]
-        self._rate, self._output, self._constants = kernels
+        self._rate, self._output, self._constants = compiled(key, trace)
 
     def __call__(self, x: Array, dx: Array, p: Array, dp: Array, u: Array, h: float, **delayed: Array) -> Course:
         """Simulate from an initial state, with derivatives along d directions.

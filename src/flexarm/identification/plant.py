@@ -90,11 +90,16 @@ class Plant:
     @cached_property
     def motion(self) -> Motion:
         """Compiled motion. Its u: torques or currents, then angle, rate and acceleration of each given coordinate."""
-        known = [self.model.fingerprint, output_key(self.model, self.sensors)]
-        key = json.dumps(["identification", *known, self.given, self.measured])
-        return Motion(key, self._traced)
+        return Motion(self.key, self.traced)
 
-    def _traced(self) -> "tuple[ca.Function, ca.Function]":
+    @property
+    def key(self) -> str:
+        """Text that identifies f and g."""
+        known = [self.model.fingerprint, output_key(self.model, self.sensors)]
+        return json.dumps(["identification", *known, self.given, self.measured])
+
+    def traced(self) -> "tuple[ca.Function, ca.Function]":
+        """Return the functions f(x, u, p) and g(x, u, p)."""
         import casadi as ca
 
         model, free, moving = self.model, self.free, self.moving
@@ -110,28 +115,29 @@ class Plant:
         for i, number in enumerate(self.given):
             place = model.arm.actuated[number]
             q[place], qd[place], a[place] = ca.vertsplit(u[len(self.driven) + 3 * i : len(self.driven) + 3 * i + 3])
+        of_p = [p[:k]] if k else []
         if model.arm.closures:  # steps leave the closures a little
-            near = closures.function(model, "correction")(q, qd, p[:k])
+            near = closures.function(model, "correction")(q, qd, *of_p)
             q, qd = near[: model.nq], near[model.nq : model.nq + n]
-        qdd = self._acceleration(q, qd, a, torque, p[:k])
-        moved = model.function("state_rate")(q, qd, torque, p[:k]) if model.arm.quaternions else qd
+        qdd = self._acceleration(q, qd, a, torque, *of_p)
+        moved = model.function("state_rate")(q, qd, torque, *of_p) if model.arm.quaternions else qd
         rate = ca.vertcat(moved[list(free)], qdd[list(moving)])
-        y = model.output_function(self.sensors)(q, qd, qdd, p[:k])
+        y = model.output_function(self.sensors)(q, qd, qdd, *of_p)
         return tuple(ca.Function(name, [x, u, p], [ca.cse(ca.densify(e))]) for name, e in (("f", rate), ("g", y)))  # type: ignore[return-value]
 
-    def _acceleration(self, q: "ca.SX", qd: "ca.SX", a: "ca.SX", torque: "ca.SX", p: "ca.SX") -> "ca.SX":
+    def _acceleration(self, q: "ca.SX", qd: "ca.SX", a: "ca.SX", torque: "ca.SX", *p: "ca.SX") -> "ca.SX":
         import casadi as ca
 
         model, places = self.model, [self.model.arm.actuated[i] for i in self.given]
         if not places:
-            return model.function("forward_dynamics")(q, qd, torque, p)
+            return model.function("forward_dynamics")(q, qd, torque, *p)
         n = len(model.coordinates)
         if not self.driven:
-            return model.function("prescribed_rate")(q, qd, a[places], p)[n : 2 * n]
+            return model.function("prescribed_rate")(q, qd, a[places], *p)[n : 2 * n]
         rows = list(self.given)
         unknown = ca.SX.sym("u", len(rows))
         torque[rows] = unknown
-        qdd = model.function("forward_dynamics")(q, qd, torque, p)
+        qdd = model.function("forward_dynamics")(q, qd, torque, *p)
         B = ca.jacobian(qdd, unknown)
         (none,) = ca.substitute([qdd], [unknown], [ca.SX.zeros(len(rows))])
         found = ca.solve(B[places, :], a[places] - none[places])

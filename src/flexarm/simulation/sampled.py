@@ -37,6 +37,7 @@ from flexarm.simulation.law import (
     delayed,
     law_of,
     limits,
+    parted,
     passed_through,
     rate_limited,
     saturated,
@@ -48,6 +49,7 @@ from flexarm.simulation.shown import show
 from flexarm.simulation.stepped import (
     Stepped,
     check_seen,
+    in_python,
     stepped,
 )
 
@@ -115,18 +117,23 @@ class Sampled:
         with refused("Sampled"):
             checked_instance(model, Model, "model")
         m, period = len(model.inputs), float(self.period)
-        function = stepped(self.controller, self.sensors, float(self.delay))
+        function = stepped(in_python(self.controller, model, period), self.sensors, float(self.delay))
         if function:
             check_seen(function.sensors, model, period)
             seen = () if function.sensors is None else model.output_names(function.sensors)
+            signals = function.shows(model)
 
             def passed(t: Any, u: Column, y: Column, *_: Column) -> tuple[Column, list[Column]]:
                 """Return the command of a Python controller.
 
-                The command takes the place of q, and its readings take the place of qd.
+                The command takes the place of q. Its readings and the signals that it shows take the place of qd.
                 """
                 if seen:
+                    y, more = parted(y, len(seen))
                     show("measured", y, seen, "as the sensors'")
+                    for each in signals:
+                        x, more = parted(more, len(each.labels))
+                        show(each.name, x, each.labels, each.unit)
                 return u, []
 
             inner = Law(passed, reference=function.wanted)
@@ -201,11 +208,12 @@ class SampledFeedback(LawBlock):
 
     @property
     def behind(self) -> tuple[int, ...]:
-        """Lengths of a Python controller's u and of its readings, or () for a law."""
+        """Lengths of a Python controller's u and of its readings with what it shows, or () for a law."""
         if self.function is None:
             return ()
         sensors = self.function.sensors
-        return len(self.model.inputs), 0 if sensors is None else len(self.model.output_names(sensors))
+        shown = sum(len(each.labels) for each in self.function.shows(self.model))
+        return len(self.model.inputs), shown + (0 if sensors is None else len(self.model.output_names(sensors)))
 
     @cached_property
     def kernel(self) -> Kernel:

@@ -186,6 +186,8 @@ class SampledCalls:
             self._u = np.zeros(m)
             self._seen = Seen(block.function.sensors, model, block.period, self._rng)
             self._step = block.function.stepper(block.model, block.period)
+            self._applied = getattr(self._step, "applied", None)
+            self._shown = sum(len(each.labels) for each in block.function.shows(block.model))
         self.recorded = sum(len(each.signals) for each in block.records)
         self.held = np.full((len(times), m + self.recorded), np.nan)
         self.u = np.full(m + self.recorded, np.nan)
@@ -203,8 +205,13 @@ class SampledCalls:
             self.given[1 : 1 + self.states] = x[: self.states]
         else:
             y = self._seen(x, self._u, w)
+            if self._applied is not None:
+                self._applied(self._u)
             self.given[1 : 1 + m] = self._command(t, y)
-            self.given[1 + m : 1 + self.states] = y[: self.states - m]
+            count = self.states - m - self._shown
+            self.given[1 + m : 1 + m + count] = y[:count]
+            if self._shown:
+                self.given[1 + m + count : 1 + self.states] = self._step.shown  # type: ignore[attr-defined]
         if self.noises:
             self._noise[:] = self.drawn(1)[0]
         found = self._block.kernel.one(self._known)

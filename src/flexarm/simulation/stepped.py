@@ -25,14 +25,28 @@ LATE = 1e-9
 
 @final
 @dataclass(frozen=True)
+class Signals:
+    """Numbers that a controller shows at each sample, for a result to record: their name, labels and unit."""
+
+    name: str
+    labels: tuple[str, ...]
+    unit: str
+
+
+@final
+@dataclass(frozen=True)
 class Stepped:
     """A controller in Python, from a function or from an object that `Sampled` takes.
 
-    An object has `sensors` and `stepper`, as described below. Three members are optional:
+    An object has `sensors` and `stepper`, as described below. Further members are optional:
 
     - `wanted`, a Reference, is the motion of the joints that the controller follows. The run begins on this motion, and
       the result contains it.
     - `delayed(delay)` returns the controller for the delay [s] of `Sampled`, for a controller that compensates it.
+    - `shows(model)` returns `Signals` that a result can record. The function that a stepper returns then has an array
+      `shown` with all of their numbers.
+    - `applied(u)`, a method of the function that a stepper returns, takes the u that reached the arm since the last
+      sample, before each call.
     - `report()`, a method of the function that a stepper returns, is a dict for the result's attributes after a run.
 
     Attributes
@@ -43,11 +57,19 @@ class Stepped:
     stepper : (model, period) -> Step
         Returns a function of t and y that returns u (m,). Each run gets a new function, which may have memory.
     wanted : Reference or None
+    shows : function of a model that returns a tuple of Signals
     """
 
     sensors: Sequence[Any] | None
     stepper: Callable[[Model, float], Step]
     wanted: Reference | None = None
+    shows: Callable[[Model], Sequence[Signals]] = lambda model: ()
+
+
+def in_python(controller: Any, model: Model, period: float) -> Any:
+    """Return the controller that is called from Python in place of one with a method `in_python`, or itself."""
+    made = getattr(controller, "in_python", None)
+    return controller if made is None else made(model, period) or controller
 
 
 def stepped(controller: Any, sensors: Any, delay: float | None = None) -> Stepped | None:
@@ -63,7 +85,8 @@ def stepped(controller: Any, sensors: Any, delay: float | None = None) -> Steppe
             _check(where, controller)
             if delay is not None and hasattr(controller, "delayed"):
                 controller = controller.delayed(delay)
-            return Stepped(controller.sensors, controller.stepper, getattr(controller, "wanted", None))
+            shows = getattr(controller, "shows", lambda model: ())
+            return Stepped(controller.sensors, controller.stepper, getattr(controller, "wanted", None), shows)
         if hasattr(controller, "law"):
             if sensors is not None:
                 must = "use Observed(controller, sensors) to estimate the state"

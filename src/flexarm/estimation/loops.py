@@ -1,0 +1,535 @@
+"""Square-root filters in native code: one step in time, one correction by readings, and loops over samples.
+
+A filter has an estimate X (N,) and a factor S of its covariance, P = S S'. S is lower triangular. All covariances come
+from one operation on an array T whose rows are independent directions: T = Q R, so that T' T = R' R, and R' is the new
+factor (Kailath, Sayed & Hassibi, Linear Estimation, 2000, chapter 12). P is therefore never formed and stays positive.
+
+    in time       rows [A s_j], [B w_j], [further noise]                      R = [S']
+    correction    rows [sqrt(r_i), 0], [C s_j, s_j]                           R = [E', K'; 0, S']
+
+s_j are the columns of S, A and C the derivatives of a step and of the readings. K E^-1 is Kalman's gain and E E' the
+covariance of the innovation. An extended filter has the products A s_j from the derivatives of the Runge-Kutta steps
+along the directions s_j, `LANES` directions at once. An unscented filter has the differences of the results of
+2 N points X +- sqrt(N) s_j from their mean in place of A s_j.
+
+X is (x, theta, d): the arm's state, numbers theta that determine parameters, and torques d.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flexarm.native.kernel import LANES
+from flexarm.native.language import Floats, Words, call, lanes, sqrt
+from flexarm.simulation.steps import copied
+
+E = 2.718281828459045
+
+
+@dataclass
+class Filter:
+    """Data of a filter.
+
+    Attributes
+    ----------
+    rate, output, constants : addresses
+        Kernels (x, u, w) -> f, (x, u, w) -> g and p -> w for `LANES` points. An extended filter has their derivatives
+        (x, dx, u, du, w, dw) -> (f, df) and so on.
+    linear : int
+        1 for an extended filter, 0 for an unscented one.
+    states, inputs, outputs, known, weights : int
+        Sizes of x, u, y, p and w.
+    unknown, acting, size : int
+        Sizes of theta, d and X.
+    torques, further : int
+        Numbers of random torques and of further rows of noise.
+    steps, h : int, float
+        Runge-Kutta steps in a period, and their length [s].
+    places, powers, scales : (unknown,)
+        Index of each theta's parameter. It is scale exp(theta) if the power is 1, else theta.
+    acts : (acting,)
+        Indices of the inputs that d adds to.
+    ways : (size + 1 + torques, size + inputs)
+        Directions: the columns of S, the difference of X from the point of the derivatives, and random torques.
+        Each is a change of X and a change of u.
+    added : (further, size)
+    noise : (outputs,)
+        Standard deviations of the readings.
+    about : (size,)
+        Point at which derivatives are taken. If `apart` is 1, it is not X.
+    X, S : (size,), (size, size)
+        S is stored column by column.
+    u : (nodes, inputs)
+        Inputs at the beginning, the middle and the end of each step.
+    p, offset, z, y, k, total
+        Arrays for `LANES` points: parameters, torques added to u, arguments of the kernels, states, rates, and sums.
+    T, v
+        Rows of directions, which become their triangular factor, and work memory.
+    predicted, innovation, spread, nis
+        Expected state or readings; the last innovation, its standard deviations, and its normalized square.
+    stages, reach, shares, halves
+        The method, see `ButcherTableau.in_sequence`, and the times of its stages in halves of a step.
+    """
+
+    rate: int
+    output: int
+    constants: int
+    linear: int
+    states: int
+    inputs: int
+    outputs: int
+    known: int
+    weights: int
+    unknown: int
+    acting: int
+    size: int
+    torques: int
+    further: int
+    steps: int
+    h: float
+    places: Words
+    powers: Words
+    scales: Floats
+    acts: Words
+    ways: Floats
+    added: Floats
+    noise: Floats
+    about: Floats
+    apart: int
+    X: Floats
+    S: Floats
+    u: Floats
+    p: Floats
+    offset: Floats
+    z: Floats
+    y: Floats
+    k: Floats
+    total: Floats
+    T: Floats
+    v: Floats
+    predicted: Floats
+    innovation: Floats
+    spread: Floats
+    nis: float
+    stages: int
+    reach: Floats
+    shares: Floats
+    halves: Words
+
+
+# -- the triangular factor ---------------------------------------------------------------------------------------------
+
+
+def padded(width: int) -> int:
+    """Return the length of a row in memory, a multiple of four, so that SIMD needs no remainder."""
+    return 4 * ((width + 3) // 4)
+
+
+def triangulated(T: Floats, rows: int, columns: int, width: int, v: Floats) -> None:
+    """Replace the upper triangle of T (rows, width) by R of T = Q R, by Householder's reflections of some columns.
+
+    What is below the triangle has no meaning afterwards. `width` is a multiple of four.
+    """
+    for i in range(min(rows, columns)):
+        square = 0.0
+        for r in range(i, rows):
+            x = T[r * width + i]
+            square += x * x
+        if square > 0.0:
+            top = T[i * width + i]
+            pivot = -sqrt(square) if top > 0.0 else sqrt(square)
+            first = 4 * (i // 4)
+            count = width - first
+            f = 1.0 / (square - top * pivot)  # 2 / v'v of v, the column without the pivot
+            T[i * width + i] = top - pivot
+            for j in lanes(count):
+                v[j] = 0.0
+            for r in range(i, rows):
+                row, x = T[r * width + first :], T[r * width + i]
+                for j in lanes(count):
+                    v[j] += x * row[j]
+            for j in lanes(count):
+                v[j] *= f
+            for r in range(i, rows):
+                row, x = T[r * width + first :], T[r * width + i]
+                for j in lanes(count):
+                    row[j] -= x * v[j]
+            T[i * width + i] = pivot
+
+
+def factor_from(T: Floats, first: int, width: int, size: int, S: Floats) -> None:
+    """Write the triangle of T that begins at the diagonal element `first` as the columns of S."""
+    for j in range(size):
+        row, column = T[(first + j) * width + first :], S[j * size :]
+        for i in range(j):
+            column[i] = 0.0
+        for i in range(j, size):
+            column[i] = row[i]
+
+
+# -- directions and points ---------------------------------------------------------------------------------------------
+
+
+def directed(s: Filter) -> int:
+    """Write the columns of S as directions, and the difference of X from the point of the derivatives if it is another.
+
+    Return their number.
+    """
+    N, width = s.size, s.size + s.inputs
+    for j in range(N):
+        copied(s.S[j * N :], s.ways[j * width :], N)
+    if s.apart == 1:
+        way = s.ways[N * width :]
+        for i in range(N):
+            way[i] = s.X[i] - s.about[i]
+        return N + 1
+    return N
+
+
+def place_of(s: Filter, j: int) -> int:
+    """Return the place of the j-th direction. Random torques follow the difference, whether it is used or not."""
+    return (j if j < s.size + s.apart else j + 1 - s.apart) * (s.size + s.inputs)
+
+
+def points(s: Filter, group: int, count: int) -> None:
+    """Write a group of points or of directions into the lanes: states, parameters with constants, added torques."""
+    n, m, N = s.states, s.inputs, s.size
+    far = sqrt(float(count))
+    filled = (1 + s.linear) * m * LANES
+    for i in range(filled):
+        s.offset[i] = 0.0
+    for lane in range(LANES):
+        number = group * LANES + lane
+        j, moved, change = number, 0.0, 1.0
+        if s.linear == 0:
+            j = number // 2
+            moved, change = far if number - 2 * j == 0 else -far, 0.0
+        if j >= count:
+            j, moved, change = 0, 0.0, 0.0
+        way = s.ways[place_of(s, j) :]
+        x, dx = s.y[lane:], s.y[n * LANES + lane :]
+        p, dp = s.p[lane:], s.p[s.known * LANES + lane :]
+        u, du = s.offset[lane:], s.offset[m * LANES + lane :]
+        for i in range(n):
+            x[i * LANES] = s.about[i] + moved * way[i]
+        for i in range(s.unknown):
+            value, slope = s.about[n + i] + moved * way[n + i], 1.0
+            if s.powers[i] == 1:
+                value = s.scales[i] * E**value
+                slope = value
+            p[s.places[i] * LANES] = value
+            if s.linear == 1:
+                dp[s.places[i] * LANES] = change * slope * way[n + i]
+        for i in range(m):
+            u[i * LANES] += moved * way[N + i]
+        for i in range(s.acting):
+            at = n + s.unknown + i
+            u[s.acts[i] * LANES] += s.about[at] + moved * way[at]
+        if s.linear == 1:
+            for i in range(n):
+                dx[i * LANES] = change * way[i]
+            for i in range(m):
+                du[i * LANES] += change * way[N + i]
+            for i in range(s.acting):
+                du[s.acts[i] * LANES] += change * way[n + s.unknown + i]
+    if s.known > 0:
+        call(s.constants, s.p, s.z[(1 + s.linear) * (n + m) * LANES :])
+
+
+def driven(s: Filter, u: Floats) -> None:
+    """Write the inputs u of a node with the torques that are added to them."""
+    to, m = s.z[(1 + s.linear) * s.states * LANES :], s.inputs
+    for i in range(m):
+        for lane in range(LANES):
+            to[i * LANES + lane] = u[i] + s.offset[i * LANES + lane]
+    if s.linear == 1:
+        copied(s.offset[m * LANES :], to[m * LANES :], m * LANES)
+
+
+def stepped(s: Filter, u: Floats) -> None:
+    """Take the Runge-Kutta steps of a period from the states in the lanes."""
+    width = (1 + s.linear) * s.states * LANES
+    x, y, k, total = s.z, s.y, s.k, s.total
+    for step in range(s.steps):
+        for j in lanes(width):
+            x[j], total[j] = y[j], 0.0
+        for stage in range(s.stages):
+            driven(s, u[(2 * step + s.halves[stage]) * s.inputs :])
+            call(s.rate, x, k)
+            share, reach = s.h * s.shares[stage], s.h * s.reach[stage]
+            for j in lanes(width):
+                total[j] += share * k[j]
+                x[j] = y[j] + reach * k[j]
+        for j in lanes(width):
+            y[j] += total[j]
+
+
+# -- a step in time ----------------------------------------------------------------------------------------------------
+
+
+def propagated(s: Filter, u: Floats, beside: int) -> None:
+    """Move X and S by one period with the inputs u (nodes, inputs).
+
+    With `beside` 1, the rows of T also have the directions before the step, from column `padded(size)` on. The
+    triangle then relates the states before and after it; see `horizon`.
+    """
+    N = s.size
+    known = directed(s)
+    count, wide = known + s.torques, padded(N)
+    width, rows = wide * (1 + beside), 0
+    for j in range(N):
+        s.predicted[j] = s.about[j]
+    if s.linear == 1:
+        rows = moved_along(s, u, count, width)
+    else:
+        rows = moved_points(s, u, count, width)
+    if beside == 1:  # derivatives alone
+        for j in range(rows):
+            row, way = s.T[j * width + wide :], s.ways[place_of(s, j) :]
+            for i in range(wide):
+                row[i] = way[i] if i < N else 0.0
+    if s.apart == 1:  # the row of the difference moves the mean
+        last = s.T[N * width :]
+        for i in range(N):
+            s.predicted[i] += last[i]
+        for j in range(N, rows - 1):
+            copied(s.T[(j + 1) * width :], s.T[j * width :], width)
+        rows -= 1
+    for j in range(s.further):
+        row = s.T[(rows + j) * width :]
+        copied(s.added[j * N :], row, N)
+        for i in range(N, width):
+            row[i] = 0.0
+    rows += s.further
+    triangulated(s.T, rows, wide * beside + N, width, s.v)
+    factor_from(s.T, 0, width, N, s.S)
+    copied(s.predicted, s.X, N)
+
+
+def moved_along(s: Filter, u: Floats, count: int, width: int) -> int:
+    """Write the derivatives of a step along all directions as rows of T, and the state after it."""
+    n, N = s.states, s.size
+    for group in range((count + LANES - 1) // LANES):
+        points(s, group, count)
+        stepped(s, u)
+        for lane in range(min(LANES, count - group * LANES)):
+            j = group * LANES + lane
+            row, way, dx = s.T[j * width :], s.ways[place_of(s, j) :], s.y[n * LANES + lane :]
+            for i in range(n):
+                row[i] = dx[i * LANES]
+            for i in range(n, N):
+                row[i] = way[i]
+            for i in range(N, padded(N)):
+                row[i] = 0.0
+    for i in range(n):
+        s.predicted[i] = s.y[i * LANES]
+    return count
+
+
+def moved_points(s: Filter, u: Floats, count: int, width: int) -> int:
+    """Write the differences of all points after a step from their mean as rows of T, and this mean."""
+    n, N = s.states, s.size
+    rows = 2 * count
+    for i in range(n):
+        s.predicted[i] = 0.0
+    share = 1.0 / float(rows)
+    for group in range((rows + LANES - 1) // LANES):
+        points(s, group, count)
+        stepped(s, u)
+        for lane in range(min(LANES, rows - group * LANES)):
+            j = group * LANES + lane
+            row, x, way = s.T[j * width :], s.y[lane:], s.ways[place_of(s, j // 2) :]
+            sign = 0.7071067811865476 if j - 2 * (j // 2) == 0 else -0.7071067811865476
+            for i in range(n):
+                row[i] = x[i * LANES]
+                s.predicted[i] += share * x[i * LANES]
+            for i in range(n, N):
+                row[i] = sign * way[i]
+            for i in range(N, width):
+                row[i] = 0.0
+    root = sqrt(share)
+    for j in range(rows):
+        row = s.T[j * width :]
+        for i in range(n):
+            row[i] = root * (row[i] - s.predicted[i])
+    return rows
+
+
+# -- a correction ------------------------------------------------------------------------------------------------------
+
+
+def corrected(s: Filter, y: Floats, u: Floats) -> None:
+    """Correct X and S by the readings y (outputs,) under the inputs u (inputs,).
+
+    Write the innovation, its standard deviations and its normalized square.
+    """
+    N, m = s.size, s.outputs
+    count, width = directed(s), padded(s.size + s.outputs)
+    rows = seen_along(s, u, count, width) if s.linear == 1 else seen_points(s, u, count, width)
+    for i in range(m):
+        s.innovation[i] = y[i] - s.predicted[i]
+    if s.apart == 1:  # the row of the difference moves the expected reading
+        last = s.T[(m + N) * width :]
+        for i in range(m):
+            s.innovation[i] -= last[i]
+        rows -= 1
+    for i in range(m):
+        row = s.T[i * width :]
+        for j in lanes(width):
+            row[j] = 0.0
+        row[i] = s.noise[i]
+    triangulated(s.T, rows, m + N, width, s.v)
+    s.nis = 0.0
+    for i in range(m):
+        square = 0.0
+        for j in range(i + 1):
+            square += s.T[j * width + i] * s.T[j * width + i]
+        s.spread[i] = sqrt(square)
+    for j in range(m):  # E e = innovation by forward substitution, then X + K e
+        e = s.innovation[j]
+        for i in range(j):
+            e -= s.T[i * width + j] * s.v[i]
+        e = e / s.T[j * width + j]
+        s.v[j] = e
+        s.nis += e * e
+    for j in range(m):
+        e, row = s.v[j], s.T[j * width + m :]
+        for i in range(N):
+            s.X[i] += e * row[i]
+    factor_from(s.T, m, width, N, s.S)
+
+
+def seen_along(s: Filter, u: Floats, count: int, width: int) -> int:
+    """Write the derivatives of the readings beside each direction as rows of T, and the expected readings."""
+    m, N = s.outputs, s.size
+    for group in range((count + LANES - 1) // LANES):
+        points(s, group, count)
+        observed(s, u)
+        for lane in range(min(LANES, count - group * LANES)):
+            j = group * LANES + lane
+            row, way, dy = s.T[(m + j) * width :], s.ways[place_of(s, j) :], s.k[m * LANES + lane :]
+            for i in range(m):
+                row[i] = dy[i * LANES]
+            for i in range(N):
+                row[m + i] = way[i]
+            for i in range(m + N, width):
+                row[i] = 0.0
+    for i in range(m):
+        s.predicted[i] = s.k[i * LANES]
+    return m + count
+
+
+def seen_points(s: Filter, u: Floats, count: int, width: int) -> int:
+    """Write the differences of the readings of all points from their mean as rows of T, and this mean."""
+    m, N, rows = s.outputs, s.size, 2 * count
+    for i in range(m):
+        s.predicted[i] = 0.0
+    share = 1.0 / float(rows)
+    for group in range((rows + LANES - 1) // LANES):
+        points(s, group, count)
+        observed(s, u)
+        for lane in range(min(LANES, rows - group * LANES)):
+            j = group * LANES + lane
+            row, way, y = s.T[(m + j) * width :], s.ways[place_of(s, j // 2) :], s.k[lane:]
+            sign = 0.7071067811865476 if j - 2 * (j // 2) == 0 else -0.7071067811865476
+            for i in range(m):
+                row[i] = y[i * LANES]
+                s.predicted[i] += share * y[i * LANES]
+            for i in range(N):
+                row[m + i] = sign * way[i]
+            for i in range(m + N, width):
+                row[i] = 0.0
+    root = sqrt(share)
+    for j in range(rows):
+        row = s.T[(m + j) * width :]
+        for i in range(m):
+            row[i] = root * (row[i] - s.predicted[i])
+    return m + rows
+
+
+def observed(s: Filter, u: Floats) -> None:
+    """Compute the readings of the states in the lanes."""
+    copied(s.y, s.z, (1 + s.linear) * s.states * LANES)
+    driven(s, u)
+    call(s.output, s.z, s.k)
+
+
+# -- a record ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Record:
+    """Samples of a filter, and its results.
+
+    Attributes
+    ----------
+    y, u : (samples, outputs), (samples, nodes, inputs)
+        Readings, and the inputs from each sample to the next.
+    X, deviations : (samples, size)
+        Estimates after each correction, and their standard deviations.
+    innovations, spreads, nis : (samples, outputs), (samples, outputs), (samples,)
+    judged, truth, nees : int, (samples, judged), (samples,)
+        True values of the first numbers of X, and their normalized squared errors.
+    """
+
+    filter: Sequence[Filter]
+    samples: int
+    nodes: int
+    y: Floats
+    u: Floats
+    X: Floats
+    deviations: Floats
+    innovations: Floats
+    spreads: Floats
+    nis: Floats
+    judged: int
+    truth: Floats
+    nees: Floats
+
+
+def filtered(r: Record, first: int, stop: int) -> None:
+    """Process some samples, in order from the first."""
+    s = r.filter[0]
+    N, m, row = s.size, s.outputs, r.nodes * s.inputs
+    for k in range(first, stop):
+        if k > 0:
+            copied(s.X, s.about, N)
+            propagated(s, r.u[(k - 1) * row :], 0)
+        copied(s.X, s.about, N)
+        corrected(s, r.y[k * m :], r.u[k * row :])
+        copied(s.X, r.X[k * N :], N)
+        copied(s.innovation, r.innovations[k * m :], m)
+        copied(s.spread, r.spreads[k * m :], m)
+        r.nis[k] = s.nis
+        deviated(s, r.deviations[k * N :])
+        r.nees[k] = judged(s, r.truth[k * r.judged :], r.judged)
+
+
+def once(s: Filter, y: Floats, u: Floats, moves: int) -> None:
+    """Move by a period under the inputs u if there is one before the sample, and correct by its readings."""
+    if moves == 1:
+        copied(s.X, s.about, s.size)
+        propagated(s, u, 0)
+    copied(s.X, s.about, s.size)
+    corrected(s, y, u[2 * s.steps * s.inputs :])
+
+
+def deviated(s: Filter, to: Floats) -> None:
+    """Write the standard deviations of the estimate."""
+    for i in range(s.size):
+        square = 0.0
+        for j in range(i + 1):
+            square += s.S[j * s.size + i] * s.S[j * s.size + i]
+        to[i] = sqrt(square)
+
+
+def judged(s: Filter, truth: Floats, count: int) -> float:
+    """Return the normalized squared error of the first numbers of X, e' P^-1 e of their covariance P."""
+    square = 0.0
+    for j in range(count):
+        e = truth[j] - s.X[j]
+        for i in range(j):
+            e -= s.S[i * s.size + j] * s.v[i]
+        e = e / s.S[j * s.size + j]
+        s.v[j] = e
+        square += e * e
+    return square

@@ -1,0 +1,192 @@
+"""Estimates of states, parameters and disturbances from a record of sensors."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.arrays import Array
+from flexarm.checks import Fault, checked_array, checked_instance, checked_result, choices, counted, refused, shown
+from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.estimation.estimators import EKF, Estimator
+from flexarm.estimation.running import Running, over
+from flexarm.identification.records import Record, held, linear, records
+from flexarm.model import Model
+from flexarm.model.core import ModelLike, as_model
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+def estimate(
+    model: ModelLike,
+    data: Any,
+    outputs: Any,
+    estimator: Estimator | None = None,
+    inputs: Mapping[str, str] | None = None,
+    *,
+    sample_rate: float | None = None,
+    between: str = "linear",
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    truth: "Dataset | None" = None,
+    values: Mapping[str, ArrayLike] | None = None,
+) -> "Dataset":
+    """Estimate an arm's motion, parameters and disturbances from the readings of its sensors.
+
+    Parameters
+    ----------
+    model : Model, Arm, name or path
+        Model that the filter assumes.
+    data : xarray.Dataset, pandas.DataFrame or dict of arrays
+        Readings and torques over time, evenly sampled, such as `fa.sensor_readings(...).assign(u=result.u)`.
+    outputs : list of sensors, or dict
+        Sensors with noise or resolution. A signal has the name of the sensor's signal; a dict {"signal": sensor}
+        assigns another.
+    estimator : EKF, UKF or MovingHorizon, optional
+        Default `EKF()`.
+    inputs : dict, optional
+        Signal of the torque of each actuator: {"upper.joint": "torque_1"}; an actuator without a signal has no torque.
+        Default: the columns of `u` in the order of `model.inputs`.
+    sample_rate : float
+        Sample rate of arrays, which have no times [1/s].
+    between : "linear" or "held"
+        Torques between samples: linear, or constant, as those of a sampled controller.
+    q0, qd0 : (n,), (n,), optional
+        Initial guess; default `arm.rest`, at rest.
+    truth : xarray.Dataset, optional
+        Simulated motion at the same times, with `q` and `qd`, for the normalized error of the estimate (NEES).
+    values : dict, optional
+        True values of all unknowns by name, numbers or (T,), which the normalized error then includes. Needs `truth`.
+
+    Returns
+    -------
+    xarray.Dataset
+        `estimate` and `deviation` (time, state): the estimate after each correction, and its standard deviations.
+        `innovation` and `innovation_deviation` (time, signal): readings minus expected readings. `nis` (time): the
+        normalized square of the innovation, whose mean is the number of signals. `nees` (time), with `truth`: the
+        normalized square of the error, whose mean is the number of states. `consistency` compares both with their
+        chi-square bounds.
+
+    Raises
+    ------
+    DescriptionError
+        If data have gaps, uneven times or too few samples, or if a signal or a sensor does not exist.
+    FlexarmError
+        If the estimate diverges.
+    """
+    import xarray as xr
+
+    with refused("estimate"):
+        model = as_model(model)
+        estimator = checked_instance(EKF() if estimator is None else estimator, Estimator, "estimator")
+        if between not in ("linear", "held"):
+            raise Fault("between", f"is {shown(between)}; it must be {choices('linear', 'held')}")
+    sensors, signals = _signals(model, outputs)
+    (record,) = records([data], sample_rate)
+    y = np.stack([record.signal(name, "an output") for name in signals], axis=1)
+    torques = _torques(model, record, inputs)
+    running = estimator.begin(model, sensors, record.dt, q0, qd0)
+    known = _truth(running, record, truth, values)
+    u = held(torques, running.steps) if between == "held" else linear(record.t, torques, running.steps, 0.0)[0]
+    found = over(running, y, u, known)
+    if not np.isfinite(found["X"]).all():
+        bad = int(np.argmin(np.isfinite(found["X"]).all(axis=1)))
+        raise FlexarmError(
+            f"estimate: the estimate diverges at {record.t[bad]:.6g} s; check units and signs of the signals, or give "
+            "a smaller deviation of the unknowns"
+        )
+    X, sigma, n = found["X"], found["deviations"], 2 * model.nv
+    unknowns = running.unknowns.values(X)
+    slopes = running.unknowns.slopes(unknowns)
+    over_states, over_signals = ("time", "state"), ("time", "signal")
+    variables: dict[str, Any] = {
+        "estimate": (over_states, np.hstack([X[:, :n], unknowns])),
+        "deviation": (over_states, np.hstack([sigma[:, :n], sigma[:, n:] * slopes])),
+        "innovation": (over_signals, found["innovations"]),
+        "innovation_deviation": (over_signals, found["spreads"]),
+        "nis": ("time", found["nis"]),
+    }
+    if known.shape[1]:
+        variables["nees"] = ("time", found["nees"], {"states": known.shape[1]})
+    return xr.Dataset(
+        variables,
+        coords={
+            "time": ("time", record.t, {"units": "s"}),
+            "state": list(running.names),
+            "state_unit": ("state", list(running.units)),
+            "signal": list(running.signals),
+        },
+        attrs={
+            "title": f"{model.arm.name}: estimates",
+            "estimator": estimator.label,
+            "period": record.dt,
+            "steps": running.steps,
+        },
+    )
+
+
+def _signals(model: Model, outputs: Any) -> tuple[Sequence[Any], Sequence[str]]:
+    """Return the sensors, and the names of their signals in the data."""
+    if not isinstance(outputs, Mapping):
+        return outputs, model.output_names(outputs)
+    sensors = list(outputs.values())
+    model.output_names(sensors)
+    for name, sensor in outputs.items():
+        if len(sensor.names(model.arm)) != 1:
+            raise DescriptionError(
+                f"estimate: outputs: {shown(name)} is a sensor with several signals; give a list of sensors instead"
+            )
+    return sensors, [str(name) for name in outputs]
+
+
+def _torques(model: Model, record: Record, inputs: Mapping[str, str] | None) -> Array:
+    """Return the torques of all actuators, (T, m)."""
+    found = np.zeros((len(record.t), len(model.inputs)))
+    if inputs is not None:
+        for name, signal in inputs.items():
+            if name not in model.inputs:
+                raise DescriptionError(
+                    f"estimate: inputs: unknown actuator {shown(name)}; the actuators are {', '.join(model.inputs)}"
+                )
+            found[:, model.inputs.index(name)] = record.signal(signal, f"input {name}")
+        return found
+    if "u" not in record.signals:
+        must = f"give the signals of {', '.join(model.inputs)} as inputs={{...}}"
+        raise DescriptionError(f"{record.name} has no signal 'u' but {', '.join(record.signals)}; {must}")
+    u = record.signals["u"].reshape(len(record.t), -1)
+    if u.shape[1] != len(model.inputs):
+        raise DescriptionError(
+            f"{record.name}: u has {counted(u.shape[1], 'column')} for {counted(len(model.inputs), 'input')}: "
+            f"{', '.join(model.inputs)}"
+        )
+    found[:] = u
+    return found
+
+
+def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, ArrayLike] | None) -> Array:
+    """Return the true values of the first numbers of X, (T, count)."""
+    if truth is None:
+        if values is not None:
+            raise DescriptionError("estimate: values needs truth, a result with q and qd at the same times")
+        return np.zeros((len(record.t), 0))
+    with refused("estimate"):
+        checked_result(truth, ("q", "qd"))
+        if truth.q.shape != (len(record.t), running.model.nq):
+            must = f"it must be {(len(record.t), running.model.nq)}, as the data have these times"
+            raise Fault("truth", f"has q of shape {truth.q.shape}; {must}")
+    motion = np.hstack([truth.q.values, truth.qd.values])
+    if values is None:
+        return motion
+    names = running.unknowns.names
+    if set(values) != set(names):
+        raise DescriptionError(
+            f"estimate: values has {', '.join(map(shown, values)) or 'no unknowns'}; it must have all unknowns: "
+            f"{', '.join(names) or 'there are none'}"
+        )
+    with refused("estimate"):
+        columns = [
+            np.broadcast_to(checked_array(values[name], f"values of {name}"), (len(record.t),)) for name in names
+        ]
+    return np.hstack([motion, running.unknowns.inverse(np.stack(columns, axis=1))])

@@ -1,0 +1,400 @@
+"""A filter that runs on a model, sample by sample."""
+
+import ctypes  # noqa: TID251  (calls code that this package compiled)
+import math
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.analysis import configuration, equilibrium
+from flexarm.arrays import Array
+from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, counted, refused, unknown_name
+from flexarm.control.gains import gain
+from flexarm.control.riccati import from_sample_to_sample
+from flexarm.errors import DescriptionError
+from flexarm.estimation.loops import Filter, Record, deviated, filtered, once, padded, propagated
+from flexarm.identification.plant import Plant, special
+from flexarm.identification.sensitivities import compiled
+from flexarm.model import Model
+from flexarm.native.functions import translated
+from flexarm.native.kernel import LANES
+from flexarm.native.language import Placed
+from flexarm.native.once import Once
+from flexarm.simulation.butcher import RK4
+from flexarm.simulation.closed_loop import held
+from flexarm.simulation.methods import fastest_of
+
+if TYPE_CHECKING:
+    from flexarm.estimation.estimators import Estimator
+
+MOST_STEPS = 200
+"""Largest number of steps in a period. Each has four evaluations of the arm's dynamics along all directions."""
+
+SAMPLES = 1000
+"""Number of samples in a call of native code, some tens of milliseconds. Ctrl-C takes effect between two calls."""
+
+CODE = Once(lambda: translated(filtered, once, propagated, deviated))
+ONCE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+MOVE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+SPREADS = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+"""Types of `once`, `propagated`, `filtered` and `deviated`. A short call keeps the interpreter's lock."""
+
+
+@final
+class Unknowns:
+    """The numbers X of a filter behind the arm's state: parameters, then torques.
+
+    Attributes
+    ----------
+    model : Model
+        Model with the parameters as variables.
+    places : tuple of int
+        Index of each unknown parameter among the model's.
+    acts : tuple of int
+        Index of each disturbed actuator.
+    scales : (unknown,)
+        Initial guesses.
+    powers : (unknown,) of bool
+        True if the parameter is positive and its logarithm is estimated.
+    sizes, drifts : (unknown + acting,)
+        Standard deviations of the initial guesses in X, and of the changes in 1 s.
+    """
+
+    def __init__(self, estimator: "Estimator", model: Model):
+        what, asked = estimator.label, estimator.parameters
+        if asked and not model.varied:
+            model = Model(model.arm, vary=list(asked))
+        found: dict[int, str] = {}
+        for name in asked:
+            those = [i for i, each in enumerate(model.varied) if name in (each.name, each.symbol)]
+            if not those:
+                known = [each.name for each in model.varied]
+                raise DescriptionError(unknown_name(f"{what}: the model does not vary", name, known, "it varies"))
+            found[those[0]] = name
+        self.model, self.places = model, tuple(found)
+        names = {given: model.varied[i].name for i, given in found.items()}
+        beside = {each.symbol: each.name for each in model.varied}
+        start = {beside.get(name, name): value for name, value in estimator.start.items()}
+        drift = {beside.get(name, name): value for name, value in estimator.drift.items()}
+        for name in estimator.disturbances:
+            if name not in model.inputs:
+                raise DescriptionError(
+                    unknown_name(f"{what}: disturbances: unknown actuator", name, model.inputs, "the actuators are")
+                )
+        self.acts = tuple(model.inputs.index(name) for name in estimator.disturbances)
+        for table, part, known in (
+            (start, "start", [*names.values()]),
+            (drift, "drift", [*names.values(), *estimator.disturbances]),
+        ):
+            for name in table:
+                if name not in known:
+                    raise DescriptionError(
+                        unknown_name(f"{what}: {part}: no unknown has the name", name, known, "the unknowns are")
+                    )
+        nominal = [start.get(model.varied[i].name, model.p[i]) for i in self.places]
+        self.scales = np.array(nominal, dtype=float)
+        self.powers = self.scales > 0.0
+        slope = np.where(self.powers, self.scales, 1.0)
+        self.sizes = np.array([*asked.values(), *estimator.disturbances.values()], dtype=float)
+        self.sizes[: len(slope)] /= slope
+        drifts = [drift.get(name, 0.0) for name in (*names.values(), *estimator.disturbances)]
+        self.drifts = np.array(drifts, dtype=float)
+        self.drifts[: len(slope)] /= slope
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the unknowns: of parameters, and "torque of" an actuator."""
+        model = self.model
+        return (*(model.varied[i].name for i in self.places), *(f"torque of {model.inputs[i]}" for i in self.acts))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the unknowns."""
+        model = self.model
+        return (*(model.varied[i].unit for i in self.places), *(model.arm.input_units[i] for i in self.acts))
+
+    def values(self, X: Array) -> Array:
+        """Return the unknowns (..., unknown + acting) of the last numbers of X (..., N)."""
+        found, k = X[..., X.shape[-1] - len(self.sizes) :].copy(), len(self.scales)
+        found[..., :k] = np.where(self.powers, self.scales * np.exp(found[..., :k] * self.powers), found[..., :k])
+        return found
+
+    def inverse(self, values: Array) -> Array:
+        """Return the last numbers of X (..., k) for the first k unknowns, parameters before torques."""
+        found, k = np.array(values, dtype=float), min(len(self.scales), np.shape(values)[-1])
+        powers, scales = self.powers[:k], self.scales[:k]
+        logs = np.log(np.where(powers, found[..., :k] / np.where(powers, scales, 1.0), 1.0))
+        found[..., :k] = np.where(powers, logs, found[..., :k])
+        return found
+
+    def slopes(self, values: Array) -> Array:
+        """Return the derivatives of the unknowns in X, (..., unknown + acting)."""
+        found, k = np.ones_like(values), len(self.scales)
+        found[..., :k] = np.where(self.powers, values[..., :k], 1.0)
+        return found
+
+
+@final
+class Running:
+    """A filter on a model, between its first sample and the next ones.
+
+    Parameters
+    ----------
+    estimator : Estimator
+    model : Model
+    sensors : list of sensors
+    period : float
+        Time from one sample to the next [s].
+    q, qd : (n,)
+        Initial guess of the state.
+
+    Attributes
+    ----------
+    unknowns : Unknowns
+    record : Filter
+        Data of native code; `record.X` is the estimate and `record.S` its covariance's factor.
+    names, units : tuple of str
+        Names and units of the estimate: coordinates, rates, unknowns.
+    """
+
+    def __init__(
+        self,
+        estimator: "Estimator",
+        model: Model,
+        sensors: Any,
+        period: float,
+        q: ArrayLike | None = None,
+        qd: ArrayLike | None = None,
+        beside: bool = False,
+    ):
+        what = self.label = estimator.label
+        _refuse(what, model)
+        with refused(what):
+            period = checked_number(period, "s", POSITIVE, "period")
+        self.signals, self.sensors, self.period = model.output_names(sensors), tuple(sensors), period
+        self.unknowns = unknowns = Unknowns(estimator, model)
+        self.model = model = unknowns.model
+        q0 = np.array(model.arm.rest) if q is None else configuration(model, q)
+        qd0 = np.zeros(model.nv) if qd is None else np.asarray(qd, dtype=float)
+        n, m = model.nv, len(model.inputs)
+        theta = np.where(unknowns.powers, 0.0, unknowns.scales)
+        self.p = model.p.copy()
+        self.p[list(unknowns.places)] = unknowns.scales
+        self._fastest = fastest_of(model.at(self.p) if unknowns.places else model, q0)
+        self.steps = self._count(estimator)
+        X = np.concatenate([q0, qd0, theta, np.zeros(len(unknowns.acts))])
+        self.record = self._placed(estimator, X, beside)
+        arm = model.arm
+        self.names = (*arm.coordinates, *(f"{name}.rate" for name in arm.velocities), *unknowns.names)
+        self.units = (*arm.units, *arm.rate_units, *unknowns.units)
+        factor = np.zeros((len(X), len(X)))
+        factor[: 2 * n, : 2 * n] = self._initial(estimator, n, m)
+        factor[2 * n :, 2 * n :] = np.diag(unknowns.sizes)
+        self.record.S[:] = factor.T.ravel()  # columns
+        self.record.X[:] = X
+        self._sigma = np.zeros(len(X))
+
+    # -- design
+
+    def _count(self, estimator: "Estimator") -> int:
+        """Return the number of Runge-Kutta steps in a period."""
+        longest = estimator.step or (1.0 / self._fastest if self._fastest > 0.0 else math.inf)
+        steps = max(1, math.ceil(self.period / longest - 1e-9))
+        if steps > MOST_STEPS:
+            raise DescriptionError(
+                f"{self.label}: the filter needs {counted(steps, 'step')} in a period of {self.period:g} s for the "
+                f"mode at {self._fastest:.3g} rad/s, and at most {MOST_STEPS} are allowed; sample faster, or use a "
+                "model with fewer modes"
+            )
+        return steps
+
+    def _placed(self, estimator: "Estimator", X: Array, beside: bool) -> Placed:
+        """Return the record of native code."""
+        model, unknowns, linear = self.model, self.unknowns, int(estimator.linear)
+        plant = Plant(model, self.sensors)
+        kernels = compiled(plant.key, plant.traced, estimator.linear)
+        self._code = [each.vector_code for each in kernels[: 3 if len(model.p) else 2]]  # it must stay alive
+        rate, output, constants = (*(each.addresses["evaluate"] for each in self._code), 0)[:3]
+        n, m, N, b = 2 * model.nv, len(model.inputs), len(X), 1 + linear
+        outputs, known = len(self.signals), len(model.p)
+        weights = self._code[2].facts["n_out"] // b if known else 0
+        W = gain(f"{self.label}: process", estimator.process, m)
+        random = W[:, W.any(axis=0)].T
+        ways = np.zeros((N + 1 + len(random), N + m))
+        ways[N + 1 :, N:] = random
+        added = self._further(estimator, N)
+        count = N + 1 + len(random)
+        rows = max(outputs, 0) + count * (1 if linear else 2) + len(added)
+        width = padded(N) * 2 if beside else padded(N + outputs)
+        width = max(width, padded(N + outputs))
+        reach, shares = RK4.in_sequence
+        p = np.zeros((b * known, LANES))
+        p[:known] = self.p[:, None]
+        noise = [math.hypot(each.noise, each.resolution / math.sqrt(12.0)) for each in self.sensors]
+        for each, sigma in zip(self.sensors, noise, strict=True):
+            if not sigma:
+                raise DescriptionError(
+                    f"{self.label}: {type(each).__name__} has neither noise nor resolution; the filter needs one of "
+                    "them"
+                )
+        sigmas = np.repeat(noise, [len(each.names(model.arm)) for each in self.sensors])
+        return Placed(
+            Filter(
+                rate=rate,
+                output=output,
+                constants=constants,
+                linear=linear,
+                states=n,
+                inputs=m,
+                outputs=outputs,
+                known=known,
+                weights=weights,
+                unknown=len(unknowns.scales),
+                acting=len(unknowns.acts),
+                size=N,
+                torques=len(random),
+                further=len(added),
+                steps=self.steps,
+                h=self.period / self.steps,
+                places=np.array(unknowns.places, dtype=np.int64),
+                powers=unknowns.powers.astype(np.int64),
+                scales=unknowns.scales,
+                acts=np.array(unknowns.acts, dtype=np.int64),
+                ways=ways,
+                added=np.ascontiguousarray(added),
+                noise=sigmas,
+                about=X.copy(),
+                apart=0,
+                X=X.copy(),
+                S=np.zeros(N * N),
+                u=np.zeros((2 * self.steps + 1, m)),
+                p=p,
+                offset=np.zeros(b * m * LANES),
+                z=np.zeros((b * (n + m) + b * weights) * LANES),
+                y=np.zeros(b * n * LANES),
+                k=np.zeros(b * max(n, outputs) * LANES),
+                total=np.zeros(b * n * LANES),
+                T=np.zeros(rows * width),
+                v=np.zeros(width),
+                predicted=np.zeros(max(N, outputs)),
+                innovation=np.zeros(outputs),
+                spread=np.zeros(outputs),
+                nis=0.0,
+                stages=RK4.stages,
+                reach=reach,
+                shares=shares,
+                halves=np.array([round(2 * c) for c in RK4.c[: RK4.stages]]),
+            )
+        )
+
+    def _further(self, estimator: "Estimator", N: int) -> Array:
+        """Return rows of noise: random accelerations, constant over a period, and the drift of unknowns."""
+        n, T = self.model.nv, self.period
+        rows = np.zeros((n + len(self.unknowns.drifts), N))
+        for i in range(n):
+            rows[i, i], rows[i, n + i] = T**2 / 2 * estimator.unmodelled, T * estimator.unmodelled
+        places = np.arange(len(self.unknowns.drifts))
+        rows[n + places, 2 * n + places] = math.sqrt(T) * self.unknowns.drifts
+        return rows[rows.any(axis=1)]
+
+    def _initial(self, estimator: "Estimator", n: int, m: int) -> Array:
+        """Return a lower triangular factor of the initial covariance of the state, (2n, 2n)."""
+        given = estimator.deviation
+        if given is not None:
+            with refused(estimator.label):
+                sizes = checked_array(given, "deviation")
+                if sizes.shape not in ((), (2 * n,)) or not (sizes > 0).all():
+                    raise Fault("deviation", f"has shape {sizes.shape}; it must be one positive number or {2 * n}")
+            return np.diag(np.broadcast_to(sizes, 2 * n))
+        model = self.model.at(self.p) if self.unknowns.places else self.model
+        q, qd = self.record.X[:n], self.record.X[n : 2 * n]
+        system = model.linearize(q, qd, equilibrium(model, q)[1], outputs=self.sensors)
+        A, B = held(np.asarray(system.A), np.asarray(system.B), self.period)
+        ways, added = self.record.ways, self.record.added
+        G = np.hstack([B @ ways[len(ways) - self.record.torques :, -m:].T, added[:, : 2 * n].T])
+        C = np.asarray(system.C) / self.record.noise[:, None]
+        try:
+            P = from_sample_to_sample(A.T, C.T, G @ G.T, np.eye(len(C)))
+            return np.linalg.cholesky((P + P.T) / 2)
+        except (np.linalg.LinAlgError, ValueError) as error:
+            why = " ".join(str(error).split())
+            raise DescriptionError(
+                f"{estimator.label}: there is no stationary covariance for the start ({why}); give the deviation of "
+                "the initial state, or sensors that observe every motion that does not decay"
+            ) from None
+
+    # -- samples
+
+    def sample(self, y: Array, u: Array, moves: bool) -> None:
+        """Move by a period under a constant u (m,), if `moves`, and correct by the readings y (p,)."""
+        self.record.u[:] = u
+        ONCE(CODE().addresses["once"])(self.record.address, y.ctypes.data, self.record.u.ctypes.data, int(moves))
+
+    @property
+    def estimate(self) -> Array:
+        """Estimate of the state and of the unknowns in their units, (N,)."""
+        X = self.record.X
+        return np.concatenate([X[: 2 * self.model.nv], self.unknowns.values(X)])
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations of the estimate, (N,)."""
+        sigma = self._sigma
+        SPREADS(CODE().addresses["deviated"])(self.record.address, sigma.ctypes.data)
+        n, values = 2 * self.model.nv, self.unknowns.values(self.record.X)
+        return np.concatenate([sigma[:n], sigma[n:] * self.unknowns.slopes(values)])
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the numbers X, (N, N). Positive parameters are in X by their logarithms."""
+        N = len(self.record.X)
+        S = self.record.S.reshape(N, N)
+        return S.T @ S
+
+    @property
+    def innovation(self) -> Array:
+        """Last readings minus the expected ones, (p,)."""
+        return self.record.innovation.copy()
+
+    @property
+    def nis(self) -> float:
+        """Normalized square of the last innovation."""
+        return float(self.record.nis)
+
+
+def _refuse(what: str, model: Model) -> None:
+    """Raise `DescriptionError` for arms that the filters do not support."""
+    arm = model.arm
+    if kind := special(arm):
+        raise DescriptionError(f"{what}: arm {arm.name!r} has {kind}, which the filter does not support")
+    if more := (*arm.states, *arm.exogenous):
+        how = "use smooth friction, motors without inductance, and no exogenous inputs"
+        raise DescriptionError(f"{what}: arm {arm.name!r} has {more[0]}, which the filter does not support; {how}")
+
+
+def over(running: Running, y: Array, u: Array, truth: Array) -> dict[str, Array]:
+    """Return the results of a record: readings y (T, p), inputs u (T, nodes, m), true values truth (T, judged).
+
+    The result has `X` and `deviations` (T, N), `innovations` and `spreads` (T, p), `nis` and `nees` (T,).
+    """
+    T, N, p = len(y), len(running.record.X), y.shape[1]
+    sizes = {"X": (T, N), "deviations": (T, N), "innovations": (T, p), "spreads": (T, p), "nis": (T,), "nees": (T,)}
+    found = {name: np.zeros(shape) for name, shape in sizes.items()}
+    record = Placed(
+        Record(
+            filter=np.array([running.record.address]),  # type: ignore[arg-type]  # an address is one word
+            samples=T,
+            nodes=u.shape[1],
+            y=np.ascontiguousarray(y),
+            u=np.ascontiguousarray(u),
+            judged=truth.shape[1],
+            truth=np.ascontiguousarray(truth),
+            **found,
+        )
+    )
+    part = PART(CODE().addresses["filtered"])
+    for first in range(0, T, SAMPLES):
+        part(record.address, first, min(first + SAMPLES, T))
+    return found
