@@ -1,13 +1,15 @@
 """Extended and unscented filters: textbook filters, differences, random runs, and loops."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import linalg, stats
+from scipy import linalg, optimize, stats
 
 import flexarm as fa
 from flexarm.control import DesignedFor, Integral, JointPD, Observed, Sampled, Saturated
-from flexarm.estimation import EKF, UKF, consistency, estimate
+from flexarm.estimation import EKF, UKF, MovingHorizon, consistency, estimate
 from flexarm.estimation.loops import triangulated
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge, Tachometer
 
@@ -361,6 +363,8 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
         (lambda: EKF(start=3), r"EKF: start is 3; it must be a dict of initial guesses by name"),
         (lambda: EKF(start={"x": "y"}), r"EKF: start of x is 'y'"),
         (lambda: EKF(unmodelled=-1.0), r"EKF: unmodelled is -1.0"),
+        (lambda: MovingHorizon(horizon=0), r"MovingHorizon: horizon is 0"),
+        (lambda: MovingHorizon(iterations=20_000), r"MovingHorizon: iterations is 20000; at most 10000 are allowed"),
         (lambda: EKF(step=0.0), r"EKF: step is 0.0"),
         (lambda: estimated(estimator=EKF), r"estimate: estimator is .*"),
         (lambda: estimated(between="cubic"), r"estimate: between is 'cubic'; it must be linear or held"),
@@ -459,3 +463,100 @@ def test_a_loop_whose_estimate_diverges_ends():
     wild = EKF(deviation=1e150)
     with pytest.raises(fa.FlexarmError, match=r"\AObserved at t = .*: the estimate diverges; check the deviations"):
         fa.simulate(ARM, 0.1, u=Sampled(observed(estimator=wild), PERIOD), progress=False)
+
+
+# -- moving horizon ----------------------------------------------------------------------------------------------------
+
+
+def test_a_horizon_over_all_samples_is_least_squares():
+    """On a linear arm, the window's motion is that of the normal equations of the complete record."""
+    count = 25
+    y, u = linear_data(count)
+    A, B, C = equations()
+    first, W, push, drift, size = np.array([0.02, 0.03, 0.2, 0.3]), TORQUE, 0.8, 0.4, 0.25
+    known = {"bar.motor": size}
+    estimator = MovingHorizon(
+        horizon=count, disturbances=known, drift={"bar.motor": drift}, process=W, unmodelled=push, deviation=first
+    )
+    running = estimator.begin(fa.Model(LINEAR), GIVEN, PERIOD, [0.1, 0.2])
+    for k in range(count):
+        running.sample(y[k], u[k - 1] if k else np.zeros(1), k > 0)
+    wide, push_u = np.block([[A, B], [np.zeros((1, 4)), np.eye(1)]]), np.vstack([B, [[0.0]]])
+    random = np.vstack([PERIOD**2 / 2 * np.eye(2), PERIOD * np.eye(2), np.zeros((1, 2))]) * push
+    G = np.hstack([W * push_u, random, np.sqrt(PERIOD) * drift * np.eye(5)[:, 4:]])
+    # x_k = X_k z + c_k of z, the initial error and all noises in standard deviations
+    total = 5 + 4 * (count - 1)
+    X, c = np.zeros((count, 5, total)), np.zeros((count, 5))
+    X[0, :, :5], c[0] = np.diag([*first, size]), (0.1, 0.2, 0.0, 0.0, 0.0)
+    for k in range(1, count):
+        X[k], c[k] = wide @ X[k - 1], wide @ c[k - 1] + push_u @ u[k - 1]
+        X[k, :, 1 + 4 * k : 5 + 4 * k] = G
+    seen = [C @ X[k, :4] / SIGMA[:, None] for k in range(count)]
+    rest = [(y[k] - C @ c[k, :4]) / SIGMA for k in range(count)]
+    z = np.linalg.lstsq(np.vstack([np.eye(total), *seen]), np.concatenate([np.zeros(total), *rest]), rcond=None)[0]
+    wanted = X @ z + c
+    assert running.window == pytest.approx(wanted, rel=1e-7, abs=1e-9)
+    assert running.estimate == pytest.approx(wanted[-1], rel=1e-7, abs=1e-9)
+
+
+def test_iterations_over_all_samples_find_the_most_likely_motion():
+    """On a nonlinear arm with an unknown mass, against SciPy's least squares of an independent integration."""
+    count, h, size = 7, 5e-3, 0.3
+    model = fa.Model(fa.load("rigid-two-link"), vary=[PAYLOAD])
+    sensors = [Encoder(coordinate=name, noise=0.02) for name in ("upper.joint", "fore.joint")]
+    estimator = MovingHorizon(
+        horizon=count,
+        iterations=12,
+        parameters={PAYLOAD: size},
+        start={PAYLOAD: 0.5},
+        process=8.0,
+        unmodelled=0.0,
+        deviation=0.4,
+        step=h,
+    )
+    rng = np.random.default_rng(6)
+    y = np.cumsum(0.08 * rng.standard_normal((count, 2)), axis=0) + (0.3, 0.8)
+    u = 20.0 * rng.standard_normal((count, 2))
+    running = estimator.begin(model, sensors, 2 * h, [0.2, 0.9], [0.5, -0.5])
+    for k in range(count):
+        running.sample(y[k], u[k - 1] if k else np.zeros(2), k > 0)
+
+    def motion(z):
+        x = [np.array([0.2, 0.9, 0.5, -0.5]) + 0.4 * z[:4]]
+        mass = 0.5 * np.exp(size / 0.5 * z[4])
+        for k in range(1, count):
+            x.append(moved(model, x[-1], mass, u[k - 1] + 8.0 * z[3 + 2 * k : 5 + 2 * k], h, 2))
+        return np.array(x), mass
+
+    def residuals(z):
+        return np.concatenate([z, ((motion(z)[0][:, :2] - y) / 0.02).ravel()])
+
+    best = optimize.least_squares(residuals, np.zeros(5 + 2 * (count - 1)), xtol=1e-14, ftol=1e-14, gtol=1e-12)
+    x, mass = motion(best.x)
+    assert running.window[:, :4] == pytest.approx(x, abs=2e-5)
+    assert running.estimate[4] == pytest.approx(mass, rel=2e-5)
+    assert np.abs(of_extended_filter(running, estimator, model, sensors, y, u) - running.estimate).max() > 1e-3
+
+
+def of_extended_filter(running, estimator, model, sensors, y, u):
+    """The last estimate of the extended filter, which does not look back."""
+    plain = EKF(**{each.name: getattr(estimator, each.name) for each in fields(EKF)})
+    other = plain.begin(model, sensors, running.period, [0.2, 0.9], [0.5, -0.5])
+    for k in range(len(y)):
+        other.sample(y[k], u[k - 1] if k else np.zeros(2), k > 0)
+    return other.estimate
+
+
+def test_a_short_horizon_follows_the_loop_and_the_record():
+    """A window that moves, in a loop and offline; on a linear arm it is Kalman's filter."""
+    y, u = linear_data(60)
+    data, seen = over_time(y, u, PERIOD), {"a": GIVEN[0], "b": GIVEN[1]}
+    found = [
+        estimate(LINEAR, data, seen, kind, between="held", q0=[0.1, 0.2])
+        for kind in (EKF(process=TORQUE), MovingHorizon(process=TORQUE, horizon=4, iterations=2))
+    ]
+    for name in found[0].data_vars:
+        assert found[1][name].values == pytest.approx(found[0][name].values, rel=1e-7, abs=1e-10)
+    unknown = {"parameters": {PAYLOAD: 0.05}, "disturbances": {"upper.joint": 0.1}}
+    run = loop(MovingHorizon(**unknown, process=1e-3, unmodelled=0.1, horizon=6), until=0.2)
+    assert abs(run.estimate.values[-1, 12] - TRUE["p"]) < 3 * run.deviation.values[-1, 12] < 0.06

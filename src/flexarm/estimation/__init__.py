@@ -1,11 +1,12 @@
 """Nonlinear estimation of states, parameters and disturbances from sensors.
 
-`estimators` has the descriptions of the filters: EKF, UKF. `running` is a filter on a model, and `loops` is its native
-code. `record` estimates from records, and `consistency` checks innovations and errors.
+`estimators` has the descriptions of the filters: EKF, UKF, MovingHorizon. `running` is a filter on a model. Its native
+code is in `loops` (a step and a correction), `horizon` (a window of samples) and `samples`. `record` estimates from
+records, and `consistency` checks innovations and errors.
 """
 
 from flexarm.estimation.consistency import consistency
-from flexarm.estimation.estimators import EKF, UKF
+from flexarm.estimation.estimators import EKF, UKF, MovingHorizon
 from flexarm.estimation.record import estimate
 
-__all__ = ["EKF", "UKF", "consistency", "estimate"]
+__all__ = ["EKF", "UKF", "MovingHorizon", "consistency", "estimate"]

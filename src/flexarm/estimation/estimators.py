@@ -7,9 +7,12 @@ from typing import Any, final
 from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, refused, shown
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, checked_whole, refused, shown
 from flexarm.estimation.running import Running
 from flexarm.model import Model
+
+MOST = 10_000
+"""Largest number of periods of a horizon, and of iterations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,3 +123,44 @@ class UKF(Estimator):
     def linear(self) -> bool:
         """False, since the covariance follows points."""
         return False
+
+
+@final
+@brief
+@dataclass(frozen=True, kw_only=True)
+class MovingHorizon(Estimator):
+    """Moving horizon estimation: the most likely motion over the last samples, by a Gauss-Newton method.
+
+    At each sample the estimate minimises the squares of the readings' errors, of the random torques and accelerations
+    and of the error at the beginning of the window, each divided by its standard deviation, for the nonlinear equations
+    over the window. An extended filter summarises the samples before the window. A positive parameter stays positive.
+    See `Estimator` for the further parameters. (Rao & Rawlings, AIChE J. 48, 2002, 97-109.)
+
+    Parameters
+    ----------
+    horizon : int
+        Number of periods in the window.
+    iterations : int
+        Gauss-Newton iterations for each sample. They continue those of the last sample, so that one is mostly enough.
+    """
+
+    horizon: int = 10
+    iterations: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        with refused("MovingHorizon"):
+            for name, value in (("horizon", self.horizon), ("iterations", self.iterations)):
+                if checked_whole(value, 1, name) > MOST:
+                    raise Fault(name, f"is {value}; at most {MOST} are allowed")
+
+    def begin(
+        self,
+        model: Model,
+        sensors: Sequence[Any],
+        period: float,
+        q: ArrayLike | None = None,
+        qd: ArrayLike | None = None,
+    ) -> Running:
+        """Return the filter on a model, before its first sample, with an initial guess of the state."""
+        return Running(self, model, sensors, period, q, qd, self.horizon, self.iterations)

@@ -15,7 +15,6 @@ along the directions s_j, `LANES` directions at once. An unscented filter has th
 X is (x, theta, d): the arm's state, numbers theta that determine parameters, and torques d.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.native.kernel import LANES
@@ -54,8 +53,8 @@ class Filter:
     added : (further, size)
     noise : (outputs,)
         Standard deviations of the readings.
-    about : (size,)
-        Point at which derivatives are taken. If `apart` is 1, it is not X.
+    about, pushed : (size,), (inputs,)
+        Point and random torques at which derivatives are taken. If `apart` is 1, they are not X and zero.
     X, S : (size,), (size, size)
         S is stored column by column.
     u : (nodes, inputs)
@@ -95,6 +94,7 @@ class Filter:
     noise: Floats
     about: Floats
     apart: int
+    pushed: Floats
     X: Floats
     S: Floats
     u: Floats
@@ -181,6 +181,8 @@ def directed(s: Filter) -> int:
         way = s.ways[N * width :]
         for i in range(N):
             way[i] = s.X[i] - s.about[i]
+        for i in range(s.inputs):
+            way[N + i] = -s.pushed[i]
         return N + 1
     return N
 
@@ -220,7 +222,7 @@ def points(s: Filter, group: int, count: int) -> None:
             if s.linear == 1:
                 dp[s.places[i] * LANES] = change * slope * way[n + i]
         for i in range(m):
-            u[i * LANES] += moved * way[N + i]
+            u[i * LANES] += s.pushed[i] + moved * way[N + i]
         for i in range(s.acting):
             at = n + s.unknown + i
             u[s.acts[i] * LANES] += s.about[at] + moved * way[at]
@@ -269,13 +271,13 @@ def stepped(s: Filter, u: Floats) -> None:
 def propagated(s: Filter, u: Floats, beside: int) -> None:
     """Move X and S by one period with the inputs u (nodes, inputs).
 
-    With `beside` 1, the rows of T also have the directions before the step, from column `padded(size)` on. The
-    triangle then relates the states before and after it; see `horizon`.
+    With `beside` 1, the rows of T also have the directions before the step, from column `padded(size)` on, and behind
+    them a column for each random torque. The triangle then relates the states before and after it; see `horizon`.
     """
     N = s.size
     known = directed(s)
     count, wide = known + s.torques, padded(N)
-    width, rows = wide * (1 + beside), 0
+    width, rows = wide + beside * padded(N + s.torques), 0
     for j in range(N):
         s.predicted[j] = s.about[j]
     if s.linear == 1:
@@ -285,8 +287,10 @@ def propagated(s: Filter, u: Floats, beside: int) -> None:
     if beside == 1:  # derivatives alone
         for j in range(rows):
             row, way = s.T[j * width + wide :], s.ways[place_of(s, j) :]
-            for i in range(wide):
+            for i in range(padded(N + s.torques)):
                 row[i] = way[i] if i < N else 0.0
+            if j >= known:
+                row[N + j - known] = 1.0
     if s.apart == 1:  # the row of the difference moves the mean
         last = s.T[N * width :]
         for i in range(N):
@@ -451,85 +455,3 @@ def observed(s: Filter, u: Floats) -> None:
     copied(s.y, s.z, (1 + s.linear) * s.states * LANES)
     driven(s, u)
     call(s.output, s.z, s.k)
-
-
-# -- a record ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Record:
-    """Samples of a filter, and its results.
-
-    Attributes
-    ----------
-    y, u : (samples, outputs), (samples, nodes, inputs)
-        Readings, and the inputs from each sample to the next.
-    X, deviations : (samples, size)
-        Estimates after each correction, and their standard deviations.
-    innovations, spreads, nis : (samples, outputs), (samples, outputs), (samples,)
-    judged, truth, nees : int, (samples, judged), (samples,)
-        True values of the first numbers of X, and their normalized squared errors.
-    """
-
-    filter: Sequence[Filter]
-    samples: int
-    nodes: int
-    y: Floats
-    u: Floats
-    X: Floats
-    deviations: Floats
-    innovations: Floats
-    spreads: Floats
-    nis: Floats
-    judged: int
-    truth: Floats
-    nees: Floats
-
-
-def filtered(r: Record, first: int, stop: int) -> None:
-    """Process some samples, in order from the first."""
-    s = r.filter[0]
-    N, m, row = s.size, s.outputs, r.nodes * s.inputs
-    for k in range(first, stop):
-        if k > 0:
-            copied(s.X, s.about, N)
-            propagated(s, r.u[(k - 1) * row :], 0)
-        copied(s.X, s.about, N)
-        corrected(s, r.y[k * m :], r.u[k * row :])
-        copied(s.X, r.X[k * N :], N)
-        copied(s.innovation, r.innovations[k * m :], m)
-        copied(s.spread, r.spreads[k * m :], m)
-        r.nis[k] = s.nis
-        deviated(s, r.deviations[k * N :])
-        r.nees[k] = judged(s, r.truth[k * r.judged :], r.judged)
-
-
-def once(s: Filter, y: Floats, u: Floats, moves: int) -> None:
-    """Move by a period under the inputs u if there is one before the sample, and correct by its readings."""
-    if moves == 1:
-        copied(s.X, s.about, s.size)
-        propagated(s, u, 0)
-    copied(s.X, s.about, s.size)
-    corrected(s, y, u[2 * s.steps * s.inputs :])
-
-
-def deviated(s: Filter, to: Floats) -> None:
-    """Write the standard deviations of the estimate."""
-    for i in range(s.size):
-        square = 0.0
-        for j in range(i + 1):
-            square += s.S[j * s.size + i] * s.S[j * s.size + i]
-        to[i] = sqrt(square)
-
-
-def judged(s: Filter, truth: Floats, count: int) -> float:
-    """Return the normalized squared error of the first numbers of X, e' P^-1 e of their covariance P."""
-    square = 0.0
-    for j in range(count):
-        e = truth[j] - s.X[j]
-        for i in range(j):
-            e -= s.S[i * s.size + j] * s.v[i]
-        e = e / s.S[j * s.size + j]
-        s.v[j] = e
-        square += e * e
-    return square

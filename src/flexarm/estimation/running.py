@@ -13,7 +13,9 @@ from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, count
 from flexarm.control.gains import gain
 from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
-from flexarm.estimation.loops import Filter, Record, deviated, filtered, once, padded, propagated
+from flexarm.estimation.horizon import Window
+from flexarm.estimation.loops import Filter, padded
+from flexarm.estimation.samples import Record, deviated, filtered, once
 from flexarm.identification.plant import Plant, special
 from flexarm.identification.sensitivities import compiled
 from flexarm.model import Model
@@ -34,12 +36,11 @@ MOST_STEPS = 200
 SAMPLES = 1000
 """Number of samples in a call of native code, some tens of milliseconds. Ctrl-C takes effect between two calls."""
 
-CODE = Once(lambda: translated(filtered, once, propagated, deviated))
-ONCE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-MOVE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+CODE = Once(lambda: translated(filtered, once, deviated))
+ONCE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 SPREADS = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-"""Types of `once`, `propagated`, `filtered` and `deviated`. A short call keeps the interpreter's lock."""
+"""Types of `once`, `filtered` and `deviated`. A short call keeps the interpreter's lock."""
 
 
 @final
@@ -149,6 +150,8 @@ class Running:
         Time from one sample to the next [s].
     q, qd : (n,)
         Initial guess of the state.
+    horizon, iterations : int
+        Periods of a moving horizon, 0 for a filter without one, and Gauss-Newton iterations for each sample.
 
     Attributes
     ----------
@@ -167,7 +170,8 @@ class Running:
         period: float,
         q: ArrayLike | None = None,
         qd: ArrayLike | None = None,
-        beside: bool = False,
+        horizon: int = 0,
+        iterations: int = 1,
     ):
         what = self.label = estimator.label
         _refuse(what, model)
@@ -185,7 +189,7 @@ class Running:
         self._fastest = fastest_of(model.at(self.p) if unknowns.places else model, q0)
         self.steps = self._count(estimator)
         X = np.concatenate([q0, qd0, theta, np.zeros(len(unknowns.acts))])
-        self.record = self._placed(estimator, X, beside)
+        self.record = self._placed(estimator, X, horizon > 0)
         arm = model.arm
         self.names = (*arm.coordinates, *(f"{name}.rate" for name in arm.velocities), *unknowns.names)
         self.units = (*arm.units, *arm.rate_units, *unknowns.units)
@@ -195,6 +199,8 @@ class Running:
         self.record.S[:] = factor.T.ravel()  # columns
         self.record.X[:] = X
         self._sigma = np.zeros(len(X))
+        self._window = self._placed_window(horizon, iterations) if horizon else None
+        self._loop = _record(self, np.zeros((1, len(self.signals))), self.record.u[None], np.zeros((1, 0)))[0]
 
     # -- design
 
@@ -227,8 +233,7 @@ class Running:
         added = self._further(estimator, N)
         count = N + 1 + len(random)
         rows = max(outputs, 0) + count * (1 if linear else 2) + len(added)
-        width = padded(N) * 2 if beside else padded(N + outputs)
-        width = max(width, padded(N + outputs))
+        width = max(padded(N + outputs), padded(N) + beside * padded(N + len(random)))
         reach, shares = RK4.in_sequence
         p = np.zeros((b * known, LANES))
         p[:known] = self.p[:, None]
@@ -267,6 +272,7 @@ class Running:
                 noise=sigmas,
                 about=X.copy(),
                 apart=0,
+                pushed=np.zeros(m),
                 X=X.copy(),
                 S=np.zeros(N * N),
                 u=np.zeros((2 * self.steps + 1, m)),
@@ -325,12 +331,50 @@ class Running:
                 "the initial state, or sensors that observe every motion that does not decay"
             ) from None
 
+    def _placed_window(self, horizon: int, iterations: int) -> Placed:
+        """Return the record of a window."""
+        s = self.record
+        N, p, m, samples = s.size, s.outputs, s.inputs, horizon + 1
+        nodes = s.u.size
+        sizes = {"y": p, "u": nodes, "acting": m, "L": N, "filtered": N, "before": N}
+        sizes |= {"torques": s.torques, "R": N * (padded(N) + padded(N + s.torques))}
+        return Placed(
+            Window(
+                filter=np.array([s.address]),  # type: ignore[arg-type]  # an address is one word
+                horizon=horizon,
+                iterations=iterations,
+                count=0,
+                nodes=nodes,
+                **{name: np.zeros((samples, size)) for name, size in sizes.items()},
+                X=np.zeros(N),
+                S=np.zeros(N * N),
+                later_X=np.zeros(N),
+                later_S=np.zeros(N * N),
+                e=np.zeros(1 + N),
+                innovation=np.zeros(p),
+                spread=np.zeros(p),
+            )
+        )
+
+    @property
+    def window(self) -> Array:
+        """Estimates at the samples of the moving horizon given all of its readings, in their units, (samples, N)."""
+        if self._window is None:
+            return self.estimate[None]
+        X = self._window.L[: self._window.count]
+        return np.hstack([X[:, : 2 * self.model.nv], self.unknowns.values(X)])
+
+    @property
+    def placed_window(self) -> Placed | None:
+        """Record of the moving horizon, or None."""
+        return self._window
+
     # -- samples
 
     def sample(self, y: Array, u: Array, moves: bool) -> None:
         """Move by a period under a constant u (m,), if `moves`, and correct by the readings y (p,)."""
         self.record.u[:] = u
-        ONCE(CODE().addresses["once"])(self.record.address, y.ctypes.data, self.record.u.ctypes.data, int(moves))
+        ONCE(CODE().addresses["once"])(self._loop.address, y.ctypes.data, int(moves))
 
     @property
     def estimate(self) -> Array:
@@ -374,17 +418,17 @@ def _refuse(what: str, model: Model) -> None:
         raise DescriptionError(f"{what}: arm {arm.name!r} has {more[0]}, which the filter does not support; {how}")
 
 
-def over(running: Running, y: Array, u: Array, truth: Array) -> dict[str, Array]:
-    """Return the results of a record: readings y (T, p), inputs u (T, nodes, m), true values truth (T, judged).
-
-    The result has `X` and `deviations` (T, N), `innovations` and `spreads` (T, p), `nis` and `nees` (T,).
-    """
+def _record(running: Running, y: Array, u: Array, truth: Array) -> tuple[Placed, dict[str, Array]]:
+    """Return the record of native code for some samples, and its arrays of results."""
     T, N, p = len(y), len(running.record.X), y.shape[1]
     sizes = {"X": (T, N), "deviations": (T, N), "innovations": (T, p), "spreads": (T, p), "nis": (T,), "nees": (T,)}
     found = {name: np.zeros(shape) for name, shape in sizes.items()}
+    window = running.placed_window
     record = Placed(
         Record(
             filter=np.array([running.record.address]),  # type: ignore[arg-type]  # an address is one word
+            window=np.array([window.address if window else 0]),  # type: ignore[arg-type]
+            horizon=int(window is not None),
             samples=T,
             nodes=u.shape[1],
             y=np.ascontiguousarray(y),
@@ -394,7 +438,16 @@ def over(running: Running, y: Array, u: Array, truth: Array) -> dict[str, Array]
             **found,
         )
     )
+    return record, found
+
+
+def over(running: Running, y: Array, u: Array, truth: Array) -> dict[str, Array]:
+    """Return the results of a record: readings y (T, p), inputs u (T, nodes, m), true values truth (T, judged).
+
+    The result has `X` and `deviations` (T, N), `innovations` and `spreads` (T, p), `nis` and `nees` (T,).
+    """
+    record, found = _record(running, y, u, truth)
     part = PART(CODE().addresses["filtered"])
-    for first in range(0, T, SAMPLES):
-        part(record.address, first, min(first + SAMPLES, T))
+    for first in range(0, len(y), SAMPLES):
+        part(record.address, first, min(first + SAMPLES, len(y)))
     return found
