@@ -403,6 +403,9 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
             lambda: estimated(data=DATA.assign(u=DATA.a)),
             r"record 1: u has 1 column for 2 inputs: upper.joint, fore.joi",
         ),
+        (lambda: estimated(inputs=["a"]), r"estimate: inputs is \['a'\]"),
+        (lambda: estimated(qd0=[0.1]), r"EKF: qd has shape \(1,\); it must be \(6,\)"),
+        (lambda: EKF().begin(ARM, ENCODERS, PERIOD), r"EKF: model is "),
         (lambda: estimated(values={}), r"estimate: values needs truth, a result with q and qd at the same times"),
         (lambda: estimated(truth=DATA), r"estimate: result has no 'coordinate'"),
         (lambda: consistency([]), r"consistency: estimates is empty; it must be a result of estimate"),
@@ -423,6 +426,8 @@ def test_truth_has_the_times_of_the_data_and_all_unknowns():
     run = fa.simulate(ARM, 8 * PERIOD, samples=9, progress=False)
     with pytest.raises(fa.DescriptionError, match=r"estimate: truth has q of shape \(8, 6\); it must be \(9, 6\), as"):
         estimated(truth=run.isel(time=slice(8)))
+    with pytest.raises(fa.DescriptionError, match=r"estimate: values of payload.mass has shape \(2,\); it must be one"):
+        estimated(truth=run, values={PAYLOAD: [0.1, 0.2]}, estimator=EKF(parameters={PAYLOAD: 0.1}))
     with pytest.raises(fa.DescriptionError, match=r"values has no unknowns; it must have all unknowns: payload.mass"):
         estimated(truth=run, values={}, estimator=EKF(parameters={PAYLOAD: 0.1}))
 

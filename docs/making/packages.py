@@ -26,6 +26,7 @@ PLACES = {
     "scenario": (2.0, 3.0),
     "exports": (4.0, 3.0),
     "robust": (3.0, 3.0),
+    "estimation": (0.0, 4.0),
     "control": (1.5, 4.0),
     "optimal": (2.5, 4.0),
     "differentiable": (3.5, 4.0),

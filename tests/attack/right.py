@@ -10,6 +10,8 @@ import numpy as np
 
 import flexarm as fa
 from flexarm import analysis, control, robust, shapes, trajectory
+from flexarm import analysis, control, shapes, trajectory
+from flexarm.estimation import EKF, estimate
 
 LEFT_OUT = object()
 """A wrong value too: the argument is not given."""
@@ -110,6 +112,21 @@ def pd(c):
 
 def sensors(c):
     return [fa.Encoder(coordinate=c.arm.coordinates[0]), fa.TipPosition(axes="xy")]
+
+
+def noisy(c):
+    return [fa.Encoder(coordinate=c.arm.coordinates[i], noise=1e-4) for i in c.arm.joints]
+
+
+def record(c):
+    names = c.model.output_names(noisy(c))
+    return {"u": np.zeros((9, len(c.model.inputs))), **{name: np.zeros(9) for name in names}}
+
+
+@cache
+def estimated(name):
+    c = Context(name, _model(name), Path())
+    return estimate(c.arm, record(c), noisy(c), EKF(deviation=0.01), sample_rate=100.0)
 
 
 def beam(c):
@@ -505,6 +522,28 @@ PARTICULAR = {
     "Sampled.delay": lambda c: 0.0,
     "Observed.sensors": lambda c: [fa.Encoder(coordinate=c.arm.coordinates[i], noise=1e-4) for i in c.arm.joints],
     "Observed.configuration": lambda c: LEFT_OUT,
+    "consistency.estimates": lambda c: estimated(c.name),
+    **{
+        f"{name}.{key}": value
+        for name in ("estimate", "EKF.begin", "UKF.begin", "MovingHorizon.begin")
+        for key, value in {
+            "outputs": lambda c: noisy(c),
+            "sensors": lambda c: noisy(c),
+            "data": lambda c: record(c),
+            "sample_rate": lambda c: 100.0,
+        }.items()
+    },
+    **{
+        f"{name}.{key}": value
+        for name in ("EKF", "UKF", "MovingHorizon")
+        for key, value in {
+            "parameters": lambda c: {f"{c.arm.links[0].name}.mass": 0.1},
+            "start": lambda c: {f"{c.arm.links[0].name}.mass": 0.9},
+            "disturbances": lambda c: {c.model.inputs[0]: 0.1},
+            "drift": lambda c: {c.model.inputs[0]: 0.1},
+            "deviation": lambda c: 0.01,
+        }.items()
+    },
     "Linear.system": lambda c: 0.1 * np.ones((c.joints, 3)),
     "Every.periods": lambda c: 2,
     "Every.discretised.method": lambda c: "zoh",

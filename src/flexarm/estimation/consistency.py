@@ -69,7 +69,8 @@ def consistency(estimates: "Dataset | Sequence[Dataset]", probability: float = 0
     if all("nees" in each for each in runs):
         variables["nees"] = square("nees", runs[0].nees.attrs["states"])
     scaled = np.array([each.innovation.values / each.innovation_deviation.values for each in runs])
-    pairs = (scaled[:, 1:] * scaled[:, :-1]).sum(axis=(0, 1)) / np.square(scaled).sum(axis=(0, 1))
+    with np.errstate(all="ignore"):  # NaN of innovations that are all zero
+        pairs = (scaled[:, 1:] * scaled[:, :-1]).sum(axis=(0, 1)) / np.square(scaled).sum(axis=(0, 1))
     far = norm.ppf(tails) / np.sqrt(count * times)
     variables["correlation"] = ("signal", pairs, {"bounds": far.tolist()})
     return xr.Dataset(variables, coords={"time": runs[0].time, "signal": runs[0].signal})

@@ -152,7 +152,7 @@ class MovingHorizon(Estimator):
         with refused("MovingHorizon"):
             for name, value in (("horizon", self.horizon), ("iterations", self.iterations)):
                 if checked_whole(value, 1, name) > MOST:
-                    raise Fault(name, f"is {value}; at most {MOST} are allowed")
+                    raise Fault(name, f"is {shown(value)}; at most {MOST} are allowed")
 
     def begin(
         self,

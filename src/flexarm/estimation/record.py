@@ -81,7 +81,7 @@ def estimate(
     with refused("estimate"):
         model = as_model(model)
         estimator = checked_instance(EKF() if estimator is None else estimator, Estimator, "estimator")
-        if between not in ("linear", "held"):
+        if not isinstance(between, str) or between not in ("linear", "held"):
             raise Fault("between", f"is {shown(between)}; it must be {choices('linear', 'held')}")
     sensors, signals = _signals(model, outputs)
     (record,) = records([data], sample_rate)
@@ -144,6 +144,9 @@ def _signals(model: Model, outputs: Any) -> tuple[Sequence[Any], Sequence[str]]:
 def _torques(model: Model, record: Record, inputs: Mapping[str, str] | None) -> Array:
     """Return the torques of all actuators, (T, m)."""
     found = np.zeros((len(record.t), len(model.inputs)))
+    with refused("estimate"):
+        if inputs is not None:
+            checked_instance(inputs, Mapping, "inputs")
     if inputs is not None:
         for name, signal in inputs.items():
             if name not in model.inputs:
@@ -173,9 +176,12 @@ def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, Ar
         return np.zeros((len(record.t), 0))
     with refused("estimate"):
         checked_result(truth, ("q", "qd"))
-        if truth.q.shape != (len(record.t), running.model.nq):
-            must = f"it must be {(len(record.t), running.model.nq)}, as the data have these times"
-            raise Fault("truth", f"has q of shape {truth.q.shape}; {must}")
+        for name, size in (("q", running.model.nq), ("qd", running.model.nv)):
+            if truth[name].shape != (len(record.t), size):
+                must = f"it must be {(len(record.t), size)}, as the data have these times"
+                raise Fault("truth", f"has {name} of shape {truth[name].shape}; {must}")
+        if values is not None:
+            checked_instance(values, Mapping, "values")
     motion = np.hstack([truth.q.values, truth.qd.values])
     if values is None:
         return motion
@@ -186,7 +192,10 @@ def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, Ar
             f"{', '.join(names) or 'there are none'}"
         )
     with refused("estimate"):
-        columns = [
-            np.broadcast_to(checked_array(values[name], f"values of {name}"), (len(record.t),)) for name in names
-        ]
+        columns = []
+        for name in names:
+            value = checked_array(values[name], f"values of {name}")
+            if value.shape not in ((), (len(record.t),)):
+                raise Fault(f"values of {name}", f"has shape {value.shape}; it must be one number or {len(record.t)}")
+            columns.append(np.broadcast_to(value, (len(record.t),)))
     return np.hstack([motion, running.unknowns.inverse(np.stack(columns, axis=1))])

@@ -2,6 +2,7 @@
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 import math
+import warnings
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -9,7 +10,16 @@ from numpy.typing import ArrayLike
 
 from flexarm.analysis import configuration, equilibrium
 from flexarm.arrays import Array
-from flexarm.checks import POSITIVE, Fault, checked_array, checked_number, counted, refused, unknown_name
+from flexarm.checks import (
+    POSITIVE,
+    Fault,
+    checked_array,
+    checked_instance,
+    checked_number,
+    counted,
+    refused,
+    unknown_name,
+)
 from flexarm.control.gains import gain
 from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
@@ -119,14 +129,17 @@ class Unknowns:
     def values(self, X: Array) -> Array:
         """Return the unknowns (..., unknown + acting) of the last numbers of X (..., N)."""
         found, k = X[..., X.shape[-1] - len(self.sizes) :].copy(), len(self.scales)
-        found[..., :k] = np.where(self.powers, self.scales * np.exp(found[..., :k] * self.powers), found[..., :k])
+        with np.errstate(all="ignore"):  # of an estimate that diverges
+            powers = self.scales * np.exp(np.where(self.powers, found[..., :k], 0.0))
+        found[..., :k] = np.where(self.powers, powers, found[..., :k])
         return found
 
     def inverse(self, values: Array) -> Array:
         """Return the last numbers of X (..., k) for the first k unknowns, parameters before torques."""
         found, k = np.array(values, dtype=float), min(len(self.scales), np.shape(values)[-1])
         powers, scales = self.powers[:k], self.scales[:k]
-        logs = np.log(np.where(powers, found[..., :k] / np.where(powers, scales, 1.0), 1.0))
+        with np.errstate(all="ignore"):  # the logarithm of a value that cannot be true
+            logs = np.log(np.where(powers, found[..., :k] / np.where(powers, scales, 1.0), 1.0))
         found[..., :k] = np.where(powers, logs, found[..., :k])
         return found
 
@@ -174,14 +187,18 @@ class Running:
         iterations: int = 1,
     ):
         what = self.label = estimator.label
-        _refuse(what, model)
         with refused(what):
+            checked_instance(model, Model, "model")
             period = checked_number(period, "s", POSITIVE, "period")
+        _refuse(what, model)
         self.signals, self.sensors, self.period = model.output_names(sensors), tuple(sensors), period
         self.unknowns = unknowns = Unknowns(estimator, model)
         self.model = model = unknowns.model
         q0 = np.array(model.arm.rest) if q is None else configuration(model, q)
-        qd0 = np.zeros(model.nv) if qd is None else np.asarray(qd, dtype=float)
+        with refused(what):
+            qd0 = np.zeros(model.nv) if qd is None else checked_array(qd, "qd")
+            if qd0.shape != (model.nv,):
+                raise Fault("qd", f"has shape {qd0.shape}; it must be ({model.nv},)")
         n, m = model.nv, len(model.inputs)
         theta = np.where(unknowns.powers, 0.0, unknowns.scales)
         self.p = model.p.copy()
@@ -237,7 +254,10 @@ class Running:
         reach, shares = RK4.in_sequence
         p = np.zeros((b * known, LANES))
         p[:known] = self.p[:, None]
-        noise = [math.hypot(each.noise, each.resolution / math.sqrt(12.0)) for each in self.sensors]
+        noise = [
+            math.hypot(getattr(each, "noise", 0.0), getattr(each, "resolution", 0.0) / math.sqrt(12.0))
+            for each in self.sensors  # a sensor of the user may lack both
+        ]
         for each, sigma in zip(self.sensors, noise, strict=True):
             if not sigma:
                 raise DescriptionError(
@@ -322,8 +342,10 @@ class Running:
         G = np.hstack([B @ ways[len(ways) - self.record.torques :, -m:].T, added[:, : 2 * n].T])
         C = np.asarray(system.C) / self.record.noise[:, None]
         try:
-            P = from_sample_to_sample(A.T, C.T, G @ G.T, np.eye(len(C)))
-            return np.linalg.cholesky((P + P.T) / 2)
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of SciPy, whose result is checked
+                P = from_sample_to_sample(A.T, C.T, G @ G.T, np.eye(len(C)))
+                return np.linalg.cholesky((P + P.T) / 2)
         except (np.linalg.LinAlgError, ValueError) as error:
             why = " ".join(str(error).split())
             raise DescriptionError(
