@@ -120,6 +120,16 @@ def test_by_default_the_covariance_is_stationary_from_the_start():
     assert found.innovation_deviation.values[-1] == pytest.approx(np.sqrt(np.diag(C @ before @ C.T + R)), rel=2e-5)
 
 
+def test_a_resolution_is_noise_of_its_standard_deviation():
+    y, u = linear_data(20)
+    pair = [{"noise": 3e-3, "resolution": 0.02}, {"noise": np.hypot(3e-3, 0.02 / np.sqrt(12.0))}]
+    found = [
+        estimate(LINEAR, over_time(y, u, PERIOD), {"a": Encoder(coordinate="bar.motor", **each), "b": GIVEN[1]})
+        for each in pair
+    ]
+    assert found[0].deviation.values == pytest.approx(found[1].deviation.values, rel=1e-9)
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------
 
 TRUE = {"sensors": [*ENCODERS, StrainGauge(link="upper", noise=1e-3)], "p": 0.13, "push": 0.05}
