@@ -68,8 +68,7 @@ from flexarm.renamed import renamed
 from flexarm.version import __version__
 
 if TYPE_CHECKING:
-    from flexarm import analysis, control, optimal, presets, problems, robust
-    from flexarm import analysis, control, estimation, optimal, presets, problems
+    from flexarm import analysis, control, estimation, optimal, presets, problems, robust
     from flexarm.closed_forms.equations import Equations, equations
     from flexarm.control import design_shaper
     from flexarm.exports.exudyn import export_exudyn

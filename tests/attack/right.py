@@ -10,7 +10,6 @@ import numpy as np
 
 import flexarm as fa
 from flexarm import analysis, control, robust, shapes, trajectory
-from flexarm import analysis, control, shapes, trajectory
 from flexarm.estimation import EKF, estimate
 
 LEFT_OUT = object()

@@ -85,8 +85,8 @@ class Limits:
     @property
     def sizes(self) -> tuple[Array, Array, Array]:
         """Sizes by which inputs (m,), their changes (k, m) and outputs (p,) are divided: limits, or 1 without."""
-        rate = self.rate * self.lengths[:, None]
-        return *(np.where(np.isfinite(x), x, 1.0) for x in (self.u, rate)), self.units
+        u, rate = self.u, self.rate * self.lengths[:, None]
+        return np.where(np.isfinite(u), u, 1.0), np.where(np.isfinite(rate), rate, 1.0), self.units
 
     def shares(self, v: Array, last: Array, y: Array) -> tuple[Array, Array]:
         """Return lower and upper limits of inputs, changes and outputs, (k, 2m + p), for deviations from a trajectory.
