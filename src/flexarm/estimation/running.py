@@ -26,8 +26,8 @@ from flexarm.errors import DescriptionError
 from flexarm.estimation.horizon import Window
 from flexarm.estimation.loops import Filter, padded
 from flexarm.estimation.samples import Record, deviated, filtered, once
-from flexarm.identification.plant import Plant, special
 from flexarm.identification.motion import compiled
+from flexarm.identification.plant import Plant, special
 from flexarm.model import Model
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
