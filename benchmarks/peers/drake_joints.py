@@ -13,6 +13,15 @@ from benchmarks.peers import cables, joints
 from benchmarks.peers.tasks import Array, Task
 
 
+def inertia(mass: float, com: Array, about: Array) -> Any:
+    """A body's, of its mass, centre of mass and inertia about that."""
+    from pydrake.multibody.tree import SpatialInertia, UnitInertia
+
+    origin = about / mass + (com @ com * np.eye(3) - np.outer(com, com))
+    unit = UnitInertia(*np.diag(origin), origin[0, 1], origin[0, 2], origin[1, 2])
+    return SpatialInertia(mass, com, unit, skip_validity_check=True)
+
+
 class Chain:
     """A chain of rods with gears, ball joints or cables, and a simulator."""
 
@@ -53,8 +62,6 @@ def rods(task: Task, plant: Any) -> dict[str, Any]:
     """Add the rods, each on the end of the one before it, and return their joints."""
     from pydrake.math import RigidTransform, RotationMatrix
     from pydrake.multibody.tree import BallRpyJoint, FixedOffsetFrame, RevoluteJoint
-
-    from benchmarks.peers.drake_peer import inertia
 
     before, end, made = plant.world_body(), np.zeros(3), {}
     for link in task.arm.links:

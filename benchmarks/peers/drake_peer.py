@@ -97,7 +97,7 @@ class System:
         bodies, kinds = {-1: plant.world_body()}, {True: RevoluteJoint, False: PrismaticJoint}
         if arm.free:
             about = np.diag(arm.base.inertia) if np.ndim(arm.base.inertia) == 1 else np.array(arm.base.inertia)
-            bodies[-1] = plant.AddRigidBody("base", inertia(arm.base.mass, np.array(arm.base.com), about))
+            bodies[-1] = plant.AddRigidBody("base", drake_joints.inertia(arm.base.mass, np.array(arm.base.com), about))
         rotors = {link.name: link.joint for link in arm.links if link.joint.moves}
         gears, springs = {}, []
         for i, joint in enumerate(equivalent.joints):
@@ -106,13 +106,13 @@ class System:
                 absolute = rotors[joint.name].rotor == "absolute"
                 gears[joint.name] = rotors[joint.name].gear_ratio if absolute else 1.0
                 about = np.outer(joint.axis, joint.axis) * joint.rotor / gears[joint.name] ** 2
-                rotor = plant.AddRigidBody(f"{joint.name}.rotor", inertia(POINT, np.zeros(3), about))
+                rotor = plant.AddRigidBody(f"{joint.name}.rotor", drake_joints.inertia(POINT, np.zeros(3), about))
                 carrier = frame if absolute else plant.world_frame()
                 name = f"{joint.name}.motor"
                 motor = plant.AddJoint(RevoluteJoint(name, carrier, rotor.body_frame(), joint.axis))
                 plant.AddJointActuator(name, motor)
                 springs.append((joint, motor))
-            bodies[i] = plant.AddRigidBody(joint.name, inertia(joint.mass, joint.com, joint.inertia))
+            bodies[i] = plant.AddRigidBody(joint.name, drake_joints.inertia(joint.mass, joint.com, joint.inertia))
             name = f"{joint.name}.joint"
             made = kinds[joint.turns](name, frame, bodies[i].body_frame(), joint.axis, damping=joint.damping)
             made = plant.AddJoint(made)
@@ -156,15 +156,6 @@ class System:
     def place(self) -> Array:
         """Of the tip."""
         return self.plant.EvalBodyPoseInWorld(self.context, self.body) @ self.tip
-
-
-def inertia(mass: float, com: Array, about: Array) -> Any:
-    """A body's, of its mass, centre of mass and inertia about that."""
-    from pydrake.multibody.tree import SpatialInertia, UnitInertia
-
-    origin = about / mass + (com @ com * np.eye(3) - np.outer(com, com))
-    unit = UnitInertia(*np.diag(origin), origin[0, 1], origin[0, 2], origin[1, 2])
-    return SpatialInertia(mass, com, unit, skip_validity_check=True)
 
 
 def at(body: Any, joint: Any) -> Any:

@@ -1,8 +1,8 @@
 """Nonlinear estimation of states, parameters and disturbances from sensors.
 
-`estimators` has the descriptions of the filters: EKF, UKF, MovingHorizon. `running` is a filter on a model. Its native
-code is in `loops` (a step and a correction), `horizon` (a window of samples) and `samples`. `record` estimates from
-records, and `consistency` checks innovations and errors.
+`estimators` has the descriptions of the filters: EKF, UKF, MovingHorizon. `settings` is their base class, and `running`
+a filter on a model. Its native code is in `loops` (a step and a correction), `horizon` (a window of samples) and
+`samples`. `record` estimates from records, and `consistency` checks innovations and errors.
 """
 
 from flexarm.estimation.consistency import consistency

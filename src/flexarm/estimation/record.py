@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from flexarm.arrays import Array
 from flexarm.checks import Fault, checked_array, checked_instance, checked_result, choices, counted, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.estimation.estimators import EKF, Estimator
+from flexarm.estimation.estimators import EKF
 from flexarm.estimation.running import Running, over
+from flexarm.estimation.settings import Estimator
 from flexarm.identification.records import Record, held, linear, records
 from flexarm.model import Model
 from flexarm.model.core import ModelLike, as_model

@@ -3,7 +3,7 @@
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from flexarm.errors import DescriptionError
 from flexarm.estimation.horizon import Window
 from flexarm.estimation.loops import Filter, padded
 from flexarm.estimation.samples import Record, deviated, filtered, once
+from flexarm.estimation.settings import Estimator
 from flexarm.identification.motion import compiled
 from flexarm.identification.plant import Plant, special
 from flexarm.model import Model
@@ -36,9 +37,6 @@ from flexarm.native.once import Once
 from flexarm.simulation.butcher import RK4
 from flexarm.simulation.closed_loop import held
 from flexarm.simulation.methods import fastest_of
-
-if TYPE_CHECKING:
-    from flexarm.estimation.estimators import Estimator
 
 MOST_STEPS = 200
 """Largest number of steps in a period. Each has four evaluations of the arm's dynamics along all directions."""
@@ -73,7 +71,7 @@ class Unknowns:
         Standard deviations of the initial guesses in X, and of the changes in 1 s.
     """
 
-    def __init__(self, estimator: "Estimator", model: Model):
+    def __init__(self, estimator: Estimator, model: Model):
         what, asked = estimator.label, estimator.parameters
         if asked and not model.varied:
             model = Model(model.arm, vary=list(asked))
@@ -177,7 +175,7 @@ class Running:
 
     def __init__(
         self,
-        estimator: "Estimator",
+        estimator: Estimator,
         model: Model,
         sensors: Any,
         period: float,
@@ -221,7 +219,7 @@ class Running:
 
     # -- design
 
-    def _count(self, estimator: "Estimator") -> int:
+    def _count(self, estimator: Estimator) -> int:
         """Return the number of Runge-Kutta steps in a period."""
         longest = estimator.step or (1.0 / self._fastest if self._fastest > 0.0 else math.inf)
         steps = max(1, math.ceil(self.period / longest - 1e-9))
@@ -233,7 +231,7 @@ class Running:
             )
         return steps
 
-    def _placed(self, estimator: "Estimator", X: Array, beside: bool) -> Placed:
+    def _placed(self, estimator: Estimator, X: Array, beside: bool) -> Placed:
         """Return the record of native code."""
         model, unknowns, linear = self.model, self.unknowns, int(estimator.linear)
         plant = Plant(model, self.sensors)
@@ -315,7 +313,7 @@ class Running:
             )
         )
 
-    def _further(self, estimator: "Estimator", N: int) -> Array:
+    def _further(self, estimator: Estimator, N: int) -> Array:
         """Return rows of noise: random accelerations, constant over a period, and the drift of unknowns."""
         n, T = self.model.nv, self.period
         rows = np.zeros((n + len(self.unknowns.drifts), N))
@@ -325,7 +323,7 @@ class Running:
         rows[n + places, 2 * n + places] = math.sqrt(T) * self.unknowns.drifts
         return rows[rows.any(axis=1)]
 
-    def _initial(self, estimator: "Estimator", n: int, m: int) -> Array:
+    def _initial(self, estimator: Estimator, n: int, m: int) -> Array:
         """Return a lower triangular factor of the initial covariance of the state, (2n, 2n)."""
         given = estimator.deviation
         if given is not None:

@@ -5,12 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from flexarm.hardware.twin import Twin
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class Section:
     rows: tuple[tuple[str, ...], ...]
 
 
-def sections(twin: "Twin") -> list[Section]:
+def sections(twin: Any) -> list[Section]:
     """Return the sections of a twin's report."""
     found, check = twin.identification, twin.validation
     values = [
@@ -46,7 +43,7 @@ def _fits(fitted: Any, withheld: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def _residuals(twin: "Twin") -> tuple[str, tuple[tuple[str, ...], ...]]:
+def _residuals(twin: Any) -> tuple[str, tuple[tuple[str, ...], ...]]:
     rows: list[tuple[str, ...]] = [("output", "largest correlation at another time", "bound", "white")]
     for (_, output), each in twin.identification.whiteness.items():
         most = np.abs(each.correlation[1:]).max()
@@ -60,7 +57,7 @@ def _residuals(twin: "Twin") -> tuple[str, tuple[tuple[str, ...], ...]]:
     return text, tuple(rows) if len(rows) > 1 else ()
 
 
-def _shaper(twin: "Twin") -> Section:
+def _shaper(twin: Any) -> Section:
     hertz, error = twin.frequency / (2 * np.pi), twin.frequency_error / (2 * np.pi)
     text = (
         f"The slowest mode with the drives held has {hertz:.4g} Hz ({twin.frequency:.4g} rad/s), standard error "
@@ -72,7 +69,7 @@ def _shaper(twin: "Twin") -> Section:
     return Section("Shaper", text, (("time [s]", "amplitude"), *((f"{t:.4g}", f"{a:.4g}") for t, a in pairs)))
 
 
-def _controller(twin: "Twin") -> Section:
+def _controller(twin: Any) -> Section:
     motion = ("end of the reference [s]", "residual vibration of the tip [mm]", "settling of the tip [s]")
     rows: list[tuple[str, ...]] = [("reference", *motion, "largest input")]
     for name, each in (("plain", twin.unshaped), ("shaped", twin.shaped)):

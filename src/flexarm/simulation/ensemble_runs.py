@@ -6,7 +6,7 @@ The results of a run do not depend on its batch or on the number of cores.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.varying import ChangingParameters, Varying
 
 if TYPE_CHECKING:
-    from flexarm.simulation.ensemble_sensitivities import Sensitive
     from flexarm.simulation.sensitivities import Sensitivities
 
 INTERRUPTED = "interrupted"
@@ -43,7 +42,7 @@ INTERRUPTED = "interrupted"
 @final
 @dataclass(frozen=True)
 class Asked:
-    """Arguments of `simulate` that all runs share, with the `times` of the result; `sensitive` has sensitivities."""
+    """Arguments of `simulate` that all runs share, the `times` of the result, and the runs' `Sensitive`, if any."""
 
     times: Array
     method: str
@@ -51,7 +50,7 @@ class Asked:
     rtol: float
     atol: float
     radius: float | None
-    sensitive: "Sensitive | None" = None
+    sensitive: Any = None
 
     @property
     def until(self) -> float:

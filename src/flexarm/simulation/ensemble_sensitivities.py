@@ -3,21 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import Fault, counted, refused
 from flexarm.simulation.block import Block
+from flexarm.simulation.ensemble_runs import Asked, Runs
 from flexarm.simulation.gradient_start import Start
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.options import Solver
 from flexarm.simulation.results import OVER, OVER_UNIT, SENSITIVE
 from flexarm.simulation.sensitivities import Number, Sensitivities, method_of
-
-if TYPE_CHECKING:
-    from flexarm.simulation.ensemble_runs import Asked, Runs
 
 
 @final
@@ -48,7 +46,7 @@ class Sensitive:
         """Method of all runs, the length of its fixed steps or 0, and the reason."""
         return method_of(self.solver)
 
-    def check(self, runs: "Runs", asked: "Asked") -> None:
+    def check(self, runs: Runs, asked: Asked) -> None:
         """Raise `DescriptionError` if a run has no sensitivities, or if their numbers differ between runs."""
         _, first = np.unique(runs.which, return_index=True)
         found: dict[int, list[Number]] = {}
@@ -77,12 +75,12 @@ class Sensitive:
         labels, units = ([each[i] for each in self.numbers] for i in (0, 1))
         return {OVER: labels, OVER_UNIT: (OVER, units)}
 
-    def of(self, runs: "Runs", r: int, drive: Block, layout: Layout, asked: "Asked", start: Array) -> Sensitivities:
+    def of(self, runs: Runs, r: int, drive: Block, layout: Layout, asked: Asked, start: Array) -> Sensitivities:
         """Return the sensitivities of a run from its initial state."""
         with refused("simulate_many"):
             return self._of(runs, r, drive, layout, asked, start)
 
-    def _of(self, runs: "Runs", r: int, drive: Block, layout: Layout, asked: "Asked", start: Array) -> Sensitivities:
+    def _of(self, runs: Runs, r: int, drive: Block, layout: Layout, asked: Asked, start: Array) -> Sensitivities:
         method, step, _ = self.method
         given = {name: _of_run(x, runs.first + r, name) for name, x in self.arguments.items()}
         settings = method, step, asked.rtol, asked.atol, asked.times, start
