@@ -3,7 +3,8 @@
 - `core` has the class `Model`, and `tracing` its functions with their slopes, traced and compiled on first use.
 - `evaluation` calls them with arrays. `faults`, `attitudes` and `exogenous` check values and arguments.
 - `varied` has parameters that vary, and `user_code` the cache keys of classes from outside the package.
-- `linear` has modes and linear models, `outputs` sensor signals, and `drawing` positions of sections.
+- `linear` has modes and linear models, `outputs` sensor signals, `regressor` slopes with respect to parameters, and
+  `drawing` positions of sections.
 - `local` and `adrift` are for free bases, `closures`, `assembly` and `driven` for closed loops, `payloads` for the
   inertia of payloads.
 """
