@@ -119,3 +119,16 @@ def test_what_is_refused():
     ):
         with refused(said):
             make()
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [fa.Universal(), fa.Ball(), fa.Planar(), fa.Screw(pitch=0.1), fa.Fixed(), fa.Revolute(), fa.Prismatic()],
+    ids=lambda joint: joint.type,
+)
+def test_every_property_of_a_joint_can_be_read(joint):
+    """A joint with several axes has no direction. Ball joints are drawn along z."""
+    kind = type(joint)
+    names = [name for name in dir(kind) if not name.startswith(("_", "model_"))]
+    found = {name: getattr(joint, name) for name in names if isinstance(getattr(kind, name, None), property)}
+    assert np.linalg.norm(found["direction"]) == (1.0 if joint.type in ("revolute", "prismatic", "ball") else 0.0)

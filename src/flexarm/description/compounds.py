@@ -71,6 +71,11 @@ class Compound(Joint):
         """Kind and axis of the joint of each coordinate, from the carrier outward."""
         raise NotImplementedError
 
+    @property
+    def direction(self) -> Vector:
+        """Zero vector, because the joint has no single axis."""
+        return (0.0, 0.0, 0.0)
+
     @model_validator(mode="after")
     def _parts_are_possible(self) -> Self:
         if self.drives and len(self.drives) != len(self.motions):
