@@ -96,3 +96,17 @@ def test_the_plug_in_of_ros2_control_is_the_controller(model, samples, tmp_path)
 def test_other_targets_are_an_error(model, tmp_path):
     with pytest.raises(DescriptionError, match="export_controller: targets has 'ros'; it must have simulink or ros2"):
         fa.export_controller(PD, tmp_path, model, targets=["ros"])
+
+
+@pytest.mark.parametrize("file", ["CMakeLists.txt", "ros2/CMakeLists.txt", "ros2/package.xml"])
+def test_another_project_in_the_folder_is_not_overwritten(file, model, tmp_path):
+    mine = tmp_path / file
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("<name>mine</name>" if mine.suffix == ".xml" else "project(mine)")
+    before = mine.read_text()
+    with pytest.raises(DescriptionError, match=r"^export_controller: .* belongs to 'mine'; give another folder$"):
+        fa.export_controller(PD, tmp_path, model, targets=["ros2"])
+    assert mine.read_text() == before and [each for each in tmp_path.rglob("*") if each.is_file()] == [mine]
+    mine.unlink()
+    first = fa.export_controller(PD, tmp_path, model, targets=["ros2"])
+    assert fa.export_controller(PD, tmp_path, model, targets=["ros2"]) == first

@@ -7,6 +7,7 @@ from searched import on_its_grid
 from small_arms import cart, two_masses
 
 import flexarm as fa
+from flexarm.errors import FlexarmError, Implausible
 from flexarm.optimal import Limits, OptimalMotion, optimal_motion
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.nlp import Program, block
@@ -233,6 +234,13 @@ def test_what_does_not_fit_is_refused_in_one_line(masses, options, message):
     with pytest.raises(fa.DescriptionError, match=message) as refusal:
         optimal_motion(**given)
     assert "\n" not in str(refusal.value)
+
+
+def test_angles_in_degrees_are_suspected():
+    model = fa.Model(fa.load("subudhi-morris"))
+    message = r"^optimal_motion: end: upper.joint is 90 rad, 14 turns; .* if 90 is in degrees, use 1.5708$"
+    with pytest.warns(Implausible, match=message), pytest.raises(FlexarmError):
+        optimal_motion(model, [0.0, 0.0], [90.0, 45.0], {"torque": 0.5})
 
 
 def test_an_arm_that_cannot_stand_within_its_limits_is_told_so():

@@ -178,7 +178,7 @@ def test_the_number_of_changes_is_bounded_and_a_start_that_needs_more_recovers(b
     failed, last = [], 0.0
     for k in range(32):
         before = few.failed
-        u = warned(few, 0.02 * k, plant.state, "no solution within the limits")
+        u = warned(few, 0.02 * k, plant.state, "no solution within 12 changes of active limits")
         assert few._recursions.iterations <= 12
         assert abs(u[0]) <= 0.2 and abs(u[0] - last) <= 6.0 * 0.02 + 1e-12
         last = u[0]

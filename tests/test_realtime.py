@@ -95,6 +95,10 @@ def test_what_is_missing_is_an_error_before_anything_runs(model, monkeypatch):
             fa.run_in_real_time(*given)
     with pytest.raises(DescriptionError, match=r"until is -1.0 s; it must be positive"):
         fa.run_in_real_time(PD, model, until=-1.0)
+    with pytest.raises(DescriptionError, match=r"^run_in_real_time: until is 1e\+09 s, .* at most 10000000$"):
+        fa.run_in_real_time(PD, model, until=1e9)
+    with pytest.raises(DescriptionError, match=r"^run_in_real_time: misses is -1; it must be a whole number"):
+        fa.run_in_real_time(PD, model, until=0.1, misses=-1)
     monkeypatch.setattr(build, "COMPILERS", ("no-such-cc",))
     with pytest.raises(DescriptionError, match="no C compiler is installed; install no-such-cc"):
         fa.run_in_real_time(PD, model, until=0.1)

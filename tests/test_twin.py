@@ -139,6 +139,10 @@ def test_reports_are_written_as_markdown_and_as_a_page(twin, tmp_path):
         ({"sample_rate": -1.0}, "twin: sample_rate is -1.0 1/s; it must be positive"),
         ({"excitation_period": 1.0}, "twin: log has 800 samples; it must have at least one excitation period in each"),
         ({"excitation_period": 0.0}, "twin: excitation_period is 0.0 s; it must be positive"),
+        ({"inputs": ["torque"]}, "twin: inputs is ['torque']; it must be a dict of signals by actuator"),
+        ({"band": (1.0, 2.0)}, "twin: band applies only to a periodic excitation; add excitation_period, or leave"),
+        ({"band": (2.0, 1.0), "excitation_period": 0.1}, "twin: band is (2.0, 1.0); it must be a lower and a higher"),
+        ({"band": 3.0, "excitation_period": 0.1}, "twin: band is 3.0; it must be a list of numbers"),
         ({"log": [1.0]}, "twin: log is [1.0]; it must be a Dataset, a DataFrame or a dict of arrays"),
     ],
 )

@@ -242,7 +242,8 @@ def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[
 
     where = f"scenario {scenario.name!r}"
     if scenario.controller is None:
-        raise DescriptionError(f"{where}: the scenario has no controller, which {choices(*LAWS)} would export")
+        problem = f"the scenario has no controller, which {choices(*LAWS)} would export"
+        raise DescriptionError(f"{where}: {problem}; add one to it, or give another scenario")
     scenario.refuse_changes("export")
     given = scenario.arguments(model)
     loop = given["u"]

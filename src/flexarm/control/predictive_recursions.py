@@ -69,6 +69,11 @@ class Recursions:
         Weight of soft limits, see `Program`.
     changes : int
         Largest number of limits that become active or inactive in the solution of one sample.
+
+    Attributes
+    ----------
+    unfinished : bool
+        True if the last program needs more changes, or cannot be solved to rounding.
     """
 
     def __init__(self, limits: Limits, states: int, weight: float, changes: int):
@@ -78,6 +83,7 @@ class Recursions:
         moves, most = _padded(k * m), k * m + p + 1
         wide, narrow = _padded(states + m + p), _padded(states + m)
         self._weight, self._p, self._rows, self._first = weight, p, rows, -1
+        self.changes, self.unfinished = changes, False
         self._slack = p if limits.soft else 0
         self.low, self.high, self.x0 = np.empty((k, 2 * m + p)), np.empty((k, 2 * m + p)), np.empty(states)
         self.y, self.z, self.e = np.zeros((k, 2 * m + p)), np.zeros(moves), np.zeros(p)
@@ -158,6 +164,7 @@ class Recursions:
         record.first, record.shift = first, shift
         status = self._call(record.address)
         record.fresh = 0
+        self.unfinished = bool(status == UNFINISHED)
         if status != SOLVED and status != UNFINISHED:
             self._first = -1
         return bool(status == SOLVED and np.isfinite(self.z).all())

@@ -10,6 +10,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
+from flexarm.checks import counted
 from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, models, optimum
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
@@ -390,6 +391,10 @@ class Steps:
             self.first_failure = (
                 f"{when}: no solution within the limits; {worst} exceeds its limit most, {ahead:.3g} s ahead"
             )
+            solver = self._recursions
+            if solver is not None and solver.unfinished and solver.iterations >= solver.changes:
+                few = counted(solver.changes, "change")
+                self.first_failure = f"{when}: no solution within {few} of active limits; more are allowed by changes"
             if self.otherwise == "raise":
                 raise FlexarmError(f"Predictive at {self.first_failure}")
             does = "the last plan continues" if self.otherwise == "plan" else "saturated LQR takes over"

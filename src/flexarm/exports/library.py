@@ -117,7 +117,11 @@ add_test(NAME $name COMMAND ${name}_test)
 """)
 
 
-PROJECT = re.compile(r"^\s*project\s*\(\s*([^\s)]+)", re.M | re.I)
+PROJECTS = {
+    "CMakeLists.txt": re.compile(r"^\s*project\s*\(\s*([^\s)]+)", re.M | re.I),
+    "package.xml": re.compile(r"<name>\s*([^<\s]+)"),
+}
+"""Files that have the name of a project, and a pattern that finds it."""
 
 
 def export_c(
@@ -154,12 +158,15 @@ def export_c(
 def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write texts by file name into a folder, which is created if it does not exist. One of them is CMakeLists.txt.
 
-    Raises `DescriptionError` if the folder has the CMakeLists.txt of another project.
+    Raises `DescriptionError` if the folder, or a folder in it, has the CMakeLists.txt or package.xml of another
+    project. No file is written then.
     """
-    there = folder / "CMakeLists.txt"
-    if there.is_file():
-        old = PROJECT.findall(there.read_text(encoding="utf-8", errors="replace"))
-        if old != PROJECT.findall(texts[there.name]):
+    for name, text in texts.items():
+        there, project = folder / name, PROJECTS.get(Path(name).name)
+        if project is None or not there.is_file():
+            continue
+        old = project.findall(there.read_text(encoding="utf-8", errors="replace"))
+        if old != project.findall(text):
             whose = shown(old[0]) if old else "something else"
             raise DescriptionError(f"{where}: {there} belongs to {whose}; give another folder")
     return [write_whole(folder / name, text.encode()) for name, text in texts.items()]

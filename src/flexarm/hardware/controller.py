@@ -116,7 +116,7 @@ def loop_of(
     scenario = controller if isinstance(controller, Scenario) else load_scenario(controller)
     named = f"scenario {scenario.name!r}"
     if scenario.controller is None:
-        raise DescriptionError(f"{where}: {named} has no controller")
+        raise DescriptionError(f"{where}: {named} has no controller; add one to it, or give another scenario")
     scenario.refuse_changes(where)
     model = scenario.model() if model is None else model
     loop = scenario.arguments(model)["u"]

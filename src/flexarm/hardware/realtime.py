@@ -6,13 +6,14 @@ import subprocess  # noqa: TID251  (a C compiler, and the program that it makes 
 import tempfile
 import time
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import POSITIVE, checked_number, choices, refused
+from flexarm.checks import POSITIVE, Fault, checked_number, choices, refused
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.exports.controller.library import Board, board, c_controller
 from flexarm.exports.fmu import build
@@ -34,6 +35,9 @@ SPIN = 2e-4
 
 HELLO, STOP = 2**64 - 1, 2**64 - 2
 """Numbers of the first datagram of the controller and of the last one of the arm, in place of a sample's number."""
+
+MOST_SAMPLES = 10_000_000
+"""Largest number of samples of a run, whose numbers fit into memory. It is about three hours at 1 kHz."""
 
 PATIENCE = 5.0
 """Longest time until the controller's program has started [s]."""
@@ -183,7 +187,7 @@ class RealTimeRun:
 
 
 def run_in_real_time(
-    controller: Sampled | Scenario | str,
+    controller: Sampled | Scenario | str | PathLike[str],
     model: Model | None = None,
     *,
     until: float | None = None,
@@ -226,7 +230,7 @@ def run_in_real_time(
     """
     scenario = None
     if not isinstance(controller, Sampled):
-        scenario = load_scenario(controller) if isinstance(controller, str) else controller
+        scenario = load_scenario(controller) if isinstance(controller, str | PathLike) else controller
     loop, arm = loop_of(WHERE, controller if scenario is None else scenario, model, period)
     given = scenario.arguments(arm) if scenario is not None else {"q0": None, "qd0": None, "until": None}
     until = given["until"] if until is None else until
@@ -234,9 +238,11 @@ def run_in_real_time(
         raise DescriptionError(f"{WHERE}: until is missing; give the end of the run in seconds")
     with refused(WHERE):
         until = checked_number(until, "s", POSITIVE, "until")
+        if (count := max(1, round(until / loop.period))) > MOST_SAMPLES:
+            raise Fault("until", f"is {until:g} s, which has {count:.3g} samples; it must have at most {MOST_SAMPLES}")
     if (compiler := build.compiler()) is None:
         raise DescriptionError(f"{WHERE}: no C compiler is installed; install {choices(*build.COMPILERS)}")
-    found = board(loop, arm, misses=misses)
+    found = board(loop, arm, misses=misses, where=WHERE)
     start = initial(arm, found.feedback.law.reference)
     q, qd = (
         first if first is not None else (of_scenario if of_scenario is not None else usual)
@@ -247,7 +253,7 @@ def run_in_real_time(
     plant.reset()
     with tempfile.TemporaryDirectory() as folder:
         program = _compiled(found, Path(folder), compiler)
-        return _run(found, plant, program, max(1, round(until / loop.period)))
+        return _run(found, plant, program, count)
 
 
 def _compiled(found: Board, folder: Path, compiler: str) -> Path:

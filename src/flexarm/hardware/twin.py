@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, Fault, Rule, checked_number, refused, shown
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, Rule, checked_number, checked_numbers, refused, shown
 from flexarm.control import Observed, ScheduledLQR, design_shaper, vibrations
 from flexarm.files import check_ending, checked_path, write_whole
 from flexarm.hardware.twin_report import html, markdown, sections
@@ -169,8 +169,12 @@ def twin(
         share = checked_number(withheld, "", SHARE, "withheld")
         if not isinstance(outputs, Mapping) or not outputs:
             raise Fault("outputs", f"is {shown(outputs)}; it must be a dict of sensors by signal")
+        if inputs is not None and not isinstance(inputs, Mapping):
+            raise Fault("inputs", f"is {shown(inputs)}; it must be a dict of signals by actuator")
         if excitation_period is not None:
             checked_number(excitation_period, "s", POSITIVE, "excitation_period")
+        if band is not None:
+            _check_band(band, excitation_period)
     rate = _sample_rate(log, options.get("sample_rate"))
     count = _length(log)
     whole = 1 if excitation_period is None else max(1, round(excitation_period * rate))
@@ -256,6 +260,15 @@ def _part(log: Any, rows: slice) -> Any:
     if hasattr(log, "iloc"):
         return log.iloc[rows]
     return {name: np.asarray(values)[rows] for name, values in log.items()}
+
+
+def _check_band(band: Any, excitation_period: float | None) -> None:
+    """Raise `Fault` if a band is not a lower and a higher frequency, or if nothing uses it."""
+    if excitation_period is None:
+        raise Fault("band", "applies only to a periodic excitation; add excitation_period, or leave band out")
+    ends = checked_numbers(band, "Hz", NOT_NEGATIVE, "band")
+    if len(ends) != 2 or ends[0] >= ends[1]:
+        raise Fault("band", f"is {shown(band)}; it must be a lower and a higher frequency in Hz")
 
 
 def _sample_rate(log: Any, given: float | None) -> float:

@@ -48,7 +48,7 @@ class OptimalMotion:
         - `end_rate`, the largest rate that is left
         - `excess`, for each given limit on the states, by name: the largest amount by which the simulation exceeds it,
           also between `times`, in the unit of the limit
-        - `intervals` of the search, in which the inputs are constant or linear
+        - `intervals` in which the inputs are constant or linear: as a rule two for each interval of the last grid
         - `steps` of the solver
         - `status`
         - `rigid_duration` [s], the duration of the fastest motion of the same arm without flexibility, where the time

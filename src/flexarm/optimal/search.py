@@ -12,7 +12,7 @@ from flexarm import progress
 from flexarm.checks import Fault, checked_flag, checked_whole, choices, counted, refused, shown
 from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_balls
-from flexarm.errors import FlexarmError, InterruptedRun, NotReached
+from flexarm.errors import FlexarmError, Implausible, InterruptedRun, NotReached
 from flexarm.interrupts import heard_by
 from flexarm.model import Model
 from flexarm.optimal.collocation import Grid
@@ -25,6 +25,7 @@ from flexarm.optimal.plants import EXCEEDED, RESERVE, TIGHTENINGS, is_shot, shot
 from flexarm.optimal.program import found_on, is_far, most, unpacked
 from flexarm.optimal.start import Known, prescribed, unhurried
 from flexarm.optimal.task import Task, asked
+from flexarm.simulation.plausible import implausible
 
 SCHEMES = ("radau", "legendre")
 MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
@@ -143,12 +144,17 @@ def optimal_motion(
     -----
     NotReached
         If the simulation on the finest grid does not end within the tolerance. The motion is returned.
+    Implausible
+        If angles of the start or the end look like degrees.
     InterruptedRun
         If Ctrl-C interrupts the search and there is a motion to return. Without one, KeyboardInterrupt is raised.
     """
     refuse_closures(model, "optimal_motion")
     refuse_balls(model, "optimal_motion")
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
+    for name, q in (("start", task.start), ("end", task.end)):
+        if strange := implausible(model, q, name=name):
+            warnings.warn(f"optimal_motion: {strange}", Implausible, stacklevel=2)
     with refused("optimal_motion"):
         counts = {
             "points": (points, 1, 9),

@@ -28,7 +28,9 @@ def looks_like_degrees(angles: Array) -> Array:
     return (size > LEAST - EXACT) & (size < MOST + EXACT) & (np.abs(size - ROUND * np.round(size / ROUND)) < EXACT)
 
 
-def implausible(model: Model, q: Array | None, references: Sequence[Reference | None], until: float) -> str:
+def implausible(
+    model: Model, q: Array | None, references: Sequence[Reference | None] = (), until: float = 0.0, name: str = "q0"
+) -> str:
     """Return a line about angles that look like degrees; "" for none.
 
     Parameters
@@ -39,10 +41,12 @@ def implausible(model: Model, q: Array | None, references: Sequence[Reference | 
     references : list of Reference or None
     until : float
         The run's end [s].
+    name : str
+        Name of `q` in the line.
     """
     arm = model.arm
     first = len(model.coordinates) - len(model.velocities)
-    given = [] if q is None else [("q0", np.atleast_2d(q)[:, [first + i for i in arm.joints]], arm.joints)]
+    given = [] if q is None else [(name, np.atleast_2d(q)[:, [first + i for i in arm.joints]], arm.joints)]
     for each in {id(each): each for each in references if each is not None}.values():
         given.append(("the reference", reference_values(each, np.array([0.0, until])), arm.driven))
     for what, values, joints in given:
@@ -53,7 +57,7 @@ def implausible(model: Model, q: Array | None, references: Sequence[Reference | 
         strange = looks_like_degrees(angles)
         if strange.any():
             row, column = np.argwhere(strange)[0]
-            angle, name = angles[row, column], model.velocities[joints[turning[column]]]
-            where = f"{what}: {name} is {angle:g} rad, {abs(angle) / (2 * np.pi):.2g} turns"
+            angle, joint = angles[row, column], model.velocities[joints[turning[column]]]
+            where = f"{what}: {joint} is {angle:g} rad, {abs(angle) / (2 * np.pi):.2g} turns"
             return f"{where}; angles are in radians: if {angle:g} is in degrees, use {np.deg2rad(angle):.5g}"
     return ""

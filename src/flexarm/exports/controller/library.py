@@ -49,19 +49,20 @@ def board(
     misses: int = 0,
     jitter: float | None = None,
     real: Real = "double",
+    where: str = WHERE,
 ) -> Board:
-    """Return a controller for a board. See `export_controller` for the arguments and the errors."""
-    with refused(WHERE):
+    """Return a controller for a board. See `export_controller` for the arguments and the errors, which name `where`."""
+    with refused(where):
         checked_instance(loop, Sampled, "controller")
         checked_instance(model, Model, "model")
-    check_real(WHERE, real)
+    check_real(where, real)
     feedback = loop.feedback(model)
     if feedback.function is not None:
         raise DescriptionError(
-            f"{WHERE}: controller {feedback.name} runs in Python; C code needs a controller that is an expression"
+            f"{where}: controller {feedback.name} runs in Python; C code needs a controller that is an expression"
         )
-    inputs = inputs_of(feedback, model, checked_sensors(WHERE, sensors))
-    settings = settings_of(loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
+    inputs = inputs_of(feedback, model, checked_sensors(where, sensors))
+    settings = settings_of(where, loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
     return Board(f"{identifier(model.arm)}_controller", loop, model, feedback, inputs, settings, real)
 
 

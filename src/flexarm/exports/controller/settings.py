@@ -20,7 +20,6 @@ from flexarm.checks import (
     shown,
     unknown_name,
 )
-from flexarm.exports.controller.inputs import WHERE
 from flexarm.simulation.law import limits
 from flexarm.simulation.sampled import Sampled
 
@@ -60,6 +59,7 @@ class Settings:
 
 
 def settings_of(
+    where: str,
     loop: Sampled,
     names: Sequence[str],
     actuators: int,
@@ -69,7 +69,7 @@ def settings_of(
     jitter: float | None,
 ) -> Settings:
     """Return the checked settings of a controller whose readings have these names. Raises `DescriptionError`."""
-    with refused(WHERE):
+    with refused(where):
         gains, offsets = _scale(scale, names)
         u = _safe(safe, actuators)
         if loop.limit is not None and (np.abs(u) > (most := limits("limit", loop.limit, actuators))).any():
