@@ -110,5 +110,6 @@ def test_the_command_runs_a_scenario(monkeypatch, capsys):
     assert said.startswith("50 samples every 1 ms in real time\nmissed deadlines: ")
     found = json.loads(call("realtime", "satellite-pd", "--until", "0.1", "--period", "0.02", "--json").out)
     assert found["samples"] == 5 and 0 <= found["missed"] <= 5
+    assert {*found["units"]} == {"period", "latency_median", "latency_largest", "late_largest", "slipped"}
     ended = call("realtime", "satellite-pd", "--until", "0.1")
     assert ended.status == 2 and "the controller is continuous; give a sampling period" in ended.err

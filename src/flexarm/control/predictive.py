@@ -58,7 +58,7 @@ class Predictive:
     """Model predictive control of an arm within limits of torque, of torque rate, and of deflections or other outputs.
 
     At each sample the controller predicts the arm's motion over a horizon by exact linear models with exact
-    discretisation. The inputs minimise the sum over the samples of dx' Q x + du' R du, where dx and du are deviations
+    discretisation. The inputs minimise the sum over the samples of dx' Q dx + du' R du, where dx and du are deviations
     from the reference and its torques. After the horizon the cost is that of the optimum without limits (P of the
     Riccati equation). Inputs and outputs stay within the limits. The first input is applied, and the next sample solves
     the problem again. Where no limit is active the result is exactly LQR: time-varying along a motion, and `LQR` after
@@ -104,7 +104,8 @@ class Predictive:
         Solver of the quadratic program; see the page on predictive control for a comparison.
     changes : int
         Largest number of limits that become active or inactive in the native solution of one step. A step that needs
-        more has no solution, and `otherwise` applies. This bounds the computing time of a step.
+        more has no solution, and `otherwise` applies. This bounds the computing time of a step. CasADi's solvers ignore
+        this number.
     hold : bool, optional
         True if each row of a motion's u is constant until the next time, False if u is linear between the times.
         Default: as in an optimal motion, otherwise linear.

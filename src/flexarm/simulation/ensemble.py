@@ -125,7 +125,7 @@ def simulate_many(
         functions of time, are computed one after the other.
     sensitivities : list of str, optional
         Numbers of each run with respect to which the result has derivatives, as in `simulate`. Values of u or w in a
-        `Piecewise` or a `Table` must have the same times in all runs. These runs are computed one by one, on all cores.
+        `Piecewise` or a `Table` must be equally many in all runs. These runs are computed one by one, on all cores.
     former
         The former arguments of `simulate`, each with a `DeprecationWarning`.
 
