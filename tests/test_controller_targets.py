@@ -110,3 +110,10 @@ def test_another_project_in_the_folder_is_not_overwritten(file, model, tmp_path)
     mine.unlink()
     first = fa.export_controller(PD, tmp_path, model, targets=["ros2"])
     assert fa.export_controller(PD, tmp_path, model, targets=["ros2"]) == first
+
+
+def test_no_file_is_written_if_one_of_them_cannot_be(model, tmp_path):
+    (tmp_path / "ros2" / "package.xml").mkdir(parents=True)
+    with pytest.raises(DescriptionError, match=r"package\.xml: cannot be written: it is a folder"):
+        fa.export_controller(PD, tmp_path, model, targets=["ros2"])
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]

@@ -33,8 +33,8 @@ def log():
 
 
 def made(log, **more):
-    options = {"sample_rate": RATE, "between": "held", "inputs": {"load.motor": "torque"}, "outputs": SENSORS} | more
-    return fa.twin(log, two_inertias(NUMBERS | GUESS), FIT, **options)
+    options = {"sample_rate": RATE, "between": "held", "inputs": {"load.motor": "torque"}, "outputs": SENSORS}
+    return fa.twin(log, **{"arm": two_inertias(NUMBERS | GUESS), "fit": FIT} | options | more)
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +139,7 @@ def test_reports_are_written_as_markdown_and_as_a_page(twin, tmp_path):
         ({"sample_rate": -1.0}, "twin: sample_rate is -1.0 1/s; it must be positive"),
         ({"excitation_period": 1.0}, "twin: log has 800 samples; it must have at least one excitation period in each"),
         ({"excitation_period": 0.0}, "twin: excitation_period is 0.0 s; it must be positive"),
+        ({"arm": 3}, "twin: arm is 3; it must be a Model"),
         ({"inputs": ["torque"]}, "twin: inputs is ['torque']; it must be a dict of signals by actuator"),
         ({"band": (1.0, 2.0)}, "twin: band applies only to a periodic excitation; add excitation_period, or leave"),
         ({"band": (2.0, 1.0), "excitation_period": 0.1}, "twin: band is (2.0, 1.0); it must be a lower and a higher"),

@@ -17,7 +17,7 @@ from flexarm.closed_forms.formats.c import comparison_program, listed
 from flexarm.errors import DescriptionError
 from flexarm.exports.programs import Exported, checked_sensors, library, sizes, state
 from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
-from flexarm.files import checked_path, write_whole
+from flexarm.files import check_writable, checked_path, write_whole
 from flexarm.model import Model, Sensor, closures
 from flexarm.simulation.butcher import RK4, RK4_ERROR
 
@@ -159,7 +159,7 @@ def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Pa
     """Write texts by file name into a folder, which is created if it does not exist. One of them is CMakeLists.txt.
 
     Raises `DescriptionError` if the folder, or a folder in it, has the CMakeLists.txt or package.xml of another
-    project. No file is written then.
+    project, or if a file cannot be written. No file is written then.
     """
     for name, text in texts.items():
         there, project = folder / name, PROJECTS.get(Path(name).name)
@@ -169,6 +169,8 @@ def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Pa
         if old != project.findall(text):
             whose = shown(old[0]) if old else "something else"
             raise DescriptionError(f"{where}: {there} belongs to {whose}; give another folder")
+    for name in texts:
+        check_writable(folder / name)
     return [write_whole(folder / name, text.encode()) for name, text in texts.items()]
 
 

@@ -165,7 +165,7 @@ def twin(
         As `identify`, `design_shaper`, `Observed` and `ScheduledLQR`, or if the log is too short for the two parts.
     """
     with refused(WHERE):
-        model = as_model(arm)
+        model = as_model(arm, "arm")
         share = checked_number(withheld, "", SHARE, "withheld")
         if not isinstance(outputs, Mapping) or not outputs:
             raise Fault("outputs", f"is {shown(outputs)}; it must be a dict of sensors by signal")

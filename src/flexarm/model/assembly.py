@@ -40,7 +40,7 @@ def assemble(arm: ModelLike, guess: Any = None, rates: Any = None, held: Sequenc
         The closures cannot be satisfied from this guess; the message names the largest gap that is left.
     """
     with refused("assemble"):
-        model = as_model(arm)
+        model = as_model(arm, "arm")
         known = model.velocities[model.arm.twists :]
         names = known_names(held, known, "names", "held", "the coordinates are")
     with errors_in("assemble"):

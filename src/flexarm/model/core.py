@@ -305,11 +305,12 @@ ModelLike = Model | Arm | str | PathLike[str]
 """A model, or what `Model` takes: an arm, the name of a bundled arm, or the path of a file."""
 
 
-def as_model(model: ModelLike) -> Model:
+def as_model(model: ModelLike, part: str = "model") -> Model:
     """Return a model itself, or the model of an arm, of the name of a bundled arm, or of a file.
 
-    Raises `Fault` for anything else, and `DescriptionError` for an unknown name or a wrong file.
+    Raises `Fault` for anything else, which names the argument `part`, and `DescriptionError` for an unknown name or a
+    wrong file.
     """
     if isinstance(model, Arm | str | PathLike):
         return Model(model)
-    return checked_instance(model, Model, "model")  # type: ignore[no-any-return]
+    return checked_instance(model, Model, part)  # type: ignore[no-any-return]
