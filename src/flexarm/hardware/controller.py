@@ -77,8 +77,8 @@ def export_controller(
     ------
     DescriptionError
         If the controller is not sampled or is a Python function, if the sensors do not determine what the law needs, if
-        a name in `scale` is not that of a signal, if `safe` is beyond the controller's limit, or if the folder has the
-        CMakeLists.txt of another project.
+        a name in `scale` is not that of a signal, or if `safe` is beyond the controller's limit. Also if the folder has
+        the CMakeLists.txt or package.xml of another project, or if a file cannot be written. No file is written then.
     """
     folder = Path(checked_path(path))
     loop, arm = loop_of(WHERE, controller, model, period)

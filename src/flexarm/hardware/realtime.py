@@ -224,7 +224,8 @@ def run_in_real_time(
     Raises
     ------
     DescriptionError
-        As `export_controller`, if the end is missing, or if there is no compiler.
+        As `export_controller`, if the end is missing, if there are more than ten million samples, or if there is no
+        compiler.
     FlexarmError
         If the controller does not compile or does not start.
     """
