@@ -86,13 +86,14 @@ def test_systems_that_cannot_be_followed():
         ct.tf([1.0], [1.0, 2.0]): "ZPETC: the system has no sampling period; use control.sample_system.*",
         ct.tf([1.0], [1.0, -1.1], T): "ZPETC: the system is unstable, with a pole of the size 1.1; close a loop.*",
         ct.tf([1.0, -1.0], [1.0, -0.1, 0.0], T): "ZPETC: the system has a zero at 1, so it cannot follow a constant.*",
+        ct.tf([0.0], [1.0, -0.5], T): "ZPETC: the system has the gain 0, so no command has an effect; check its.*",
         ct.ss(0.1 * np.eye(2), np.eye(2), np.eye(2), 0.0, T): "ZPETC: the system has 2 inputs and 2 outputs; it must.*",
     }.items():
         with refused(line):
             ZPETC(system)
     with refused("ZPETC: radius is 1.2; it must be positive and at most 1"):
         ZPETC(plant(), radius=1.2)
-    with refused(r"commands: reference has shape \(1, 2\); it must be numbers in a row"):
+    with refused(r"ZPETC.commands: reference has shape \(1, 2\); it must be \(N,\), N at least 1"):
         ZPETC(plant()).commands([[0.0, 1.0]])
 
 
@@ -160,6 +161,7 @@ def test_what_cannot_be_learned(rod):
     for line, arguments in {
         r"learn: until is 0.7\d* s; it must be a whole number of periods of 0.02 s": (rod, pd, 0.77, T),
         "learn: the controller has several sampling periods; give another one": (rod, Every(pd, 2), 0.4, T),
+        "learn: controller is a Sampled; give the controller in it.*": (rod, Sampled(pd, T), 0.4, T),
         "learn: controller is a float; it must be a controller.*": (rod, 3.0, 0.4, T),
         "learn: period is 0.0 s; it must be positive": (rod, pd, 0.4, 0.0),
         "learn: a run has 100000 samples of 1 joint; at most 2000 numbers are allowed: choose.*": (rod, pd, 1.0, 1e-5),

@@ -283,6 +283,12 @@ def test_a_file_says_what_python_says(text, tmp_path):
         (SlotineLi(0.0, ["payload.mas"], 1.0, 1.0, 1.0), "vary: unknown parameter 'payload.mas'; did you mean"),
         (SlotineLi(0.0, ["fore.mass"], 1.0, 1.0, [1.0, 2.0]), "SlotineLi: Gamma has shape"),
         (SlotineLi(0.0, ["fore.mass"], [1.0] * 3, 1.0, 1.0), "SlotineLi: Lambda has shape"),
+        (SlotineLi(0.0, [], 1.0, 1.0, 1.0), "SlotineLi: parameters is empty; name at least one"),
+        (SlotineLi(0.0, ["fore.mass"], 1.0, 1.0, -1.0), "SlotineLi: Gamma is -1.0; it must be positive, or a positive"),
+        (SlotineLi(0.0, ["fore.mass"], 1.0, [[1.0, 5.0], [5.0, 1.0]], 1.0), "SlotineLi: Kd is .*; it must be positive"),
+        (SlotineLi(0.0, ["fore.mass"], -1.0, 1.0, 1.0), "SlotineLi: Lambda is -1.0; it must be positive, so that"),
+        (SlotineLi(0.0, ["fore.mass"], 1.0, 1.0, 1.0, start=[1.0, 2.0]), "SlotineLi: start: p has shape"),
+        (SlidingMode(0.0, -1.0, 1.0, 0.1), "SlidingMode: Lambda is -1.0; it must be positive, so that"),
         (SlidingMode(0.0, 1.0, -1.0, 0.1), "SlidingMode: K is -1.0; it must be one positive number"),
         (SlidingMode(0.0, 1.0, 1.0, 0.0), "SlidingMode: layer is 0.0; it must be one positive number"),
         (DisturbanceObserver(JointPD(0.0, 1.0, 1.0), 0.0), "DisturbanceObserver: bandwidth is 0.0 rad/s; it must be"),
@@ -292,6 +298,11 @@ def test_a_file_says_what_python_says(text, tmp_path):
 def test_what_is_refused(model, law, line):
     with refused(line + ".*"):
         law.law(model)
+
+
+def test_a_constant_inertia_is_positive(model):
+    with refused("TimeDelay: inertia is -0.1; it must be positive, or a positive definite matrix"):
+        TimeDelay(0.0, 4.0, 4.0, -0.1).law(model, 1e-3)
 
 
 def test_free_bases_are_refused():

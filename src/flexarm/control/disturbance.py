@@ -34,6 +34,7 @@ class DisturbanceObserver:
     Parameters
     ----------
     controller : Controller
+        Controller whose output is corrected.
     bandwidth : float
         Bandwidth of the estimate [rad/s]. A sampled estimate has the pole exp(-bandwidth period).
     """
@@ -42,7 +43,11 @@ class DisturbanceObserver:
     bandwidth: float
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """Return the control law for a model; its memory is the controller's and z."""
+        """Return the control law for a model; its memory is the controller's and z.
+
+        Raises `DescriptionError` if an argument does not fit, and for arms with a free base, closures, passive joints
+        or voltage inputs.
+        """
         import casadi as ca
 
         m = actuators("DisturbanceObserver", model, period)

@@ -18,6 +18,9 @@ from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
 from flexarm.trajectory.reference import positions
 
+ROUNDING = 1e-12
+"""Size of a negative eigenvalue of a gain, in units of its largest number, that counts as rounding."""
+
 
 @contextmanager
 def designing(what: str) -> Iterator[None]:
@@ -68,6 +71,23 @@ def gain(what: str, value: ArrayLike, rows: int, columns: int | None = None) -> 
         one = f"one number, a list of {counted(rows, 'number')}, or " if rows == columns else ""
         raise DescriptionError(f"{what} has shape {given.shape}; it must be {one}a matrix ({rows}, {columns})")
     return given
+
+
+def definite(what: str, value: ArrayLike, rows: int) -> Array:
+    """Return a gain as a matrix (rows, rows); raises `DescriptionError` if its symmetric part has a negative value."""
+    found = gain(what, value, rows)
+    least = float(np.linalg.eigvalsh((found + found.T) / 2.0).min(initial=0.0))
+    if least < -ROUNDING * np.abs(found).max(initial=0.0):
+        raise DescriptionError(f"{what} is {shown(value)}; it must be positive, or a positive definite matrix")
+    return found
+
+
+def decaying(what: str, value: ArrayLike, rows: int) -> Array:
+    """Return Lambda, (rows, rows), of e' = -Lambda e; raises `DescriptionError` if the error e would grow."""
+    found = gain(what, value, rows)
+    if np.linalg.eigvals(found).real.min(initial=0.0) < -ROUNDING * np.abs(found).max(initial=0.0):
+        raise DescriptionError(f"{what} is {shown(value)}; it must be positive, so that e' = -Lambda e decays")
+    return found
 
 
 def followed(what: str, given: Any, model: Model) -> Reference:

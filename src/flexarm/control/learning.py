@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, checked_instance, checked_number, checked_whole, counted, refused
+from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_whole, counted, refused
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import actuated, actuators, designing
 from flexarm.control.sum import Sum
@@ -74,7 +74,7 @@ def learn(
     model : Model
         The arm that moves.
     controller : Controller
-        Controller with a reference. A run begins on this reference.
+        Controller with a reference, not yet `Sampled`. A run begins on this reference.
     until, period : float
         Duration of a run, a whole number of periods, and sampling period [s].
     trials : int
@@ -98,6 +98,8 @@ def learn(
         trials = checked_whole(trials, 1, "trials")
         checked_number(weight, "", POSITIVE, "weight")
         samples = round(until / period)
+        if isinstance(controller, Sampled):
+            raise Fault("controller", "is a Sampled; give the controller in it, which `learn` samples by its `period`")
     if abs(samples * period - until) > 1e-9 * until:
         raise DescriptionError(f"learn: until is {until} s; it must be a whole number of periods of {period} s")
     m = actuators("learn", model, period)

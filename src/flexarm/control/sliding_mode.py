@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuated, actuators, followed, gain, rigid_arm, sliding, torques
+from flexarm.control.gains import actuated, actuators, decaying, followed, rigid_arm, sliding, torques
 from flexarm.description.closures import refuse_closures
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, clipped, limits
@@ -48,12 +48,16 @@ class SlidingMode:
     layer: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """Return the control law for a model."""
+        """Return the control law for a model.
+
+        Raises `DescriptionError` if a gain does not fit the arm, and for arms with a free base, closures, passive
+        joints or voltage inputs.
+        """
         m = actuators("SlidingMode", model, period)
         torques("SlidingMode", model)
         fixed_base("SlidingMode", model, "use ComputedTorque")
         refuse_closures(model, "SlidingMode")
-        Lambda = gain("SlidingMode: Lambda", self.Lambda, m)
+        Lambda = decaying("SlidingMode: Lambda", self.Lambda, m)
         K, layer = limits("SlidingMode: K", self.K, m), limits("SlidingMode: layer", self.layer, m)
         reference, B_T = followed("SlidingMode", self.reference, model), actuated(model)
         dynamics = rigid_arm("SlidingMode", model).fixed("reference_dynamics")

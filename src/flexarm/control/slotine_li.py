@@ -7,10 +7,11 @@ from typing import Any, final
 from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
-from flexarm.checks import checked_list, refused
+from flexarm.checks import Fault, checked_list, refused
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuated, actuators, followed, gain, rigid_arm, sliding, torques
+from flexarm.control.gains import actuated, actuators, decaying, definite, followed, rigid_arm, sliding, torques
 from flexarm.description.closures import refuse_closures
+from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law
 from flexarm.simulation.shown import show
@@ -55,18 +56,27 @@ class SlotineLi:
     start: ArrayLike | Mapping[str, float] | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """Return the control law for a model; its memory is p. With a period, p advances by Euler steps."""
+        """Return the control law for a model; its memory is p. With a period, p advances by Euler steps.
+
+        Raises `DescriptionError` if a gain or a name does not fit the arm, if a parameter does not enter linearly, and
+        for arms with a free base, closures, passive joints or voltage inputs.
+        """
         m = actuators("SlotineLi", model, period)
         torques("SlotineLi", model)
         fixed_base("SlotineLi", model, "use ComputedTorque")
         refuse_closures(model, "SlotineLi")
-        Lambda, Kd = gain("SlotineLi: Lambda", self.Lambda, m), gain("SlotineLi: Kd", self.Kd, m)
+        Lambda, Kd = decaying("SlotineLi: Lambda", self.Lambda, m), definite("SlotineLi: Kd", self.Kd, m)
         reference, B_T = followed("SlotineLi", self.reference, model), actuated(model)
         with refused("SlotineLi"):
             names = checked_list(self.parameters, "a list of names", "parameters")
+            if not names:
+                raise Fault("parameters", "is empty; name at least one, such as 'payload.mass', or use ComputedTorque")
         rigid = Model(rigid_arm("SlotineLi", model).arm, vary=list(names))
-        start = rigid.p if self.start is None else rigid.at(self.start).p
-        Gamma = gain("SlotineLi: Gamma", self.Gamma, len(start))
+        try:
+            start = rigid.p if self.start is None else rigid.at(self.start).p
+        except DescriptionError as error:
+            raise DescriptionError(f"SlotineLi: start: {error}") from None
+        Gamma = definite("SlotineLi: Gamma", self.Gamma, len(start))
         dynamics, regressor = rigid.function("reference_dynamics"), rigid.regressor_function()
 
         def expression(t: Any, q: Column, qd: Column, p: Column) -> tuple[Column, Any]:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuated, actuators, demanded, followed, gain, torques
+from flexarm.control.gains import actuated, actuators, definite, demanded, followed, gain, torques
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, parted
@@ -44,14 +44,18 @@ class TimeDelay:
     inertia: ArrayLike
 
     def law(self, model: Model, period: float | None = None) -> Law:
-        """Return the sampled control law for a model; its memory is the last u and yd, and 1 after the first sample."""
+        """Return the sampled control law for a model; its memory is the last u and yd, and 1 after the first sample.
+
+        Raises `DescriptionError` without a period, if a gain does not fit the arm, and for arms with a free base or
+        voltage inputs.
+        """
         m = actuators("TimeDelay", model, period)
         torques("TimeDelay", model)
         fixed_base("TimeDelay", model, "use ComputedTorque")
         if period is None:
             raise DescriptionError("TimeDelay: the controller must be sampled: use Sampled(TimeDelay(...), period)")
         Kp, Kd = gain("TimeDelay: Kp", self.Kp, m), gain("TimeDelay: Kd", self.Kd, m)
-        inertia = gain("TimeDelay: inertia", self.inertia, m)
+        inertia = definite("TimeDelay: inertia", self.inertia, m)
         reference, B_T = followed("TimeDelay", self.reference, model), actuated(model)
 
         def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, Any]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 INFINITE = 1e6
 """Size above which a zero counts as rounding of a zero at infinity."""
+OUTSIDE = (1.3, 2.1, 3.7)
+"""Points outside the unit circle, at which a system that is not zero has no pole and hardly three zeros."""
 INSIDE: Rule = ("positive and at most 1", lambda x: 0 < x <= 1)
 
 
@@ -37,7 +39,8 @@ class ZPETC:
         Discrete and stable, with one input and one output: a closed loop from a command to the motion that is to follow
         the reference.
     radius : float
-        Largest size of a zero that is cancelled. A command that cancels zeros close to 1 oscillates for a long time.
+        Largest size of a zero that is cancelled. A command that cancels zeros of a size close to 1 decays slowly. A
+        zero close to 1 that is not cancelled makes `gain` large at high frequencies.
 
     Attributes
     ----------
@@ -51,7 +54,7 @@ class ZPETC:
     Raises
     ------
     DescriptionError
-        If the system is continuous or unstable, has several inputs or outputs, or a zero at 1.
+        If the system is continuous or unstable, has several inputs or outputs, no gain, or a zero at 1.
     """
 
     system: Any
@@ -79,6 +82,8 @@ class ZPETC:
             most = f"a pole of the size {np.abs(poles).max():.6g}"
             raise DescriptionError(f"ZPETC: the system is unstable, with {most}; close a loop around it first")
         zeros = np.atleast_1d(system.zeros())
+        if not any(np.any(system(z)) for z in OUTSIDE):
+            raise DescriptionError("ZPETC: the system has the gain 0, so no command has an effect; check its matrices")
         zeros = zeros[np.abs(zeros) < INFINITE]
         inside = np.abs(zeros) <= radius
         if (np.abs(zeros[~inside] - 1.0) < 1e-6).any():
@@ -90,8 +95,8 @@ class ZPETC:
         put(self, "period", float(system.dt))
 
     def gain(self, omega: ArrayLike) -> Array:
-        """Gain |U(exp(j omega T))|^2 / U(1)^2 from the reference to the output at frequencies of any shape [rad/s]."""
-        with refused("gain"):
+        """Return the gain |U(exp(j omega T))|^2 / U(1)^2 from reference to output, in the shape of omega [rad/s]."""
+        with refused("ZPETC.gain"):
             z = np.exp(1j * self.period * checked_array(omega, "omega"))
         U = np.atleast_1d(np.poly(self.kept))
         return np.abs(np.polyval(U, z) / np.polyval(U, 1.0)) ** 2
@@ -101,10 +106,10 @@ class ZPETC:
 
         The command begins `preview` samples before the reference moves, so the reference should rest as long at first.
         """
-        with refused("commands"):
+        with refused("ZPETC.commands"):
             r = checked_array(reference, "reference")
         if r.ndim != 1 or not len(r):
-            raise DescriptionError(f"commands: reference has shape {r.shape}; it must be numbers in a row")
+            raise DescriptionError(f"ZPETC.commands: reference has shape {r.shape}; it must be (N,), N at least 1")
         from scipy.signal import lfilter
 
         b, a = self._coefficients

@@ -67,8 +67,9 @@ def check_linear(model: Traced, slope: "ca.Function") -> None:
         change = np.abs(np.array(slope(*state, p)) - at).max(axis=0)
         if (change > LINEAR * np.abs(at).max()).any():
             other = model.varied[int(np.argmax(change))].name
-            also = "the square or a function of it" if other == parameter.name else f"a product with {other!r}"
+            alone = other == parameter.name
+            also = "the square or a function of it" if alone else f"a product with {other!r}"
             raise DescriptionError(
                 f"regressor: the dynamics of arm {model.arm.name!r} are not linear in {parameter.name!r}: they contain "
-                f"{also}; leave one of them out of vary"
+                f"{also}; leave {'it' if alone else 'one of them'} out of vary"
             )
