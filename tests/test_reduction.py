@@ -210,6 +210,7 @@ class TestComparison:
         [
             ({"delay": 1e-3}, "delay needs a period"),
             ({"controller": ct.ss(-1, 1, 1, 0)}, "controller has 1 inputs and 1 outputs; it must have 2 and 2"),
+            ({"sensors": [fa.Encoder(coordinate="upper.joint")]}, "the sensors have 1 signal; the reduced model has 2"),
             ({"until": -1.0}, "until"),
             ({"model": 3}, "model"),
         ],

@@ -81,6 +81,7 @@ class TestUncertain:
             (lambda m, f: robust.uncertain(m, {}, AT, []), "vary is {}"),
             (lambda m, f: robust.uncertain(m, {"payload.mass": (0.2, 0.1)}, AT, []), "low below high"),
             (lambda m, f: robust.uncertain(m, {"payload.*": (0.1, 0.2)}, AT, []), "full names of parameters"),
+            (lambda m, f: robust.uncertain(m, {"payload.mass": (-0.2, 0.2)}, AT, []), "payload.mass is -0.2 kg"),
             (lambda m, f: f.at({"payload": 1.0}), "has the unknown name"),
             (lambda m, f: f.at([1.0]), "has shape (1,); it must be (3,)"),
             (lambda m, f: f.closed(ct.ss(-1, 1, 1, 0)), "it must have 5 and 2"),

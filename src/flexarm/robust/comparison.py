@@ -13,7 +13,7 @@ from flexarm.analysis.margins import is_stable
 from flexarm.analysis.stability import shown_pole
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_instance, checked_number, refused
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_instance, checked_number, counted, refused
 from flexarm.control import Linear, Sampled
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
@@ -127,6 +127,12 @@ def compare_reduced(
         raise DescriptionError(
             f"{where}: the controller has {K.D.shape[1]} inputs and {len(K.D)} outputs; it must have {len(G.D)} and "
             f"{G.D.shape[1]}, for the outputs and inputs of the reduced model"
+        )
+    signals = model.output_names(sensors)
+    if len(signals) != len(G.D):
+        raise DescriptionError(
+            f"{where}: the sensors have {counted(len(signals), 'signal')}; the reduced model has "
+            f"{counted(len(G.D), 'output')}: give the sensors of its outputs"
         )
     poles, found = _closed(where, G, K)
     law: Any = Linear(controller, sensors, reference)

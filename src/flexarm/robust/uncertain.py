@@ -13,7 +13,7 @@ from flexarm.analysis import equilibrium
 from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_instance, checked_number, refused, shown, unknown_name
+from flexarm.checks import Fault, checked_array, checked_instance, checked_number, counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.outputs import slopes as output_slopes
@@ -125,7 +125,8 @@ class Uncertain:
         p, m = len(M.D) - count, M.D.shape[1] - count
         if K.D.shape != (m, p):
             raise DescriptionError(
-                f"{where}: the controller has {K.D.shape[1]} inputs and {len(K.D)} outputs; it must have {p} and {m}"
+                f"{where}: the controller has {counted(K.D.shape[1], 'input')} and {counted(len(K.D), 'output')}; it "
+                f"must have {p} and {m}, for y and u"
             )
         F = np.zeros((count + m + p, count + p + m))
         F[count : count + m, count + p :] = np.eye(m)
@@ -174,6 +175,11 @@ def uncertain(
     if tuple(each.name for each in varied.parameters) != names:
         there = ", ".join(each.name for each in varied.parameters)
         raise DescriptionError(f"{where}: vary must have full names of parameters, without patterns: {there}")
+    for end in (low, high):
+        try:
+            varied.at(end)
+        except DescriptionError as error:
+            raise DescriptionError(f"{where}: vary: {error}") from None
     middle, radius = (low + high) / 2.0, (high - low) / 2.0
 
     def matrices(delta: Array) -> Array:
