@@ -375,8 +375,21 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
         (lambda: EKF(unmodelled=-1.0), r"EKF: unmodelled is -1.0"),
         (lambda: MovingHorizon(horizon=0), r"MovingHorizon: horizon is 0"),
         (lambda: MovingHorizon(iterations=20_000), r"MovingHorizon: iterations is 20000; at most 10000 are allowed"),
+        (lambda: EKF(process=[0.1, -0.1]), r"EKF: process is \[0.1, -0.1\]; standard deviations must be zero or posit"),
         (lambda: EKF(step=0.0), r"EKF: step is 0.0"),
-        (lambda: estimated(estimator=EKF), r"estimate: estimator is .*"),
+        (lambda: estimated(estimator=EKF), r"estimate: estimator is the class EKF; it must be an EKF, a UKF"),
+        (
+            lambda: estimated(estimator=EKF(deviation=-1.0)),
+            r"EKF: deviation is -1.0; standard deviations must be posit",
+        ),
+        (
+            lambda: estimated(estimator=EKF(parameters={PAYLOAD: 0.1, "mP": 0.1})),
+            r"EKF: parameters: 'payload.mass' and 'mP' are the same parameter; give one of them",
+        ),
+        (
+            lambda: estimated(estimator=EKF(parameters={PAYLOAD: 0.1}, start={PAYLOAD: -1.0})),
+            r"EKF: start: p: payload.mass is -1.0 kg; it must be positive",
+        ),
         (lambda: estimated(between="cubic"), r"estimate: between is 'cubic'; it must be linear or held"),
         (lambda: estimated(estimator=EKF(disturbances={"upper": 1.0})), r"EKF: disturbances: unknown actuator 'upper'"),
         (lambda: estimated(estimator=EKF(drift={PAYLOAD: 1.0})), r"EKF: drift: no unknown has the name 'payload.mass'"),
@@ -403,7 +416,10 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
             lambda: estimated(outputs={"a": fa.TipPosition(axes="xy", noise=1e-3)}),
             r"estimate: outputs: 'a' is a sensor with several signals; give a list of sensors instead",
         ),
-        (lambda: estimated(inputs={"upper": "a"}), r"estimate: inputs: unknown actuator 'upper'; the actuators are"),
+        (
+            lambda: estimated(inputs={"upper": "a"}),
+            r"estimate: inputs: unknown actuator 'upper'; did you mean 'upper.jo",
+        ),
         (lambda: estimated(inputs={"upper.joint": "c"}), r"record 1 has no 'c' for input upper.joint"),
         (
             lambda: estimated(data=DATA[["a", "b"]]),
@@ -413,7 +429,7 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
             lambda: estimated(data=DATA.assign(u=DATA.a)),
             r"record 1: u has 1 column for 2 inputs: upper.joint, fore.joi",
         ),
-        (lambda: estimated(inputs=["a"]), r"estimate: inputs is \['a'\]"),
+        (lambda: estimated(inputs=["a"]), r"estimate: inputs is \['a'\]; it must be a dict of signals by"),
         (lambda: estimated(qd0=[0.1]), r"EKF: qd has shape \(1,\); it must be \(6,\)"),
         (lambda: EKF().begin(ARM, ENCODERS, PERIOD), r"EKF: model is "),
         (lambda: estimated(values={}), r"estimate: values needs truth, a result with q and qd at the same times"),

@@ -52,8 +52,8 @@ class UKF(Kalman):
     """The unscented Kalman filter with equal weights, also called cubature filter.
 
     The covariance follows 2 N points X +- sqrt(N) s_j, where s_j are the N columns of its square root, random torques
-    included. No weight is negative, so the covariance remains positive. The filter takes about twice the time of `EKF`.
-    See `Estimator` for the parameters. (Arasaratnam & Haykin, IEEE Trans. Automatic Control 54, 2009, 1254-1269,
+    included. No weight is negative, so the covariance remains positive. The filter takes about 1.6 times as long as
+    `EKF`. See `Estimator` for the parameters. (Arasaratnam & Haykin, IEEE Trans. Automatic Control 54, 2009, 1254-1269,
     section VII.)
     """
 

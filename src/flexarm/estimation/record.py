@@ -7,7 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, checked_instance, checked_result, choices, counted, refused, shown
+from flexarm.checks import (
+    Fault,
+    checked_array,
+    checked_instance,
+    checked_result,
+    choices,
+    counted,
+    refused,
+    shown,
+    unknown_name,
+)
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.estimation.estimators import EKF
 from flexarm.estimation.running import Running, over
@@ -15,6 +25,7 @@ from flexarm.estimation.settings import Estimator
 from flexarm.identification.records import Record, held, linear, records
 from flexarm.model import Model
 from flexarm.model.core import ModelLike, as_model
+from flexarm.simulation.law import what_it_is
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -81,7 +92,9 @@ def estimate(
 
     with refused("estimate"):
         model = as_model(model)
-        estimator = checked_instance(EKF() if estimator is None else estimator, Estimator, "estimator")
+        estimator = EKF() if estimator is None else estimator
+        if not isinstance(estimator, Estimator):
+            raise Fault("estimator", f"is {what_it_is(estimator)}; it must be an EKF, a UKF or a MovingHorizon")
         if not isinstance(between, str) or between not in ("linear", "held"):
             raise Fault("between", f"is {shown(between)}; it must be {choices('linear', 'held')}")
     sensors, signals = _signals(model, outputs)
@@ -146,13 +159,13 @@ def _torques(model: Model, record: Record, inputs: Mapping[str, str] | None) -> 
     """Return the torques of all actuators, (T, m)."""
     found = np.zeros((len(record.t), len(model.inputs)))
     with refused("estimate"):
-        if inputs is not None:
-            checked_instance(inputs, Mapping, "inputs")
+        if inputs is not None and not isinstance(inputs, Mapping):
+            raise Fault("inputs", f"is {shown(inputs)}; it must be a dict of signals by actuator")
     if inputs is not None:
         for name, signal in inputs.items():
             if name not in model.inputs:
                 raise DescriptionError(
-                    f"estimate: inputs: unknown actuator {shown(name)}; the actuators are {', '.join(model.inputs)}"
+                    unknown_name("estimate: inputs: unknown actuator", name, model.inputs, "the actuators are")
                 )
             found[:, model.inputs.index(name)] = record.signal(signal, f"input {name}")
         return found

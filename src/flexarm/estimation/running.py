@@ -18,6 +18,7 @@ from flexarm.checks import (
     checked_number,
     counted,
     refused,
+    shown,
     unknown_name,
 )
 from flexarm.control.gains import gain
@@ -81,6 +82,9 @@ class Unknowns:
             if not those:
                 known = [each.name for each in model.varied]
                 raise DescriptionError(unknown_name(f"{what}: the model does not vary", name, known, "it varies"))
+            if those[0] in found:
+                both = f"{shown(found[those[0]])} and {shown(name)}"
+                raise DescriptionError(f"{what}: parameters: {both} are the same parameter; give one of them")
             found[those[0]] = name
         self.model, self.places = model, tuple(found)
         names = {given: model.varied[i].name for i, given in found.items()}
@@ -201,7 +205,11 @@ class Running:
         theta = np.where(unknowns.powers, 0.0, unknowns.scales)
         self.p = model.p.copy()
         self.p[list(unknowns.places)] = unknowns.scales
-        self._fastest = fastest_of(model.at(self.p) if unknowns.places else model, q0)
+        try:
+            guessed = model.at(self.p) if unknowns.places else model
+        except DescriptionError as error:
+            raise DescriptionError(f"{what}: start: {error}") from None
+        self._fastest = fastest_of(guessed, q0)
         self.steps = self._count(estimator)
         X = np.concatenate([q0, qd0, theta, np.zeros(len(unknowns.acts))])
         self.record = self._placed(estimator, X, horizon > 0)
@@ -329,8 +337,10 @@ class Running:
         if given is not None:
             with refused(estimator.label):
                 sizes = checked_array(given, "deviation")
-                if sizes.shape not in ((), (2 * n,)) or not (sizes > 0).all():
+                if sizes.shape not in ((), (2 * n,)):
                     raise Fault("deviation", f"has shape {sizes.shape}; it must be one positive number or {2 * n}")
+                if not (sizes > 0).all():
+                    raise Fault("deviation", f"is {shown(given)}; standard deviations must be positive")
             return np.diag(np.broadcast_to(sizes, 2 * n))
         model = self.model.at(self.p) if self.unknowns.places else self.model
         q, qd = self.record.X[:n], self.record.X[n : 2 * n]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from numpy.typing import ArrayLike
 
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_number, refused, shown
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, checked_array, checked_number, refused, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,8 @@ class Estimator:
         Unknowns that are not constant, but follow a random walk, with the standard deviation of their change in 1 s:
         {"upper.drive": 0.2}.
     process : float, (m,) or (m, m)
-        Standard deviation of the random torque at each actuator, constant over each period [N m or N].
+        Standard deviation of the random torque at each actuator, constant over each period [N m or N]. A matrix W
+        stands for the covariance W W'.
     unmodelled : float
         Standard deviation of the random acceleration of every coordinate, constant over each period [rad/s^2 or m/s^2].
     deviation : float or (2 n,), optional
@@ -61,6 +62,9 @@ class Estimator:
                 raise Fault("start", f"is {shown(self.start)}; it must be a dict of initial guesses by name")
             for key, value in self.start.items():
                 checked_number(value, "", part=f"start of {key}")
+            process = checked_array(self.process, "process")
+            if process.ndim < 2 and (process < 0.0).any():
+                raise Fault("process", f"is {shown(self.process)}; standard deviations must be zero or positive")
             checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")
             if self.step is not None:
                 checked_number(self.step, "s", POSITIVE, "step")
