@@ -156,6 +156,20 @@ def test_a_nonlinear_arm_learns_with_a_wrong_model():
     assert found.feedforward.values_.shape == (50, 2)
 
 
+def test_the_joints_of_a_free_arm_learn():
+    """A configuration with a quaternion has one number more than the rates."""
+    links = [
+        fa.Link(name=name, joint=fa.Revolute(rotor_inertia=0.02, damping=0.1), body=fa.Rigid(length=0.6, mass=1.0))
+        for name in ("upper", "fore")
+    ]
+    base = fa.FreeBase(mass=20.0, inertia=[1.0, 1.2, 0.9])
+    model = fa.Model(fa.Arm(name="free", gravity=(0.0, 0.0, 0.0), base=base, links=links))
+    pd = JointPD(fa.Quintic([0.1, 0.2], [0.9, -0.4], 0.6), [9.0, 4.0], [2.0, 1.0])
+    found = learn(model, pd, 0.8, T, trials=3)
+    assert found.errors[0] > 0.05 and found.errors[-1] < 0.01 * found.errors[0]
+    np.testing.assert_allclose(found.errors, found.expected, rtol=0.2)
+
+
 def test_what_cannot_be_learned(rod):
     pd = JointPD(MOVE, 9.0, 2.0)
     for line, arguments in {

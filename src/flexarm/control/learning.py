@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.attitude import local
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, checked_whole, counted, refused
 from flexarm.control.equilibrium import equilibrium, rest
@@ -125,7 +126,7 @@ def learn(
         feedforward = Piecewise(times[:-1], u)
         both: Any = Sampled(Sum(feedforward, controller), period=period)
         result = simulate(model, until, u=both, samples=samples + 1, progress=False)
-        e = (r - result.q.values[1:] @ B_T.T).ravel()
+        e = (r - local(model.arm, result.q.values[1:]) @ B_T.T).ravel()
         runs.append(np.sqrt(np.mean(e**2)))
         parts = U.T @ e
         left = parts if not trial else left
