@@ -64,7 +64,7 @@ class Comparison:
         lines = ["                rightmost pole [1/s]     disk margin   |S|      |T|"]
         for name, pole, each in rows:
             numbers = "   ".join(f"{x:<6.4g}" for x in (each.sensitivity, each.complementary))
-            lines.append(f"{name:<15} {shown_pole(pole):<24} {each.disk:<13.4g} {numbers}")
+            lines.append(f"{name:<15} {shown_pole(pole):<24} {each.disk:<13.4g} {numbers.rstrip()}")
         if self.performance is None:
             lines.append(f"no run: the loop with the complete arm is {self.full.end.verdict}")
         else:
