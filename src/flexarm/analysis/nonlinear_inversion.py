@@ -66,7 +66,7 @@ def nonlinear_inversion(
         As many signals as inputs. They measure positions, such as `TipPosition`.
     times : (N,)
         Equally spaced, from 0 [s].
-    y : (N, m)
+    y : (N,) or (N, m)
         Readings at these times, from rest to rest. They need two continuous derivatives.
     q0 : (nq,) or (m,)
         Configuration at rest near the beginning, or joint coordinates alone.
