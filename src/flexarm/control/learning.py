@@ -99,7 +99,8 @@ def learn(
         trials = checked_whole(trials, 1, "trials")
         checked_number(weight, "", POSITIVE, "weight")
         samples = round(until / period)
-        if isinstance(controller, Sampled):
+        given: Any = controller
+        if isinstance(given, Sampled):
             raise Fault("controller", "is a Sampled; give the controller in it, which `learn` samples by its `period`")
     if abs(samples * period - until) > 1e-9 * until:
         raise DescriptionError(f"learn: until is {until} s; it must be a whole number of periods of {period} s")

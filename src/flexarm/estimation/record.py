@@ -92,16 +92,16 @@ def estimate(
 
     with refused("estimate"):
         model = as_model(model)
-        estimator = EKF() if estimator is None else estimator
-        if not isinstance(estimator, Estimator):
-            raise Fault("estimator", f"is {what_it_is(estimator)}; it must be an EKF, a UKF or a MovingHorizon")
+        chosen: Any = EKF() if estimator is None else estimator
+        if not issubclass(type(chosen), Estimator):
+            raise Fault("estimator", f"is {what_it_is(chosen)}; it must be an EKF, a UKF or a MovingHorizon")
         if not isinstance(between, str) or between not in ("linear", "held"):
             raise Fault("between", f"is {shown(between)}; it must be {choices('linear', 'held')}")
     sensors, signals = _signals(model, outputs)
     (record,) = records([data], sample_rate)
     y = np.stack([record.signal(name, "an output") for name in signals], axis=1)
     torques = _torques(model, record, inputs)
-    running = estimator.begin(model, sensors, record.dt, q0, qd0)
+    running = chosen.begin(model, sensors, record.dt, q0, qd0)
     known = _truth(running, record, truth, values)
     u = held(torques, running.steps) if between == "held" else linear(record.t, torques, running.steps, 0.0)[0]
     found = over(running, y, u, known)
@@ -134,7 +134,7 @@ def estimate(
         },
         attrs={
             "title": f"{model.arm.name}: estimates",
-            "estimator": estimator.label,
+            "estimator": chosen.label,
             "period": record.dt,
             "steps": running.steps,
         },
