@@ -423,6 +423,11 @@ def test_a_change_has_the_right_fields(given, message):
     assert message in str(refused.value)
 
 
+def test_a_change_at_a_time_has_no_condition():
+    with pytest.raises(DescriptionError, match=r"at is 0\.1, a time; only a function"):
+        fa.Change(at=0.1, values={"payload.mass": 0.1}).value(0.1, np.zeros(2), np.zeros(2))
+
+
 def test_what_moves_links_must_not_change():
     link = fa.Link(name="rod", joint=fa.Revolute(), body=fa.Rigid(length=L, mass=M))
     moving = fa.Arm(name="rod", links=[link], base=fa.MovingBase())

@@ -82,7 +82,9 @@ class Change(Described):
         return None if callable(self.at) else float(self.at)
 
     def value(self, t: float, q: Array, qd: Array) -> float:
-        """Return the value of the condition. Raise `DescriptionError` if it is not a number."""
+        """Return the value of the condition. Raise `DescriptionError` if there is none, or if it is not a number."""
+        if not callable(self.at):
+            raise DescriptionError(f"changes: at is {shown(self.at)}, a time; only a function at(t, q, qd) has a value")
         found = self.at(t, q.copy(), qd.copy())
         try:
             number = float(found)
