@@ -65,10 +65,12 @@ GIVEN["[PROGRAM]"] = "papadopoulos-dubowsky"
 GIVEN |= {"RESULT...": "push.toml", "ARM_OR_SCENARIO": "arm.toml", "STUDY": "study.toml", "[SEARCH]...": "canadarm"}
 GIVEN |= {"NAME": "mine", "[ACTION]": "score", "[PROBLEM]": "rigid-chain-3", "[CSV]": "motion.csv"}
 """What a new kind of argument is here has to be said here."""
-OWN = {"stability": {"SCENARIO": "held.toml"}, "optimize": {"SCENARIO": "quickest.toml"}}
+OWN = {name: {"SCENARIO": "held.toml"} for name in ("stability", "realtime")} | {
+    "optimize": {"SCENARIO": "quickest.toml"}
+}
 """Commands that want another."""
-MUST = {"export": ["--c", "library"]}
-"""Options without which a command does nothing."""
+MUST = {"export": ["--c", "library"], "realtime": ["--period", "0.02", "--misses", "1000000"]}
+"""Options without which a command does nothing, or stops on a machine that is busy."""
 NAMES = ("nan", "1e999", "$(x)")
 """Nonsense elsewhere, and as good as any for a file that is new."""
 MOMENTS = 2

@@ -89,7 +89,7 @@ class TestOfSystems:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ((3,), "order is 3; it must be from 4 to 16, as 4 states do not decay and"),
+            ((3,), "order is 3; it must be from 4 to 16, as 4 states without decay must"),
             ((17,), "order is 17"),
             ((5, "modal"), "splits a pair of complex poles"),
             ((6, "best"), "it must be 'balanced' or 'modal'"),
@@ -209,7 +209,7 @@ class TestComparison:
         ("change", "words"),
         [
             ({"delay": 1e-3}, "delay needs a period"),
-            ({"controller": ct.ss(-1, 1, 1, 0)}, "controller has 1 inputs and 1 outputs; it must have 2 and 2"),
+            ({"controller": ct.ss(-1, 1, 1, 0)}, "controller has 1 input and 1 output; it must have 2 and 2"),
             ({"sensors": [fa.Encoder(coordinate="upper.joint")]}, "the sensors have 1 signal; the reduced model has 2"),
             ({"until": -1.0}, "until"),
             ({"model": 3}, "model"),

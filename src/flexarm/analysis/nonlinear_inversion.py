@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
 
 from flexarm.analysis.balance import computing
 from flexarm.analysis.equilibrium import equilibrium
@@ -247,7 +246,7 @@ class _Inner:
     def zeros(self, q: Array, y: Array) -> Array:
         """Return the zeros at a rest position: eigenvalues except those of the outputs' deviations."""
         x = np.concatenate([q, np.zeros(self.n)])[None]
-        s = linalg.eigvals(self.slopes(x, self.resting(y))[0])
+        s = np.linalg.eigvals(self.slopes(x, self.resting(y))[0])
         rate, left = 1.0, list(s)
         for _ in range(2 * self.m):
             left.pop(int(np.argmin(np.abs(np.array(left) + rate))))
@@ -370,8 +369,10 @@ def _solved(where: str, inner: _Inner, x: Array, r: Array, h: float, ends: Array
 
 def _directions(inner: _Inner, x: Array, r: Array, stable: bool) -> Array:
     """Return the rows W (k, 2n) for which W (x - rest) = 0 leaves only unstable motions, or only stable ones."""
+    from scipy.linalg import schur
+
     A = inner.slopes(x[None], r)[0]
-    _, Z, count = linalg.schur(A.T, output="real", sort="lhp" if stable else "rhp")
+    _, Z, count = schur(A.T, output="real", sort="lhp" if stable else "rhp")
     return Z[:, :count].T
 
 

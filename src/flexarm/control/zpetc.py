@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import Rule, checked_array, checked_number, refused, shown
+from flexarm.checks import Rule, checked_array, checked_number, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.simulation.law import is_linear_system
 
@@ -71,7 +71,7 @@ class ZPETC:
         if not is_linear_system(system) or not hasattr(system, "zeros"):
             raise DescriptionError(f"ZPETC: system is {shown(system)}; it must be a system of python-control")
         if system.ninputs != 1 or system.noutputs != 1:
-            sizes = f"{system.ninputs} inputs and {system.noutputs} outputs"
+            sizes = f"{counted(system.ninputs, 'input')} and {counted(system.noutputs, 'output')}"
             raise DescriptionError(f"ZPETC: the system has {sizes}; it must have one of each")
         if not system.dt or system.dt is True:
             raise DescriptionError(

@@ -124,9 +124,10 @@ def compare_reduced(
         raise DescriptionError(f"{where}: delay needs a period; give both")
     G, K = Matrices.of(where, reduced), Matrices.of(where, controller)
     if K.D.shape != G.D.T.shape:
+        has = f"{counted(K.D.shape[1], 'input')} and {counted(len(K.D), 'output')}"
         raise DescriptionError(
-            f"{where}: the controller has {K.D.shape[1]} inputs and {len(K.D)} outputs; it must have {len(G.D)} and "
-            f"{G.D.shape[1]}, for the outputs and inputs of the reduced model"
+            f"{where}: the controller has {has}; it must have {len(G.D)} and {G.D.shape[1]}, for the outputs and inputs"
+            " of the reduced model"
         )
     signals = model.output_names(sensors)
     if len(signals) != len(G.D):

@@ -19,6 +19,7 @@ from flexarm.checks import (
     checked_instance,
     checked_integer,
     choices,
+    counted,
     refused,
     shown,
 )
@@ -124,8 +125,8 @@ def reduce_system(
     k = order - rest.order
     if not 0 <= k <= decaying.order:
         raise DescriptionError(
-            f"{where}: order is {order}; it must be from {rest.order} to {G.order}, as {rest.order} states do not "
-            "decay and are kept"
+            f"{where}: order is {order}; it must be from {rest.order} to {G.order}, "
+            f"as {counted(rest.order, 'state')} without decay must be kept"
         )
     hankel, T, Ti = balancing(decaying)
     if method == "balanced":

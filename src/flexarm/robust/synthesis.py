@@ -9,7 +9,7 @@ from scipy import linalg
 from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import POSITIVE, checked_integer, checked_number, refused
+from flexarm.checks import POSITIVE, checked_integer, checked_number, counted, refused
 from flexarm.errors import DescriptionError
 from flexarm.robust.norms import largest_gain
 from flexarm.robust.systems import Matrices, lower
@@ -103,9 +103,10 @@ def hinf_synthesis(
             gamma = checked_number(gamma, "", POSITIVE, "gamma")
     outputs, inputs = given.D.shape
     if measured >= outputs or controls >= inputs:
+        has = f"{counted(outputs, 'output')} and {counted(inputs, 'input')}"
         raise DescriptionError(
-            f"{where}: the plant has {outputs} outputs and {inputs} inputs; it needs more than the {measured} measured "
-            f"signals and the {controls} controls, to have errors z and exogenous inputs w"
+            f"{where}: the plant has {has}; it needs more than the {measured} measured signals and the "
+            f"{controls} controls, to have errors z and exogenous inputs w"
         )
     problem = _Problem.of(where, given.balanced, measured, controls)
     if gamma is None:

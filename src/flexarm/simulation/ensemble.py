@@ -248,7 +248,7 @@ def simulate_many(
         finally:
             bar.close()
         if interrupted:
-            _warn_of_interruption(arrays["status"])
+            _warn_of_interruption(arrays["status"], count)
         return arrays  # type: ignore[return-value]  # the usual result is annotated, and only as_ changes its form
     made, interrupted, off, missed = [], False, balance.Tally(), dict[int, float]()
     try:
@@ -274,13 +274,14 @@ def simulate_many(
         said = f"{len(missed)} of {counted(count, 'run')}, first run {run}: {missed_input(missed[run])}"
         warnings.warn(said, MissedInput, stacklevel=2)
     if interrupted:
-        _warn_of_interruption(result.status.values)
+        _warn_of_interruption(result.status.values, count)
     return result
 
 
-def _warn_of_interruption(status: Array) -> None:
+def _warn_of_interruption(status: Array, count: int) -> None:
+    """Warn that not all runs ended. A folder has the states of the runs of its complete files alone."""
     ended = int((status != INTERRUPTED).sum())
-    warnings.warn(f"interrupted after {ended} of {counted(len(status), 'run')}", InterruptedRun, stacklevel=3)
+    warnings.warn(f"interrupted after {ended} of {counted(count, 'run')}", InterruptedRun, stacklevel=3)
 
 
 def _solved(

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from flexarm.arrays import Array
+from flexarm.checks import counted
 from flexarm.errors import DescriptionError
 from flexarm.model import Model, closures
 from flexarm.native import cuda
@@ -518,7 +519,7 @@ class OnGpu:
         )
         size = 8.0 * periods * first.noises * count
         if size > LARGEST:
-            why = f"the noise of {count} runs at {periods} samples needs {size / 1e9:.2g} GB"
+            why = f"the noise of {counted(count, 'run')} at {periods} samples needs {size / 1e9:.2g} GB"
             raise DescriptionError(f"device is 'gpu'; {why}; simulate fewer runs at once (folder=)")
         noise = np.zeros((periods, first.noises, count))
         if first.noises:
