@@ -20,7 +20,15 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-HOMES = ("flexarm.shapes", "flexarm.trajectory", "flexarm.analysis", "flexarm.control", "flexarm.robust", "flexarm")
+HOMES = (
+    "flexarm.shapes",
+    "flexarm.trajectory",
+    "flexarm.analysis",
+    "flexarm.control",
+    "flexarm.estimation",
+    "flexarm.robust",
+    "flexarm",
+)
 """Modules with public names; of two that have one, the last."""
 TYPED = re.compile(r"(\*{0,2}\w+(?:, \w+)* : )(\S.*)")
 NAME = re.compile(r"(?:fa\.)?([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:\(\))?")

@@ -131,9 +131,10 @@ def formulas_that_are_no_mathml(site: Path) -> Iterator[str]:
 def public_names() -> set[str]:
     """All names that a module says are public, by the one from which a user takes them."""
     found = {f"flexarm.{name}" for name in fa.__all__ if not name.startswith("__")}
-    found -= {f"flexarm.{name}" for name in "analysis control optimal presets problems robust shapes inputs".split()}
+    modules = "analysis control estimation optimal presets problems robust shapes inputs"
+    found -= {f"flexarm.{name}" for name in modules.split()}
     mine = {name.partition(".")[2] for name in found}
-    for name in "analysis control optimal problems robust shapes studies trajectory".split():
+    for name in "analysis control estimation optimal problems robust shapes studies trajectory".split():
         module = import_module(f"flexarm.{name}")
         found |= {f"flexarm.{name}.{each}" for each in module.__all__ if each not in mine}
     return found
