@@ -13,7 +13,6 @@ from flexarm.checks import (
     checked_instance,
     checked_result,
     choices,
-    counted,
     refused,
     shown,
     unknown_name,
@@ -169,17 +168,7 @@ def _torques(model: Model, record: Record, inputs: Mapping[str, str] | None) -> 
                 )
             found[:, model.inputs.index(name)] = record.signal(signal, f"input {name}")
         return found
-    if "u" not in record.signals:
-        must = f"give the signals of {', '.join(model.inputs)} as inputs={{...}}"
-        raise DescriptionError(f"{record.name} has no signal 'u' but {', '.join(record.signals)}; {must}")
-    u = record.signals["u"].reshape(len(record.t), -1)
-    if u.shape[1] != len(model.inputs):
-        raise DescriptionError(
-            f"{record.name}: u has {counted(u.shape[1], 'column')} for {counted(len(model.inputs), 'input')}: "
-            f"{', '.join(model.inputs)}"
-        )
-    found[:] = u
-    return found
+    return record.u(model.inputs)
 
 
 def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, ArrayLike] | None) -> Array:

@@ -88,17 +88,7 @@ class Experiment:
             return np.stack(columns, axis=1) if columns else np.zeros((len(record.t), 0))
         if not plant.driven:
             return np.zeros((len(record.t), 0))
-        asked = ", ".join(names[i] for i in plant.driven)
-        if "u" not in record.signals:
-            must = f"give the signals of {asked} as inputs={{...}}"
-            raise DescriptionError(f"{record.name} has no signal 'u' but {', '.join(record.signals)}; {must}")
-        u = record.signals["u"].reshape(len(record.t), -1)
-        if u.shape[1] != len(plant.driven):
-            raise DescriptionError(
-                f"{record.name}: u has {counted(u.shape[1], 'column')} "
-                f"for {counted(len(plant.driven), 'input')}: {asked}"
-            )
-        return u
+        return record.u([names[i] for i in plant.driven])
 
     def own(
         self, measured: Sequence[Measured], first: int

@@ -75,6 +75,21 @@ class Record:
             )
         return x
 
+    def u(self, names: Sequence[str]) -> Array:
+        """Return the signal u (T, k), with a column for each of k inputs.
+
+        Raises `DescriptionError` if there is none, or if the columns are not as many as the names.
+        """
+        asked = ", ".join(names)
+        if "u" not in self.signals:
+            must = f"give the signals of {asked} as inputs={{...}}"
+            raise DescriptionError(f"{self.name} has no signal 'u' but {', '.join(self.signals)}; {must}")
+        u = self.signals["u"].reshape(len(self.t), -1)
+        if u.shape[1] != len(names):
+            has = f"{counted(u.shape[1], 'column')} for {counted(len(names), 'input')}"
+            raise DescriptionError(f"{self.name}: u has {has}: {asked}")
+        return u
+
 
 TIMES = ("time", "time [s]", "t", "t [s]")
 """Names of the column, or of the index, with the times of a DataFrame [s]."""
