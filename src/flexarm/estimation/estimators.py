@@ -17,8 +17,13 @@ MOST = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kalman(Estimator):
-    """A Kalman filter, which corrects its estimate at each sample. See `Estimator` for the parameters."""
+class NonlinearFilter(Estimator):
+    """An estimator that begins on a model. See `Estimator` for the parameters."""
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Number of periods in the window, and of iterations for each sample. Filters without a window have none."""
+        return 0, 1
 
     def begin(
         self,
@@ -32,13 +37,13 @@ class Kalman(Estimator):
 
         Raises `DescriptionError` if a part does not fit the arm.
         """
-        return Running(self, model, sensors, period, q, qd)
+        return Running(self, model, sensors, period, q, qd, *self.window)
 
 
 @final
 @brief
 @dataclass(frozen=True, kw_only=True)
-class EKF(Kalman):
+class EKF(NonlinearFilter):
     """The extended Kalman filter, with exact derivatives of the Runge-Kutta steps and of the sensors.
 
     See `Estimator` for the parameters. (Kailath, Sayed & Hassibi, Linear Estimation, 2000, sections 9.7 and 12.3.)
@@ -48,7 +53,7 @@ class EKF(Kalman):
 @final
 @brief
 @dataclass(frozen=True, kw_only=True)
-class UKF(Kalman):
+class UKF(NonlinearFilter):
     """The unscented Kalman filter with equal weights, also called cubature filter.
 
     The covariance follows 2 N points X +- sqrt(N) s_j, where s_j are the N columns of its square root, random torques
@@ -66,7 +71,7 @@ class UKF(Kalman):
 @final
 @brief
 @dataclass(frozen=True, kw_only=True)
-class MovingHorizon(Estimator):
+class MovingHorizon(NonlinearFilter):
     """Moving horizon estimation: the most likely motion over the last samples, by a Gauss-Newton method.
 
     At each sample the estimate minimises the squares of the readings' errors, of the random torques and accelerations
@@ -92,13 +97,7 @@ class MovingHorizon(Estimator):
                 if checked_whole(value, 1, name) > MOST:
                     raise Fault(name, f"is {shown(value)}; at most {MOST} are allowed")
 
-    def begin(
-        self,
-        model: Model,
-        sensors: Sequence[Any],
-        period: float,
-        q: ArrayLike | None = None,
-        qd: ArrayLike | None = None,
-    ) -> Running:
-        """Return the filter on a model, before its first sample, with an initial guess of the state."""
-        return Running(self, model, sensors, period, q, qd, self.horizon, self.iterations)
+    @property
+    def window(self) -> tuple[int, int]:
+        """Number of periods in the window, and of iterations for each sample."""
+        return self.horizon, self.iterations
