@@ -254,7 +254,7 @@ def random_runs():
 
 @pytest.mark.parametrize("kind", [EKF, UKF])
 def test_errors_and_innovations_are_as_large_as_the_filter_says(kind, random_runs):
-    """Of many random runs, NEES and NIS are within their chi-square bounds; of a wrong noise, they are not."""
+    """NEES and NIS of many random runs are within their chi-square bounds, but not if the assumed noise is wrong."""
     estimator = kind(**NOISE)
     outputs = dict(zip("ab", ENCODERS, strict=True))
     found = consistency(

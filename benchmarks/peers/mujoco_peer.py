@@ -23,7 +23,7 @@ PACKAGES = ("mujoco",)
 INTEGRATORS = ("RK4", "implicitfast", "implicit", "Euler", "discrete")
 OFF = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "WARMSTART", "ISLAND", "AUTORESET", "CLAMPCTRL")
 LOOPS = ("CONSTRAINT", "EQUALITY", "WARMSTART")
-"""What closed loops and gears need."""
+"""Options that stay on for closed loops and gears."""
 IMPEDANCES = {"default": (0.9, 0.95, 2.0), "hard": (0.9999, 0.9999, 2.0), "hardest": (0.9999, 0.9999, 0.5)}
 """First two numbers of solimp of closed loops and gears, and the time constant of solref in steps.
 

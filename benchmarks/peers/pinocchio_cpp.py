@@ -174,8 +174,10 @@ def run(task: Task, runs: Runs, method: str, number: float) -> Array | None:
 
 
 def lines(method: str, more: bool = False) -> int:
-    """Of C++ that a method takes, without empty ones and comments, with `more` for cables and ball joints; what Python
-    is told does not count."""
+    """Return the number of lines of C++ that a method needs, without empty lines, comments and the calls from Python.
+
+    `more` adds the lines for cables and ball joints.
+    """
     steps, others, adaptive, _ = SOURCE.read_text(encoding="utf-8").split("\n// -- ")
     rows = [row.strip() for row in (steps + others * more + adaptive * (method == "DOP853")).splitlines()]
     return len([row for row in rows if row and not row.startswith("//")])

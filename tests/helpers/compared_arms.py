@@ -27,7 +27,7 @@ WIDTHS = ("one state", "8 states at once")
 STATES = 9
 """Two blocks of eight lanes, the last of them with one state."""
 ARGUMENTS = ("q", "qd", "s", "u", "w", "qdd", "v")
-"""Of all quantities; the oracle takes all but the last."""
+"""Arguments of all quantities. The oracle takes all but the last one."""
 TOLERANCE = 1e-11
 """Of the largest entry: some ten thousand operations, two digits of which cancel."""
 WORSE = 1000.0

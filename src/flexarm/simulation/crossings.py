@@ -131,6 +131,7 @@ class Stopped:
                 if way.leads(end) or plan.met is None or plan.stopped or way.diverged:
                     return way.stretch()
             self.stops += 1
+            # Not to the contact itself: rounding would put the last stage of a step on either side of it.
             if not way.leads(max(plan.met - BEYOND * (end - t0), way.t)):
                 return way.stretch()
             x, rate = way.x, self._rates(way.t, way.x)
