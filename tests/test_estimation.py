@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 import xarray as xr
+from driven_loops import four_bar
 from scipy import linalg, optimize, stats
 
 import flexarm as fa
@@ -354,7 +355,6 @@ def test_a_law_with_a_memory_runs_on_estimates_as_on_the_state():
 
 DATA = over_time(np.zeros((9, 2)), np.zeros((9, 2)), PERIOD)
 SEEN = dict(zip("ab", ENCODERS, strict=True))
-FREE = fa.load("canadarm-free")
 
 
 def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
@@ -391,7 +391,7 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
             r"EKF: start: p: payload.mass is -1.0 kg; it must be positive",
         ),
         (lambda: estimated(between="cubic"), r"estimate: between is 'cubic'; it must be linear or held"),
-        (lambda: estimated(estimator=EKF(disturbances={"upper": 1.0})), r"EKF: disturbances: unknown actuator 'upper'"),
+        (lambda: estimated(estimator=EKF(disturbances={"upper": 1.0})), r"EKF: disturbances: unknown input 'upper'"),
         (lambda: estimated(estimator=EKF(drift={PAYLOAD: 1.0})), r"EKF: drift: no unknown has the name 'payload.mass'"),
         (
             lambda: estimated(model=fa.Model(ARM, vary=["payload.mass"]), estimator=EKF(parameters={"fore.EI": 0.1})),
@@ -405,12 +405,8 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
         (lambda: estimated(outputs={"a": Encoder(coordinate="upper.joint")}), r"EKF: Encoder has neither noise nor"),
         (lambda: estimated(outputs={"a": StrainGauge(link="upper", noise=1e-3)}), r"EKF: there is no stationary covar"),
         (
-            lambda: estimated(model=FREE, inputs={}),
-            r"EKF: arm 'canadarm-free' has a free base, which the filter does not support",
-        ),
-        (
-            lambda: estimated(model=ARM.replace(forces=[fa.Force(name="push", link="fore")])),
-            r"EKF: arm 'subudhi-morris' has push.fx, which the filter does not support; use smooth friction",
+            lambda: estimated(model=four_bar(), inputs={}, outputs=[Encoder(coordinate="crank.joint", name="a")]),
+            r"EKF: arm 'four-bar' has closures, which the filter does not support",
         ),
         (
             lambda: estimated(outputs={"a": fa.TipPosition(axes="xy", noise=1e-3)}),
@@ -418,7 +414,7 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
         ),
         (
             lambda: estimated(inputs={"upper": "a"}),
-            r"estimate: inputs: unknown actuator 'upper'; did you mean 'upper.jo",
+            r"estimate: inputs: unknown input 'upper'; did you mean 'upper.jo",
         ),
         (lambda: estimated(inputs={"upper.joint": "c"}), r"record 1 has no 'c' for input upper.joint"),
         (

@@ -27,6 +27,11 @@ def local_names(arm: "Arm") -> tuple[str, ...]:
     return (*LOCAL[: 6 * arm.free], *balls, *(x.name for x in arm.layout[arm.twists :]))
 
 
+def local_units(arm: "Arm") -> tuple[str, ...]:
+    """Return the unit of each local coordinate: rad or m."""
+    return (*["m"] * (3 * arm.free), *["rad"] * (arm.twists - 3 * arm.free), *arm.units[arm.poses :])
+
+
 def local(arm: "Arm", q: Array, about: Array | None = None) -> Array:
     """Return local coordinates (..., nv) of configurations (..., nq): one per rate, in the order of `arm.layout`.
 

@@ -21,6 +21,7 @@ class Filter(Protocol):
     """A filter that runs beside an arm; see `estimation.running.Running`."""
 
     names: tuple[str, ...]
+    local_names: tuple[str, ...]
     signals: tuple[str, ...]
 
     def sample(self, y: Array, u: Array, moves: bool) -> None:
@@ -32,7 +33,7 @@ class Filter(Protocol):
 
     @property
     def deviation(self) -> Array:
-        """Standard deviations of the estimate, (k,)."""
+        """Standard deviations of the estimate in local coordinates, (n,)."""
 
     @property
     def innovation(self) -> Array:
@@ -92,10 +93,10 @@ class Estimated:
         q, qd = initial(model, law.reference)
         start = (q if configuration is None else configuration, qd)
         running = estimator.begin(model, sensors, period, *start)
-        estimates = running.names, "as q, qd and the unknowns"
+        unit = "as q, qd and the unknowns"
         signals = (
-            Signals("estimate", *estimates),
-            Signals("deviation", *estimates),
+            Signals("estimate", running.names, unit),
+            Signals("deviation", running.local_names, unit),
             Signals("innovation", running.signals, "as the sensors'"),
             Signals("nis", ("nis",), "1"),
         )
@@ -141,7 +142,7 @@ class Steps:
         self._z[:] = law.memory
         self._applied = self._x[len(self._x) - m :]
         self._samples = 0
-        self.shown = np.zeros(2 * len(running.names) + len(running.signals) + 1)
+        self.shown = np.zeros(len(running.names) + len(running.local_names) + len(running.signals) + 1)
 
     def applied(self, u: Array) -> None:
         """Take the u (m,) that reached the arm since the last sample, after limits and delay."""
@@ -161,7 +162,5 @@ class Steps:
                 "faster"
             )
         self._x[0], self._x[1 : 1 + self._size] = t, found[: self._size]
-        k = len(found)
-        self.shown[:k], self.shown[k : 2 * k] = found, running.deviation
-        self.shown[2 * k : -1], self.shown[-1] = running.innovation, running.nis
+        self.shown[:] = [*found, *running.deviation, *running.innovation, running.nis]
         return self._law.one(self._x)[:m]

@@ -65,6 +65,9 @@ class Filter:
         Rows of directions, which become their triangular factor, and work memory.
     predicted, innovation, spread, nis
         Expected state or readings; the last innovation, its standard deviations, and its normalized square.
+    free, turns, pose, center : int, int, (3 free + 4 turns,), (3 free + 3 turns,)
+        A free base, number of attitudes, and the reference poses of the local coordinates in X, see `charts`. The
+        poses are the last of the known parameters, too.
     stages, reach, shares, halves
         The method, see `ButcherTableau.in_sequence`, and the times of its stages in halves of a step.
     """
@@ -110,6 +113,10 @@ class Filter:
     innovation: Floats
     spread: Floats
     nis: float
+    free: int
+    turns: int
+    pose: Floats
+    center: Floats
     stages: int
     reach: Floats
     shares: Floats

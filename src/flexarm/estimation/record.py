@@ -58,8 +58,8 @@ def estimate(
     estimator : EKF, UKF or MovingHorizon, optional
         Default `EKF()`.
     inputs : dict, optional
-        Signal of the torque of each actuator: {"upper.joint": "torque_1"}; an actuator without a signal has no torque.
-        Default: the columns of `u` in the order of `model.inputs`.
+        Signal of the torque of each actuator, and of exogenous inputs: {"upper.joint": "torque_1"}; an input without a
+        signal is zero. Default: the columns of `u` in the order of `model.inputs`.
     sample_rate : float
         Sample rate of arrays, which have no times [1/s].
     between : "linear" or "held"
@@ -67,14 +67,17 @@ def estimate(
     q0, qd0 : (n,), (n,), optional
         Initial guess; default `arm.rest`, at rest.
     truth : xarray.Dataset, optional
-        Simulated motion at the same times, with `q` and `qd`, for the normalized error of the estimate (NEES).
+        Simulated motion at the same times, with `q`, `qd` and `drive_state` (if there are any), for the normalized
+        error of the estimate (NEES).
     values : dict, optional
         True values of all unknowns by name, numbers or (T,), which the normalized error then includes. Needs `truth`.
 
     Returns
     -------
     xarray.Dataset
-        `estimate` and `deviation` (time, state): the estimate after each correction, and its standard deviations.
+        `estimate` and `deviation` (time, state): the estimate after each correction, and its standard deviations. On a
+        free base and with ball joints, whose attitudes are quaternions, `deviation` is (time, local): of shifts and
+        rotation vectors from the estimate, along the axes of the bodies.
         `innovation` and `innovation_deviation` (time, signal): readings minus expected readings. `nis` (time): the
         normalized square of the innovation, whose mean is the number of signals. `nees` (time), with `truth`: the
         normalized square of the error, whose mean is the number of states. `consistency` compares both with their
@@ -107,30 +110,33 @@ def estimate(
     if not np.isfinite(found["X"]).all():
         bad = int(np.argmin(np.isfinite(found["X"]).all(axis=1)))
         raise FlexarmError(
-            f"estimate: the estimate diverges at {record.t[bad]:.6g} s; check units and signs of the signals, or give "
-            "a smaller deviation of the unknowns"
+            f"estimate: the estimate diverges at {record.t[bad]:.6g} s; check units and signs of the signals, give a "
+            "smaller deviation of the unknowns, or a shorter step of the estimator"
         )
-    X, sigma, n = found["X"], found["deviations"], 2 * model.nv
-    unknowns = running.unknowns.values(X)
-    slopes = running.unknowns.slopes(unknowns)
-    over_states, over_signals = ("time", "state"), ("time", "signal")
+    X, over_signals = found["X"], ("time", "signal")
+    coords: dict[str, Any] = {
+        "time": ("time", record.t, {"units": "s"}),
+        "state": list(running.names),
+        "state_unit": ("state", list(running.units)),
+        "signal": list(running.signals),
+    }
+    over_locals = "state"
+    if running.local_names != running.names:
+        over_locals = "local"
+        coords |= {"local": list(running.local_names), "local_unit": ("local", list(running.local_units))}
     variables: dict[str, Any] = {
-        "estimate": (over_states, np.hstack([X[:, :n], unknowns])),
-        "deviation": (over_states, np.hstack([sigma[:, :n], sigma[:, n:] * slopes])),
+        "estimate": (("time", "state"), running.points(X, found["poses"])),
+        "deviation": (("time", over_locals), running.deviations(found["deviations"], X)),
         "innovation": (over_signals, found["innovations"]),
         "innovation_deviation": (over_signals, found["spreads"]),
         "nis": ("time", found["nis"]),
     }
     if known.shape[1]:
-        variables["nees"] = ("time", found["nees"], {"states": known.shape[1]})
+        states = known.shape[1] - len(model.arm.quaternions)
+        variables["nees"] = ("time", found["nees"], {"states": states})
     return xr.Dataset(
         variables,
-        coords={
-            "time": ("time", record.t, {"units": "s"}),
-            "state": list(running.names),
-            "state_unit": ("state", list(running.units)),
-            "signal": list(running.signals),
-        },
+        coords=coords,
         attrs={
             "title": f"{model.arm.name}: estimates",
             "estimator": chosen.label,
@@ -155,20 +161,20 @@ def _signals(model: Model, outputs: Any) -> tuple[Sequence[Any], Sequence[str]]:
 
 
 def _torques(model: Model, record: Record, inputs: Mapping[str, str] | None) -> Array:
-    """Return the torques of all actuators, (T, m)."""
-    found = np.zeros((len(record.t), len(model.inputs)))
+    """Return the inputs over time: torques of all actuators, then exogenous inputs, (T, m)."""
+    acting = (*model.inputs, *model.exogenous)
+    found = np.zeros((len(record.t), len(acting)))
     with refused("estimate"):
         if inputs is not None and not isinstance(inputs, Mapping):
             raise Fault("inputs", f"is {shown(inputs)}; it must be a dict of signals by actuator")
     if inputs is not None:
         for name, signal in inputs.items():
-            if name not in model.inputs:
-                raise DescriptionError(
-                    unknown_name("estimate: inputs: unknown actuator", name, model.inputs, "the actuators are")
-                )
-            found[:, model.inputs.index(name)] = record.signal(signal, f"input {name}")
+            if name not in acting:
+                raise DescriptionError(unknown_name("estimate: inputs: unknown input", name, acting, "inputs are"))
+            found[:, acting.index(name)] = record.signal(signal, f"input {name}")
         return found
-    return record.u(model.inputs)
+    found[:, : len(model.inputs)] = record.u(model.inputs)
+    return found
 
 
 def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, ArrayLike] | None) -> Array:
@@ -178,14 +184,16 @@ def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, Ar
             raise DescriptionError("estimate: values needs truth, a result with q and qd at the same times")
         return np.zeros((len(record.t), 0))
     with refused("estimate"):
-        checked_result(truth, ("q", "qd"))
-        for name, size in (("q", running.model.nq), ("qd", running.model.nv)):
+        model = running.model
+        sizes = {"q": model.nq, "qd": model.nv} | ({"drive_state": len(model.states)} if model.states else {})
+        checked_result(truth, tuple(sizes))
+        for name, size in sizes.items():
             if truth[name].shape != (len(record.t), size):
                 must = f"it must be {(len(record.t), size)}, as the data have these times"
                 raise Fault("truth", f"has {name} of shape {truth[name].shape}; {must}")
         if values is not None:
             checked_instance(values, Mapping, "values")
-    motion = np.hstack([truth.q.values, truth.qd.values])
+    motion = np.hstack([truth[name].values for name in sizes])
     if values is None:
         return motion
     names = running.unknowns.names

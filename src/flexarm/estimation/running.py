@@ -1,6 +1,7 @@
 """A filter that runs on a model, sample by sample."""
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
+import json
 import math
 import warnings
 from typing import Any, final
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.analysis import configuration, equilibrium
 from flexarm.arrays import Array
+from flexarm.attitude import local_names, local_units
 from flexarm.checks import (
     POSITIVE,
     Fault,
@@ -24,13 +26,15 @@ from flexarm.checks import (
 from flexarm.control.gains import gain
 from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
+from flexarm.estimation.charts import in_charts, placed
 from flexarm.estimation.horizon import Window
 from flexarm.estimation.loops import Filter, padded
 from flexarm.estimation.samples import Record, deviated, filtered, once
 from flexarm.estimation.settings import Estimator
 from flexarm.identification.motion import compiled
-from flexarm.identification.plant import Plant, special
+from flexarm.identification.plant import Plant
 from flexarm.model import Model
+from flexarm.model.attitudes import unit_pose
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
 from flexarm.native.language import Placed
@@ -68,8 +72,10 @@ class Unknowns:
         Initial guesses.
     powers : (unknown,) of bool
         True if the parameter is positive and its logarithm is estimated.
-    sizes, drifts : (unknown + acting,)
-        Standard deviations of the initial guesses in X, and of the changes in 1 s.
+    sizes : (unknown + acting,)
+        Standard deviations of the initial guesses in X.
+    drifts : (states + unknown + acting,)
+        Standard deviations of the changes in 1 s, in X, of the states of drives and of the unknowns.
     """
 
     def __init__(self, estimator: Estimator, model: Model):
@@ -91,15 +97,14 @@ class Unknowns:
         beside = {each.symbol: each.name for each in model.varied}
         start = {beside.get(name, name): value for name, value in estimator.start.items()}
         drift = {beside.get(name, name): value for name, value in estimator.drift.items()}
+        acting = (*model.inputs, *model.exogenous)
         for name in estimator.disturbances:
-            if name not in model.inputs:
-                raise DescriptionError(
-                    unknown_name(f"{what}: disturbances: unknown actuator", name, model.inputs, "the actuators are")
-                )
-        self.acts = tuple(model.inputs.index(name) for name in estimator.disturbances)
+            if name not in acting:
+                raise DescriptionError(unknown_name(f"{what}: disturbances: unknown input", name, acting, "inputs are"))
+        self.acts = tuple(acting.index(name) for name in estimator.disturbances)
         for table, part, known in (
             (start, "start", [*names.values()]),
-            (drift, "drift", [*names.values(), *estimator.disturbances]),
+            (drift, "drift", [*names.values(), *estimator.disturbances, *model.states]),
         ):
             for name in table:
                 if name not in known:
@@ -112,21 +117,23 @@ class Unknowns:
         slope = np.where(self.powers, self.scales, 1.0)
         self.sizes = np.array([*asked.values(), *estimator.disturbances.values()], dtype=float)
         self.sizes[: len(slope)] /= slope
-        drifts = [drift.get(name, 0.0) for name in (*names.values(), *estimator.disturbances)]
-        self.drifts = np.array(drifts, dtype=float)
-        self.drifts[: len(slope)] /= slope
+        moving = (*model.states, *names.values(), *estimator.disturbances)
+        self.drifts = np.array([drift.get(name, 0.0) for name in moving])
+        self.drifts[len(model.states) : len(model.states) + len(slope)] /= slope
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the unknowns: of parameters, and "torque of" an actuator."""
+        """Names of the unknowns: of parameters, "torque of" an actuator, and of exogenous inputs."""
         model = self.model
-        return (*(model.varied[i].name for i in self.places), *(f"torque of {model.inputs[i]}" for i in self.acts))
+        acting = (*(f"torque of {name}" for name in model.inputs), *model.exogenous)
+        return (*(model.varied[i].name for i in self.places), *(acting[i] for i in self.acts))
 
     @property
     def units(self) -> tuple[str, ...]:
         """Units of the unknowns."""
         model = self.model
-        return (*(model.varied[i].unit for i in self.places), *(model.arm.input_units[i] for i in self.acts))
+        acting = (*model.arm.input_units, *model.arm.exogenous_units)
+        return (*(model.varied[i].unit for i in self.places), *(acting[i] for i in self.acts))
 
     def values(self, X: Array) -> Array:
         """Return the unknowns (..., unknown + acting) of the last numbers of X (..., N)."""
@@ -174,7 +181,9 @@ class Running:
     record : Filter
         Data of native code; `record.X` is the estimate and `record.S` its covariance's factor.
     names, units : tuple of str
-        Names and units of the estimate: coordinates, rates, unknowns.
+        Names and units of the estimate: coordinates, rates, states of drives, unknowns.
+    local_names, local_units : tuple of str
+        The same for its deviations. They differ on a free base and at ball joints, which have local coordinates.
     """
 
     def __init__(
@@ -201,7 +210,8 @@ class Running:
             qd0 = np.zeros(model.nv) if qd is None else checked_array(qd, "qd")
             if qd0.shape != (model.nv,):
                 raise Fault("qd", f"has shape {qd0.shape}; it must be ({model.nv},)")
-        n, m = model.nv, len(model.inputs)
+        states = len(model.states)
+        n = 2 * model.nv + states
         theta = np.where(unknowns.powers, 0.0, unknowns.scales)
         self.p = model.p.copy()
         self.p[list(unknowns.places)] = unknowns.scales
@@ -211,16 +221,20 @@ class Running:
             raise DescriptionError(f"{what}: start: {error}") from None
         self._fastest = fastest_of(guessed, q0)
         self.steps = self._count(estimator)
-        X = np.concatenate([q0, qd0, theta, np.zeros(len(unknowns.acts))])
-        self.record = self._placed(estimator, X, horizon > 0)
         arm = model.arm
-        self.names = (*arm.coordinates, *(f"{name}.rate" for name in arm.velocities), *unknowns.names)
-        self.units = (*arm.units, *arm.rate_units, *unknowns.units)
+        with refused(what):
+            q0 = unit_pose("q", q0, arm)
+        local = np.concatenate([np.zeros(arm.twists), q0[arm.poses :]])
+        X = np.concatenate([local, qd0, np.zeros(states), theta, np.zeros(len(unknowns.acts))])
+        self.record = self._placed(estimator, X, q0[: arm.poses], horizon > 0)
+        rates = *(f"{name}.rate" for name in arm.velocities), *model.states, *unknowns.names
+        self.names, self.local_names = (*arm.coordinates, *rates), (*local_names(arm), *rates)
+        units = *arm.rate_units, *arm.state_units, *unknowns.units
+        self.units, self.local_units = (*arm.units, *units), (*local_units(arm), *units)
         factor = np.zeros((len(X), len(X)))
-        factor[: 2 * n, : 2 * n] = self._initial(estimator, n, m)
-        factor[2 * n :, 2 * n :] = np.diag(unknowns.sizes)
+        factor[:n, :n] = self._initial(estimator, n, q0, qd0)
+        factor[n:, n:] = np.diag(unknowns.sizes)
         self.record.S[:] = factor.T.ravel()  # columns
-        self.record.X[:] = X
         self._sigma = np.zeros(len(X))
         self._window = self._placed_window(horizon, iterations) if horizon else None
         self._loop = _record(self, np.zeros((1, len(self.signals))), self.record.u[None], np.zeros((1, 0)))[0]
@@ -239,27 +253,31 @@ class Running:
             )
         return steps
 
-    def _placed(self, estimator: Estimator, X: Array, beside: bool) -> Placed:
-        """Return the record of native code."""
+    def _placed(self, estimator: Estimator, X: Array, pose: Array, beside: bool) -> Placed:
+        """Return the record of native code, with the reference pose of X."""
         model, unknowns, linear = self.model, self.unknowns, int(estimator.linear)
         plant = Plant(model, self.sensors)
-        kernels = compiled(plant.key, plant.traced, estimator.linear)
-        self._code = [each.vector_code for each in kernels[: 3 if len(model.p) else 2]]  # it must stay alive
+        key = json.dumps(["charts", plant.key]) if len(pose) else plant.key
+        kernels = compiled(key, lambda: in_charts(model.arm, plant.traced()), estimator.linear)
+        parameters = np.concatenate([self.p, pose])
+        self._code = [each.vector_code for each in kernels[: 3 if len(parameters) else 2]]  # it must stay alive
         rate, output, constants = (*(each.addresses["evaluate"] for each in self._code), 0)[:3]
-        n, m, N, b = 2 * model.nv, len(model.inputs), len(X), 1 + linear
-        outputs, known = len(self.signals), len(model.p)
+        n, N, b = 2 * model.nv + len(model.states), len(X), 1 + linear
+        actuators = len(model.inputs)
+        m = actuators + len(model.exogenous)
+        outputs, known = len(self.signals), len(parameters)
         weights = self._code[2].facts["n_out"] // b if known else 0
-        W = gain(f"{self.label}: process", estimator.process, m)
+        W = gain(f"{self.label}: process", estimator.process, actuators)
         random = W[:, W.any(axis=0)].T
         ways = np.zeros((N + 1 + len(random), N + m))
-        ways[N + 1 :, N:] = random
+        ways[N + 1 :, N : N + actuators] = random
         added = self._further(estimator, N)
         count = N + 1 + len(random)
         rows = max(outputs, 0) + count * (1 if linear else 2) + len(added)
         width = max(padded(N + outputs), padded(N) + beside * padded(N + len(random)))
         reach, shares = RK4.in_sequence
         p = np.zeros((b * known, LANES))
-        p[:known] = self.p[:, None]
+        p[:known] = parameters[:, None]
         noise = [
             math.hypot(getattr(each, "noise", 0.0), getattr(each, "resolution", 0.0) / math.sqrt(12.0))
             for each in self.sensors  # a sensor of the user may lack both
@@ -314,6 +332,10 @@ class Running:
                 innovation=np.zeros(outputs),
                 spread=np.zeros(outputs),
                 nis=0.0,
+                free=int(model.arm.free),
+                turns=len(model.arm.quaternions),
+                pose=pose.copy(),
+                center=np.zeros(model.arm.twists),
                 stages=RK4.stages,
                 reach=reach,
                 shares=shares,
@@ -322,32 +344,32 @@ class Running:
         )
 
     def _further(self, estimator: Estimator, N: int) -> Array:
-        """Return rows of noise: random accelerations, constant over a period, and the drift of unknowns."""
-        n, T = self.model.nv, self.period
-        rows = np.zeros((n + len(self.unknowns.drifts), N))
+        """Return rows of noise: random accelerations, constant over a period, and the drift of states and unknowns."""
+        n, T, count = self.model.nv, self.period, len(self.unknowns.drifts)
+        rows = np.zeros((n + count, N))
         for i in range(n):
             rows[i, i], rows[i, n + i] = T**2 / 2 * estimator.unmodelled, T * estimator.unmodelled
-        places = np.arange(len(self.unknowns.drifts))
-        rows[n + places, 2 * n + places] = math.sqrt(T) * self.unknowns.drifts
+        rows[range(n, n + count), range(N - count, N)] = math.sqrt(T) * self.unknowns.drifts
         return rows[rows.any(axis=1)]
 
-    def _initial(self, estimator: Estimator, n: int, m: int) -> Array:
-        """Return a lower triangular factor of the initial covariance of the state, (2n, 2n)."""
+    def _initial(self, estimator: Estimator, n: int, q: Array, qd: Array) -> Array:
+        """Return a lower triangular factor of the initial covariance of the state, (n, n)."""
         given = estimator.deviation
         if given is not None:
             with refused(estimator.label):
                 sizes = checked_array(given, "deviation")
-                if sizes.shape not in ((), (2 * n,)):
-                    raise Fault("deviation", f"has shape {sizes.shape}; it must be one positive number or {2 * n}")
+                if sizes.shape not in ((), (n,)):
+                    raise Fault("deviation", f"has shape {sizes.shape}; it must be one positive number or {n}")
                 if not (sizes > 0).all():
                     raise Fault("deviation", f"is {shown(given)}; standard deviations must be positive")
-            return np.diag(np.broadcast_to(sizes, 2 * n))
+            return np.diag(np.broadcast_to(sizes, n))
         model = self.model.at(self.p) if self.unknowns.places else self.model
-        q, qd = self.record.X[:n], self.record.X[n : 2 * n]
         system = model.linearize(q, qd, equilibrium(model, q)[1], outputs=self.sensors)
         A, B = held(np.asarray(system.A), np.asarray(system.B), self.period)
         ways, added = self.record.ways, self.record.added
-        G = np.hstack([B @ ways[len(ways) - self.record.torques :, -m:].T, added[:, : 2 * n].T])
+        N = self.record.size
+        random = ways[len(ways) - self.record.torques :, N : N + len(model.inputs)]
+        G = np.hstack([B @ random.T, added[:, :n].T])
         C = np.asarray(system.C) / self.record.noise[:, None]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -391,8 +413,7 @@ class Running:
         """Estimates at the samples of the moving horizon given all of its readings, in their units, (samples, N)."""
         if self._window is None:
             return self.estimate[None]
-        X = self._window.L[: self._window.count]
-        return np.hstack([X[:, : 2 * self.model.nv], self.unknowns.values(X)])
+        return self.points(self._window.L[: self._window.count], self.record.pose)
 
     @property
     def placed_window(self) -> Placed | None:
@@ -402,27 +423,42 @@ class Running:
     # -- samples
 
     def sample(self, y: Array, u: Array, moves: bool) -> None:
-        """Move by a period under a constant u (m,), if `moves`, and correct by the readings y (p,)."""
-        self.record.u[:] = u
+        """Move by a period under a constant u (m,), if `moves`, and correct by the readings y (p,).
+
+        Exogenous inputs are zero.
+        """
+        self.record.u[:, : len(u)] = u
         ONCE(CODE().addresses["once"])(self._loop.address, y.ctypes.data, int(moves))
 
     @property
     def estimate(self) -> Array:
         """Estimate of the state and of the unknowns in their units, (N,)."""
-        X = self.record.X
-        return np.concatenate([X[: 2 * self.model.nv], self.unknowns.values(X)])
+        return self.points(self.record.X, self.record.pose)
+
+    def points(self, X: Array, pose: Array) -> Array:
+        """Return the estimates in their units, (..., names), of X (..., N) and the reference poses (..., poses)."""
+        X = placed(self.model.arm, pose, X)
+        values = self.unknowns.values(X)
+        return np.concatenate([X[..., : X.shape[-1] - values.shape[-1]], values], axis=-1)
+
+    def deviations(self, sigma: Array, X: Array) -> Array:
+        """Return the standard deviations in their units, (..., N), of those of X (..., N)."""
+        slopes = self.unknowns.slopes(self.unknowns.values(X))
+        n = X.shape[-1] - slopes.shape[-1]
+        return np.concatenate([sigma[..., :n], sigma[..., n:] * slopes], axis=-1)
 
     @property
     def deviation(self) -> Array:
         """Standard deviations of the estimate, (N,)."""
-        sigma = self._sigma
-        SPREADS(CODE().addresses["deviated"])(self.record.address, sigma.ctypes.data)
-        n, values = 2 * self.model.nv, self.unknowns.values(self.record.X)
-        return np.concatenate([sigma[:n], sigma[n:] * self.unknowns.slopes(values)])
+        SPREADS(CODE().addresses["deviated"])(self.record.address, self._sigma.ctypes.data)
+        return self.deviations(self._sigma, self.record.X)
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the numbers X, (N, N). Positive parameters are in X by their logarithms."""
+        """Covariance of the numbers X, (N, N). Positive parameters are in X by their logarithms.
+
+        Attitudes are in X by rotation vectors, see `charts`.
+        """
         N = len(self.record.X)
         S = self.record.S.reshape(N, N)
         return S.T @ S
@@ -441,17 +477,15 @@ class Running:
 def _refuse(what: str, model: Model) -> None:
     """Raise `DescriptionError` for arms that the filters do not support."""
     arm = model.arm
-    if kind := special(arm):
-        raise DescriptionError(f"{what}: arm {arm.name!r} has {kind}, which the filter does not support")
-    if more := (*arm.states, *arm.exogenous):
-        how = "use smooth friction, motors without inductance, and no exogenous inputs"
-        raise DescriptionError(f"{what}: arm {arm.name!r} has {more[0]}, which the filter does not support; {how}")
+    if arm.closures:
+        raise DescriptionError(f"{what}: arm {arm.name!r} has closures, which the filter does not support")
 
 
 def _record(running: Running, y: Array, u: Array, truth: Array) -> tuple[Placed, dict[str, Array]]:
     """Return the record of native code for some samples, and its arrays of results."""
     T, N, p = len(y), len(running.record.X), y.shape[1]
-    sizes = {"X": (T, N), "deviations": (T, N), "innovations": (T, p), "spreads": (T, p), "nis": (T,), "nees": (T,)}
+    sizes = {"X": (T, N), "deviations": (T, N), "poses": (T, running.model.arm.poses), "nis": (T,), "nees": (T,)}
+    sizes |= {"innovations": (T, p), "spreads": (T, p)}
     found = {name: np.zeros(shape) for name, shape in sizes.items()}
     window = running.placed_window
     record = Placed(
@@ -465,6 +499,7 @@ def _record(running: Running, y: Array, u: Array, truth: Array) -> tuple[Placed,
             u=np.ascontiguousarray(u),
             judged=truth.shape[1],
             truth=np.ascontiguousarray(truth),
+            local=np.zeros(N),
             **found,
         )
     )
@@ -474,7 +509,8 @@ def _record(running: Running, y: Array, u: Array, truth: Array) -> tuple[Placed,
 def over(running: Running, y: Array, u: Array, truth: Array) -> dict[str, Array]:
     """Return the results of a record: readings y (T, p), inputs u (T, nodes, m), true values truth (T, judged).
 
-    The result has `X` and `deviations` (T, N), `innovations` and `spreads` (T, p), `nis` and `nees` (T,).
+    The result has `X` and `deviations` (T, N), `poses` (T, poses), `innovations` and `spreads` (T, p), `nis` and `nees`
+    (T,).
     """
     record, found = _record(running, y, u, truth)
     part = PART(CODE().addresses["filtered"])

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flexarm.estimation.charts import centered, posed, recentered, seen_from
 from flexarm.estimation.horizon import Window, windowed
-from flexarm.estimation.loops import Filter, corrected, propagated
+from flexarm.estimation.loops import Filter, corrected, factor_from, padded, propagated, triangulated
 from flexarm.native.language import Floats, sqrt
 from flexarm.simulation.steps import copied
 
@@ -19,11 +20,11 @@ class Record:
         Window of a moving horizon, and 1 if there is one.
     y, u : (samples, outputs), (samples, nodes, inputs)
         Readings, and the inputs from each sample to the next.
-    X, deviations : (samples, size)
-        Estimates after each correction, and their standard deviations.
+    X, deviations, poses : (samples, size), (samples, size), (samples, 3 free + 4 turns)
+        Estimates after each correction, their standard deviations, and the reference poses.
     innovations, spreads, nis : (samples, outputs), (samples, outputs), (samples,)
-    judged, truth, nees : int, (samples, judged), (samples,)
-        True values of the first numbers of X, and their normalized squared errors.
+    judged, truth, local, nees : int, (samples, judged), (size,), (samples,)
+        True values of the first numbers of X, their local coordinates, and their normalized squared errors.
     """
 
     filter: Sequence[Filter]
@@ -40,6 +41,8 @@ class Record:
     nis: Floats
     judged: int
     truth: Floats
+    poses: Floats
+    local: Floats
     nees: Floats
 
 
@@ -50,30 +53,46 @@ def filtered(r: Record, first: int, stop: int) -> None:
     for k in range(first, stop):
         before = k - 1 if k > 0 else 0
         moves = 1 if k > 0 else 0
-        if r.horizon == 1:
-            windowed(r.window[0], r.y[k * m :], r.u[before * row :], r.u[k * row :], moves)
-        else:
-            alone(s, r.y[k * m :], r.u[before * row :], r.u[k * row :], moves)
+        sampled(r, r.y[k * m :], r.u[before * row :], r.u[k * row :], moves)
         copied(s.X, r.X[k * N :], N)
+        copied(s.pose, r.poses[k * posed(s) :], posed(s))
         copied(s.innovation, r.innovations[k * m :], m)
         copied(s.spread, r.spreads[k * m :], m)
         r.nis[k] = s.nis
         deviated(s, r.deviations[k * N :])
-        r.nees[k] = judged(s, r.truth[k * r.judged :], r.judged)
+        if r.judged > 0:
+            given, count = r.truth[k * r.judged :], r.judged - s.turns
+            seen_from(s, given, r.local, count)
+            r.nees[k] = judged(s, r.local, count)
 
 
 def once(r: Record, y: Floats, moves: int) -> None:
     """Move by a period under the inputs of the filter, unless the sample is the first, and correct by its readings."""
     s = r.filter[0]
-    last = s.u[2 * s.steps * s.inputs :]
+    sampled(r, y, s.u, s.u[2 * s.steps * s.inputs :], moves)
+
+
+def sampled(r: Record, y: Floats, u: Floats, acting: Floats, moves: int) -> None:
+    """Process a sample: inputs u before it, and `acting` (inputs,) when it is read."""
+    s = r.filter[0]
     if r.horizon == 1:
-        windowed(r.window[0], y, s.u, last, moves)
+        windowed(r.window[0], y, u, acting, moves)
     else:
-        alone(s, y, s.u, last, moves)
+        alone(s, y, u, acting, moves)
+    if s.turns > 0:
+        copied(s.X, s.center, 3 * (s.free + s.turns))
+        if r.horizon == 1:
+            w = r.window[0]
+            recentered(s, w.X, w.S, s.size)
+            recentered(s, w.later_X, w.later_S, s.size)
+            for i in range(w.count):
+                recentered(s, w.L[i * s.size :], s.S, 0)
+        recentered(s, s.X, s.S, s.size)
+        centered(s)
 
 
 def alone(s: Filter, y: Floats, u: Floats, acting: Floats, moves: int) -> None:
-    """Process a sample without a horizon: inputs u before it, and `acting` (inputs,) when it is read."""
+    """Process a sample without a horizon."""
     if moves == 1:
         copied(s.X, s.about, s.size)
         propagated(s, u, 0)
@@ -85,13 +104,21 @@ def deviated(s: Filter, to: Floats) -> None:
     """Write the standard deviations of the estimate."""
     for i in range(s.size):
         square = 0.0
-        for j in range(i + 1):
+        for j in range(s.size):
             square += s.S[j * s.size + i] * s.S[j * s.size + i]
         to[i] = sqrt(square)
 
 
 def judged(s: Filter, truth: Floats, count: int) -> float:
     """Return the normalized squared error of the first numbers of X, e' P^-1 e of their covariance P."""
+    if s.turns > 0:  # the columns of S are no triangle
+        width = padded(s.size)
+        for j in range(s.size):
+            copied(s.S[j * s.size :], s.T[j * width :], s.size)
+            for i in range(s.size, width):
+                s.T[j * width + i] = 0.0
+        triangulated(s.T, s.size, s.size, width, s.v)
+        factor_from(s.T, 0, width, s.size, s.S)
     square = 0.0
     for j in range(count):
         e = truth[j] - s.X[j]

@@ -24,18 +24,20 @@ class Estimator:
     start : dict, optional
         Initial guesses of these parameters; default the values of the arm.
     disturbances : dict, optional
-        Actuators with an unknown additional torque, and the standard deviation of its initial value, which is guessed
-        as zero [N m or N]: {"upper.drive": 0.5}.
+        Actuators with an unknown additional torque, or exogenous inputs such as a force, and the standard deviation of
+        the initial value, which is guessed as zero [N m or N]: {"upper.drive": 0.5}.
     drift : dict, optional
         Unknowns that are not constant, but follow a random walk, with the standard deviation of their change in 1 s:
-        {"upper.drive": 0.2}.
+        {"upper.drive": 0.2}. States of drives, such as a current or a bristle, follow their equations, and this change
+        is added: without it the filter trusts these equations completely.
     process : float, (m,) or (m, m)
         Standard deviation of the random torque at each actuator, constant over each period [N m or N]. A matrix W
         stands for the covariance W W'.
     unmodelled : float
         Standard deviation of the random acceleration of every coordinate, constant over each period [rad/s^2 or m/s^2].
-    deviation : float or (2 n,), optional
-        Standard deviations of the initial coordinates and rates. Default: the stationary covariance of the filter for
+    deviation : float or (2 n + states,), optional
+        Standard deviations of the initial coordinates, rates and states of drives, in local coordinates on a free base
+        and at ball joints (see `estimate`). Default: the stationary covariance of the filter for
         the arm linearised at the start, with all parameters known. Unknowns are independent of them at the start.
     step : float, optional
         Longest Runge-Kutta step [s]; default a radian of the fastest mode.

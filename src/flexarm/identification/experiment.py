@@ -187,6 +187,11 @@ def experiment(
             f"identify: outputs is {shown(outputs)}; it must be a list of sensors, or a dict of them"
         )
     sensors = tuple(outputs.values()) if isinstance(outputs, Mapping) else tuple(as_list(outputs))
+    if more := (*model.states, *model.exogenous):
+        how = "use smooth friction, and motors without inductance"
+        raise DescriptionError(
+            f"identify: arm {model.arm.name!r} has {more[0]}, which identification does not support; {how}"
+        )
     plant = Plant(model, sensors, tuple(sorted(moving)), tuple(sorted(constants)))
     named = plant.outputs
     if isinstance(outputs, Mapping):

@@ -5,7 +5,7 @@ torque. Let f(q, qd, u) = f0 + B u be the forward dynamics and g the given coord
 given accelerations a, B_g u_g = a - f0_g, and are eliminated. If all drives are given, this is `prescribed_rate`.
 
 With closures, f and g are those at the nearest state that satisfies them. On a free base and with ball joints q has
-quaternions, and its rates follow from qd.
+quaternions, and its rates follow from qd. States of drives follow q and qd, and exogenous inputs follow the others.
 """
 
 import json
@@ -58,10 +58,6 @@ class Plant:
             raise DescriptionError(
                 f"identify: given is not supported yet for arms with {kind}, as {arm.name!r}; use inputs"
             )
-        if more := (*arm.states, *arm.exogenous):
-            how = "use smooth friction, and motors without inductance"
-            said = f"has {more[0]}, which identification does not support; {how}"
-            raise DescriptionError(f"identify: arm {arm.name!r} {said}")
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -104,10 +100,12 @@ class Plant:
 
         model, free, moving = self.model, self.free, self.moving
         n, m, k = model.nv, len(model.inputs), len(model.p)
-        x, u = ca.SX.sym("x", len(free) + len(moving)), ca.SX.sym("u", len(self.driven) + 3 * len(self.given))
+        count = len(free) + len(moving)
+        inputs = len(self.driven) + 3 * len(self.given)
+        x, u = ca.SX.sym("x", count + len(model.states)), ca.SX.sym("u", inputs + len(model.exogenous))
         p = ca.SX.sym("p", k + len(self.measured))
         q, qd, a, torque = ca.SX.zeros(model.nq), ca.SX.zeros(n), ca.SX.zeros(n), ca.SX.zeros(m)
-        q[list(free)], qd[list(moving)] = x[: len(free)], x[len(free) :]
+        q[list(free)], qd[list(moving)] = x[: len(free)], x[len(free) : count]
         for i, number in enumerate(self.driven):
             torque[number] = u[i]
         for i, number in enumerate(self.measured):
@@ -116,28 +114,33 @@ class Plant:
             place = model.arm.actuated[number]
             q[place], qd[place], a[place] = ca.vertsplit(u[len(self.driven) + 3 * i : len(self.driven) + 3 * i + 3])
         of_p = [p[:k]] if k else []
+        more = [*([u[inputs:]] if model.exogenous else []), *of_p]
         if model.arm.closures:  # steps leave the closures a little
             near = closures.function(model, "correction")(q, qd, *of_p)
             q, qd = near[: model.nq], near[model.nq : model.nq + n]
-        qdd = self._acceleration(q, qd, a, torque, *of_p)
-        moved = model.function("state_rate")(q, qd, torque, *of_p) if model.arm.quaternions else qd
-        rate = ca.vertcat(moved[list(free)], qdd[list(moving)])
+        if model.states:
+            whole = model.function("state_rate")(q, qd, x[count:], torque, *more)
+            qdd, rate = whole[model.nq : model.nq + n], whole[: count + len(model.states)]
+        else:
+            qdd = self._acceleration(q, qd, a, torque, *more)
+            moved = model.function("state_rate")(q, qd, torque, *more) if model.arm.quaternions else qd
+            rate = ca.vertcat(moved[list(free)], qdd[list(moving)])
         y = model.output_function(self.sensors)(q, qd, qdd, *of_p)
         return tuple(ca.Function(name, [x, u, p], [ca.cse(ca.densify(e))]) for name, e in (("f", rate), ("g", y)))  # type: ignore[return-value]
 
-    def _acceleration(self, q: "ca.SX", qd: "ca.SX", a: "ca.SX", torque: "ca.SX", *p: "ca.SX") -> "ca.SX":
+    def _acceleration(self, q: "ca.SX", qd: "ca.SX", a: "ca.SX", torque: "ca.SX", *more: "ca.SX") -> "ca.SX":
         import casadi as ca
 
         model, places = self.model, [self.model.arm.actuated[i] for i in self.given]
         if not places:
-            return model.function("forward_dynamics")(q, qd, torque, *p)
+            return model.function("forward_dynamics")(q, qd, torque, *more)
         n = len(model.coordinates)
         if not self.driven:
-            return model.function("prescribed_rate")(q, qd, a[places], *p)[n : 2 * n]
+            return model.function("prescribed_rate")(q, qd, a[places], *more)[n : 2 * n]
         rows = list(self.given)
         unknown = ca.SX.sym("u", len(rows))
         torque[rows] = unknown
-        qdd = model.function("forward_dynamics")(q, qd, torque, *p)
+        qdd = model.function("forward_dynamics")(q, qd, torque, *more)
         B = ca.jacobian(qdd, unknown)
         (none,) = ca.substitute([qdd], [unknown], [ca.SX.zeros(len(rows))])
         found = ca.solve(B[places, :], a[places] - none[places])
