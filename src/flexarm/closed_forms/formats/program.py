@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.checks import counted, unknown_name
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.parameters import Parameter
-from flexarm.native.verification import evaluation, mismatch, samples
+from flexarm.native.verification import TOLERANCE, WORSE, evaluation, mismatch, samples
 
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -99,7 +99,7 @@ class Program:
         shapes = [(rows, columns) if columns > 1 else (rows,) if rows > 1 else () for rows, columns in sizes]
         return dict(zip(self.function.name_out(), shapes, strict=True)) | self.shapes
 
-    def sample(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def sample(self) -> tuple[list[np.ndarray], list[np.ndarray], float]:
         """Return random inputs and CasADi's values, for a check of the source code in its own environment.
 
         Returns
@@ -108,14 +108,16 @@ class Program:
             In the order of the source's arguments, with the parameters last, if there are any.
         outputs : list of (k,)
             In the order of `outputs`, each row by row.
+        within : float
+            Difference, as a part of the largest output, that another rounding of a correct evaluation does not exceed.
         """
         rows, values = samples(self.function)
         finite = np.isfinite(values).sum(axis=1)
         best = np.flatnonzero(finite == finite.max())
         evaluate = evaluation(self.function)
         moved = mismatch(np.array([evaluate(x * (1.0 + 2.0**-50)) for x in rows[best]]), values[best])
-        row = best[np.argmin(moved)]  # where rounding changes least, as another environment rounds differently
+        row, rounding = best[np.argmin(moved)], float(moved.min())
         given = dict(zip(self.sizes, np.split(rows[row], np.cumsum(list(self.sizes.values()))[:-1]), strict=True))
         found = self.function.call([ca.DM(x) for x in given.values()])
         inputs = [given[x] for x in (*self.inputs, *(["p"] if "p" in given else []))]
-        return inputs, [np.array(y).ravel() for y in found]
+        return inputs, [np.array(y).ravel() for y in found], TOLERANCE["double"] + WORSE * rounding

@@ -59,14 +59,14 @@ flexarm.Live = class {
 
   /** Tests the programs with values from Python. Returns "", or the name of a program with wrong results. */
   checked() {
-    for (const { name, inputs, outputs } of this.given.checks) {
+    for (const { name, inputs, outputs, within } of this.given.checks) {
       const found = Object.values(this.programs[name](...inputs)).map((values) => Array.from(values));
       const expected = outputs.map((values) => Array.from(values));
       const sizes = expected.flat().map((value) => (Number.isFinite(value) ? Math.abs(value) : 0));
       const largest = sizes.reduce((a, b) => Math.max(a, b), 1e-300);
       for (const [i, values] of expected.entries()) {
         for (const [j, value] of values.entries()) {
-          if (Number.isFinite(value) && !(Math.abs(found[i][j] - value) <= 1e-10 * largest)) {
+          if (Number.isFinite(value) && !(Math.abs(found[i][j] - value) <= within * largest)) {
             return `This browser computes "${name}" wrongly: ${found[i][j]} in the place of ${value}. Try another browser.`;
           }
         }
