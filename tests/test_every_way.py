@@ -114,10 +114,11 @@ def in_c(model, start, u, folder):
 
 
 def live(model, start, u, folder):
-    """The engine alone. It has no constant inputs, so its motion is the free one: what it differs by is returned."""
+    """The engine alone, and the same method with its steps. It has no constant inputs, so its motion is the free one."""
     page = made(model.arm)
     steps = round(UNTIL / page.step)
-    free = fa.simulate(model, steps * page.step, **start, rtol=1e-9, samples=2, progress=False)
+    same = fa.Solver(method="rk4", step=page.step)
+    free = fa.simulate(model, steps * page.step, **start, solver=same, samples=2, progress=False)
     script = f"""
         live.use("none");
         live.y.set({np.concatenate([start["q0"], start["qd0"]]).tolist()});
