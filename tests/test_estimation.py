@@ -48,7 +48,7 @@ def equations():
 
 
 def kalman(A, B, C, Q, R, P, x, y, u):
-    """The textbook filter: estimates, covariances, innovations and their normalized squares, after each correction."""
+    """The textbook filter after each correction: estimates, deviations, innovations and their squares, covariances."""
     found = []
     for k in range(len(y)):
         if k:
@@ -56,7 +56,7 @@ def kalman(A, B, C, Q, R, P, x, y, u):
         S, e = C @ P @ C.T + R, y[k] - C @ x
         L = P @ C.T @ np.linalg.inv(S)
         x, P = x + L @ e, (np.eye(len(x)) - L @ C) @ P
-        found.append((x, np.sqrt(np.diag(P)), e, np.sqrt(np.diag(S)), e @ np.linalg.solve(S, e)))
+        found.append((x, np.sqrt(np.diag(P)), e, np.sqrt(np.diag(S)), e @ np.linalg.solve(S, e), P))
     return [np.array(each) for each in zip(*found, strict=True)]
 
 
@@ -81,8 +81,16 @@ def test_a_linear_arm_has_the_textbook_filter(kind):
     estimator = kind(
         disturbances={"bar.motor": size}, drift={"bar.motor": drift}, process=W, unmodelled=push, deviation=first
     )
+    truth = fa.simulate(LINEAR, PERIOD * (len(y) - 1), 0.2, q0=[0.13, 0.17], samples=len(y), progress=False)
     found = estimate(
-        LINEAR, over_time(y, u, PERIOD), {"a": GIVEN[0], "b": GIVEN[1]}, estimator, between="held", q0=[0.1, 0.2]
+        LINEAR,
+        over_time(y, u, PERIOD),
+        {"a": GIVEN[0], "b": GIVEN[1]},
+        estimator,
+        between="held",
+        q0=[0.1, 0.2],
+        truth=truth,
+        values={"torque of bar.motor": 0.2},
     )
     wide = np.block([[A, B], [np.zeros((1, 4)), np.eye(1)]])
     random = np.vstack([PERIOD**2 / 2 * np.eye(2), PERIOD * np.eye(2), np.zeros((1, 2))]) * push
@@ -91,7 +99,7 @@ def test_a_linear_arm_has_the_textbook_filter(kind):
     Q[4, 4] += PERIOD * drift**2
     P = np.diag([*first, size]) ** 2
     start = np.array([0.1, 0.2, 0.0, 0.0, 0.0])
-    x, sigma, e, spread, nis = kalman(
+    x, sigma, e, spread, nis, P = kalman(
         wide, np.vstack([B, [[0.0]]]), np.hstack([C, np.zeros((2, 1))]), Q, np.diag(SIGMA**2), P, start, y, u
     )
     assert found.estimate.values == pytest.approx(x, rel=1e-9, abs=1e-11)
@@ -99,6 +107,9 @@ def test_a_linear_arm_has_the_textbook_filter(kind):
     assert found.innovation.values == pytest.approx(e, rel=1e-9, abs=1e-11)
     assert found.innovation_deviation.values == pytest.approx(spread, rel=1e-9)
     assert found.nis.values == pytest.approx(nis, rel=1e-8)
+    error = np.hstack([truth.q.values, truth.qd.values, np.full((len(y), 1), 0.2)]) - x
+    nees = np.einsum("ti,ti->t", error, np.linalg.solve(P, error[..., None])[..., 0])
+    assert found.nees.values == pytest.approx(nees, rel=1e-6)
     assert list(found.state.values[[0, 2, 4]]) == ["bar.joint", "bar.joint.rate", "torque of bar.motor"]
 
 
@@ -159,7 +170,7 @@ def test_the_covariance_follows_the_derivatives_of_a_step_and_of_the_readings():
     estimator = EKF(
         parameters={PAYLOAD: 0.04},
         start={PAYLOAD: TRUE["p"]},
-        disturbances={"fore.joint": 0.1},
+        disturbances={"fore.joint": 0.1, "upper.joint": 0.15},
         process=(0.2, 0.0),
         unmodelled=0.0,
         deviation=0.05,
@@ -171,22 +182,22 @@ def test_the_covariance_follows_the_derivatives_of_a_step_and_of_the_readings():
     seen = fa.outputs(model, sensors)
 
     def step(X, random=0.0):
-        return moved(model, X[:12], TRUE["p"] * np.exp(X[12]), u + (random, X[13]), h, 2)
+        return moved(model, X[:12], TRUE["p"] * np.exp(X[12]), u + (random + X[14], X[13]), h, 2)
 
     def read(X):
-        return seen.values(X[:6], X[6:12], u + (0.0, X[13]), p=[TRUE["p"] * np.exp(X[12])])
+        return seen.values(X[:6], X[6:12], u + (X[14], X[13]), p=[TRUE["p"] * np.exp(X[12])])
 
     def slope(function, X):
-        return np.array([(function(X + d) - function(X - d)) / 2e-5 for d in 1e-5 * np.eye(14)]).T
+        return np.array([(function(X + d) - function(X - d)) / 2e-5 for d in 1e-5 * np.eye(15)]).T
 
-    X, P = np.concatenate([q, qd, [0.0, 0.0]]), np.diag([*[0.05] * 12, 0.04 / TRUE["p"], 0.1]) ** 2
+    X, P = np.concatenate([q, qd, [0.0, 0.0, 0.0]]), np.diag([*[0.05] * 12, 0.04 / TRUE["p"], 0.1, 0.15]) ** 2
     assert running.covariance == pytest.approx(P)
     for k in range(3):
         y = read(X) + rng.standard_normal(4) * (2e-4, 2e-4, 1e-3, 0.4)
         running.sample(y, u, k > 0)
         if k:
-            F = np.vstack([slope(step, X), np.eye(14)[12:]])
-            G = np.append((step(X, 1e-5) - step(X, -1e-5)) / 2e-5, [0.0, 0.0]) * 0.2
+            F = np.vstack([slope(step, X), np.eye(15)[12:]])
+            G = np.append((step(X, 1e-5) - step(X, -1e-5)) / 2e-5, [0.0, 0.0, 0.0]) * 0.2
             X, P = np.append(step(X), X[12:]), F @ P @ F.T + np.outer(G, G)
         C = slope(read, X)
         S = C @ P @ C.T + np.diag([2e-4, 2e-4, 1e-3, 0.4]) ** 2
@@ -197,7 +208,7 @@ def test_the_covariance_follows_the_derivatives_of_a_step_and_of_the_readings():
         assert running.nis == pytest.approx(e @ np.linalg.solve(S, e), rel=1e-4)
         scale = np.sqrt(np.diag(P))
         assert running.covariance / np.outer(scale, scale) == pytest.approx(P / np.outer(scale, scale), abs=2e-4)
-        assert np.append(X[:12], [TRUE["p"] * np.exp(X[12]), X[13]]) == pytest.approx(
+        assert np.append(X[:12], [TRUE["p"] * np.exp(X[12]), X[13], X[14]]) == pytest.approx(
             running.estimate, rel=1e-5, abs=1e-8
         )
         assert running.deviation[12] == pytest.approx(running.estimate[12] * scale[12], rel=1e-4)

@@ -1,5 +1,7 @@
 """Filters of arms with a free base, ball joints, states of drives and exogenous inputs, beside independent filters."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -8,6 +10,7 @@ import flexarm as fa
 from flexarm.attitude import configuration, local
 from flexarm.control import DesignedFor, JointPD, Observed, Sampled
 from flexarm.estimation import EKF, UKF, MovingHorizon, consistency, estimate
+from flexarm.estimation.charts import recentered
 from flexarm.sensors import Encoder, Gyroscope, StarTracker, TipPosition
 
 PERIOD = 0.02
@@ -150,6 +153,30 @@ def test_the_covariance_is_that_of_local_coordinates_about_the_estimate():
         assert running.deviation == pytest.approx(scale, rel=1e-3)
         assert running.covariance / np.outer(scale, scale) == pytest.approx(P / np.outer(scale, scale), abs=5e-4)
     assert largest > 0.03  # without the change of the charts the covariance would be off by half of this
+
+
+def test_charts_about_another_center_have_the_slopes_of_differences():
+    """In Python, the function that is translated, at points away from the center."""
+    rng, size, count = np.random.default_rng(8), 11, 3
+    c, x, d = rng.uniform(-0.6, 0.6, 9), rng.uniform(-0.6, 0.6, size), rng.standard_normal((count, size))
+    s = SimpleNamespace(free=1, turns=2, size=size, center=c)
+
+    def there(x, d=None):
+        x, d = x.copy(), np.zeros((0, size)) if d is None else d.copy()
+        recentered(s, x, d.reshape(-1), len(d))
+        return x, d
+
+    def gibbs(g):
+        return Rotation.from_quat([*(g / 2), 1.0])
+
+    found, changed = there(x, d)
+    assert found[:3] == pytest.approx(gibbs(c[3:6]).inv().apply(x[:3] - c[:3]), abs=1e-14)
+    for k in (3, 6):
+        e = (gibbs(c[k : k + 3]).inv() * gibbs(x[k : k + 3])).as_quat()
+        assert found[k : k + 3] == pytest.approx(2.0 * e[:3] / e[3], abs=1e-14)
+    h = 1e-6
+    slopes = [(there(x + h * each)[0] - there(x - h * each)[0]) / (2.0 * h) for each in d]
+    assert changed == pytest.approx(np.array(slopes), abs=1e-8)
 
 
 # -- invariance --------------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def in_c(model, start, u, folder):
 
 
 def live(model, start, u, folder):
-    """The engine alone, and the same method with its steps. It has no constant inputs, so its motion is the free one."""
+    """The engine alone, beside the same method with its steps. No input is constant, so the motion is the free one."""
     page = made(model.arm)
     steps = round(UNTIL / page.step)
     same = fa.Solver(method="rk4", step=page.step)
