@@ -586,15 +586,20 @@ def of_extended_filter(running, estimator, model, sensors, y, u):
 
 
 def test_a_short_horizon_follows_the_loop_and_the_record():
-    """A window that moves, in a loop and offline; on a linear arm it is Kalman's filter."""
+    """A window that moves, in a loop and offline; on a linear arm it is Kalman's filter, with an accelerometer too."""
     y, u = linear_data(60)
-    data, seen = over_time(y, u, PERIOD), {"a": GIVEN[0], "b": GIVEN[1]}
+    data = over_time(y, u, PERIOD).assign(c=("time", 5.0 * u[:, 0]))
+    seen = {"a": GIVEN[0], "b": GIVEN[1], "c": Accelerometer(axes="y", noise=2.0)}
     found = [
         estimate(LINEAR, data, seen, kind, between="held", q0=[0.1, 0.2])
         for kind in (EKF(process=TORQUE), MovingHorizon(process=TORQUE, horizon=4, iterations=2))
     ]
     for name in found[0].data_vars:
         assert found[1][name].values == pytest.approx(found[0][name].values, rel=1e-7, abs=1e-10)
+    running = MovingHorizon(horizon=4).begin(fa.Model(LINEAR), GIVEN, PERIOD)
+    for k in range(7):
+        running.sample(y[k], u[k], k > 0)
+        assert len(running.window) == min(k, 4) + 1
     unknown = {"parameters": {PAYLOAD: 0.05}, "disturbances": {"upper.joint": 0.1}}
     run = loop(MovingHorizon(**unknown, process=1e-3, unmodelled=0.1, horizon=6), until=0.2)
     assert abs(run.estimate.values[-1, 12] - TRUE["p"]) < 3 * run.deviation.values[-1, 12] < 0.06

@@ -170,8 +170,8 @@ class Running:
     sensors : list of sensors
     period : float
         Time from one sample to the next [s].
-    q, qd : (n,)
-        Initial guess of the state.
+    q, qd : (nq,), (n,), optional
+        Initial guess of the state; default `arm.rest`, at rest.
     horizon, iterations : int
         Periods of a moving horizon, 0 for a filter without one, and Gauss-Newton iterations for each sample.
 
@@ -192,10 +192,10 @@ class Running:
         model: Model,
         sensors: Any,
         period: float,
-        q: ArrayLike | None = None,
-        qd: ArrayLike | None = None,
-        horizon: int = 0,
-        iterations: int = 1,
+        q: ArrayLike | None,
+        qd: ArrayLike | None,
+        horizon: int,
+        iterations: int,
     ):
         what = self.label = estimator.label
         with refused(what):
