@@ -194,7 +194,9 @@ def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
     moving = [link for link in arm.links if link.joint.actuated]
     fastest, lasting = live.fastest
     return {
-        "checks": [dict(zip(("name", "inputs", "outputs", "within"), (x.name, *x.sample()), strict=True)) for x in programs],
+        "checks": [
+            dict(zip(("name", "inputs", "outputs", "within"), (x.name, *x.sample()), strict=True)) for x in programs
+        ],
         "n": model.nv,
         "m": len(model.inputs),
         "coordinates": list(model.coordinates),
