@@ -84,6 +84,32 @@ def test_the_tracking_error_goes_to_zero_and_the_payload_is_found(model):
     assert errors["adapted"] < 1e-3 and errors["constant"] > 0.3
 
 
+BOUNDS = {"fore.inertia": (0.0, 0.31), "upper.damping": (-0.01, 1.0)}
+
+
+@pytest.mark.parametrize("period", [None, 4e-4])
+def test_estimates_stay_within_their_bounds_and_v_falls_at_least_as_fast(model, period):
+    """The damping is driven to its lower bound and the inertia starts near its upper one; both are inside in truth."""
+    law, free = adaptive(bounds=BOUNDS, Gamma=30.0 * GAMMA), adaptive(Gamma=30.0 * GAMMA)
+    options = {"q0": [0.2, -0.1], "qd0": [0.1, 0.2], "save": fa.SaveAt(samples=8001, record=["estimates", "sliding"])}
+    options |= FINE if period is None else {"progress": False}
+    runs = [
+        fa.simulate(model, 4.0, u=each if period is None else Sampled(each, period), **options) for each in (law, free)
+    ]
+    low, high = np.array([-np.inf, 0.0, -0.01]), np.array([np.inf, 0.31, 1.0])
+    beyond = [np.maximum(low - run.estimates.values, run.estimates.values - high).max() for run in runs]
+    assert beyond[0] <= (1e-9 if period is None else 0.0) < 0.05 < beyond[1]
+    if period is None:
+        run = runs[0]
+        s, p = run.sliding.values, run.estimates.values
+        away = p - [0.5, 0.05, 0.4]
+        V = np.einsum("ti,tij,tj->t", s, model.mass_matrix(run.q.values), s) / 2
+        V += (away**2 / (30.0 * GAMMA)).sum(axis=1) / 2
+        spent = cumulative_simpson(np.einsum("ti,ij,tj->t", s, KD, s), x=run.time.values, initial=0)
+        assert (np.diff(V + spent) < 1e-6 * V[0]).all()
+        assert V[-1] + spent[-1] < 0.99 * V[0]  # the projection acted
+
+
 def test_estimates_begin_at_the_nominal_arm(model):
     law = SlotineLi(MOVE, NAMES, 4.0, 5.0, 1.0).law(model)
     assert law.memory == (0.5, 0.05, 0.4) and law.facts["parameters"] == tuple(NAMES)
@@ -241,8 +267,9 @@ duration = 0.5
 """
 TURN = fa.Quintic([0.1, 0.2], [0.6, -0.3], 0.5)
 FILES = {
-    'type = "slotine-li"\nparameters = ["fore.mass"]\nLambda = 3.0\nKd = [4.0, 2.0]\nGamma = 0.5\nstart = [0.4]': (
-        SlotineLi(TURN, ["fore.mass"], 3.0, [4.0, 2.0], 0.5, [0.4])
+    'type = "slotine-li"\nparameters = ["fore.mass"]\nLambda = 3.0\nKd = [4.0, 2.0]\nGamma = 0.5\nstart = [0.4]\n'
+    'bounds = { "fore.mass" = [0.39, 0.9] }': (
+        SlotineLi(TURN, ["fore.mass"], 3.0, [4.0, 2.0], 0.5, [0.4], {"fore.mass": (0.39, 0.9)})
     ),
     'type = "sliding-mode"\nLambda = 3.0\nK = 8.0\nlayer = 0.2\nperiod = 0.001': (
         Sampled(SlidingMode(TURN, 3.0, 8.0, 0.2), period=1e-3)
@@ -271,6 +298,12 @@ def test_a_file_says_what_python_says(text, tmp_path):
 # -- at the door -------------------------------------------------------------------------------------------------------
 
 
+def bounded(bounds, count=1):
+    names = ["fore.mass", "payload.mass"][:count]
+    Gamma = [[2.0, 0.1], [0.1, 1.0]] if count > 1 else 1.0
+    return SlotineLi(0.0, names, 1.0, 1.0, Gamma, bounds=bounds)
+
+
 @pytest.mark.parametrize(
     ("law", "line"),
     [
@@ -288,6 +321,15 @@ def test_a_file_says_what_python_says(text, tmp_path):
         (SlotineLi(0.0, ["fore.mass"], 1.0, [[1.0, 5.0], [5.0, 1.0]], 1.0), "SlotineLi: Kd is .*; it must be positive"),
         (SlotineLi(0.0, ["fore.mass"], -1.0, 1.0, 1.0), "SlotineLi: Lambda is -1.0; it must be positive, so that"),
         (SlotineLi(0.0, ["fore.mass"], 1.0, 1.0, 1.0, start=[1.0, 2.0]), "SlotineLi: start: p has shape"),
+        (bounded({"fore.mas": (0, 1)}), "SlotineLi: bounds: no estimate has the name 'fore.mas'; did you mean"),
+        (
+            bounded({"fore.mass": (1, 0)}),
+            r"SlotineLi: bounds of fore.mass is \(1, 0\); it must be a lower and a larger",
+        ),
+        (bounded({"fore.mass": 1.0}), "SlotineLi: bounds of fore.mass is 1.0; it must be a lower and a larger"),
+        (bounded({"fore.mass": (0.0, 0.1)}), "SlotineLi: bounds of fore.mass is .*; the first estimate 0.8 must be"),
+        (bounded([0.0]), r"SlotineLi: bounds is \[0.0\]; it must be"),
+        (bounded({"fore.mass": (0, 3)}, 2), "SlotineLi: bounds needs a Gamma without couplings; give one number"),
         (SlidingMode(0.0, -1.0, 1.0, 0.1), "SlidingMode: Lambda is -1.0; it must be positive, so that"),
         (SlidingMode(0.0, 1.0, -1.0, 0.1), "SlidingMode: K is -1.0; it must be one positive number"),
         (SlidingMode(0.0, 1.0, 1.0, 0.0), "SlidingMode: layer is 0.0; it must be one positive number"),

@@ -1,13 +1,15 @@
 """Adaptive control of Slotine and Li: tracking while parameters of the arm are estimated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_list, refused
+from flexarm.checks import Fault, checked_array, checked_instance, checked_list, refused, shown, unknown_name
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuated, actuators, decaying, definite, followed, rigid_arm, sliding, torques
 from flexarm.description.closures import refuse_closures
@@ -16,6 +18,9 @@ from flexarm.model import Model
 from flexarm.simulation.law import Column, Law
 from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
+
+FADING = 0.05
+"""Part of the range of an estimate in which the rate towards a bound fades."""
 
 
 @final
@@ -46,6 +51,10 @@ class SlotineLi:
         Positive definite gain of the adaptation, in units of the squared parameter over N m.
     start : (k,) or dict, optional
         First estimates. The default is the parameters of the model for which the law is designed.
+    bounds : dict, optional
+        Least and largest estimates by name: {"payload.mass": (0.0, 3.0)}. Near a bound, within 5 % of the range, the
+        rate towards it fades, so that no estimate passes it (projection, Lavretsky & Wise, Robust and Adaptive Control,
+        2013, section 11.4). V still falls if the true parameter is not within these 5 %. Gamma must then be diagonal.
     """
 
     reference: Reference | ArrayLike
@@ -54,6 +63,7 @@ class SlotineLi:
     Kd: ArrayLike
     Gamma: ArrayLike
     start: ArrayLike | Mapping[str, float] | None = None
+    bounds: Mapping[str, tuple[float, float]] | None = None
 
     def law(self, model: Model, period: float | None = None) -> Law:
         """Return the control law for a model; its memory is p. With a period, p advances by Euler steps.
@@ -77,15 +87,54 @@ class SlotineLi:
         except DescriptionError as error:
             raise DescriptionError(f"SlotineLi: start: {error}") from None
         Gamma = definite("SlotineLi: Gamma", self.Gamma, len(start))
+        projected = self._projection([each.name for each in rigid.varied], start, Gamma)
         dynamics, regressor = rigid.function("reference_dynamics"), rigid.regressor_function()
 
         def expression(t: Any, q: Column, qd: Column, p: Column) -> tuple[Column, Any]:
             y, yd = B_T @ q, B_T @ qd
             s, v, a = sliding(reference, t, y, yd, Lambda)
-            rate = -Gamma @ (regressor(y, yd, v, a).T @ s)
+            rate, held = projected(p, -Gamma @ (regressor(y, yd, v, a).T @ s))
             show("estimates", p, [each.name for each in rigid.varied], "as in parameters")
             show("sliding", s, [model.velocities[i] for i in model.arm.driven], "rad/s or m/s")
-            return dynamics(y, yd, v, a, p) - Kd @ s, rate if period is None else p + period * rate
+            return dynamics(y, yd, v, a, p) - Kd @ s, rate if period is None else held(p + period * rate)
 
         facts = {"parameters": tuple(each.name for each in rigid.varied)}
         return Law(expression, tuple(start.tolist()), jumps=jumps_of(reference), reference=reference, facts=facts)
+
+    def _projection(self, names: list[str], start: Array, Gamma: Array) -> Callable[[Column, Column], Any]:
+        """Return a function of estimates and rates: the rates within the bounds, and what puts a step within them."""
+        import casadi as ca
+
+        if self.bounds is None:
+            return lambda p, rate: (rate, lambda step: step)
+        low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+        with refused("SlotineLi"):
+            for name, given in checked_instance(self.bounds, Mapping, "bounds").items():
+                if name not in names:
+                    raise DescriptionError(
+                        unknown_name("SlotineLi: bounds: no estimate has the name", name, names, "the estimates are")
+                    )
+                pair = checked_array(given, f"bounds of {name}")
+                if pair.shape != (2,) or not pair[0] < pair[1]:
+                    raise Fault(f"bounds of {name}", f"is {shown(given)}; it must be a lower and a larger upper bound")
+                k = names.index(name)
+                if not pair[0] <= start[k] <= pair[1]:
+                    raise Fault(
+                        f"bounds of {name}", f"is {shown(given)}; the first estimate {start[k]:g} must be within"
+                    )
+                low[k], high[k] = pair
+            if (Gamma != np.diag(np.diag(Gamma))).any():
+                raise Fault("bounds", "needs a Gamma without couplings; give one number, or one for each parameter")
+        places = np.flatnonzero(np.isfinite(low)).tolist()
+
+        def projected(p: Column, rate: Column) -> tuple[Column, Any]:
+            found = [rate[i] for i in range(len(names))]
+            for k in places:
+                width = FADING * (high[k] - low[k])
+                upward, downward = (
+                    ca.fmin(1.0, ca.fmax(0.0, room / width)) for room in (high[k] - p[k], p[k] - low[k])
+                )
+                found[k] = ca.fmax(0.0, rate[k]) * upward + ca.fmin(0.0, rate[k]) * downward
+            return ca.vertcat(*found), lambda step: ca.fmin(high, ca.fmax(low, step))
+
+        return projected
