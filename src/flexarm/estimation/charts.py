@@ -143,8 +143,10 @@ def recentered(s: Filter, x: Floats, d: Floats, count: int) -> None:
 
 
 def centered(s: Filter) -> None:
-    """Move the references to the estimate."""
+    """Move the references to the estimate, which then has zeros in their place, with its covariance."""
     at, c = 3 * s.free, s.center
+    copied(s.X, c, at + 3 * s.turns)
+    recentered(s, s.X, s.S, s.size)
     if s.free == 1:
         e, v = s.pose[3:], s.v
         copied(c, v, 3)

@@ -17,6 +17,7 @@ The window begins with the filter's prediction for its first sample, from the la
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flexarm.estimation.charts import centered, recentered
 from flexarm.estimation.loops import Filter, corrected, padded, propagated
 from flexarm.native.language import Floats
 from flexarm.simulation.steps import copied
@@ -104,6 +105,13 @@ def windowed(w: Window, y: Floats, u: Floats, acting: Floats, moves: int) -> Non
     copied(w.innovation, s.innovation, m)
     copied(w.spread, s.spread, m)
     s.nis = w.e[0]
+    if s.turns > 0:
+        copied(s.X, s.center, 3 * (s.free + s.turns))
+        recentered(s, w.X, w.S, N)
+        recentered(s, w.later_X, w.later_S, N)
+        for i in range(w.count):
+            recentered(s, w.L[i * N :], w.S, 0)
+        centered(s)
 
 
 def row_of(s: Filter) -> int:

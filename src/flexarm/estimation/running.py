@@ -29,7 +29,7 @@ from flexarm.errors import DescriptionError
 from flexarm.estimation.charts import in_charts, placed
 from flexarm.estimation.horizon import Window
 from flexarm.estimation.loops import Filter, padded
-from flexarm.estimation.samples import Record, deviated, filtered, once
+from flexarm.estimation.samples import Record, deviated, filtered, once, once_in_window
 from flexarm.estimation.settings import Estimator
 from flexarm.identification.motion import compiled
 from flexarm.identification.plant import Plant
@@ -49,11 +49,11 @@ MOST_STEPS = 200
 SAMPLES = 1000
 """Number of samples in a call of native code, some tens of milliseconds. Ctrl-C takes effect between two calls."""
 
-CODE = Once(lambda: translated(filtered, once, deviated))
-ONCE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+CODE = Once(lambda: translated(filtered, once, once_in_window, deviated))
+ONCE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 SPREADS = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-"""Types of `once`, `filtered` and `deviated`. A short call keeps the interpreter's lock."""
+"""Types of `once` and `once_in_window`, `filtered` and `deviated`. A short call keeps the interpreter's lock."""
 
 
 @final
@@ -184,6 +184,10 @@ class Running:
         Names and units of the estimate: coordinates, rates, states of drives, unknowns.
     local_names, local_units : tuple of str
         The same for its deviations. They differ on a free base and at ball joints, which have local coordinates.
+    signals : tuple of str
+        Names of the sensors' signals.
+    kernels : tuple of Kernel
+        The functions `rate`, `output` and, with variable parameters, `constants` of `Filter`.
     """
 
     def __init__(
@@ -235,9 +239,10 @@ class Running:
         factor[:n, :n] = self._initial(estimator, n, q0, qd0)
         factor[n:, n:] = np.diag(unknowns.sizes)
         self.record.S[:] = factor.T.ravel()  # columns
-        self._sigma = np.zeros(len(X))
+        self._sigma, self._u = np.zeros(len(X)), np.zeros(self.record.inputs)
         self._window = self._placed_window(horizon, iterations) if horizon else None
-        self._loop = _record(self, np.zeros((1, len(self.signals))), self.record.u[None], np.zeros((1, 0)))[0]
+        self._once = ONCE(CODE().addresses["once" if self._window is None else "once_in_window"])
+        self._address = self.record.address if self._window is None else self._window.address
 
     # -- design
 
@@ -258,9 +263,10 @@ class Running:
         model, unknowns, linear = self.model, self.unknowns, int(estimator.linear)
         plant = Plant(model, self.sensors)
         key = json.dumps(["charts", plant.key]) if len(pose) else plant.key
-        kernels = compiled(key, lambda: in_charts(model.arm, plant.traced()), estimator.linear)
         parameters = np.concatenate([self.p, pose])
-        self._code = [each.vector_code for each in kernels[: 3 if len(parameters) else 2]]  # it must stay alive
+        kernels = compiled(key, lambda: in_charts(model.arm, plant.traced()), estimator.linear)
+        self.kernels = kernels[: 3 if len(parameters) else 2]
+        self._code = [each.vector_code for each in self.kernels]  # it must stay alive
         rate, output, constants = (*(each.addresses["evaluate"] for each in self._code), 0)[:3]
         n, N, b = 2 * model.nv + len(model.states), len(X), 1 + linear
         actuators = len(model.inputs)
@@ -427,8 +433,9 @@ class Running:
 
         Exogenous inputs are zero.
         """
-        self.record.u[:, : len(u)] = u
-        ONCE(CODE().addresses["once"])(self._loop.address, y.ctypes.data, int(moves))
+        self._u[: len(u)] = u
+        y = np.ascontiguousarray(y, dtype=float)
+        self._once(self._address, y.ctypes.data, self._u.ctypes.data, int(moves))
 
     @property
     def estimate(self) -> Array:

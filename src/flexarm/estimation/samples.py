@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexarm.estimation.charts import centered, posed, recentered, seen_from
+from flexarm.estimation.charts import centered, posed, seen_from
 from flexarm.estimation.horizon import Window, windowed
 from flexarm.estimation.loops import Filter, corrected, factor_from, padded, propagated, triangulated
 from flexarm.native.language import Floats, sqrt
@@ -53,7 +53,10 @@ def filtered(r: Record, first: int, stop: int) -> None:
     for k in range(first, stop):
         before = k - 1 if k > 0 else 0
         moves = 1 if k > 0 else 0
-        sampled(r, r.y[k * m :], r.u[before * row :], r.u[k * row :], moves)
+        if r.horizon == 1:
+            windowed(r.window[0], r.y[k * m :], r.u[before * row :], r.u[k * row :], moves)
+        else:
+            alone(s, r.y[k * m :], r.u[before * row :], r.u[k * row :], moves)
         copied(s.X, r.X[k * N :], N)
         copied(s.pose, r.poses[k * posed(s) :], posed(s))
         copied(s.innovation, r.innovations[k * m :], m)
@@ -66,29 +69,23 @@ def filtered(r: Record, first: int, stop: int) -> None:
             r.nees[k] = judged(s, r.local, count)
 
 
-def once(r: Record, y: Floats, moves: int) -> None:
-    """Move by a period under the inputs of the filter, unless the sample is the first, and correct by its readings."""
-    s = r.filter[0]
-    sampled(r, y, s.u, s.u[2 * s.steps * s.inputs :], moves)
+def once(s: Filter, y: Floats, u: Floats, moves: int) -> None:
+    """Move by a period under constant inputs u (inputs,), unless the sample is the first, and correct by readings y."""
+    constant(s, u)
+    alone(s, y, s.u, u, moves)
 
 
-def sampled(r: Record, y: Floats, u: Floats, acting: Floats, moves: int) -> None:
-    """Process a sample: inputs u before it, and `acting` (inputs,) when it is read."""
-    s = r.filter[0]
-    if r.horizon == 1:
-        windowed(r.window[0], y, u, acting, moves)
-    else:
-        alone(s, y, u, acting, moves)
-    if s.turns > 0:
-        copied(s.X, s.center, 3 * (s.free + s.turns))
-        if r.horizon == 1:
-            w = r.window[0]
-            recentered(s, w.X, w.S, s.size)
-            recentered(s, w.later_X, w.later_S, s.size)
-            for i in range(w.count):
-                recentered(s, w.L[i * s.size :], s.S, 0)
-        recentered(s, s.X, s.S, s.size)
-        centered(s)
+def once_in_window(w: Window, y: Floats, u: Floats, moves: int) -> None:
+    """Add a sample to the window after a period under constant inputs u (inputs,), with readings y."""
+    s = w.filter[0]
+    constant(s, u)
+    windowed(w, y, s.u, u, moves)
+
+
+def constant(s: Filter, u: Floats) -> None:
+    """Write constant inputs u (inputs,) to each node of a period."""
+    for node in range(2 * s.steps + 1):
+        copied(u, s.u[node * s.inputs :], s.inputs)
 
 
 def alone(s: Filter, y: Floats, u: Floats, acting: Floats, moves: int) -> None:
@@ -98,6 +95,8 @@ def alone(s: Filter, y: Floats, u: Floats, acting: Floats, moves: int) -> None:
         propagated(s, u, 0)
     copied(s.X, s.about, s.size)
     corrected(s, y, acting)
+    if s.turns > 0:
+        centered(s)
 
 
 def deviated(s: Filter, to: Floats) -> None:

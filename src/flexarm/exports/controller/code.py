@@ -6,6 +6,7 @@ from textwrap import indent
 from flexarm.closed_forms.formats.c import listed
 from flexarm.exports.controller.inputs import Inputs
 from flexarm.exports.controller.settings import Settings
+from flexarm.exports.controller.stages import StageCode
 from flexarm.exports.source import Real, Written, in_reals, literal, signature
 from flexarm.simulation.sampled import SampledFeedback
 
@@ -89,7 +90,7 @@ $read    if ((!isfinite(time)) || ((self->sample > 0u) && (!(fabs(since - $exact
     self->missed = (status == 0u) ? 0u : (self->missed + ((self->missed < UINT32_MAX) ? 1u : 0u));
 
     // The law runs in every sample, so that all samples take the same path.
-    ${name}_update($arguments);
+$before    ${name}_update($arguments);
     bool finite = true;
     for (int i = 0; i < $nu; i++) {
         finite = finite && isfinite(u[i]);
@@ -105,7 +106,7 @@ $check    if (!finite) {
 $safely        self->u[i] = running ? u[i] : back;
         outputs->u[i] = self->u[i];
     }
-$keep    for (uint32_t i = 0u; i < 4u; i++) {
+$keep$again    for (uint32_t i = 0u; i < 4u; i++) {
         const bool seen = ((status >> i) & 1u) != 0u;
         self->count[i] += (seen && (self->count[i] < UINT32_MAX)) ? 1u : 0u;
     }
@@ -131,7 +132,13 @@ READ = Template("""    bool valid = true;
 
 
 def step_code(
-    name: str, feedback: SampledFeedback, inputs: Inputs, settings: Settings, actuators: tuple[str, ...], real: Real
+    name: str,
+    feedback: SampledFeedback,
+    inputs: Inputs,
+    settings: Settings,
+    actuators: tuple[str, ...],
+    real: Real,
+    stage: StageCode | None = None,
 ) -> Written:
     """Return the C code of a controller's memory and of its functions, after its `NAME_update`."""
     memory, ny, nu = feedback.law.memory, len(inputs.names), len(actuators)
@@ -148,9 +155,12 @@ def step_code(
         memory=_lines(
             f"{real} y[{ny}];        // last valid readings" * bool(ny),
             f"{real} z[{nz}];        // memory of the law" * bool(nz),
+            stage.member if stage else "",
         ),
     )
-    zero = literal(0.0, real)
+    zero, given = literal(0.0, real), ["y"] * bool(ny)
+    if stage is not None:
+        given = ["x"] * bool(stage.count)
     tables = _table(real, "gain", settings.gains) + _table(real, "offset", settings.offsets) if settings.scaled else ""
     tables += _table(real, "slew", settings.slew) if settings.slew is not None else ""
     back = "safe[i]"
@@ -161,6 +171,7 @@ def step_code(
         start=_lines(
             *(f"self->y[{i}] = {zero};" for i in range(ny)),
             *(f"self->z[{i}] = {literal(value, real)};" for i, value in enumerate(memory)),
+            stage.begin if stage else "",
         ),
         safe=in_reals(listed(settings.safe), real),
         none=f"{{{', '.join([zero] * ny)}}}, 0u" if ny else "0u",
@@ -169,11 +180,17 @@ def step_code(
         exact=exact,
         jitter=repr(settings.jitter),
         misses=settings.misses,
-        locals=_lines(f"{real} y[{ny}];" * bool(ny), f"{real} z[{nz}];" * bool(nz)),
+        locals=_lines(
+            f"{real} y[{ny}];" * bool(ny),
+            f"{real} x[{stage.count}];" if stage and stage.count else "",
+            f"{real} z[{nz}];" * bool(nz),
+        ),
         read=READ.substitute(common, scaled="(gain[i] * given->y[i]) + offset[i]" if settings.scaled else "given->y[i]")
         if ny
         else "",
-        arguments=", ".join(["t", *["y"] * bool(ny), *["self->z"] * bool(nz), "u", *["z"] * bool(nz)]),
+        before=_lines(*stage.call) if stage else "",
+        again=_lines("if (!running) {", f"    {stage.begin}", "}") if stage else "",
+        arguments=", ".join(["t", *given, *["self->z"] * bool(nz), "u", *["z"] * bool(nz)]),
         check=_lines(f"for (int i = 0; i < {nz}; i++) {{", "    finite = finite && isfinite(z[i]);", "}") if nz else "",
         safely=f"        const {real} back = {back};\n",
         keep=_lines(f"for (int i = 0; i < {nz}; i++) {{", "    self->z[i] = running ? z[i] : self->z[i];", "}")

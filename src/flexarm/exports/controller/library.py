@@ -10,6 +10,7 @@ from flexarm.errors import DescriptionError
 from flexarm.exports.controller.code import step_code
 from flexarm.exports.controller.inputs import WHERE, Inputs, inputs_of
 from flexarm.exports.controller.settings import Settings, settings_of
+from flexarm.exports.controller.stages import Stage, stage_of
 from flexarm.exports.law import SAMPLES, samples
 from flexarm.exports.library import CLOSE, CMAKE
 from flexarm.exports.needs import program
@@ -28,6 +29,8 @@ class Board:
     ----------
     name : str
         Identifier with which the C names begin.
+    stage : Stage or None
+        A filter with estimates for the law. `feedback` is then the law of the complete state.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Board:
     inputs: Inputs
     settings: Settings
     real: Real
+    stage: Stage | None = None
 
 
 def board(
@@ -56,24 +60,33 @@ def board(
         checked_instance(loop, Sampled, "controller")
         checked_instance(model, Model, "model")
     check_real(where, real)
-    feedback = loop.feedback(model)
+    feedback, sensors = loop.feedback(model), checked_sensors(where, sensors)
+    name = f"{identifier(model.arm)}_controller"
+    stage = stage_of(where, loop, model, sensors)
+    if stage is not None:
+        inputs = Inputs(stage.signals, stage.readings)
+        settings = settings_of(where, loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
+        return Board(name, loop, model, stage.feedback, inputs, settings, real, stage)
     if feedback.function is not None:
         raise DescriptionError(
             f"{where}: controller {feedback.name} runs in Python; C code needs a controller that is an expression"
         )
-    inputs = inputs_of(feedback, model, checked_sensors(where, sensors))
+    inputs = inputs_of(feedback, model, sensors)
     settings = settings_of(where, loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
-    return Board(f"{identifier(model.arm)}_controller", loop, model, feedback, inputs, settings, real)
+    return Board(name, loop, model, feedback, inputs, settings, real)
 
 
 def c_controller(board: Board) -> dict[str, str]:
     """Return the texts of the C library by file name."""
-    name, model, feedback, measured = board.name, board.model, board.feedback, board.inputs.measured
+    name, model, feedback = board.name, board.model, board.feedback
+    measured = board.stage.law if board.stage else board.inputs.measured
     title = f"{model.arm.name}: the controller {named(board.loop.controller)}, sampled every {feedback.period:g} s"
     update = program(measured.function, "update", f"{title}: its law", measured.names, model.inputs)
-    counts = {"ny": len(measured.names), "nu": len(model.inputs), "nz": len(feedback.law.memory)}
-    step = step_code(name, feedback, board.inputs, board.settings, model.inputs, board.real)
-    sources = c_sources(name, [update], board.real, title, counts, [step], ("stdbool", "stddef", "stdint"))
+    stage = board.stage.code(name, board.real) if board.stage else None
+    counts = {"ny": len(board.inputs.names), "nu": len(model.inputs), "nz": len(feedback.law.memory)}
+    step = step_code(name, feedback, board.inputs, board.settings, model.inputs, board.real, stage)
+    programs, before = ([*stage.programs, update], [stage.written]) if stage else ([update], [])
+    sources = c_sources(name, programs, board.real, title, counts, [*before, step], ("stdbool", "stddef", "stdint"))
     return {
         **sources,
         f"{name}_test.c": _test(board),
@@ -84,7 +97,10 @@ def c_controller(board: Board) -> dict[str, str]:
 def _test(board: Board) -> str:
     """Return the program that compares some samples with the law, twice, with a failure and a reset in between."""
     name, real, settings = board.name, board.real, board.settings
-    found = list(samples(board.feedback, board.inputs.measured, board.model, real, SAMPLES))
+    if board.stage is not None:
+        found = list(board.stage.samples(real, SAMPLES))
+    else:
+        found = list(samples(board.feedback, board.inputs.measured, board.model, real, SAMPLES))
     checks = [f"{name} controller;", f"{name}_inputs in = {{{'{0.0f}, ' if real == 'float' else '{0.0}, '}1u}};"]
     if not board.inputs.names:
         checks[1] = f"{name}_inputs in = {{1u}};"
