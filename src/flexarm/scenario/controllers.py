@@ -12,7 +12,7 @@ from flexarm.checks import Fault, advised, called, checked_list, did_you_mean, s
 from flexarm.description.load import load
 from flexarm.errors import errors_in
 from flexarm.model import Model
-from flexarm.scenario.terms import INPUTS, described, sensors_of, system_of, wrong_type
+from flexarm.scenario.terms import INPUTS, described, estimator_of, sensors_of, system_of, wrong_type
 from flexarm.trajectory import Reference
 
 SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
@@ -32,10 +32,10 @@ def _kebab(name: str) -> str:
 
 
 def kinds() -> dict[str, Any]:
-    """Return the controllers that follow a reference or hold an attitude, by their type in a file: "joint-pd"."""
+    """Return the controllers that follow a reference, hold an attitude or estimate the state, by their type in a file: "joint-pd"."""
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
-    told = {"reference", "attitude", "periods"}
+    told = {"reference", "attitude", "periods", "estimator"}
     own: list[Any] = [c for c in classes if hasattr(c, "law") or hasattr(c, "stepper")]
     found: list[Any] = [c for c in own if dataclasses.is_dataclass(c) and told & {*_fields(c)}]
     return dict(sorted((_kebab(c.__name__), c) for c in found))
@@ -71,6 +71,8 @@ def _checked(value: object) -> Any:
         raise Fault("type", wrong_type(name, known))
     if hasattr(known[name], "stepper") and "period" not in value:
         raise Fault("period", f"is missing; a {name} controller needs its sampling period")
+    if "estimator" in value and "period" not in value:
+        raise Fault("period", "is missing; a controller with an estimator needs its sampling period")
     sampling = SAMPLING if "period" in value else ("period",)
     _check_keys(value, known[name], ("reference",), ("type", "nominal", *sampling, *ADDED))
     for part, check, given in _inside(value):
@@ -120,6 +122,7 @@ def _term(table: Mapping[str, Any], reference: Reference | None) -> Any:
 PARTS: dict[str, Callable[[Any], Any]] = {
     "system": system_of,
     "sensors": sensors_of,
+    "estimator": estimator_of,
     "outputs": partial(sensors_of, part="outputs"),
 }
 """Keys whose values are created from tables."""

@@ -1,10 +1,12 @@
-"""Inner tables of a controller in the file of a scenario: linear systems, sensors, feedforward inputs."""
+"""Inner tables of a controller in the file of a scenario: linear systems, sensors, estimators, feedforward inputs."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import Any
 
 from flexarm import sensors
-from flexarm.checks import Fault, called, checked_list, shown, unknown_name
+from flexarm.checks import Fault, advised, called, checked_list, did_you_mean, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.scenario import forces
 
@@ -24,6 +26,9 @@ INPUTS = {
         forces.OptimalTorquesInput,
     )
 }
+ESTIMATORS = {"ekf": "EKF", "ukf": "UKF", "moving-horizon": "MovingHorizon"}
+"""Classes of `flexarm.estimation` by their types in a file."""
+
 FORMS = (("num", "den"), ("A", "B", "C", "D"))
 """Keys of a transfer function, and of a state space. An optional key `dt` is the period of a discrete system."""
 
@@ -39,6 +44,20 @@ def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
         return kinds[name](**{called(key): value for key, value in table.items()})
     except DescriptionError as error:
         raise Fault(part, f"is not a valid {name}: {error}") from None
+
+
+def estimator_of(value: Any) -> Any:
+    """Return the estimator that a table with a `type` describes. Raises `Fault`."""
+    kinds = import_module("flexarm.estimation")  # imported late: it needs SciPy
+    found = {name: getattr(kinds, made_of) for name, made_of in ESTIMATORS.items()}
+    if isinstance(value, Mapping) and value.get("type") in found:
+        known = [each.name for each in fields(found[value["type"]])]
+        for key in value:
+            if key not in ("type", *known):
+                advice = f"allowed keys are type, {', '.join(known)}"
+                raise Fault(f"estimator.{called(key)}", advised("is unknown", did_you_mean(key, known), advice))
+        found = {value["type"]: lambda type, **more: kind(**more) for kind in (found[value["type"]],)}
+    return described(value, found, "estimator")
 
 
 def wrong_type(name: object, kinds: Iterable[str]) -> str:

@@ -85,20 +85,21 @@ class Stage:
         kind = records[-1][0]
         path = "self->filter.X" if kind is Filter else "self->filter.filter.X"
         call = [
-            f"{name}_{root.__name__}(&self->filter, y, self->u, (self->sample > 0u) ? 1 : 0);",
+            "const bool moves = (self->sample > 0u) && (self->stopped == 0u);",
+            f"{name}_{root.__name__}(&self->filter, y, self->u, moves ? 1 : 0);",
             *(f"x[{i}] = {path}[{at}];" for i, at in enumerate(self.entries)),
         ]
         return StageCode(programs, written, f"{made.struct(kind)} filter;", f"{made.struct(kind)}_begin(&self->filter);", call, len(self.entries), made.bytes)
 
     def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
-        """Yield readings near rest, and the u of the filter with the law as a simulation calls them."""
+        """Yield readings of an arm at the first guess with noise, and the u of the filter with the law as in a simulation."""
         rng, model, running = np.random.default_rng(1), self.estimated.model, self.begun()
         calls, u = SampledCalls(self.feedback, model), np.zeros(len(model.inputs))
         kind = np.float32 if real == "float" else np.float64
-        q0 = np.array(self.estimated.start[0])
+        q, none = np.array(self.estimated.start[0]), np.zeros(model.nv)
+        rest = np.array(self.readings.of(q, none, [], none)).ravel()
         for k in range(count):
-            q = q0 + 1e-3 * rng.normal(size=model.nq)
-            y = np.array(self.readings.of(q, np.zeros(model.nv), [], np.zeros(model.nv))).ravel()
+            y = rest + running.record.noise * rng.normal(size=len(rest))
             y = y.astype(kind).astype(float)
             running.sample(y, u, k > 0)
             u = calls(k * self.period, running.estimate[: model.nq + model.nv])
