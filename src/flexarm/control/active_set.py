@@ -490,6 +490,18 @@ def added(h: Horizon, r: int, side: float) -> int:
     return UNFINISHED
 
 
+def forgotten(h: Horizon) -> None:
+    """Begin with the slack variables at zero, without the active rows of a previous solution."""
+    rows = h.k * (2 * h.m + h.p)
+    for i in range(2 * (rows + h.p)):
+        h.inside[i] = 0
+    h.n = h.p if h.soft == 1 else 0
+    h.fresh = 1
+    for i in range(h.n):
+        h.active[i], h.sides[i] = rows + i, 1.0
+        h.inside[2 * (rows + i)] = 1
+
+
 def solved(h: Horizon) -> int:
     """Solve the program. Return the status."""
     per = 2 * h.m + h.p

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from flexarm.arrays import Array, address_of
-from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, solved
+from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
 from flexarm.control.predictive_course import Optimum, Stage
 from flexarm.control.predictive_horizon import Limits
 from flexarm.native.functions import translated
@@ -17,8 +17,9 @@ from flexarm.native.once import Once
 VIOLATION = 1e-9
 """Largest violation in a solution, as a share of the limit."""
 
-CODE = Once(lambda: translated(solved))
+CODE = Once(lambda: translated(solved, forgotten))
 SOLVE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+FORGET = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 @final
@@ -158,24 +159,25 @@ class Recursions:
         record = self._record
         shift = sample - self._first
         if self._first < 0 or shift < 0:
-            self._forget()
+            FORGET(self._code.addresses["forgotten"])(record.address)
             shift = 0
         self._first = sample
         record.first, record.shift = first, shift
         status = self._call(record.address)
         record.fresh = 0
-        self.unfinished = bool(status == UNFINISHED)
+        self.after(status)
         if status != SOLVED and status != UNFINISHED:
             self._first = -1
         return bool(status == SOLVED and np.isfinite(self.z).all())
 
-    def _forget(self) -> None:
-        """Begin with the slack variables at zero."""
-        record, soft = self._record, self._slack
-        record.n, record.fresh = soft, 1
-        self._active[:soft], self._sides[:soft] = self._rows + np.arange(soft), 1.0
-        self._inside[:] = 0
-        self._inside[2 * self._active[:soft]] = 1
+    @property
+    def record(self) -> Placed:
+        """Record of native code, see `Horizon`."""
+        return self._record
+
+    def after(self, status: int) -> None:
+        """Take note of the status of a program that native code has solved."""
+        self.unfinished = bool(status == UNFINISHED)
 
     @property
     def iterations(self) -> int:

@@ -15,8 +15,10 @@ from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, mo
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
 from flexarm.control.predictive_recursions import Matrices, Recursions
+from flexarm.control.predictive_samples import CODE, SAMPLE, Along
 from flexarm.control.predictive_solver import NATIVE, QuadraticProgram
 from flexarm.errors import FlexarmError, NotReached, SimulationError
+from flexarm.native.language import Placed
 from flexarm.sensors import Outputs
 from flexarm.simulation.stepper import Stepper
 
@@ -128,6 +130,8 @@ class Steps:
         The last plan.
     y, C : (samples, p), (samples, p, s + 1)
         Outputs of the trajectory, and their slopes in the coordinates of stages.
+    along : Along or None
+        Native code of samples along the reference, if the horizon needs no other models.
     """
 
     course: Course
@@ -166,16 +170,54 @@ class Steps:
         if self.penalty is not None and len(self.limits.low):
             self._weight = self.penalty * typical(condensed(stage, best), C, self.limits)
         self._tail = replace(tail, weight=self._weight)
-        self._recursions = self._solver = None
+        self._recursions = self._solver = self.along = None
         if self.solver == NATIVE:
             self._recursions = Recursions(self.limits, C.shape[2], self._weight, self.changes)
-            if self.about == "reference" and self._uniform:
-                following = course.at(1, len(course.r))
-                self._recursions.use(Matrices.of(course.stage, course.best, self.C[following]))
+            if self.about == "reference" and (self._uniform or len(course.r) == 1):
+                self.along = self._placed()
             self._prepare()
         else:
             rows, columns = self._tail.program.A.shape
             self._solver = QuadraticProgram(self.solver, rows, columns) if rows else None
+
+    def _placed(self) -> Placed:
+        """Return the record of native code for samples along the reference."""
+        course, limits, solver = self.course, self.limits, self._recursions
+        assert solver is not None
+        if self._uniform:
+            following = course.at(1, len(course.r))
+            solver.use(Matrices.of(course.stage, course.best, self.C[following]))
+            K = course.best.K
+        else:
+            stage, best, C = self._tail.steps
+            solver.use(Matrices.of(stage, best, C))
+            K = best.K[:1]
+        m = len(limits.u)
+        self._sample = SAMPLE(CODE().addresses["sampled"])
+        return Placed(
+            Along(
+                horizon=np.array([solver.record.address]),  # type: ignore[arg-type]  # an address is one word
+                rows=len(course.r),
+                moving=int(self._uniform),
+                saturates=int(self.otherwise == "lqr"),
+                edges=self.edges.astype(np.int64),
+                u=np.array(limits.u, dtype=float),
+                rate=np.array(limits.rate, dtype=float),
+                low=np.array(limits.low, dtype=float),
+                high=np.array(limits.high, dtype=float),
+                r=np.ascontiguousarray(course.r),
+                v=np.ascontiguousarray(course.v),
+                y=np.ascontiguousarray(self.y),
+                K=np.ascontiguousarray(K),
+                S=np.array(course.S, dtype=float),
+                last=np.array(self._last, dtype=float),
+                to=np.zeros(m),
+                plan=np.zeros((len(self.lengths), m)),
+                planned=-1,
+                previous=-1,
+                good=0,
+            )
+        )
 
     def _prepare(self) -> None:
         """Find the active limits of the first step, so that it is as short as the later ones."""
@@ -187,9 +229,16 @@ class Steps:
             return
         x0 = np.append(course.S * (x - course.r[rows[0]]), 1.0)
         for _ in range(PREPARED):
-            if self._by_recursions(self.late, prediction, x0, course.v[rows]) is not None:
+            if self.along is not None:
+                found = self._by_samples(self.late, x)
+                self.along.last[:] = self._last
+            else:
+                found = self._by_recursions(self.late, prediction, x0, course.v[rows]) is not None
+            if found:
                 break
         self.solved = 0
+        if self.along is not None:
+            self.along.planned = -1
 
     # -- prediction of the arm
 
@@ -313,6 +362,17 @@ class Steps:
         course = self.course
         rows = course.at(first, int(self.edges[-1]))
         x0, v = np.append(course.S * (x - course.r[rows[0]]), 1.0), course.v[rows]
+        if self.along is not None:
+            before, good = self._last, self._by_samples(first, x)
+            at, multipliers, active = self._pushing(good)
+            if not good:
+                self._failed(first, v, x0, prediction)
+            else:
+                u = np.repeat(self.along.plan, self.lengths, axis=0)
+                solution = self._solution(prediction, x0, v, before, at, multipliers)
+                self.plan = Plan(first, x0, u, active, solution)
+                self.active += active
+            return self.along.to.copy()
         solve = self._by_recursions if self._recursions is not None else self._condensed
         found = solve(first, prediction, x0, v)
         if found is None:
@@ -329,27 +389,44 @@ class Steps:
         """Return the inputs' deviations (k, m), True if a limit is active, and the solution; None without one."""
         solver, last = self._recursions, self._last
         assert solver is not None
-        is_along = self.about == "reference" and self._uniform
-        if not is_along:
-            solver.use(Matrices.of(*prediction.steps))
+        solver.use(Matrices.of(*prediction.steps))
         solver.low[:], solver.high[:] = self.limits.shares(v, last, prediction.y)
         solver.x0[:] = x0
-        good = solver(first, first if is_along else 0)
-        at, multipliers = solver.pushing
-        limited = at < solver.y.size
-        sizes = np.abs(multipliers[limited])
-        active = bool((sizes > SLIGHT * sizes.max(initial=0.0)).any())
-        self.solved += active or not good
+        good = solver(first, 0)
+        at, multipliers, active = self._pushing(good)
         if not good:
             return None
-        s = solver.solution
+        return solver.inputs, active, self._solution(prediction, x0, v, last, at, multipliers)
+
+    def _by_samples(self, first: int, x: Array) -> bool:
+        """Compute the inputs of a sample along the reference in native code. Return True if there is a solution."""
+        assert self.along is not None and self._recursions is not None
+        self._recursions.after(self._sample(self.along.address, first, np.ascontiguousarray(x).ctypes.data))
+        return bool(self.along.good)
+
+    def _pushing(self, good: bool) -> tuple[Array, Array, bool]:
+        """Return the active limits of the native solution with their multipliers, and True if one has a force."""
+        solver = self._recursions
+        assert solver is not None
+        at, multipliers = solver.pushing
+        sizes = np.abs(multipliers[at < solver.y.size])
+        active = bool((sizes > SLIGHT * sizes.max(initial=0.0)).any())
+        self.solved += active or not good
+        return at, multipliers, active
+
+    def _solution(
+        self, prediction: Prediction, x0: Array, v: Array, last: Array, at: Array, multipliers: Array
+    ) -> Callable[[], Solution]:
+        """Return a function that returns the program with its native solution."""
+        assert self._recursions is not None
+        s = self._recursions.solution
 
         def solution() -> Solution:
             program = prediction.program
             on_rows = program.multipliers(at, multipliers)
             return Solution(program, s, on_rows, *program.bounds(x0, v, last, prediction.y))
 
-        return solver.inputs, active, solution
+        return solution
 
     def _condensed(
         self, _: int, prediction: Prediction, x0: Array, v: Array
@@ -379,6 +456,13 @@ class Steps:
 
     def _otherwise(self, first: int, x0: Array, v: Array, prediction: Prediction) -> Array:
         """Continue with the last plan, or saturate the optimum without limits."""
+        self._failed(first, v, x0, prediction)
+        if self.otherwise == "plan" and self.plan is not None and first - self.plan.first < len(self.plan.u):
+            return self._within(self.plan.u[first - self.plan.first])
+        return self._within(v[0] - prediction.steps[1].K[0] @ x0)
+
+    def _failed(self, first: int, v: Array, x0: Array, prediction: Prediction) -> None:
+        """Count a step without a solution, and report the first one."""
         self.failed += 1
         if not self.first_failure:
             program = prediction.program
@@ -398,10 +482,7 @@ class Steps:
             if self.otherwise == "raise":
                 raise FlexarmError(f"Predictive at {self.first_failure}")
             does = "the last plan continues" if self.otherwise == "plan" else "saturated LQR takes over"
-            warnings.warn(f"Predictive at {self.first_failure}: {does}", NotReached, stacklevel=2)
-        if self.otherwise == "plan" and self.plan is not None and first - self.plan.first < len(self.plan.u):
-            return self._within(self.plan.u[first - self.plan.first])
-        return self._within(v[0] - prediction.steps[1].K[0] @ x0)
+            warnings.warn(f"Predictive at {self.first_failure}: {does}", NotReached, stacklevel=3)
 
     def report(self) -> dict[str, Any]:
         """Return attributes of a result: the number of steps, and their computing times."""

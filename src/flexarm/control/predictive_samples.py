@@ -1,0 +1,161 @@
+"""Samples of predictive control along a reference in native code: limits, solution, and steps without a solution.
+
+The functions are in the language of `native.language`. They also become C code for a controller's board.
+"""
+
+import ctypes  # noqa: TID251  (calls code that this package compiled)
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
+from flexarm.native.functions import translated
+from flexarm.native.language import Floats, Words
+from flexarm.native.once import Once
+
+CODE = Once(lambda: translated(sampled))
+SAMPLE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+"""Type of `sampled`."""
+
+
+@dataclass
+class Along:
+    """Samples of a predictive controller along a reference.
+
+    Attributes
+    ----------
+    horizon : Horizon
+    rows : int
+        Samples of the reference. The last one stands for all later ones.
+    moving : int
+        1 if the matrices of the horizon belong to samples, 0 if they belong to its steps.
+    saturates : int
+        1 if the saturated optimum without limits follows a step without a solution, 0 if the last plan does.
+    edges : (steps + 1,)
+        Periods at which the steps of the horizon begin, and at which the last one ends.
+    u, rate : (m,)
+        Largest inputs, and their largest changes in a period.
+    low, high : (p,)
+        Lowest and highest outputs.
+    r, v, y, K : (rows, s - 1), (rows, m), (rows, p), (rows, m, s)
+        States, inputs and outputs of the reference, and gains without limits.
+    S : (s - 1,)
+        Scales of the states.
+    last, to : (m,)
+        Inputs of the last sample and of this one.
+    plan : (steps, m)
+        Inputs of the last solution, which is that of the sample `planned`, or of none if it is -1.
+    previous : int
+        Sample of the last program, or -1.
+    good : int
+        1 if the last program has a solution.
+    """
+
+    horizon: Sequence[Horizon]
+    rows: int
+    moving: int
+    saturates: int
+    edges: Words
+    u: Floats
+    rate: Floats
+    low: Floats
+    high: Floats
+    r: Floats
+    v: Floats
+    y: Floats
+    K: Floats
+    S: Floats
+    last: Floats
+    to: Floats
+    plan: Floats
+    planned: int
+    previous: int
+    good: int
+
+
+def sampled(s: Along, sample: int, x: Floats) -> int:
+    """Compute the inputs of a sample from its state x (s - 1,). Return the status of the program."""
+    h = s.horizon[0]
+    m, states = h.m, h.s - 1
+    row = min(sample, s.rows - 1)
+    for j in range(states):
+        h.x0[j] = s.S[j] * (x[j] - s.r[row * states + j])
+    h.x0[states] = 1.0
+    bounded(s, sample)
+    h.shift = sample - s.previous
+    if s.previous < 0 or h.shift < 0:
+        forgotten(h)
+        h.shift = 0
+    s.previous = sample
+    h.first = sample if s.moving == 1 else 0
+    status = solved(h)
+    h.fresh = 1 - s.moving
+    if status != SOLVED and status != UNFINISHED:
+        s.previous = -1
+    s.good = 1 if status == SOLVED else 0
+    for j in range(h.moves):
+        if not h.z[j] - h.z[j] == 0.0:  # not finite
+            s.good = 0
+    if s.good == 1:
+        planned(s, sample)
+    else:
+        otherwise(s, sample)
+    for j in range(m):  # within the limits, which a solution exceeds by rounding at most
+        u = min(max(s.to[j], s.last[j] - s.rate[j]), s.last[j] + s.rate[j])
+        s.to[j] = min(max(u, -s.u[j]), s.u[j])
+    for j in range(m):
+        s.last[j] = s.to[j]
+    return status
+
+
+def bounded(s: Along, sample: int) -> None:
+    """Write the lower and upper limits of inputs, changes and outputs for deviations from the reference, as shares."""
+    h, last = s.horizon[0], s.rows - 1
+    m, p = h.m, h.p
+    per = 2 * m + p
+    for i in range(h.k):
+        v = s.v[min(sample + s.edges[i], last) * m :]
+        before = s.v[min(max(sample + s.edges[i] - 1, 0), last) * m :]
+        end = s.y[min(sample + s.edges[i + 1], last) * p :]
+        low, high, length = h.low[i * per :], h.high[i * per :], float(s.edges[i + 1] - s.edges[i])
+        for j in range(m):
+            low[j] = (-s.u[j] - v[j]) * h.of_u[j]
+            high[j] = (s.u[j] - v[j]) * h.of_u[j]
+            step, rate = v[j] - (s.last[j] if i == 0 else before[j]), s.rate[j] * length
+            low[m + j] = (-rate - step) * h.of_rate[i * m + j]
+            high[m + j] = (rate - step) * h.of_rate[i * m + j]
+        for j in range(p):
+            low[2 * m + j] = (s.low[j] - end[j]) * h.of_y[j]
+            high[2 * m + j] = (s.high[j] - end[j]) * h.of_y[j]
+        for j in range(per):
+            low[j] = min(low[j], high[j])
+
+
+def planned(s: Along, sample: int) -> None:
+    """Store the inputs of a solution as the plan, and take the first ones."""
+    h = s.horizon[0]
+    m, per = h.m, 2 * h.m + h.p
+    s.planned = sample
+    for i in range(h.k):
+        v = s.v[min(sample + s.edges[i], s.rows - 1) * m :]
+        for j in range(m):
+            s.plan[i * m + j] = h.y[i * per + j] / h.of_u[j] + v[j]
+    for j in range(m):
+        s.to[j] = s.plan[j]
+
+
+def otherwise(s: Along, sample: int) -> None:
+    """Take the inputs of the last plan, or those of the optimum without limits."""
+    h = s.horizon[0]
+    m, row, since = h.m, min(sample, s.rows - 1), sample - s.planned
+    if s.saturates == 0 and s.planned >= 0 and since < s.edges[h.k]:
+        i = 0
+        while s.edges[i + 1] <= since:
+            i += 1
+        for j in range(m):
+            s.to[j] = s.plan[i * m + j]
+    else:
+        for j in range(m):
+            u = s.v[row * m + j]
+            for c in range(h.s):
+                u -= s.K[(row * m + j) * h.s + c] * h.x0[c]
+            s.to[j] = u
