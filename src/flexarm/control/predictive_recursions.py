@@ -175,6 +175,11 @@ class Recursions:
         """Record of native code, see `Horizon`."""
         return self._record
 
+    @property
+    def matrices(self) -> tuple[Array, Array]:
+        """Matrices `forward` and `backward` of the record."""
+        return self._matrices
+
     def after(self, status: int) -> None:
         """Take note of the status of a program that native code has solved."""
         self.unfinished = bool(status == UNFINISHED)

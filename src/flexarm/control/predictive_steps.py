@@ -240,6 +240,13 @@ class Steps:
         if self.along is not None:
             self.along.planned = -1
 
+    @property
+    def records(self) -> tuple[Placed, Placed, tuple[Array, Array]] | None:
+        """Records of native code for samples along the reference: the horizon, the samples, and the matrices."""
+        if self.along is None or self._recursions is None:
+            return None
+        return self._recursions.record, self.along, self._recursions.matrices
+
     # -- prediction of the arm
 
     def _outputs_along(self) -> tuple[Array, Array]:

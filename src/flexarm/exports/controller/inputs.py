@@ -99,7 +99,7 @@ def _by_sensors(
         law = ca.Function("law", [t, measured, ca.vertcat(z, y)], [*law(t, ca.DM.zeros(x.numel()), ca.vertcat(z, y))])
     own = ca.vertcat(*(measured[signals.names.index(name)] for name in readings), ca.SX(0, 1))
     results = [*law(t, measured, ca.vertcat(z, own))]
-    exact = ca.vertcat(*(_rounded(measured[i], each) for i, each in enumerate(_resolutions(readings, signals.names))))
+    exact = ca.vertcat(*(rounded(measured[i], each) for i, each in enumerate(_resolutions(readings, signals.names))))
     return Inputs(
         tuple(signals.names),
         Measured(
@@ -119,5 +119,6 @@ def _resolutions(readings: dict[str, Reading], names: Sequence[str]) -> list[flo
     return [readings[name].resolution if name in readings else 0.0 for name in names]
 
 
-def _rounded(y: ca.SX, step: float) -> ca.SX:
+def rounded(y: ca.SX, step: float) -> ca.SX:
+    """Return a reading rounded to a resolution, which may be 0."""
     return step * ca.floor(y / step + 0.5) if step else y

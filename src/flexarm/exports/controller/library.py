@@ -30,7 +30,7 @@ class Board:
     name : str
         Identifier with which the C names begin.
     stage : Stage or None
-        A filter with estimates for the law. `feedback` is then the law of the complete state.
+        A filter or a predictive controller before the law. `feedback` is then the law after it.
     """
 
     name: str
@@ -62,18 +62,17 @@ def board(
     check_real(where, real)
     feedback, sensors = loop.feedback(model), checked_sensors(where, sensors)
     name = f"{identifier(model.arm)}_controller"
-    stage = stage_of(where, loop, model, sensors)
+    stage = stage_of(where, loop, model, sensors, real)
     if stage is not None:
-        inputs = Inputs(stage.signals, stage.readings)
-        settings = settings_of(where, loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
-        return Board(name, loop, model, stage.feedback, inputs, settings, real, stage)
-    if feedback.function is not None:
+        feedback, inputs = stage.feedback, stage.inputs
+    elif feedback.function is not None:
         raise DescriptionError(
             f"{where}: controller {feedback.name} runs in Python; C code needs a controller that is an expression"
         )
-    inputs = inputs_of(feedback, model, sensors)
+    else:
+        inputs = inputs_of(feedback, model, sensors)
     settings = settings_of(where, loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
-    return Board(name, loop, model, feedback, inputs, settings, real)
+    return Board(name, loop, model, feedback, inputs, settings, real, stage)
 
 
 def c_controller(board: Board) -> dict[str, str]:

@@ -3,27 +3,34 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import casadi as ca
 import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import counted
+from flexarm.closed_forms.formats.program import Program
+from flexarm.control.active_set import Horizon
 from flexarm.control.estimated import Estimated
+from flexarm.control.predictive import Predictive
+from flexarm.control.predictive_samples import Along, sampled
+from flexarm.control.predictive_solver import NATIVE
+from flexarm.control.predictive_steps import Steps
 from flexarm.errors import DescriptionError, SlowSampling
 from flexarm.estimation.horizon import Window
 from flexarm.estimation.loops import Filter
 from flexarm.estimation.running import Running
 from flexarm.estimation.samples import once, once_in_window
+from flexarm.exports.controller.inputs import ENDS, Inputs, rounded
 from flexarm.exports.law import Measured, state_of
 from flexarm.exports.needs import needed, of_needed, silent
 from flexarm.exports.source import Real, Written
 from flexarm.exports.translated import Recursions
-from flexarm.closed_forms.formats.program import Program
 from flexarm.model import Model
 from flexarm.native.kernel import LANES
 from flexarm.sensors import outputs
+from flexarm.simulation.feedback import traced
 from flexarm.simulation.law import Law
 from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.simulation.sampled_calls import SampledCalls
@@ -35,75 +42,11 @@ KERNELS = ("rate", "output", "constants")
 IN_LANES = ("p", "offset", "z", "y", "k", "total")
 """Arrays of a filter with numbers for several points at once. C code has one point at a time."""
 
+LAST = 1_000_000_000
+"""Sample after which the number of the sample stays the same for a predictive controller; 11 days at 1 kHz."""
 
-@dataclass(frozen=True)
-class Stage:
-    """A filter before the law of a controller.
-
-    Attributes
-    ----------
-    feedback : SampledFeedback
-        The law of the complete state, with limits and delay.
-    law : Measured
-        The law over the entries of the state that it needs.
-    entries : list of int
-        Indices of these entries in the estimate.
-    readings : Measured
-        Names of the readings; the measurement q, qd, s, qdd -> y with the sensors' resolution.
-    signals : tuple of str
-        Names of the readings, without units.
-    """
-
-    feedback: SampledFeedback
-    law: Measured
-    entries: list[int]
-    readings: Measured
-    signals: tuple[str, ...]
-    estimated: Estimated
-    period: float
-
-    def begun(self) -> Running:
-        """Return the filter before its first sample."""
-        design = self.estimated
-        return design.estimator.begin(design.model, design.sensors, self.period, *design.start)  # type: ignore[no-any-return]
-
-    def code(self, name: str, real: Real) -> "StageCode":
-        """Return the C code of the filter."""
-        running = self.begun()
-        lane = {x: getattr(running.record, x).reshape(-1, LANES)[:, 0] for x in IN_LANES}
-        records: list[tuple[type, Any]] = [(Filter, _Values(running.record, lane))]
-        root: Any = once
-        if running.placed_window is not None:
-            records.append((Window, running.placed_window))
-            root = once_in_window
-        programs, kernels = [], {}
-        for field, kernel in zip(KERNELS, running.kernels, strict=False):
-            kernels[field] = f"{name}_{field}"
-            programs.append(_program(field, kernel.trace(), running))
-        made = Recursions(name, real, records, kernels, {"LANES": 1})
-        written = made.written_out(root)
-        kind = records[-1][0]
-        path = "self->filter.X" if kind is Filter else "self->filter.filter.X"
-        call = [
-            "const bool moves = (self->sample > 0u) && (self->stopped == 0u);",
-            f"{name}_{root.__name__}(&self->filter, y, self->u, moves ? 1 : 0);",
-            *(f"x[{i}] = {path}[{at}];" for i, at in enumerate(self.entries)),
-        ]
-        return StageCode(programs, written, f"{made.struct(kind)} filter;", f"{made.struct(kind)}_begin(&self->filter);", call, len(self.entries), made.bytes)
-
-    def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
-        """Yield readings of an arm at the first guess with noise, and the u of the filter with the law as in a simulation."""
-        rng, model, running = np.random.default_rng(1), self.estimated.model, self.begun()
-        calls, u = SampledCalls(self.feedback, model), np.zeros(len(model.inputs))
-        kind = np.float32 if real == "float" else np.float64
-        q, none = np.array(self.estimated.start[0]), np.zeros(model.nv)
-        rest = np.array(self.readings.of(q, none, [], none)).ravel()
-        for k in range(count):
-            y = rest + running.record.noise * rng.normal(size=len(rest))
-            y = y.astype(kind).astype(float)
-            running.sample(y, u, k > 0)
-            u = calls(k * self.period, running.estimate[: model.nq + model.nv])
-            yield y, u
+NEAR = 1e-3
+"""Deviation of the state from the reference in the test program of a predictive controller."""
 
 
 @dataclass(frozen=True)
@@ -131,34 +74,195 @@ class StageCode:
     bytes: int
 
 
-def stage_of(where: str, loop: Sampled, model: Model, sensors: Sequence[Any]) -> Stage | None:
-    """Return the filter of a sampled controller with an estimator, or None without one.
+class Stage(Protocol):
+    """A part of a controller between its readings and its law."""
 
-    Raises `DescriptionError` if the board is to read other sensors.
+    @property
+    def feedback(self) -> SampledFeedback:
+        """The law after this stage, with limits and delay."""
+
+    @property
+    def law(self) -> Measured:
+        """The law over the results of this stage."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """The readings."""
+
+    def code(self, name: str, real: Real) -> StageCode:
+        """Return the C code."""
+
+    def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
+        """Yield readings, and the u of the stage with the law as a simulation calls them."""
+
+
+@final
+@dataclass(frozen=True)
+class Filtered:
+    """A nonlinear filter before the law.
+
+    Attributes
+    ----------
+    entries : list of int
+        Indices of the entries of the state that the law needs.
     """
-    period = float(loop.period)
-    found = in_python(loop.controller, model, period)
-    if not isinstance(found, Estimated):
+
+    feedback: SampledFeedback
+    law: Measured
+    entries: list[int]
+    inputs: Inputs
+    estimated: Estimated
+    period: float
+
+    @classmethod
+    def of(cls, loop: Sampled, design: Estimated) -> "Filtered":
+        """Return the filter of a sampled controller."""
+        model = design.model
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SlowSampling)  # the loop itself has warned
+            feedback = replace(loop, controller=_OfState(design.controller)).feedback(model)
+        whole = silent(feedback, model)
+        entries = needed(whole)
+        names, everything, _ = state_of(feedback.law, model)
+        law = Measured(tuple(names[i][0] + names[i][1] for i in entries), of_needed(whole), whole)
+        read = outputs(model, design.sensors)
+        described = tuple(f"{a} [{b}]" if b else a for a, b in zip(read.names, read.units, strict=True))
+        q, qd, _, qdd = everything
+        y = ca.SX(model.with_numbers(model.output_function(design.sensors))(q, qd, qdd))
+        steps = [getattr(each, "resolution", 0.0) for each in design.sensors for _ in each.names(model.arm)]
+        exact = ca.vertcat(*(rounded(y[i], step) for i, step in enumerate(steps)))
+        readings = Measured(described, law.function, ca.Function("y", everything, [exact]))
+        return cls(feedback, law, entries, Inputs(tuple(read.names), readings), design, float(loop.period))
+
+    def _begun(self) -> Running:
+        """Return the filter before its first sample."""
+        design = self.estimated
+        return design.estimator.begin(design.model, design.sensors, self.period, *design.start)  # type: ignore[no-any-return]
+
+    def code(self, name: str, real: Real) -> StageCode:
+        """Return the C code of the filter."""
+        running = self._begun()
+        lane = {x: getattr(running.record, x).reshape(-1, LANES)[:, 0] for x in IN_LANES}
+        records: list[tuple[type, Any]] = [(Filter, _Values(running.record, lane))]
+        root: Any = once
+        if running.placed_window is not None:
+            records.append((Window, running.placed_window))
+            root = once_in_window
+        fields = KERNELS[: len(running.kernels)]
+        programs = [_program(f, k.trace(), running) for f, k in zip(fields, running.kernels, strict=True)]
+        made = Recursions(name, real, records, {f: f"{name}_{f}" for f in fields}, {"LANES": 1})
+        path = "self->filter.X" if len(records) == 1 else "self->filter.filter.X"
+        call = [
+            "const bool moves = (self->sample > 0u) && (self->stopped == 0u);",
+            f"{name}_{root.__name__}(&self->filter, y, self->u, moves ? 1 : 0);",
+            *(f"x[{i}] = {path}[{at}];" for i, at in enumerate(self.entries)),
+        ]
+        return _coded(made, root, programs, call, records[-1][0], "filter", len(self.entries))
+
+    def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
+        """Yield readings of an arm at the first guess with noise, and the u of the filter with the law."""
+        rng, model, running = np.random.default_rng(1), self.estimated.model, self._begun()
+        calls, u, none = SampledCalls(self.feedback, model), np.zeros(len(model.inputs)), np.zeros(model.nv)
+        rest = np.array(self.inputs.measured.of(np.array(self.estimated.start[0]), none, [], none)).ravel()
+        for k in range(count):
+            y = _rounded_to(real, rest + running.record.noise * rng.normal(size=len(rest)))
+            running.sample(y, u, k > 0)
+            u = calls(k * self.period, running.estimate[: model.nq + model.nv])
+            yield y, u
+
+
+@final
+@dataclass(frozen=True)
+class Predicted:
+    """Predictive control along a reference, before limits and delay."""
+
+    feedback: SampledFeedback
+    law: Measured
+    inputs: Inputs
+    steps: Steps
+
+    @classmethod
+    def of(cls, where: str, loop: Sampled, model: Model, real: Real) -> "Predicted":
+        """Return the predictive part of a controller. Raises `DescriptionError` if it is not along a reference."""
+        controller, feedback = loop.controller.delayed(float(loop.delay)), loop.feedback(model)
+        steps = controller.stepper(model, float(loop.period))
+        for wrong, why in (
+            (steps.estimate is not None, "sensors: it must read the state; leave out its sensors"),
+            (steps.late > 0, "delay: a prediction over a delay needs the integrator of flexarm; leave out the delay"),
+            (steps.about != "reference", f"about is {steps.about!r}; it must be 'reference'"),
+            (steps.solver != NATIVE, f"solver is {steps.solver!r}; it must be 'native'"),
+            (steps.otherwise == "raise", "otherwise is 'raise'; it must be 'plan' or 'lqr'"),
+            (steps.along is None, "horizon: along a motion all steps must have one period; give a whole number"),
+            (real == "float", "real is 'float'; the active-set method needs double"),
+        ):
+            if wrong:
+                raise DescriptionError(f"{where}: Predictive: {why}")
+        nominal = steps.course.model
+        whole = traced(feedback.law, model, feedback.name, 0, feedback.behind)
+        t, u, z = (ca.SX.sym(x, whole.numel_in(x)) for x in ("t", "q", "z"))
+        found = whole.call({"t": t, "q": u, "z": z})
+        made = ca.Function("law", [t, u, z], [found["u"], found["following"]], ["t", "y", "z"], ["u", "z_next"])
+        law = Measured(tuple(f"{x}, planned" for x in model.inputs), made, made)
+        names, _, _ = state_of(feedback.law, nominal)
+        names = names[: nominal.nq + nominal.nv]
+        _, everything, state = state_of(feedback.law, model)
+        of = ca.Function("y", everything, [state[steps.places.tolist()]])
+        readings = Measured(tuple(a + b for a, b in names), made, of)
+        return cls(feedback, law, Inputs(tuple(a + ENDS.get(b, "") for a, b in names), readings), steps)
+
+    def code(self, name: str, real: Real) -> StageCode:
+        """Return the C code of the quadratic programs."""
+        assert self.steps.records is not None
+        horizon, along, (forward, backward) = self.steps.records
+        records = [(Horizon, _Values(horizon, {"forward": forward, "backward": backward})), (Along, along)]
+        made = Recursions(name, real, records, {}, {})
+        call = [
+            f"const int32_t sample = (self->sample < {LAST}u) ? (int32_t)self->sample : {LAST};",
+            f"(void){name}_sampled(&self->predictive, sample, y);",
+            *(f"x[{i}] = self->predictive.to[{i}];" for i in range(len(along.to))),
+        ]
+        return _coded(made, sampled, [], call, Along, "predictive", len(along.to))
+
+    def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
+        """Yield states near the reference, and the u of the controller as a simulation calls it."""
+        rng, course, period = np.random.default_rng(1), self.steps.course, self.feedback.period
+        calls = SampledCalls(self.feedback, self.feedback.model)
+        x = np.zeros(self.feedback.model.nq + self.feedback.model.nv)
+        for k in range(count):
+            y = course.r[min(k, len(course.r) - 1)]
+            y = y + NEAR * rng.normal(size=len(y))
+            x[self.steps.places] = y
+            yield y, calls(k * period, x)
+
+
+def stage_of(where: str, loop: Sampled, model: Model, sensors: Sequence[Any], real: Real) -> Stage | None:
+    """Return the stage of a sampled controller with an estimator or of a predictive one, or None.
+
+    Raises `DescriptionError` if it cannot be written in C, or if the board is to read other sensors.
+    """
+    made = in_python(loop.controller, model, float(loop.period))
+    if not isinstance(made, Estimated | Predictive):
         return None
     if sensors:
+        whose = "estimator" if isinstance(made, Estimated) else "predictive controller"
         raise DescriptionError(
-            f"{where}: sensors has {counted(len(sensors), 'sensor')}, but the estimator reads its own; leave it out"
+            f"{where}: sensors has {counted(len(sensors), 'sensor')}, but the {whose} reads its own signals; leave "
+            "sensors out"
         )
-    nominal = found.model
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SlowSampling)  # the loop itself has warned
-        feedback = replace(loop, controller=_OfState(found.controller)).feedback(nominal)
-    whole = silent(feedback, nominal)
-    entries = needed(whole)
-    names, everything, _ = state_of(feedback.law, nominal)
-    law = Measured(tuple(names[i][0] + names[i][1] for i in entries), of_needed(whole), whole)
-    read = outputs(nominal, found.sensors)
-    described = tuple(f"{a} [{b}]" if b else a for a, b in zip(read.names, read.units, strict=True))
-    y = ca.SX(nominal.with_numbers(nominal.output_function(found.sensors))(everything[0], everything[1], everything[3]))
-    steps = [getattr(each, "resolution", 0.0) for each in found.sensors for _ in each.names(nominal.arm)]
-    rounded = ca.vertcat(*(step * ca.floor(y[i] / step + 0.5) if step else y[i] for i, step in enumerate(steps)))
-    readings = Measured(described, law.function, ca.Function("y", everything, [rounded]))
-    return Stage(feedback, law, entries, readings, tuple(read.names), found, period)
+    return Filtered.of(loop, made) if isinstance(made, Estimated) else Predicted.of(where, loop, model, real)
+
+
+def _coded(
+    made: Recursions, root: Any, programs: list[Program], call: list[str], kind: type, member: str, count: int
+) -> StageCode:
+    written, struct = made.written_out(root), made.struct(kind)
+    begin = f"{struct}_begin(&self->{member});"
+    return StageCode(programs, written, f"{struct} {member};", begin, call, count, made.bytes)
+
+
+def _rounded_to(real: Real, y: Array) -> Array:
+    """Return numbers as the C library receives them."""
+    return y.astype(np.float32).astype(float) if real == "float" else y
 
 
 @final
