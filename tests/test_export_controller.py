@@ -3,7 +3,7 @@
 import re
 import shutil
 import subprocess
-from functools import cache
+from functools import cache, partial
 
 import control as ct
 import numpy as np
@@ -58,6 +58,12 @@ def gauges():
     return [fa.StrainGauge(link=link.name, resolution=1e-6) for link in elastic().arm.links]
 
 
+def adrift():
+    """An arm on a free base, which a force may push."""
+    arm = fa.load("canadarm-free")
+    return fa.Model(arm.replace(forces=[fa.Force(name="push", link="hand")]))
+
+
 def fine(model):
     """Encoders and strain gauges that round, as a filter must know."""
     return [*encoders(model, resolution=1e-5), *gauges()]
@@ -92,10 +98,23 @@ def synthesized():
 
 def estimated(kind, **more):
     """A controller on the estimates of a nonlinear filter, which also finds a payload and a torque that drifts."""
-    unknown = {"parameters": {"payload.mass": 0.02}, "disturbances": {"upper.joint": 0.2}, "drift": {"upper.joint": 0.1}}
+    unknown = {
+        "parameters": {"payload.mass": 0.02},
+        "disturbances": {"upper.joint": 0.2},
+        "drift": {"upper.joint": 0.1},
+    }
     read = [fa.Encoder(coordinate=f"{link}.joint", resolution=1e-5) for link in ("upper", "fore")]
     read += [fa.StrainGauge(link=link, resolution=1e-4) for link in ("upper", "fore")]
     return Sampled(Observed(JointPD(SLEW, 5.0, 1.0), read, estimator=kind(**unknown, **more)), T, delay=T, limit=5.0)
+
+
+def on_a_free_base(kind):
+    """A controller on the estimates of a filter that follows the attitude of the base, and knows of a force on it."""
+    read = [fa.StarTracker(resolution=1e-4), fa.Gyroscope(link="base", resolution=1e-4)]
+    read += [fa.Encoder(coordinate=f"{link}.joint", resolution=1e-4) for link in ("upper", "fore", "hand")]
+    law = JointPD(fa.Quintic([0.0] * 3, [0.2, -0.1, 0.1], 1.0), [50.0, 40.0, 20.0], [200.0, 150.0, 60.0])
+    filter_ = kind(deviation=1e-3, unmodelled=1e-4, process=1e-3)
+    return Sampled(Observed(law, read, estimator=filter_), 0.02)
 
 
 def of_own(name):
@@ -133,6 +152,8 @@ def of_own(name):
         "EKF": lambda: (estimated(EKF), b),
         "UKF": lambda: (estimated(UKF), b),
         "MovingHorizon": lambda: (estimated(MovingHorizon, horizon=4, iterations=2), b),
+        "free": lambda: (on_a_free_base(EKF), adrift()),
+        "free_horizon": lambda: (on_a_free_base(partial(MovingHorizon, horizon=3)), adrift()),
         "VoltageDrive": lambda: (Sampled(control.VoltageDrive(JointPD(SLEW, 50.0, 5.0)), 1e-3), wound()),
     }[name]()
 
@@ -140,7 +161,7 @@ def of_own(name):
 OWN = (
     "JointPD limits LQR ScheduledLQR Tracking ComputedTorque Integral Saturated StrainRate Sum Every DesignedFor "
     "OnLinks Linear Observed tip accelerometer VoltageDrive SlotineLi SlidingMode DisturbanceObserver TimeDelay "
-    "H-infinity EKF UKF MovingHorizon"
+    "H-infinity EKF UKF MovingHorizon free free_horizon"
 ).split()
 SCENARIOS = {
     "industrial-arm": None,
@@ -152,7 +173,7 @@ SCENARIOS = {
 }
 
 
-STEPS = {"theodore-ghosal-extension": 10, "Observed": 3}
+STEPS = {"theodore-ghosal-extension": 10, "Observed": 3, "free": 40, "free_horizon": 40}
 """Runge-Kutta steps in a period where the modes are fast."""
 
 
@@ -460,7 +481,9 @@ def test_float_follows_double(name, tmp_path):
 
 
 @pytest.mark.skipif(CROSS is None, reason="no arm-none-eabi-gcc; `make cross` installs it")
-@pytest.mark.parametrize(("real", "name"), [("float", "Observed"), ("double", "limits"), ("float", "EKF"), ("double", "UKF")])
+@pytest.mark.parametrize(
+    ("real", "name"), [("float", "Observed"), ("double", "limits"), ("float", "EKF"), ("double", "UKF")]
+)
 def test_a_cross_compiler_takes_the_code_and_its_program_passes(real, name, tmp_path):
     controller, model = of_own(name)
     made = board(controller, model, real=real)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 FAR = 0.5
 """Least cosine of half a rotation from one reference to the next within a window: 120 degrees."""
-NAN = float("nan")
 
 
 # -- equations ---------------------------------------------------------------------------------------------------------
@@ -126,7 +125,7 @@ def recentered(s: Filter, x: Floats, d: Floats, count: int) -> None:
             1.0 + (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) / 4.0
         )
         if a < FAR * sqrt(near):
-            a = NAN
+            a = 0.0  # the estimate becomes infinite, which callers report
         b0 = (g[0] - m[0]) / 2.0 - (m[1] * g[2] - m[2] * g[1]) / 4.0
         b1 = (g[1] - m[1]) / 2.0 - (m[2] * g[0] - m[0] * g[2]) / 4.0
         b2 = (g[2] - m[2]) / 2.0 - (m[0] * g[1] - m[1] * g[0]) / 4.0

@@ -108,7 +108,7 @@ class Recursions:
         """Size of the structs' numbers [bytes], without padding."""
         size = {"real": 8 if self.real == "double" else 4, "int": 4}
         return sum(
-            size[field[-1] if isinstance(field, tuple) else field] * np.size(value)
+            size[field[-1] if isinstance(field, tuple) else field] * max(1, np.size(value))
             for kind in self.values
             for _, field, value in self._changing(kind)
         )
@@ -195,7 +195,11 @@ class Recursions:
                 table = self._table(f"{name}_start", found[1], value)
                 lines.append(table)
                 start = f"{name}_start[i]"
-            lines += [f"for (int32_t i = 0; i < {max(1, np.size(value))}; i++) {{", f"    self->{name}[i] = {start};", "}"]
+            lines += [
+                f"for (int32_t i = 0; i < {max(1, np.size(value))}; i++) {{",
+                f"    self->{name}[i] = {start};",
+                "}",
+            ]
         body = indent("\n".join(lines), "    ")
         return f"static void {struct}_begin({struct} *self)\n{{\n{body}\n}}"
 
@@ -505,7 +509,9 @@ class _Function:
 
     def _assignment(self, s: ast.Assign) -> list[str]:
         pairs = [*self._pairs(s)]
-        names = {x.id for t, _ in pairs for x in ast.walk(t) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+        names = {
+            x.id for t, _ in pairs for x in ast.walk(t) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
+        }
         read = {x.id for _, v in pairs for x in ast.walk(v) if isinstance(x, ast.Name)}
         stored = any(not isinstance(t, ast.Name) for t, _ in pairs)
         if len(pairs) > 1 and (names & read or stored):
@@ -513,7 +519,9 @@ class _Function:
             for target, value in pairs:
                 kind = self.kind(target)
                 self.number += 1
-                lines.append(f"const {self.whole.type_of(kind)} new_{self.number} = {self._as(kind, self._value(value))};")
+                lines.append(
+                    f"const {self.whole.type_of(kind)} new_{self.number} = {self._as(kind, self._value(value))};"
+                )
                 ends.append(f"{self._target(target)} = new_{self.number};")
             return ["{", *_indented([*lines, *ends]), "}"]
         return [line for target, value in pairs for line in self._one(s, target, value)]

@@ -151,11 +151,21 @@ class Filtered:
         fields = KERNELS[: len(running.kernels)]
         programs = [_program(f, k.trace(), running) for f, k in zip(fields, running.kernels, strict=True)]
         made = Recursions(name, real, records, {f: f"{name}_{f}" for f in fields}, {"LANES": 1})
-        path = "self->filter.X" if len(records) == 1 else "self->filter.filter.X"
-        call = [
-            "const bool moves = (self->sample > 0u) && (self->stopped == 0u);",
-            f"{name}_{root.__name__}(&self->filter, y, self->u, moves ? 1 : 0);",
-            *(f"x[{i}] = {path}[{at}];" for i, at in enumerate(self.entries)),
+        arm, path = self.estimated.model.arm, "self->filter" if len(records) == 1 else "self->filter.filter"
+        places = [  # attitudes are in the reference, and X is about it, see `charts`
+            f"pose[{at}]" if at < arm.poses else f"X[{at - arm.poses + arm.twists}]" for at in self.entries
+        ]
+        call = ["const bool moves = (self->sample > 0u) && (self->stopped == 0u);"]
+        acting = "self->u"
+        if arm.exogenous:  # they are zero
+            acting, m = "acting", len(self.estimated.model.inputs)
+            call += [
+                f"{real} acting[{m + len(arm.exogenous)}] = {{0}};",
+                *(f"acting[{i}] = self->u[{i}];" for i in range(m)),
+            ]
+        call += [
+            f"{name}_{root.__name__}(&self->filter, y, {acting}, moves ? 1 : 0);",
+            *(f"x[{i}] = {path}.{place};" for i, place in enumerate(places)),
         ]
         return _coded(made, root, programs, call, records[-1][0], "filter", len(self.entries))
 
