@@ -8,7 +8,8 @@ from pathlib import Path
 
 import flexarm as fa
 from benchmarks.report import Table
-from flexarm.control import LQR, Observed, Sampled
+from flexarm.control import LQR, JointPD, Observed, Predictive, Sampled
+from flexarm.estimation import EKF, UKF
 from flexarm.exports.controller.library import Board, board, c_controller
 from flexarm.hardware.controller import loop_of
 
@@ -44,10 +45,10 @@ int main(void)
     NAME_init(&self);
     for (int k = 0; k < SAMPLES; k++) {
         for (int i = 0; i < BIG_NY; i++) {
-            in.y[i] = 1e-3 * (double)(next() % 2000u) - 1.0;
+            in.y[i] = SIZE * (1e-3 * (double)(next() % 2000u) - 1.0);
         }
         in.fresh = ((next() % 32u) == 0u) ? 0u : 1u;
-        time += ((next() % 64u) == 0u) ? 0.5 : 1e-3;
+        time += ((next() % 64u) == 0u) ? 0.5 : PERIOD;
         if ((next() % 16u) == 0u) {
             NAME_reset(&self);
         }
@@ -60,7 +61,10 @@ int main(void)
     return 0;
 }
 """
-"""Random readings within 1, 3 % of them missing, 2 % late, at random times of the reference."""
+"""Random readings within a size, 3 % of them missing, 2 % late, at random times of the reference."""
+
+SMALL = 1e-4
+"""Size of the readings of estimators, which large random readings make diverge."""
 
 
 def controllers() -> Iterator[tuple[str, Sampled, fa.Model]]:
@@ -77,6 +81,14 @@ def controllers() -> Iterator[tuple[str, Sampled, fa.Model]]:
             fa.StrainGauge(link=name, resolution=1e-6),
         )
     ]
+    read = [fa.Encoder(coordinate=f"{name}.joint", resolution=1e-4) for name in ("upper", "fore")]
+    read += [fa.StrainGauge(link=name, resolution=1e-4) for name in ("upper", "fore")]
+    bending = fa.Model(fa.load("subudhi-morris"))
+    for kind in (EKF, UKF):
+        filtered = Observed(JointPD(slew, 5.0, 1.0), read, estimator=kind(parameters={"payload.mass": 0.02}))
+        yield f"joint PD and {kind.__name__}, payload unknown", Sampled(filtered, PERIOD, limit=5.0), bending
+    planned = Predictive([0.4, -0.3], limit=0.15, rate_limit=4.0, horizon=25, changes=50)
+    yield "predictive, 25 steps, at most 50 changes", Sampled(planned, 2e-3), model
     yield "LQR and Kalman filter, nonlinear prediction", Sampled(Observed(LQR(slew), sensors), PERIOD, limit=5.0), model
 
 
@@ -89,6 +101,8 @@ def measure(quick: bool) -> list[Table]:
     samples = 100 if quick else 1000
     for name, loop, model in controllers():
         for real in ("double", "float"):
+            if real == "float" and isinstance(loop.controller, Predictive):
+                continue
             found = board(loop, model, misses=1, real=real)  # type: ignore[arg-type]
             with tempfile.TemporaryDirectory() as folder:
                 place = Path(folder)
@@ -138,7 +152,9 @@ def by_qemu(found: Board, folder: Path, samples: int) -> list[int]:
 
 
 def _compiled(found: Board, folder: Path, samples: int, compiler: str, *options: str) -> None:
+    size = SMALL if found.stage is not None else 1.0
     numbers = {"NAME": found.name, "BIG": found.name.upper(), "SEED": str(SEED), "SAMPLES": str(samples)}
+    numbers |= {"SIZE": repr(size), "PERIOD": repr(found.feedback.period)}
     text = LOOP
     for key, value in numbers.items():
         text = text.replace(key, value)

@@ -584,10 +584,13 @@ class _Function:
     def _condition(self, e: ast.expr) -> Value:
         match e:
             case ast.BoolOp():
-                parts = [self._condition(x) for x in e.values]
                 end = 0.0 if isinstance(e.op, ast.And) else 1.0  # the value that decides
-                if any(part.number == end for part in parts):
-                    return Value("", "bool", end)
+                parts, before = [], set(self.read)
+                for x in e.values:
+                    parts.append(self._condition(x))
+                    if parts[-1].number == end:
+                        self.read = before
+                        return parts[-1]
                 left = [part for part in parts if part.number is None]
                 if not left:
                     return Value("", "bool", 1.0 - end)
