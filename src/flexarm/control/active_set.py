@@ -243,14 +243,12 @@ def slack_of(h: Horizon, r: int) -> int:
 
 def room(h: Horizon, r: int, side: float) -> float:
     """Return b - a z for the moves z = 0 and e = -1, from which multipliers move the solution."""
-    free = 0.0
-    if slack_of(h, r) >= 0:
-        free = 1.0
+    loose = 1.0 if slack_of(h, r) >= 0 else 0.0
     if r >= h.k * (2 * h.m + h.p):
-        return free
+        return loose
     if side > 0.0:
-        return h.low[r] - h.y0[r] + free
-    return h.y0[r] - h.high[r] + free
+        return h.low[r] - h.y0[r] + loose
+    return h.y0[r] - h.high[r] + loose
 
 
 def step_of(h: Horizon, r: int) -> int:
