@@ -88,7 +88,7 @@ class Horizon:
     z, e : (moves,), (p,)
     y, y0 : (k (2m + p),)
         Values of the rows in the solution, and without moves.
-    x, v, g, before, candidates : workspaces
+    x, v, g, before, candidates, beyond : workspaces
     iterations : int
         Rows that were added or removed for the last solution.
     worst : int
@@ -138,6 +138,7 @@ class Horizon:
     g: Floats
     before: Floats
     candidates: Words
+    beyond: Floats
     iterations: int
     worst: int
 
@@ -158,6 +159,21 @@ def dot(a: Floats, b: Floats, n: int) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
+def combined(N: Floats, width: int, f: Floats, count: int, to: Floats) -> None:
+    """Add the combination of the rows of N (count, width) with the factors f to a vector, four rows at a time."""
+    blocks = count // 4
+    for b in range(blocks):
+        c = 4 * b
+        row0, row1, row2, row3 = N[c * width :], N[(c + 1) * width :], N[(c + 2) * width :], N[(c + 3) * width :]
+        f0, f1, f2, f3 = f[c], f[c + 1], f[c + 2], f[c + 3]
+        for j in lanes(width):
+            to[j] += (f0 * row0[j] + f1 * row1[j]) + (f2 * row2[j] + f3 * row3[j])
+    for c in range(4 * blocks, count):
+        row, one = N[c * width :], f[c]
+        for j in lanes(width):
+            to[j] += one * row[j]
+
+
 def swept(h: Horizon, z: Floats, y: Floats) -> None:
     """Compute the values y of all rows under moves z, forwards from x0: (x', u, y) = N (x, z)."""
     s, m, p, wide = h.s, h.m, h.p, h.wide
@@ -172,10 +188,7 @@ def swept(h: Horizon, z: Floats, y: Floats) -> None:
             x[s + j] = z[i * m + j]
         for j in lanes(wide):
             v[j] = 0.0
-        for c in range(s + m):
-            column, f = N[c * wide :], x[c]
-            for j in lanes(wide):
-                v[j] += f * column[j]
+        combined(N, wide, x, s + m, v)
         found = y[i * (2 * m + p) :]
         for j in range(m):
             u = v[s + j]
@@ -221,10 +234,7 @@ def gradient(h: Horizon, r: int, side: float, a: Floats) -> None:
         row = N[(s + place) * narrow :]
         for j in lanes(narrow):
             g[j] = f * row[j]
-        for c in range(s):
-            row, f = N[c * narrow :], x[c]
-            for j in lanes(narrow):
-                g[j] += f * row[j]
+        combined(N, narrow, x, s, g)
         for j in range(m):
             a[step * m + j] = g[s + j]
 
@@ -445,13 +455,10 @@ def added(h: Horizon, r: int, side: float) -> int:
     gradient(h, r, side, a)
     h.active[n] = r
     h.sides[n] = side
-    q = slack_of(h, r)
-    violation = room(h, r, side) - dot(a, h.z, h.moves)
-    if q >= 0:
-        violation -= h.e[q] + 1.0
-    if violation <= h.tolerance / 2:  # rounding differs from that of the recursion forwards
-        return SOLVED
     products(h, n, h.k)
+    violation = room(h, r, side) - dot(h.gram[n * h.most :], h.multipliers, n)
+    if violation <= h.tolerance / 2:  # rows added before may have moved the solution there
+        return SOLVED
     for _ in range(h.limit):
         n = h.n
         row, d = h.L[n * h.most :], h.direction
@@ -477,7 +484,6 @@ def added(h: Horizon, r: int, side: float) -> int:
             h.n = n + 1
             h.inside[2 * r + (1 if side < 0.0 else 0)] = 1
             multiplied_out(h)
-            placed(h)
             return SOLVED
         for j in range(n):
             h.multipliers[j] -= length * d[j]
@@ -515,27 +521,22 @@ def solved(h: Horizon) -> int:
         before = h.iterations
         swept(h, h.z, h.y)
         for c in range(2 * per):
-            h.candidates[c] = -1
-        greatest, which = h.tolerance, -1
-        for place in range(per):
-            below, above = h.tolerance, h.tolerance
-            e = 0.0
-            if h.soft == 1 and place >= 2 * h.m:
-                e = h.e[place - 2 * h.m]
-            for i in range(h.k):
-                r = i * per + place
+            h.candidates[c], h.beyond[c] = -1, h.tolerance
+        for i in range(h.k):
+            for place in range(per):
+                r, c, e = i * per + place, 2 * place, 0.0
+                if h.soft == 1 and place >= 2 * h.m:
+                    e = h.e[place - 2 * h.m]
                 off = h.low[r] - h.y[r] - e
-                if off > below and h.inside[2 * r] == 0:
-                    below = off
-                    h.candidates[2 * place] = r
+                if off > h.beyond[c] and h.inside[2 * r] == 0:
+                    h.candidates[c], h.beyond[c] = r, off
                 off = h.y[r] - h.high[r] - e
-                if off > above and h.inside[2 * r + 1] == 0:
-                    above = off
-                    h.candidates[2 * place + 1] = r
-            if below > greatest:
-                greatest, which = below, 2 * place
-            if above > greatest:
-                greatest, which = above, 2 * place + 1
+                if off > h.beyond[c + 1] and h.inside[2 * r + 1] == 0:
+                    h.candidates[c + 1], h.beyond[c + 1] = r, off
+        greatest, which = h.tolerance, -1
+        for c in range(2 * per):
+            if h.beyond[c] > greatest:
+                greatest, which = h.beyond[c], c
         for q in range(h.p):
             if h.soft == 1 and -h.e[q] > h.tolerance and h.inside[2 * (h.k * per + q)] == 0:
                 status = added(h, h.k * per + q, 1.0)
@@ -554,6 +555,7 @@ def solved(h: Horizon) -> int:
                 status = added(h, h.candidates[c], 1.0 if c % 2 == 0 else -1.0)
                 if status != SOLVED:
                     return status
+        placed(h)
         if h.iterations == before:  # what remains is rounding
             return SOLVED if greatest <= ROUNDED else UNFINISHED
     return UNFINISHED

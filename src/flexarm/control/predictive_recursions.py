@@ -139,6 +139,7 @@ class Recursions:
                 g=np.zeros(narrow),
                 before=np.zeros(m),
                 candidates=np.zeros(2 * (2 * m + p), dtype=np.int64),
+                beyond=np.zeros(2 * (2 * m + p)),
                 iterations=0,
                 worst=-1,
             )

@@ -46,8 +46,8 @@ class Along:
         Inputs of the last solution, which is that of the sample `planned`, or of none if it is -1.
     previous : int
         Sample of the last program, or -1.
-    good : int
-        1 if the last program has a solution.
+    good, pushed : int
+        1 if the last program has a solution, and if a limit is active in it.
     """
 
     horizon: Sequence[Horizon]
@@ -70,6 +70,7 @@ class Along:
     planned: int
     previous: int
     good: int
+    pushed: int
 
 
 def sampled(s: Along, sample: int, x: Floats) -> int:
@@ -95,6 +96,10 @@ def sampled(s: Along, sample: int, x: Floats) -> int:
     for j in range(h.moves):
         if not h.z[j] - h.z[j] == 0.0:  # not finite
             s.good = 0
+    s.pushed = 0
+    for i in range(h.n):
+        if h.multipliers[i] > 0.0 and h.active[i] < h.k * (2 * m + h.p):
+            s.pushed = 1
     if s.good == 1:
         planned(s, sample)
     else:

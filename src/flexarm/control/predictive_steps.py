@@ -126,8 +126,6 @@ class Steps:
         Calls with a quadratic program, with an active limit, and without a solution.
     first_failure : str
         Text with the time and the reason of the first failure; "" if there is none.
-    plan : Plan or None
-        The last plan.
     y, C : (samples, p), (samples, p, s + 1)
         Outputs of the trajectory, and their slopes in the coordinates of stages.
     along : Along or None
@@ -151,7 +149,7 @@ class Steps:
     active: int = 0
     failed: int = 0
     first_failure: str = ""
-    plan: Plan | None = None
+    _plan: Plan | None = None
 
     def __post_init__(self) -> None:
         course, model = self.course, self.course.model
@@ -216,6 +214,7 @@ class Steps:
                 planned=-1,
                 previous=-1,
                 good=0,
+                pushed=0,
             )
         )
 
@@ -336,9 +335,12 @@ class Steps:
         for u in self._under_way[1:]:  # inputs that reach the arm before those of this sample
             x = self._moved(x, u)
         first += self.late
-        prediction = self._prediction(first, x)
-        u = self._last = self._planned(first, x, prediction)
-        self._Phi, self._under_way = prediction.Phi, [*self._under_way[1:], u]
+        if self.along is not None:
+            u, Phi = self._sampled(first, x), self.course.Phi[min(first, len(self.course.r) - 1)]
+        else:
+            prediction = self._prediction(first, x)
+            u, Phi = self._planned(first, x, prediction), prediction.Phi
+        self._last, self._Phi, self._under_way = u, Phi, [*self._under_way[1:], u]
         self.seconds.append(perf_counter() - began)
         return u
 
@@ -369,17 +371,6 @@ class Steps:
         course = self.course
         rows = course.at(first, int(self.edges[-1]))
         x0, v = np.append(course.S * (x - course.r[rows[0]]), 1.0), course.v[rows]
-        if self.along is not None:
-            before, good = self._last, self._by_samples(first, x)
-            at, multipliers, active = self._pushing(good)
-            if not good:
-                self._failed(first, v, x0, prediction)
-            else:
-                u = np.repeat(self.along.plan, self.lengths, axis=0)
-                solution = self._solution(prediction, x0, v, before, at, multipliers)
-                self.plan = Plan(first, x0, u, active, solution)
-                self.active += active
-            return self.along.to.copy()
         solve = self._by_recursions if self._recursions is not None else self._condensed
         found = solve(first, prediction, x0, v)
         if found is None:
@@ -387,7 +378,7 @@ class Steps:
         u, active, solution = found
         self.active += active
         u = (u if self._uniform else np.repeat(u, self.lengths, axis=0)) + v
-        self.plan = Plan(first, x0, u, active, solution)
+        self._plan = Plan(first, x0, u, active, solution)
         return self._within(u[0])
 
     def _by_recursions(
@@ -404,6 +395,37 @@ class Steps:
         if not good:
             return None
         return solver.inputs, active, self._solution(prediction, x0, v, last, at, multipliers)
+
+    @property
+    def plan(self) -> Plan | None:
+        """The last plan, or None. Along the reference it is that of the last step, if this has a solution."""
+        if self.along is None:
+            return self._plan
+        solver, course, first = self._recursions, self.course, self.along.planned
+        assert solver is not None
+        if not self.along.good or first < 0:
+            return None
+        at, multipliers = solver.pushing
+        v, x0 = course.v[course.at(first, int(self.edges[-1]))], solver.x0.copy()
+        prediction = self._prediction(first, course.r[0])
+        solution = self._solution(prediction, x0, v, self._before, at, multipliers)
+        return Plan(first, x0, np.repeat(self.along.plan, self.lengths, axis=0), bool(self.along.pushed), solution)
+
+    def _sampled(self, first: int, x: Array) -> Array:
+        """Return the inputs of a sample along the reference, in native code."""
+        assert self.along is not None
+        self._before = self._last
+        good, active = self._by_samples(first, x), bool(self.along.pushed)
+        self.solved += active or not good
+        if good:
+            self.active += active
+        else:
+            self.failed += 1
+            if not self.first_failure:
+                course, rows = self.course, self.course.at(first, int(self.edges[-1]))
+                x0 = np.append(course.S * (x - course.r[rows[0]]), 1.0)
+                self._reported(first, course.v[rows], x0, lambda: self._prediction(first, x))
+        return self.along.to.copy()
 
     def _by_samples(self, first: int, x: Array) -> bool:
         """Compute the inputs of a sample along the reference in native code. Return True if there is a solution."""
@@ -463,33 +485,34 @@ class Steps:
 
     def _otherwise(self, first: int, x0: Array, v: Array, prediction: Prediction) -> Array:
         """Continue with the last plan, or saturate the optimum without limits."""
-        self._failed(first, v, x0, prediction)
+        self.failed += 1
+        if not self.first_failure:
+            self._reported(first, v, x0, lambda: prediction)
         if self.otherwise == "plan" and self.plan is not None and first - self.plan.first < len(self.plan.u):
             return self._within(self.plan.u[first - self.plan.first])
         return self._within(v[0] - prediction.steps[1].K[0] @ x0)
 
-    def _failed(self, first: int, v: Array, x0: Array, prediction: Prediction) -> None:
-        """Count a step without a solution, and report the first one."""
-        self.failed += 1
-        if not self.first_failure:
-            program = prediction.program
-            low, high = program.bounds(x0, v, self._last, prediction.y)
+    def _reported(self, first: int, v: Array, x0: Array, prediction: Callable[[], Prediction]) -> None:
+        """Report the first step without a solution."""
+        solver, when = self._recursions, f"t = {(first - self.late) * self.course.period:.6g} s"
+        if solver is not None and solver.unfinished and solver.iterations >= solver.changes:
+            few = counted(solver.changes, "change")
+            self.first_failure = f"{when}: no solution within {few} of active limits; more are allowed by changes"
+        else:  # takes much longer than a step
+            there = prediction()
+            program = there.program
+            low, high = program.bounds(x0, v, self._last, there.y)
             # torque limits alone always allow a solution
             passed = np.where(program.of_outputs, np.maximum(low, -high), -np.inf)
             worst, step = program.where(int(np.argmax(passed)))
-            when = f"t = {(first - self.late) * self.course.period:.6g} s"
             ahead = (self.edges[step] + (worst in self.limits.names)) * self.course.period
             self.first_failure = (
                 f"{when}: no solution within the limits; {worst} exceeds its limit most, {ahead:.3g} s ahead"
             )
-            solver = self._recursions
-            if solver is not None and solver.unfinished and solver.iterations >= solver.changes:
-                few = counted(solver.changes, "change")
-                self.first_failure = f"{when}: no solution within {few} of active limits; more are allowed by changes"
-            if self.otherwise == "raise":
-                raise FlexarmError(f"Predictive at {self.first_failure}")
-            does = "the last plan continues" if self.otherwise == "plan" else "saturated LQR takes over"
-            warnings.warn(f"Predictive at {self.first_failure}: {does}", NotReached, stacklevel=3)
+        if self.otherwise == "raise":
+            raise FlexarmError(f"Predictive at {self.first_failure}")
+        does = "the last plan continues" if self.otherwise == "plan" else "saturated LQR takes over"
+        warnings.warn(f"Predictive at {self.first_failure}: {does}", NotReached, stacklevel=3)
 
     def report(self) -> dict[str, Any]:
         """Return attributes of a result: the number of steps, and their computing times."""
