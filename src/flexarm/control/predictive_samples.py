@@ -94,7 +94,7 @@ def sampled(s: Along, sample: int, x: Floats) -> int:
         s.previous = -1
     s.good = 1 if status == SOLVED else 0
     for j in range(h.moves):
-        if not h.z[j] - h.z[j] == 0.0:  # not finite
+        if h.z[j] - h.z[j] != 0.0:  # not finite
             s.good = 0
     s.pushed = 0
     for i in range(h.n):
