@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from flexarm.native import nvptx
+from flexarm.native.cuda import View
 from flexarm.native.nvptx import Entry
 
 HOST = """
@@ -86,8 +87,15 @@ class HostGpu:
         values[...] = memory.values
 
     def array(self, memory, values, shape, strides, first):
-        of = memory.values.reshape(-1)[first:]
+        of = memory.values.reshape(-1).view(values.dtype)[first:]
         return np.lib.stride_tricks.as_strided(of, shape, [of.itemsize * each for each in strides])
+
+    def view(self, values: Any) -> View:
+        of = np.from_dlpack(values)
+        return View(of.ctypes.data, of.shape, tuple(each // of.itemsize for each in of.strides), of.dtype, of)
+
+    def wait(self) -> None:
+        """What is launched has ended."""
 
     def occupancy(self, *program: Any) -> dict[str, int]:
         return {"registers": 16, "local": 0, "threads": 1}

@@ -13,8 +13,11 @@ from flexarm.arrays import Array
 from flexarm.checks import checked_whole, counted, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.gymnasium.episodes import Episodes
-from flexarm.gymnasium.libraries import arrays_of, numbers
+from flexarm.gymnasium.gpu_environments import OnGpu
+from flexarm.gymnasium.gpu_episodes import GpuEpisodes
+from flexarm.gymnasium.libraries import arrays_of, check_device, numbers
 from flexarm.gymnasium.picture import Picture
+from flexarm.native.sincos import Real
 from flexarm.simulation.rhs import DIVERGED
 
 ONE = np.ones(1, dtype=bool)
@@ -186,9 +189,15 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     autoreset_mode : gymnasium.vector.AutoresetMode or its value
         "NextStep" (default), "SameStep" or "Disabled", as in `gymnasium.vector.SyncVectorEnv`. With "Disabled",
         episodes begin by `reset(options={"reset_mask": ...})`.
-    as_ : "numpy", "torch" or "jax"
-        Library of observations, rewards and flags. Its arrays on the CPU share their memory with the environment's
-        results, which never change. Actions may be arrays of any of these libraries. Information consists of NumPy's.
+    as_ : "numpy", "torch", "jax" or "dlpack"
+        Library of observations, rewards and flags. Its arrays share their memory with the environment's results, which
+        never change. Actions may be arrays of any of these libraries. Information consists of NumPy's arrays on the
+        CPU. With device="gpu" it must be "torch", "jax" or "dlpack", also for the information.
+    device : "cpu" or "gpu"
+        Processor that moves the arms. On a graphics processor (extra `gpu`) nothing is copied to the host: see
+        docs/do/gymnasium.md for what is supported.
+    real : "double" or "float"
+        Precision on a graphics processor, and the type of actions and observations there.
     others
         As in `ArmEnv`.
 
@@ -217,10 +226,13 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         as_: str = "numpy",
+        device: str = "cpu",
+        real: Real = "double",
         **own: Any,
     ):
         with refused("ArmVectorEnv"):
             self.num_envs = checked_whole(num_envs, 1, "num_envs")
+            check_device(device, real, as_)
             self._given = arrays_of(as_)
         try:
             self._mode = AutoresetMode(autoreset_mode)
@@ -229,8 +241,15 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             message = f"ArmVectorEnv: autoreset_mode is {shown(autoreset_mode)}; it must be one of {allowed}"
             raise DescriptionError(message) from None
         given = task, arm, scenario, sensors, period, duration, limit, randomise, weights, method, rtol, own
-        self._episodes = Episodes(self.num_envs, *given)
+        self._episodes = Episodes(self.num_envs if device == "cpu" else 1, *given)
         self.metadata = _metadata(type(self).metadata, self._episodes, render_mode) | {"autoreset_mode": self._mode}
+        self._there: OnGpu | None = None
+        if device == "gpu":
+            if render_mode is not None or self._mode is AutoresetMode.DISABLED:
+                wrong = "render_mode" if render_mode is not None else "autoreset_mode 'Disabled'"
+                raise DescriptionError(f"ArmVectorEnv: device is 'gpu', which does not support {wrong}; use the CPU")
+            same_step = self._mode is AutoresetMode.SAME_STEP
+            self._there = OnGpu(GpuEpisodes(self._episodes, self.num_envs, same_step, real, rtol), self._given, as_)
         self.render_mode = render_mode
         self.single_observation_space, self.single_action_space = _spaces(self._episodes)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -259,14 +278,19 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             if not isinstance(where, np.ndarray) or where.shape != (self.num_envs,) or where.dtype != bool:
                 must = f"it must be an array of {counted(self.num_envs, 'boolean')}"
                 raise DescriptionError(f"ArmVectorEnv: reset_mask is {shown(where)}; {must}")
-        self._seed(seed, where)
+        anew = self._seed(seed, where)
+        if self._there is not None:
+            return self._there.begin(where, self._generators, anew)
         self._ended[where] = False
         seen = self._episodes.begin(where, self._generators)
         return self._given(seen), self._told(_parameters(self._episodes), where)
 
-    def _seed(self, seed: int | list[int | None] | None, where: Array) -> None:
-        """Set the generators of the chosen environments from their seeds. Without a seed, generators stay unchanged."""
-        count = self.num_envs
+    def _seed(self, seed: int | list[int | None] | None, where: Array) -> Array:
+        """Set the generators of the chosen environments from their seeds. Without a seed, generators stay unchanged.
+
+        Return True for those that are new, (N,).
+        """
+        count, anew = self.num_envs, np.zeros(self.num_envs, dtype=bool)
         with refused("ArmVectorEnv.reset"):
             if isinstance(seed, list | tuple):
                 seeds = [None if each is None else checked_whole(each, 0, f"seed[{i}]") for i, each in enumerate(seed)]
@@ -279,15 +303,21 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             )
         if not self._generators:
             self._generators = [seeding.np_random(each)[0] for each in seeds]
+            anew[:] = True
         else:
             for i in np.flatnonzero(where):
                 if seeds[i] is not None:
                     self._generators[i] = seeding.np_random(seeds[i])[0]
+                    anew[i] = True
         if isinstance(seed, int):
             self._np_random_seed = seed
+        return anew
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Advance each environment by a period, see `ArmEnv.step`. Ended episodes begin again according to the mode."""
+        if self._there is not None:
+            _check_begun(self._generators, "ArmVectorEnv", "step")
+            return self._there.step(actions, self._generators)
         given = _action(actions, self.action_space)
         again = self._ended if self._mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
@@ -337,13 +367,13 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def states(self) -> Array:
-        """States (q, qd), and states of drives, of each arm, as in `flexarm.Stepper`."""
-        return self._episodes.state.copy()
+        """States (q, qd), and states of drives, of each arm, as in `flexarm.Stepper`. Those of a device are copied."""
+        return self._there.states if self._there is not None else self._episodes.state.copy()
 
     @property
     def parameters(self) -> Array:
-        """Parameters of the arms, (N, k), or an empty array if their model does not vary."""
-        return self._episodes.stepper.p
+        """Parameters of the arms, (N, k), or an empty array if their model does not vary. Those of a device are copied."""
+        return self._there.parameters if self._there is not None else self._episodes.stepper.p
 
 
 def _check_begun(begun: object, who: str, what: str) -> None:

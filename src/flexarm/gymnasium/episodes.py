@@ -49,6 +49,12 @@ class Episodes:
         Stepper of N plants.
     names, units : tuple of str
         Names and units of the observations.
+    read, tip : Outputs
+        Outputs of the sensors, and position and velocity of the tip.
+    noise, resolution, every : (k,)
+        Noise and resolution of each signal, and the number of periods between two readings.
+    bent : (f, 2)
+        Index and length [m] of each flexible link in one piece.
     count : int
         Number of arms, N.
     steps : (N,)
@@ -95,15 +101,15 @@ class Episodes:
         asked = sensors_of(model.arm, bool(self.task.shown)) if sensors is None else sensors
         with refused("ArmEnv"):
             every = _every(asked, self.ground.period)
-        self._read, self._tip = outputs(model, asked), outputs(model, _own())
-        self._noise = np.array([each.noise for each in asked for _ in each.names(model.arm)])
+        self.read, self.tip = outputs(model, asked), outputs(model, _own())
+        self.noise = np.array([each.noise for each in asked for _ in each.names(model.arm)])
         fine = np.array([each.resolution for each in asked for _ in each.names(model.arm)])
-        self._fine, self._round = np.where(fine > 0, fine, 1.0), fine > 0
-        self._every = np.repeat(every, [len(each.names(model.arm)) for each in asked])
-        self._bent = _bent(model.arm)
+        self.resolution, self._fine, self._round = fine, np.where(fine > 0, fine, 1.0), fine > 0
+        self.every = np.repeat(every, [len(each.names(model.arm)) for each in asked])
+        self.bent = _bent(model.arm)
         extra = [f"wanted_{what}_{axis}" for what in self.task.shown for axis in "xyz"]
-        self.names = (*self._read.names, *extra)
-        self.units = (*self._read.units, *(("m", "m/s")["velocity" in name] for name in extra))
+        self.names = (*self.read.names, *extra)
+        self.units = (*self.read.units, *(("m", "m/s")["velocity" in name] for name in extra))
         self.stepper = Stepper(
             model,
             self.ground.period,
@@ -117,8 +123,8 @@ class Episodes:
         self.steps = np.zeros(count, dtype=np.int64)
         self.state = self.stepper.state
         self._shares = np.full((count, self.task.shares), 0.5)
-        self._drawn = np.zeros((count, DRAWN, len(self._noise)))
-        self._readings = np.zeros((count, len(self._noise)))
+        self._drawn = np.zeros((count, DRAWN, len(self.noise)))
+        self._readings = np.zeros((count, len(self.noise)))
         self._p = self.stepper.p if model.varied else None
 
     # -- episodes ------------------------------------------------------------------------------------------------------
@@ -126,19 +132,30 @@ class Episodes:
     def begin(self, where: Array, generators: Generators) -> Array:
         """Begin an episode of the chosen arms, (N,) of bool, and return the observations of all arms."""
         rows = np.flatnonzero(where)
-        random = [i for i, each in enumerate(self.ground.quantiles) if each is not None]
-        size = len(random) + self.task.shares
-        shares = np.array([generators[i].random(size) for i in rows.tolist()]).reshape(len(rows), size)
-        self._shares[rows] = shares[:, len(random) :]
-        p = None
+        shares = np.array([generators[i].random(self.shares) for i in rows.tolist()]).reshape(len(rows), self.shares)
+        p, self._shares[rows], q, qd = self.beginnings(shares)
         if self._p is not None:
-            for k, i in enumerate(random):
-                self._p[rows, i] = self.ground.quantiles[i](shares[:, k])  # type: ignore[misc]  # none that is None
-            p = self._p[rows]
-        q, qd = self.task.begun(self._shares[rows])
+            self._p[rows] = p
         self.state = self.stepper.reset(q, qd, rows, p)
         self.steps[rows] = 0
         return self._observed(np.zeros((self.count, len(self.ground.u))), generators, where, anew=True)[0]
+
+    @property
+    def shares(self) -> int:
+        """Number of random numbers from 0 to 1 at the beginning of an episode."""
+        return sum(each is not None for each in self.ground.quantiles) + self.task.shares
+
+    def beginnings(self, shares: Array) -> tuple[Array | None, Array, Array, Array]:
+        """Return parameters, shares of the task, coordinates and rates of episodes from their random numbers (N, ...).
+
+        The parameters are None if the model does not vary.
+        """
+        random = [i for i, each in enumerate(self.ground.quantiles) if each is not None]
+        p = np.tile(self.ground.model.p, (len(shares), 1)) if self.ground.model.varied else None
+        for k, i in enumerate(random):
+            p[:, i] = self.ground.quantiles[i](shares[:, k])  # type: ignore[index, misc]  # these vary
+        own = shares[:, len(random) :]
+        return p, own, *self.task.begun(own)
 
     def step(
         self, actions: Array, generators: Generators, where: Array
@@ -184,14 +201,14 @@ class Episodes:
         q, qd, s = np.split(self.state, [model.nq, model.nq + model.nv], axis=1)
         u = self.ground.u + self.ground.limit * a
         one = self._rows
-        y = np.atleast_2d(self._read.values(one(q), one(qd), one(u), one(p), one(s) if model.states else None))
-        if self._noise.any():
+        y = np.atleast_2d(self.read.values(one(q), one(qd), one(u), one(p), one(s) if model.states else None))
+        if self.noise.any():
             at = self.steps % DRAWN
             for i in np.flatnonzero(where & (at == 0)).tolist():
                 self._drawn[i] = generators[i].standard_normal(self._drawn[i].shape)
-            y = y + self._noise * self._drawn[np.arange(self.count), at]
+            y = y + self.noise * self._drawn[np.arange(self.count), at]
         y = np.where(self._round, self._fine * np.round(y / self._fine), y)
-        fresh = where[:, None] & (self.steps[:, None] % self._every == 0)
+        fresh = where[:, None] & (self.steps[:, None] % self.every == 0)
         self._readings = np.where(fresh, y, self._readings)
         if anew or self.task.moves:
             self.wanted = self._tip_of(*self.task.wanted(self._shares, self.steps), None)
@@ -208,7 +225,7 @@ class Episodes:
 
     def _tip_of(self, q: Array, qd: Array, p: Array | None) -> tuple[Array, Array]:
         """Return the position and velocity of the tip, (N, 3) each."""
-        y = np.atleast_2d(self._tip.values(self._rows(q), self._rows(qd), p=self._rows(p)))
+        y = np.atleast_2d(self.tip.values(self._rows(q), self._rows(qd), p=self._rows(p)))
         return y[:, :3], y[:, 3:6]
 
     def _rows(self, x: Array | None) -> Any:
@@ -218,9 +235,9 @@ class Episodes:
 
     def _far(self) -> Array:
         """Return True for arms with deflections so large that their mode shapes are not valid."""
-        if not len(self._bent):
+        if not len(self.bent):
             return np.zeros(self.count, dtype=bool)
-        places, lengths = self._bent[:, 0].astype(int), self._bent[:, 1]
+        places, lengths = self.bent[:, 0].astype(int), self.bent[:, 1]
         q = self.state[:, : self.ground.model.nq]
         found = self.ground.model.deflections(self._rows(q), self._rows(self._p))
         away = found.reshape(self.count, -1, 6)[:, places, 1:3]

@@ -8,9 +8,13 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import Fault, choices
 from flexarm.errors import FlexarmError
+from flexarm.simulation.gpu_states import TYPES
 
-LIBRARIES = ("numpy", "torch", "jax")
-"""Libraries of arrays."""
+LIBRARIES = ("numpy", "torch", "jax", "dlpack")
+"""Libraries of arrays; arrays with DLPack belong to none."""
+
+DEVICES = ("cpu", "gpu")
+"""Processors that move arms."""
 
 ALIGNED = 64
 """Alignment of memory that JAX shares [bytes]. It copies other arrays."""
@@ -20,7 +24,7 @@ def arrays_of(library: Any) -> Callable[[Array], Any]:
     """Return the function from arrays of NumPy to those of a library. Raises `Fault` for an unknown library."""
     if not isinstance(library, str) or library not in LIBRARIES:
         raise Fault("as_", f"is {library!r}; it must be {choices(*LIBRARIES)}")
-    if library == "numpy":
+    if library in ("numpy", "dlpack"):
         return lambda x: x
     try:
         if library == "torch":
@@ -30,7 +34,19 @@ def arrays_of(library: Any) -> Callable[[Array], Any]:
         from jax.numpy import from_dlpack as shared
     except ImportError:
         raise FlexarmError(f"as_={library!r} needs a package that is missing: pip install flexarm[{library}]") from None
-    return lambda x: shared(aligned(x))
+    return lambda x: shared(aligned(x) if isinstance(x, np.ndarray) else x)
+
+
+def check_device(device: Any, real: Any, library: Any) -> None:
+    """Raise `Fault` if there is no such device, or if it has no such numbers or arrays."""
+    if not isinstance(device, str) or device not in DEVICES:
+        raise Fault("device", f"is {device!r}; it must be {choices(*DEVICES)}")
+    if not isinstance(real, str) or real not in TYPES:
+        raise Fault("real", f"is {real!r}; it must be {choices(*TYPES)}")
+    if device == "gpu" and library == "numpy":
+        raise Fault("as_", "is 'numpy', whose arrays are on the CPU; with device='gpu' it must be torch, jax or dlpack")
+    if device == "cpu" and real != "double":
+        raise Fault("real", f"is {real!r}; on the CPU it must be 'double'")
 
 
 def aligned(x: Array) -> Array:

@@ -147,11 +147,27 @@ class Track(Going):
         if self.table is not None:
             at = np.minimum(steps, self.ground.steps)
             return self.table[0][at], self.table[1][at]
+        way = _goals(self.ground, self.spread, shares) - self.ground.joints
+        gone, rate = self.blend(steps)
+        return self.ground.posture(self.ground.joints + gone * way, rate * way)
+
+    def blend(self, steps: Array) -> tuple[Array, Array]:
+        """Return the share of the way to the goal after these numbers of periods, (N, 1), and its rate [1/s].
+
+        Both are zero along a scenario's reference.
+        """
+        if self.table is not None:
+            return np.zeros((len(steps), 1)), np.zeros((len(steps), 1))
         last = MOVED * self.ground.duration
         s = np.clip(self.ground.period * steps / last, 0.0, 1.0)[:, None]
+        return s**3 * (10.0 - 15.0 * s + 6.0 * s**2), 30.0 * s**2 * (1.0 - s) ** 2 / last
+
+    def ways(self, shares: Array) -> Array:
+        """Return the way to each goal in the coordinates and in the velocities, (N, nq + nv)."""
         way = _goals(self.ground, self.spread, shares) - self.ground.joints
-        gone, rate = s**3 * (10.0 - 15.0 * s + 6.0 * s**2), 30.0 * s**2 * (1.0 - s) ** 2 / last
-        return self.ground.posture(self.ground.joints + gone * way, rate * way)
+        start, _ = self.ground.posture(self.ground.joints[None])
+        goal, along = self.ground.posture(self.ground.joints + way, way)
+        return np.hstack([goal - start, along])
 
 
 @final

@@ -7,6 +7,7 @@ before results are read. The environment variable CUDA_VISIBLE_DEVICES selects o
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -37,6 +38,30 @@ class Memory(Protocol):
     @property
     def address(self) -> int:
         """Address on the device."""
+
+
+@final
+@dataclass(frozen=True)
+class View:
+    """Place of an array that belongs to another library.
+
+    Attributes
+    ----------
+    address : int
+        Address of the first number on the device.
+    shape, strides : tuple of int
+        Lengths of the axes, and the distances between neighbours along each, in numbers.
+    dtype : numpy.dtype
+        Type of the numbers.
+    owner : object
+        Keeps the array alive.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+    owner: Any
 
 
 class Launch(Protocol):
@@ -71,6 +96,15 @@ class Device(Protocol):
 
         `values` has the type of the numbers. `strides` and `first`, the place of the first element, are in numbers.
         """
+
+    def view(self, values: Any) -> "View":
+        """Return where an array of another library lies, without a copy. Later launches wait for its numbers.
+
+        Raises `TypeError`, `ValueError` or `BufferError` if the array is not on this device.
+        """
+
+    def wait(self) -> None:
+        """Wait for all work."""
 
     def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
         """Return a compiled kernel's resources: registers, bytes of local memory, and threads per multiprocessor."""
@@ -204,6 +238,21 @@ class Cuda:
         place, size = memory.address + first * values.itemsize, values.nbytes - first * values.itemsize
         part = self._core.Buffer.from_handle(place, size, owner=memory.buffer)
         return StridedMemoryView.from_buffer(part, tuple(shape), tuple(strides), dtype=values.dtype)
+
+    def view(self, values: Any) -> View:
+        """See `Device`."""
+        from cuda.core.utils import StridedMemoryView
+
+        found = StridedMemoryView.from_any_interface(values, stream_ptr=int(self._stream.handle))
+        if not found.is_device_accessible or found.device_id != self._device.device_id:
+            raise BufferError("the array is not on this graphics processor")
+        strides = found.strides or tuple(int(np.prod(found.shape[i + 1 :])) for i in range(len(found.shape)))
+        return View(found.ptr, tuple(found.shape), tuple(strides), found.dtype, found)
+
+    def wait(self) -> None:
+        """See `Device`."""
+        with _told("the graphics processor gave up"):
+            self._stream.sync()
 
     def _here(self, values: Array) -> Any:
         """Return an array in the form that the driver takes."""

@@ -82,8 +82,8 @@ class Stepper:
         The chosen method, and the reason.
     period : float
         [s]
-    longest : float
-        Longest step [s].
+    longest, guess : float
+        Longest step, and first adaptive step of a period [s].
     p : (k,) or (N, k)
         Parameters of each plant; empty if the model does not vary.
 
@@ -153,7 +153,7 @@ class Stepper:
         self._layout = Layout.of(self._model)
 
         first = np.atleast_2d(self._start)[0, self._layout.q]
-        self.method, self._length, self._guess, self.reason = _chosen(model, first, self.period, method, rtol, step)
+        self.method, self._length, self.guess, self.reason = _chosen(model, first, self.period, method, rtol, step)
         self.longest = self._length or self.period
         self._implicit = self.method in solvers.IMPLICIT
         self._prepare(self._length)
@@ -556,7 +556,7 @@ class Stepper:
     def _explicit(self, plan: Plan) -> Explicit:
         """Return the explicit method on a plan."""
         tableau, atol = solvers.EXPLICIT[self.method], self._layout.tolerances(self._options["atol"])
-        return Explicit(tableau, plan, self._options["rtol"], atol, self.longest, self._guess, MOST_EVALUATIONS)
+        return Explicit(tableau, plan, self._options["rtol"], atol, self.longest, self.guess, MOST_EVALUATIONS)
 
     def _abreast(self, count: int, m: int, fixed: int, loops: Array) -> Abreast:
         """Return a run over a period for each plant, in SIMD batches."""
@@ -566,7 +566,7 @@ class Stepper:
         layout, ends = self._layout, np.array([0.0, self.period])
         rate, rtol, atol = self._model.kernel("state_rate").vector_code, self._options["rtol"], self._options["atol"]
         times = ends[:1]
-        most, limits = np.full(layout.states, np.inf), (self._guess, MOST_EVALUATIONS)
+        most, limits = np.full(layout.states, np.inf), (self.guess, MOST_EVALUATIONS)
         common = BatchSettings(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
         courses = [Course(ends, np.zeros((1, m)))] * count
         start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
