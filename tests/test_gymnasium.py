@@ -662,7 +662,9 @@ def test_actions_with_a_graph_of_derivatives_are_taken():
 
 
 def test_an_unknown_library_is_refused(monkeypatch):
-    with pytest.raises(fa.DescriptionError, match="ArmVectorEnv: as_ is 'cupy'; it must be numpy, torch or jax"):
+    with pytest.raises(
+        fa.DescriptionError, match="ArmVectorEnv: as_ is 'cupy'; it must be numpy, torch, jax or dlpack"
+    ):
         doors.ArmVectorEnv(as_="cupy")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(fa.errors.FlexarmError, match=r"as_='torch' needs a package .*: pip install flexarm\[torch\]"):

@@ -6,8 +6,10 @@ import sys
 
 import numpy as np
 import ptx as emulated
+import pytest
 
 import flexarm as fa
+from flexarm.gymnasium import ArmVectorEnv
 from flexarm.native import cuda
 from flexarm.simulation import gpu
 from flexarm.simulation.feedback import integrand
@@ -54,7 +56,44 @@ def main(library):
         *gpu.program(integrand(model, "state_rate", 0), Layout.of(model), "double"), "double"
     )
     assert found["threads"] == 2 * 128
+    environments()
     print("as the processor computes them")
+
+
+def environments():
+    """Actions of another library that lie on the device, as they are, for environments whose arrays stay there."""
+    given = {
+        "task": "Track",
+        "arm": "rigid-two-link",
+        "method": "rk45",
+        "period": 0.02,
+        "duration": 0.04,
+        "spread": 0.1,
+        "limit": 2.0,
+    }
+    here, there = ArmVectorEnv(3, **given), ArmVectorEnv(3, device="gpu", as_="dlpack", **given)
+    seen, _ = here.reset(seed=1)
+    found, _ = there.reset(seed=1)
+    np.testing.assert_allclose(read(found), seen, rtol=1e-12, atol=1e-12)
+    device = cuda.device()
+    for a in np.random.default_rng(2).uniform(-1, 1, (3, 3, 2)):
+        flat = np.array(a.T, order="C")  # the numbers of an environment need not lie side by side
+        actions = device.array(device.put(flat), flat, (3, 2), (1, 3), 0)
+        expected, found = here.step(a), there.step(actions)
+        for x, y in zip(expected[:4], found[:4], strict=True):
+            np.testing.assert_allclose(read(y), x, rtol=1e-12, atol=1e-12)
+    assert expected[0].any()
+    for wrong, message in ((a, "it must be an array there with DLPack"), (actions.view(dtype=np.dtype("i8")), "int64")):
+        with pytest.raises(fa.DescriptionError, match=message):
+            there.step(wrong)
+
+
+def read(there):
+    """The numbers of an array on the played device, whose memory is this process's."""
+    kind, apart = there.dtype, [each * there.dtype.itemsize for each in there.strides or (1,)]
+    size = sum((n - 1) * each for n, each in zip(there.shape, apart, strict=True)) + kind.itemsize
+    memory = np.frombuffer(ctypes.string_at(there.ptr, size), np.uint8)
+    return np.ndarray(there.shape, kind, memory, 0, apart)
 
 
 main(sys.argv[1])

@@ -46,7 +46,10 @@ def fused(x, y, z, kind):
     if not all(map(math.isfinite, (x, y, z))):
         return x * y + z
     exact = Fraction(x) * Fraction(y) + Fraction(z)
-    return float(exact) if exact else x * y + z
+    try:
+        return float(exact) if exact else x * y + z
+    except OverflowError:
+        return math.copysign(math.inf, exact)
 
 
 def divided(x, y):
@@ -66,6 +69,7 @@ OF_FLOATS = {
 OF_INTEGERS = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "and": operator.and_,
     "or": operator.or_, "xor": operator.xor, "not": operator.invert, "shl": operator.lshift, "shr": operator.rshift,
+    "min": min, "max": max, "rem": lambda x, y: x - y * int(Fraction(x, y)), "div": lambda x, y: int(Fraction(x, y)),
     "mad": lambda x, y, z: x * y + z, "mov": lambda x: x, "cvt": lambda x: x, "cvta": lambda x: x,
 }  # fmt: skip
 

@@ -372,7 +372,10 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def parameters(self) -> Array:
-        """Parameters of the arms, (N, k), or an empty array if their model does not vary. Those of a device are copied."""
+        """Parameters of the arms, (N, k), or an empty array if their model does not vary.
+
+        Those of a device are copied.
+        """
         return self._there.parameters if self._there is not None else self._episodes.stepper.p
 
 
