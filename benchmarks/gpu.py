@@ -61,7 +61,7 @@ def measure(quick: bool) -> list[Table]:
         table = Table("Speeds on a graphics processor", ("what", "measured", "target", "met"))
         table.notes.append(f"Not measured: {str(error).rstrip('.')}.")
         return [*found, table]
-    return [*found, alike(model, quick), speeds(model, device, quick), *calls(quick), mjx_speed(quick)]
+    return [*found, alike(model, quick), speeds(model, device, quick), *calls(quick), policies(quick), mjx_speed(quick)]
 
 
 def programs(model: fa.Model, real: Any, methods: Sequence[str] = ("rk4",)) -> dict[str, tuple[Any, ...]]:
@@ -226,7 +226,7 @@ class Timed:
             began = perf_counter()
             launch(threads, memories, integers)
             self._device.get(self._mark, self._one)
-            if entry.name == "runs":
+            if entry.name in ("runs", "environments"):
                 self.seconds += perf_counter() - began
 
         return timed
@@ -299,6 +299,80 @@ def measured(
         spread(whole),
         f"{100 * min(kernel) / min(whole):.0f} %",
     )
+
+
+def policies(quick: bool) -> Table:
+    """Measure periods of environments under a policy, whose observations and actions stay on the device."""
+    columns = ("what", "periods a second", "a period of all", "in the kernel", "share", "met")
+    count, periods = (4, 2) if quick else (2**16, 50)
+    table = Table(f"{count} environments on the device", columns)
+    if not find_spec("gymnasium"):
+        table.notes.append("Not measured: gymnasium is not installed.")
+        return table
+    from flexarm.gymnasium import ArmVectorEnv
+
+    for name, method in (("subudhi-morris", "dop853"), ("subudhi-morris", "tsit5")):
+        for real in REALS:
+            with in_kernels() as used:
+                given = {"task": "Reach", "arm": name, "method": method, "real": real, "device": "gpu"}
+                library, policy = acting(count, real)
+                envs: Any = ArmVectorEnv(count, as_=library, **given)
+                seen, _ = envs.reset(seed=1)
+                envs.step(policy(envs, seen))  # the driver compiles the program
+                before, seconds = used[-1].seconds, []
+                for _ in range(periods):
+                    began = perf_counter()
+                    seen, reward, *_ = envs.step(policy(envs, seen))
+                    seconds.append(perf_counter() - began)
+            finite(f"states of environments, {real}", envs.states)
+            kernel, whole = (used[-1].seconds - before) / periods, sum(seconds) / periods
+            who = f"{name}, {method}, {real}, {'a network of PyTorch' if library == 'torch' else 'constant actions'}"
+            share = kernel / whole
+            times = spread(seconds), f"{kernel:.3g} s", f"{100 * share:.0f} %", "yes" if share > SHARE else "**no**"
+            table.add(who, f"{count / whole:.3g}", *times)
+    table.notes.append(
+        "An observation goes through a network with two hidden layers of 64 neurons, and the actions go back, without a "
+        "copy. Each launch is waited for, which the share of the kernel contains."
+    )
+    return table
+
+
+def acting(count: int, real: Any) -> tuple[str, Callable[[Any, Any], Any]]:
+    """Return the library of arrays, and a policy: a network where PyTorch has the device, else constant actions."""
+    if find_spec("torch"):
+        import torch
+
+        if torch.cuda.is_available():
+            kind = torch.float64 if real == "double" else torch.float32
+            layers: list[Any] = []
+
+            def policy(envs: Any, seen: Any) -> Any:
+                if not layers:
+                    width, inputs = seen.shape[1], envs.single_action_space.shape[0]
+                    torch.manual_seed(1)
+                    net = torch.nn.Sequential(
+                        torch.nn.Linear(width, 64),
+                        torch.nn.Tanh(),
+                        torch.nn.Linear(64, 64),
+                        torch.nn.Tanh(),
+                        torch.nn.Linear(64, inputs),
+                        torch.nn.Tanh(),
+                    )
+                    layers.append(net.to("cuda", kind))
+                with torch.no_grad():
+                    return layers[0](seen)
+
+            return "torch", policy
+    device, T = cuda.device(), gpu.TYPES[real]
+    made: list[Any] = []
+
+    def constant(envs: Any, seen: Any) -> Any:
+        if not made:
+            values = np.full((count, envs.single_action_space.shape[0]), 0.1, T)
+            made.append(device.array(device.put(values), values, values.shape, [values.shape[1], 1], 0))
+        return made[0]
+
+    return "dlpack", constant
 
 
 def mjx_speed(quick: bool) -> Table:

@@ -1099,19 +1099,29 @@ def test_the_ends_of_exponentials(real):
 # -- what is measured --------------------------------------------------------------------------------------------------
 
 
-def test_the_measurement_runs_where_there_is_a_graphics_processor(host, monkeypatch):
-    """As whoever has one runs it; its verdicts on numbers are met, and can fail."""
-    model = fa.Model(fa.load("rigid-two-link"))
-    verdicts = benchmark.alike(model, quick=True)
+def test_the_measurement_runs_from_its_first_line_to_its_last(host, monkeypatch, tmp_path):
+    """As `python -m benchmarks.gpu --quick` on a machine with a card, with smaller arms: no table is left out.
+
+    Its verdicts on numbers are met, and can fail.
+    """
+    measure, tables = benchmark.measure, []
+    monkeypatch.setattr(benchmark, "measure", lambda quick: tables.extend(measure(quick)) or tables)
+    monkeypatch.setattr(benchmark, "ARMS", {"two rigid links": lambda: fa.load("rigid-two-link")})
+    monkeypatch.setattr(benchmark, "chain", lambda links: fa.load("rigid-two-link"))
+    monkeypatch.setattr(benchmark, "STEPS", {"two rigid links": 1.0})
+    monkeypatch.setattr(benchmark.report, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["gpu", "--quick"])
+    benchmark.main()
+    _, verdicts, found, whole, environments, peer = tables
     assert {row[-1] for row in verdicts.rows} == {"yes"}
     assert len(verdicts.rows) == 2 + 4 * 2 * 2  # forward dynamics; q and qd of four kinds of runs in two precisions
-    found = benchmark.speeds(model, host, quick=True)
     assert any("forward dynamics a second, float" in row[0] for row in found.rows)
-    monkeypatch.setattr(benchmark, "STEPS", {"two rigid links": 1.0})
-    monkeypatch.setitem(benchmark.ARMS, "two rigid links", lambda: fa.load("rigid-two-link"))
-    (whole,) = benchmark.calls(quick=True)
     assert [row[0] for row in whole.rows[:3]] == ["rk4, double", "rk4, float", "tsit5, double"]
     assert whole.rows[0][3] == "yes", "more than a step a second"
+    assert len([row for row in environments.rows if "constant actions" in row[0]]) == 4
+    page = (tmp_path / "out" / "gpu.md").read_text()
+    assert all(each.title in page for each in tables)
+    assert peer.rows or peer.notes
     assert cuda.device() is host, "as it was before"
     benchmark.compared(verdicts, "wrong", np.ones(3), np.array([1.0, 1.0, 1.1]), "double")
     assert verdicts.rows[-1][-1] == "**no**"

@@ -318,12 +318,16 @@ class GpuEpisodes:
         self._launch(count, memories, [*strides, MOST_EVALUATIONS, int(flags is not None)])
         device.wait()
 
+        width, parameters = kinds[0].shape[1], None
+        if shape.parameters:
+            parameters = device.array(drawn, kinds[3], kinds[3].shape, [shape.parameters, 1], 0)
         return Period(
-            *(device.array(x, of, of.shape, [of.shape[1], 1], 0) for x, of in zip((seen, final), kinds, strict=False)),
-            [device.array(told, kinds[2], [count], [1], i * count) for i in range(TOLD)],
-            [device.array(there, marks, [count], [1], i * count) for i in range(FLAGS)],
-            [device.array(there, bytes_, [count], [8], 8 * i * count) for i in range(FLAGS)],
-            device.array(drawn, kinds[3], kinds[3].shape, [shape.parameters, 1], 0) if shape.parameters else None,
+            seen=device.array(seen, kinds[0], kinds[0].shape, [width, 1], 0),
+            final=device.array(final, kinds[1], kinds[1].shape, [width, 1], 0),
+            told=[device.array(told, kinds[2], [count], [1], i * count) for i in range(TOLD)],
+            words=[device.array(there, marks, [count], [1], i * count) for i in range(FLAGS)],
+            flags=[device.array(there, bytes_, [count], [8], 8 * i * count) for i in range(FLAGS)],
+            parameters=parameters,
         )
 
     def _checked(self, actions: Any) -> cuda.View:
