@@ -22,7 +22,7 @@ from flexarm.native.kernel import Kernel
 from flexarm.native.nvptx import Entry, evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
-from flexarm.simulation import crossings, divergence, gpu_loops
+from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_loops
 from flexarm.simulation.block import Block
 from flexarm.simulation.butcher import METHODS, ButcherTableau
 from flexarm.simulation.ensemble_pool import Pool
@@ -95,9 +95,9 @@ def check(
             if drive.batched:
                 must = "which supports sampled controllers only of arms without states of drives and exogenous inputs"
             raise DescriptionError(f"device is 'gpu', {must}, not {drive.described()}")
-        if crossings.stops(model, drive, method):
-            why = f"{method!r} stops at sharp contacts, which arm {model.arm.name!r} has"
-            raise DescriptionError(f"device is 'gpu'; {why}; use a method with fixed steps, or smooth contacts")
+        if crossings.stops(model, drive, method) and real != "double":
+            why = f"{method!r} stops at sharp contacts, as of arm {model.arm.name!r}, only with real='double'"
+            raise DescriptionError(f"device is 'gpu'; {why}; or use a method with fixed steps")
     if model.arm.closures and real != "double":
         raise DescriptionError(f"device is 'gpu'; closures, as of arm {model.arm.name!r}, need real='double'")
     if not all(each.constant for each in exogenous_inputs):
@@ -205,14 +205,17 @@ def program(
     closed: Kernel | None = None,
     table: bool = False,
     lengths: tuple[int, int, int] | None = None,
+    edges: Kernel | None = None,
 ) -> tuple[str, Any, Entry]:
     """Return runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry.
 
-    A law, a correction onto closures and a table of u are optional. The law is a sampled one if the `lengths` of its
+    A law, a correction onto closures, a table of u and contact functions are optional. The law is a sampled one if the `lengths` of its
     memory, its noise and its recorded signals are given.
     """
     source = TABLE if table else HELD if law is None else LAW if lengths is None else SAMPLED
-    form = Form.of(layout, tableau, source, 0 if closed is None else layout.nq + layout.nv, lengths or (0, 0, 0))
+    moving = layout.nq + layout.nv
+    contacts = 0 if edges is None else edges.code.facts["n_out"]
+    form = Form.of(layout, tableau, source, 0 if closed is None else moving, lengths or (0, 0, 0), contacts)
     fed = layout.inputs + layout.memory
 
     def parts() -> list[str]:
@@ -220,15 +223,17 @@ def program(
 
         try:
             found = [straight(instructions(rate.trace()), layout.states + fed, real)]
-            found += [_beside(kernel, name, real) for kernel, name in ((law, "law"), (closed, "correction"))]
+            beside = (law, "law"), (closed, "correction"), (edges, "crossings")
+            found += [_beside(kernel, name, real) for kernel, name in beside]
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
-        elsewhere = evaluate, gpu_loops.law, gpu_loops.correction
+        elsewhere = evaluate, gpu_loops.law, gpu_loops.correction, gpu_contacts.crossings
         loops = ir_of(gpu_loops.advanced, real=real, elsewhere=elsewhere, scalar=True, constants=form.constants(real))
         return [*found, powers(real), loops]
 
     key = f"runs\n{rate.key}" if law is None else f"runs\n{rate.key}\nunder\n{law.key}"
     key = key if closed is None else f"{key}\non\n{closed.key}"
+    key = key if edges is None else f"{key}\nat\n{edges.key}"
     return f"{key}\n{form}", parts, form.entry(fed, rate.code.operations, real)
 
 
@@ -414,6 +419,8 @@ class OnGpu:
         self._rate = integrand(runs.model, drive.quantity, group.layout.memory)
         self._law, self._table = drive.kernel_for(runs.model), drive.cubics is not None
         self._closed = closures.kernel(runs.model, drive.quantity) if runs.model.arm.closures else None
+        stops = crossings.stops(runs.model, drive, group.method)
+        self._edges = runs.model.compiled("crossings", crossings.crossings) if stops else None
         self._sampled = drive.period is not None
         if self._sampled and group.held is None:
             group.hold(runs, asked)
@@ -434,7 +441,7 @@ class OnGpu:
             first = self._calls([self._runs.drive(self._group.indices[0])])[0]
             lengths = first.memory, first.noises, first.recorded
         key, parts, entry = program(
-            self._rate, layout, real, self._tableau, self._law, self._closed, self._table, lengths
+            self._rate, layout, real, self._tableau, self._law, self._closed, self._table, lengths, self._edges
         )
         return device.kernel(key, parts, entry, real)
 
@@ -507,6 +514,10 @@ class OnGpu:
             **laws,
             "most": np.full(layout.states, np.inf) if self._sampled else _most(runs, indices, layout),
             "loops": np.zeros((0, 1)) if loops is None else loops.constants.T,
+            "edges": np.zeros((0, 1)) if self._edges is None else constants(runs, self._edges, alike).T,
+            "resume": np.zeros(len(indices)),
+            "stopped": np.full(len(indices), -1e30),
+            "unwatched": np.zeros(len(indices)),
         }
         return own, courses, shared
 

@@ -21,6 +21,16 @@ from flexarm.native.nvptx import BLOCKS, Entry, evaluate
 from flexarm.native.sincos import Real
 from flexarm.simulation.advance import LARGEST
 from flexarm.simulation.butcher import ButcherTableau
+from flexarm.simulation.gpu_contacts import (
+    BEYOND,
+    CLOSER,
+    CROSSINGS,
+    LEAST,
+    is_across,
+    on_contact,
+    until_crossed,
+    unwatched_for,
+)
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import DIVERGED, interval
 from flexarm.simulation.stages import (
@@ -85,6 +95,8 @@ class Form:
     chained : int
         1 if the method has fixed steps and each stage depends only on the one before. Only one stage's rates are then
         in memory.
+    crossings, motion : int
+        Number of contact functions at which the run stops, and the length of (q, qd), on which they depend.
     """
 
     size: int
@@ -103,6 +115,8 @@ class Form:
     memory: int = 0
     noises: int = 0
     recorded: int = 0
+    crossings: int = 0
+    motion: int = 0
 
     @classmethod
     def of(
@@ -112,6 +126,7 @@ class Form:
         source: int = HELD,
         closed: int = 0,
         lengths: tuple[int, int, int] = (0, 0, 0),
+        crossings: int = 0,
     ) -> "Form":
         """Return the numbers of runs with a layout, by a method. `lengths` are those of a sampled law, see `Form`."""
         return cls(
@@ -131,6 +146,8 @@ class Form:
             memory=lengths[0],
             noises=lengths[1],
             recorded=lengths[2],
+            crossings=crossings,
+            motion=layout.nq + layout.nv,
         )
 
     def constants(self, real: Real) -> Mapping[str, float]:
@@ -150,6 +167,7 @@ class Form:
             rows * self.size,
             self.closed + (self.closed > 0),
             self.inputs + self.memory if self.source == SAMPLED else 0,
+            3 * self.crossings,
         )
         return Entry("runs", "advanced", pointers=1, integers=3, records=(Stages,), work=work, blocks=blocks)
 
@@ -208,6 +226,11 @@ class Runs:
         States at the times of the result from `start` on.
     loops : (k, count) or (k, 1)
         Constants of the correction onto the closures, apart like `own`.
+    edges : (k, count) or (k, 1)
+        Constants of the contact functions, apart like `own`.
+    resume, stopped, unwatched : (count,)
+        Per run: the time from which contacts are watched, that of the last stop at a contact, and the time after it
+        without watching [s].
     """
 
     count: int
@@ -264,6 +287,10 @@ class Runs:
     evaluations: Words
     out: Floats
     loops: Floats
+    edges: Floats
+    resume: Floats
+    stopped: Floats
+    unwatched: Floats
 
 
 # -- functions that are compiled separately; only their signatures are used -------------------------------------------
@@ -288,12 +315,12 @@ def correction(  # pragma: no cover
 
 def advanced(  # pragma: no cover  (runs as code for the GPU alone, like those below)
     s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats,
+    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats, g: Floats,
 ) -> None:  # fmt: skip
     """Advance one run until its state is known at the times before `stop`, or by about `most` evaluations.
 
     x has the arguments of a law and of the rates: time, state and u. y and z are states at the start and at the end of
-    a step, e is work memory, and v has the values of a sampled law.
+    a step, e is work memory, v has the values of a sampled law, and g the contact functions and their sides.
     """
     m.stages, m.further, m.powers, m.order = STAGES, FURTHER, POWERS, ORDER
     m.adaptive, m.smoothed, m.width = ADAPTIVE, SMOOTHED, SIZE
@@ -302,7 +329,7 @@ def advanced(  # pragma: no cover  (runs as code for the GPU alone, like those b
     for j in lanes(SIZE):
         y[j] = s.x[j * s.count + r]
     if ADAPTIVE == 1:
-        adapted(s, r, start, stop, most, m, x, y, z, e, found, v)
+        adapted(s, r, start, stop, most, m, x, y, z, e, found, v, g)
     else:
         equal(s, r, start, stop, most, m, x, y, z, found, v)
     if SOURCE == SAMPLED:
@@ -381,7 +408,7 @@ def stepped(  # pragma: no cover
 
 def adapted(  # pragma: no cover
     s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, e: Floats, found: Floats, v: Floats,
+    x: Floats, y: Floats, z: Floats, e: Floats, found: Floats, v: Floats, g: Floats,
 ) -> None:  # fmt: skip
     """Take steps as long as the tolerance allows, and interpolate the states at the times of the result.
 
@@ -399,6 +426,7 @@ def adapted(  # pragma: no cover
     )
     t, wanted, new, dt, ready, last, stage, left = s.now[r], s.next[r], 0.0, 0.0, 0.0, 0, 0, most
     begin, end = s.t[piece], s.end[piece]
+    edges = s.edges[r * s.single :]
     while status == UNDER_WAY and known < stop and left > 0:
         left -= 1
         if SOURCE == SAMPLED and wanted < 0.0:
@@ -411,9 +439,13 @@ def adapted(  # pragma: no cover
             wanted = max(wanted, 10.0 * SPACING * abs(t))
             if s.step > 0.0:
                 wanted = min(wanted, s.step)
-            new, last = t + wanted, 0
-            if t + wanted * NEARLY >= end:
-                new, last = end, 1
+            new, last, goal = t + wanted, 0, end
+            if CROSSINGS > 0 and s.resume[r] > t:
+                goal = min(end, s.resume[r])
+            if t + wanted * NEARLY >= goal:
+                new = goal
+                if goal >= end:
+                    last = 1
             dt = new - t
             for j in lanes(SIZE):
                 m.h[j] = dt
@@ -435,6 +467,30 @@ def adapted(  # pragma: no cover
                     e[j] = y[j] + dt * m.k[j]
         for j in lanes(STATES):
             x[1 + j] = e[j]
+        if CROSSINGS > 0 and t >= s.resume[r] and stage <= STAGES:
+            if stage == 0:
+                if on_contact(x[1:], edges, s.apart, g) == 1:
+                    s.resume[r] = t + max(s.unwatched[r], LEAST * (end - begin))
+            elif is_across(x[1:], edges, s.apart, g) == 1:
+                evaluations += max(stage, 1)
+                wanted, refused, stage = CLOSER * dt, 1, 1
+                if wanted < max(10.0 * SPACING * abs(t), BEYOND * (end - begin)):
+                    new = t + until_crossed(y, m.k, end - begin, edges, s.apart, x, g)
+                    if new >= end:
+                        s.resume[r] = end
+                        continue
+                    for j in lanes(SIZE):
+                        z[j] = y[j] + (new - t) * m.k[j]
+                    while known < stop and s.times[known] <= new:
+                        shown(s, r, known - start, z)
+                        known += 1
+                    if known == s.total or s.times[known] > new:
+                        s.unwatched[r] = unwatched_for(new, s.stopped[r], s.unwatched[r], end - begin)
+                        t, wanted, refused, stage = new, -1.0, 0, 0
+                        s.stopped[r], s.resume[r] = t, t + s.unwatched[r]
+                        for j in lanes(SIZE):
+                            y[j] = z[j]
+                continue
         rates(s, r, piece, node, x, m.k[to * SIZE :], found)
         complete = 0
         if stage == 0:
@@ -475,6 +531,8 @@ def adapted(  # pragma: no cover
                 for j in lanes(SIZE):
                     y[j] = z[j]
                     m.k[j] = m.k[STAGES * SIZE + j]
+                if CROSSINGS > 0 and new == s.resume[r]:
+                    stage = 0  # the sides are known again
                 if last == 1:
                     piece += 1
                     if piece == s.last[r]:
