@@ -585,18 +585,6 @@ def test_ctrl_c_ends_runs_whose_arrays_stay(host, planar, monkeypatch):
     np.testing.assert_allclose(found["time_reached"], 0.02)
 
 
-def test_sharp_contacts_need_fixed_steps_there(host):
-    drive = fa.Drive(backlash={"width": 0.02, "sharp": True})
-    joint = fa.Revolute(rotor_inertia=0.02, stiffness=40.0, drive=drive)
-    link = fa.Link(name="rod", joint=joint, body=fa.Rigid(length=0.5, mass=1.2))
-    model = fa.Model(fa.Arm(name="play", links=[link]))
-    assert model.arm.sharp
-    given = {"runs": 2, "u": [0.0], "progress": False, "device": "gpu"}
-    with told("'tsit5' stops at sharp contacts, which arm .* has; use a method with fixed steps, or smooth contacts"):
-        fa.simulate_many(model, 0.02, method="tsit5", **given)
-    assert not host.launched
-
-
 def test_status_numbers_are_those_of_simd_batches():
     for name in ("UNDER_WAY", "DONE", "TOO_SHORT", "GROWN", "ENDED"):
         assert getattr(gpu_loops, name) == getattr(lanes, name)
