@@ -331,8 +331,8 @@ def policies(quick: bool) -> Table:
             times = spread(seconds), f"{kernel:.3g} s", f"{100 * share:.0f} %", "yes" if share > SHARE else "**no**"
             table.add(who, f"{count / whole:.3g}", *times)
     table.notes.append(
-        "An observation goes through a network with two hidden layers of 64 neurons, and the actions go back, without a "
-        "copy. Each launch is waited for, which the share of the kernel contains."
+        "An observation goes through a network with two hidden layers of 64 neurons, and the actions go back, without "
+        "a copy. Each launch is waited for, which the share of the kernel contains."
     )
     return table
 

@@ -79,7 +79,9 @@ def test_runs_that_stop_are_as_accurate_as_those_of_the_cpu(host, play):
         assert np.abs(found.q - exact.q).max() < 3e-8
         assert np.abs(found.qd - exact.qd).max() < 1e-6
         assert found.energy_drift.max() < 1e-8
-    plain = fa.simulate_many(play, 0.8, device="gpu", **{**GIVEN, "solver": fa.Solver(method="rk4", step=1e-3), **given})
+    plain = fa.simulate_many(
+        play, 0.8, device="gpu", **{**GIVEN, "solver": fa.Solver(method="rk4", step=1e-3), **given}
+    )
     assert np.abs(plain.q - exact.q).max() > 1e-6, "fixed steps pass contacts"
 
 
@@ -113,3 +115,21 @@ def test_contacts_need_doubles(host, play):
             play, 0.02, device="gpu", real="float", u=[0.0], runs=2, solver=fa.Solver(method="tsit5", rtol=1e-4)
         )
     assert not host.launched
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5, 2.5])
+def test_a_wall_that_pushes_by_the_law_of_hertz(host, exponent):
+    """Rigid bodies: a slider is turned around by a wall, at the depth where its energy is in the contact."""
+    k, v = 3e3, np.array([0.8, 0.5])
+    wall = fa.Contact(name="wall", link="mass", point=(0.35, 0, 0), normal=(-1, 0, 0), stiffness=k, exponent=exponent)
+    model = fa.Model(slider(0.0, -9.0, 9.0).replace(contacts=[wall]))
+    found = fa.simulate_many(model, 0.6, device="gpu", u=[0.0], qd0=v[:, None], **GIVEN, save=fa.SaveAt(samples=2001))
+    depth = ((exponent + 1) * M * v**2 / (2 * k)) ** (1 / (exponent + 1))  # M v^2 / 2 = k d^(n + 1) / (n + 1)
+    np.testing.assert_allclose(found.q.values[:, :, 0].max(axis=1), 0.05 + depth, rtol=1e-6)
+
+
+def test_other_exponents_are_refused(host):
+    wall = fa.Contact(name="wall", link="mass", normal=(-1, 0, 0), stiffness=1e3, exponent=1.7)
+    model = fa.Model(slider(0.0).replace(contacts=[wall]))
+    with refused("device is 'gpu'; no instruction of a GPU for the CasADi operation OP_CONSTPOW"):
+        fa.simulate_many(model, 0.1, device="gpu", u=[0.0], runs=2, **GIVEN)

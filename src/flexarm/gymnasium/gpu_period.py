@@ -177,8 +177,8 @@ def bends(  # pragma: no cover
 def period(  # pragma: no cover  (runs as code for the GPU alone, like those below)
     s: Runs, g: Environments, actions: Floats, seen: Floats, final: Floats, told: Floats, flags: Words, drawn: Floats,
     r: int, row: int, column: int, most: int, begins: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats, edges: Floats,
-    w: Floats, signals: Floats, tip: Floats, bent: Floats,
+    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats,
+    edges: Floats, w: Floats, signals: Floats, tip: Floats, bent: Floats,
 ) -> None:  # fmt: skip
     """Move one environment by a period, or begin an episode if the last one has ended. Only begin if `begins` is 1.
 
@@ -254,7 +254,8 @@ def begin(s: Runs, g: Environments, r: int) -> None:  # pragma: no cover
 
 def move_arm(  # pragma: no cover
     s: Runs, g: Environments, r: int, most: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats, edges: Floats,
+    x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats,
+    edges: Floats,
 ) -> int:  # fmt: skip
     """Move an arm by a period. Return 1, without a change, if that is not possible."""
     for j in lanes(SIZE):

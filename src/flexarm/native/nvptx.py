@@ -1,10 +1,10 @@
 """Programs and loops as PTX, the assembler language that the drivers of NVIDIA's graphics processors compile.
 
 The same emitter generates the same instructions as on the CPU, in one function without calls. Every thread has its own
-state. Sines, exp and tanh are flexarm's own functions. Other CasADi operations without a PTX instruction (powers,
-tangents) raise an error before LLVM sees them, because LLVM would end the process. Sums and products round as on the
-CPU and are fused where possible. The inverse of a float uses the approximate instruction, with an error of 1 in the
-last place; that of a double is correctly rounded.
+state. Sines, exp and tanh are flexarm's own functions. Other CasADi operations without a PTX instruction (powers
+other than squares, cubes and those with square roots, tangents) raise an error before LLVM sees them, because LLVM
+would end the process. Sums and products round as on the CPU and are fused where possible. The inverse of a float uses
+the approximate instruction, with an error of 1 in the last place; that of a double is correctly rounded.
 
 Arrays are stored number by number: the same number of all states is contiguous. Neighbouring threads therefore access
 neighbouring memory.
@@ -149,6 +149,8 @@ def straight(code: Sequence[Instruction], known: int, real: Real, called: str = 
             lines.append(f"  store {T} {x[0]}, ptr %o{k}p")
         elif op in OWN:
             lines.append(f"  %v{k} = call {T} @{OWN[op]}({T} {x[0]})")
+        elif op == ca.OP_CONSTPOW and (halves := _halves(instruction.args[1])):
+            lines += _power(f"%v{k}", x[0], halves, T, numbers.suffix)
         elif op in INTRINSICS and op not in THERE:
             raise NotImplementedError(f"no instruction of a GPU for the CasADi operation {operation_name(op)}")
         else:
@@ -157,6 +159,26 @@ def straight(code: Sequence[Instruction], known: int, real: Real, called: str = 
     head = f"define void @{called}({arguments}) alwaysinline {{"
     fma, exponentials = exponential(numbers).split("\n", 1)  # a function that both declare is declared once
     return "\n".join([sincos(numbers), exponentials, head, *lines, "  ret void", "}"])
+
+
+def _halves(exponent: int | float) -> int:
+    """Return twice an exponent of 0.5, 1.5 (a ball of Hertz), 2, 2.5 or 3, or 0 for others."""
+    twice = 2.0 * exponent if isinstance(exponent, float) else 0.0
+    return int(twice) if twice in (1, 3, 4, 5, 6) else 0
+
+
+def _power(to: str, x: str, halves: int, T: str, suffix: str) -> list[str]:
+    """Return the IR of a power of x with an exponent of so many halves, as products of x and its square root."""
+    lines, last = [], x
+    if halves % 2:
+        last = f"{to}root" if halves > 1 else to
+        lines.append(f"  {last} = call {T} @llvm.sqrt.{suffix}({T} {x})")
+    factors = (halves - 1) // 2 if halves % 2 == 0 else halves // 2
+    for i in range(factors):
+        name = to if i == factors - 1 else f"{to}f{i}"
+        lines.append(f"  {name} = fmul {T} {last}, {x}")
+        last = name
+    return lines
 
 
 def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:

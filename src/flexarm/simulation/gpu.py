@@ -209,8 +209,8 @@ def program(
 ) -> tuple[str, Any, Entry]:
     """Return runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry.
 
-    A law, a correction onto closures, a table of u and contact functions are optional. The law is a sampled one if the `lengths` of its
-    memory, its noise and its recorded signals are given.
+    A law, a correction onto closures, a table of u and contact functions are optional. The law is a sampled one if
+    the `lengths` of its memory, its noise and its recorded signals are given.
     """
     source = TABLE if table else HELD if law is None else LAW if lengths is None else SAMPLED
     moving = layout.nq + layout.nv
