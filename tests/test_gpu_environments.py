@@ -1,6 +1,8 @@
 """Environments whose arrays stay on a graphics processor, played by this one: the kernels' own LLVM IR, beside the
 environments of the CPU. `test_gpu.py` computes one of them from the PTX, launched by NVIDIA's own package."""
 
+import re
+
 import jax
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from host_gpu import HostGpu
 import flexarm as fa
 from flexarm.errors import DescriptionError
 from flexarm.gymnasium import ArmVectorEnv, gpu_episodes
-from flexarm.native import cuda
+from flexarm.native import cuda, ptxas
 
 N = 4
 DRAWN = {"payload.mass": {"type": "uniform", "low": 0.05, "high": 0.2}, "*.EI": ["-20 %", "20 %"]}
@@ -63,6 +65,7 @@ def beside(here, there, steps, real="double", size=1.0, error=1e-11):
             assert y.dtype == torch.bool
             np.testing.assert_array_equal(x, y.numpy())
         ends += seen[2].sum(), seen[3].sum()
+        np.testing.assert_array_equal(there.parameters, here.parameters)
         for name in ("error", "speed", "effort", "success", "parameters"):
             if name in info:
                 mask = info[f"_{name}"]
@@ -166,6 +169,20 @@ def test_a_motion_that_cannot_be_computed_ends_its_episode(host):
     """As on the CPU, the arm stays where it was."""
     here, there = pair(limit=1e300, task="Reach")
     assert beside(here, there, 2)[0] == N
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_the_assembler_takes_the_kernel(host, real):
+    """Motion, sensors, reward and new episodes in one program, without calls and without spills of floats."""
+    _, there = pair(real=real, method="rk45", rtol=1e-4)
+    text = cuda.text(*there._there._episodes.program(), real)
+    assert not re.search(r"\.func|\bcall\b|\.extern", text)
+    (found,) = ptxas.resources(text, "sm_90")
+    assert found.name == "environments"
+    assert found.resident(128) >= 256
+    assert ("f64" in text) == (real == "double")
+    if real == "float":
+        assert found.stores == 0
 
 
 def test_arrays_of_jax_and_of_no_library(host):

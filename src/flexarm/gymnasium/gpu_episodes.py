@@ -1,6 +1,6 @@
 """Environments whose states stay on a graphics processor: their memory, their kernel, and the random numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, final
 
@@ -15,7 +15,7 @@ from flexarm.model.attitudes import unit_pose
 from flexarm.native import cuda
 from flexarm.native.cuda import Memory
 from flexarm.native.kernel import Kernel
-from flexarm.native.nvptx import evaluate, straight
+from flexarm.native.nvptx import Entry, evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
 from flexarm.sensors.joints import OfMotor
@@ -100,7 +100,7 @@ class GpuEpisodes:
         for kernel in self._kernels:
             verified(self._device, kernel, real)
         self._shape = self._shaped(same_step)
-        self._launch = self._compiled()
+        self._launch = self._device.kernel(*self.program(), real)
         self._pool = np.zeros((self._shape.ahead, self._shape.width, count), dtype=self._T)
         self._filled, self._begun = np.zeros((2, count), dtype=np.int64)
         self._left = 0  # periods until an environment may lack a beginning
@@ -148,7 +148,8 @@ class GpuEpisodes:
             at_bends=int(places[2]),
         )
 
-    def _compiled(self) -> cuda.Launch:
+    def program(self) -> tuple[str, Callable[[], list[str]], Entry]:
+        """Return the kernel as `cuda.Device.kernel` takes it: key, parts and entry."""
         layout, real, shape = self._layout, self._real, self._shape
         key, parts, entry = gpu.program(self._rate, layout, real, self._tableau)
         form = Form.of(layout, self._tableau)
@@ -170,7 +171,7 @@ class GpuEpisodes:
             return [*parts()[:-1], *found, loops]  # in place of the loops of runs
 
         key = "\n".join([key, *(each.key for each in self._kernels[1:]), str(shape)])
-        return self._device.kernel(f"environments\n{key}", more, shape.entry(entry), real)
+        return f"environments\n{key}", more, shape.entry(entry)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 

@@ -2,21 +2,22 @@
 
 Functions of coordinates and rates change their sign at a contact of a sharp backlash or end stop (`crossings`). A step
 that reaches the other side is repeated with a shorter one, until the run is just before the contact. The state is then
-extended at its rate to just beyond the contact, and the run continues there with a new first step.
+extended at its rate by the last such step, which reaches the other side, and the run continues there with a new first
+step.
 
 A run that stops again at once continues for a time without watching contacts, as on the CPU.
 """
 
 from flexarm.native.language import Floats, lanes
 
-CROSSINGS, MOTION = 0, 1
+CROSSINGS = 0
 
 CLOSER = 0.25
 """Length of the next step over that of a step which has reached the other side of a contact."""
 
-LEAST, BEYOND, TRIED = 1e-9, 1e-12, 1e-8
-"""Shares of an interval's length, as in `crossings`: the least time between two stops, the time by which the motion is
-extended beyond a contact, and the time step for the rate of change of a contact function."""
+LEAST, BEYOND = 1e-9, 1e-12
+"""Shares of an interval's length, as in `crossings`: the least time between two stops, and the length of a step that
+ends the search of a contact."""
 
 
 def crossings(  # pragma: no cover  (compiled separately; only its signature is used)
@@ -45,25 +46,6 @@ def is_across(x: Floats, own: Floats, apart: int, g: Floats) -> int:  # pragma: 
         if g[j] * g[CROSSINGS + j] <= 0.0:
             found = 1
     return found
-
-
-def until_crossed(  # pragma: no cover
-    y: Floats, rate: Floats, length: float, own: Floats, apart: int, x: Floats, g: Floats
-) -> float:
-    """Return the time until a function that is about to change sign has done so, in an interval of a length."""
-    h, near, other = TRIED * length, LEAST * length, g[2 * CROSSINGS :]
-    for j in lanes(MOTION):
-        x[j] = y[j]
-    crossings(x, 1, own, apart, g, 1)
-    for j in lanes(MOTION):
-        x[j] = y[j] + h * rate[j]
-    crossings(x, 1, own, apart, other, 1)
-    found = near
-    for j in lanes(CROSSINGS):
-        side, change = g[CROSSINGS + j], (other[j] - g[j]) / h
-        if g[j] * side > 0.0 and change * side < 0.0:
-            found = min(found, 0.0 - g[j] / change)
-    return BEYOND * length if found >= near else found + BEYOND * length
 
 
 def unwatched_for(t: float, last: float, before: float, length: float) -> float:  # pragma: no cover

@@ -28,7 +28,6 @@ from flexarm.simulation.gpu_contacts import (
     LEAST,
     is_across,
     on_contact,
-    until_crossed,
     unwatched_for,
 )
 from flexarm.simulation.layout import Layout
@@ -95,8 +94,8 @@ class Form:
     chained : int
         1 if the method has fixed steps and each stage depends only on the one before. Only one stage's rates are then
         in memory.
-    crossings, motion : int
-        Number of contact functions at which the run stops, and the length of (q, qd), on which they depend.
+    crossings : int
+        Number of contact functions at which the run stops.
     """
 
     size: int
@@ -116,7 +115,6 @@ class Form:
     noises: int = 0
     recorded: int = 0
     crossings: int = 0
-    motion: int = 0
 
     @classmethod
     def of(
@@ -147,7 +145,6 @@ class Form:
             noises=lengths[1],
             recorded=lengths[2],
             crossings=crossings,
-            motion=layout.nq + layout.nv,
         )
 
     def constants(self, real: Real) -> Mapping[str, float]:
@@ -167,7 +164,7 @@ class Form:
             rows * self.size,
             self.closed + (self.closed > 0),
             self.inputs + self.memory if self.source == SAMPLED else 0,
-            3 * self.crossings,
+            2 * self.crossings,
         )
         return Entry("runs", "advanced", pointers=1, integers=3, records=(Stages,), work=work, blocks=blocks)
 
@@ -475,7 +472,7 @@ def adapted(  # pragma: no cover
                 evaluations += max(stage, 1)
                 wanted, refused, stage = CLOSER * dt, 1, 1
                 if wanted < max(10.0 * SPACING * abs(t), BEYOND * (end - begin)):
-                    new = t + until_crossed(y, m.k, end - begin, edges, s.apart, x, g)
+                    new = t + dt
                     if new >= end:
                         s.resume[r] = end
                         continue
