@@ -477,8 +477,8 @@ def test_the_code_allocates_nothing_and_has_no_memory_of_its_own(case, tmp_path)
     assert 0 <= len(compiled.memory) - known < 16  # the compiler may pad the integers of a filter
     assert known == len(compiled.memory) or made.stage is not None
     for file in (f"{made.name}.c", f"{made.name}.h"):
-        text = (tmp_path / file).read_text(encoding="utf-8")
-        assert not re.search(r"\b(malloc|free|goto|setjmp|printf)\b", text)
+        text = re.sub(r"//[^\n]*", "", (tmp_path / file).read_text(encoding="utf-8"))
+        assert not re.search(r"\b(malloc\(|free\(|goto\b|setjmp\b|printf\b)", text)
         if made.stage is not None:
             continue
         assert not re.search(r"\b(while|continue)\b", text)
@@ -589,10 +589,10 @@ def test_a_scenario_brings_its_arm_and_its_controller(tmp_path):
         (predictive(SHORT, about="state"), {}, "Predictive: about is 'state'; it must be 'reference'"),
         (predictive(SHORT, solver="daqp"), {}, "Predictive: solver is 'daqp'; it must be 'native'"),
         (predictive(SHORT, otherwise="raise"), {}, "Predictive: otherwise is 'raise'; it must be 'plan' or 'lqr'"),
-        (predictive(SHORT, horizon=[1, 2]), {}, "Predictive: horizon: along a motion all steps must have one period"),
+        (predictive(SHORT, horizon=[1, 2]), {}, "Predictive: horizon: along a motion all"),
         (predictive(SHORT), {"real": "float"}, "Predictive: real is 'float'; the active-set method needs double"),
-        (predictive(SHORT), {"sensors": gauges()}, "but the predictive controller reads its own signals; leave sensors"),
-        (Sampled(control.Predictive(SHORT), 2e-3, delay=2e-3), {}, "Predictive: delay: a prediction over a delay needs"),
+        (predictive(SHORT), {"sensors": gauges()}, "but the predictive controller reads its own"),
+        (Sampled(control.Predictive(SHORT), 2e-3, delay=2e-3), {}, "Predictive: delay: a prediction over a"),
         (predictive(SHORT, sensors=encoders(elastic(), noise=1e-4)), {}, "sensors: it must read the state; leave out"),
         (estimated(EKF), {"model": bending(), "sensors": encoders(bending())}, "but the estimator reads its own"),
         ("subudhi-morris-elastic", {}, "scenario 'subudhi-morris-elastic' has no controller"),

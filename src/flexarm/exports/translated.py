@@ -1,12 +1,13 @@
 """C99 from functions in the language of `native.language`: the same Python functions that become machine code.
 
-A record becomes a struct without pointers. Its arrays have fixed lengths. Fields that no function writes become constants
-in the code, and a branch that depends on such constants alone is decided when the code is written. The functions
-therefore allocate nothing, and most loops have constant bounds.
+A record becomes a struct without pointers. Its arrays have fixed lengths. Fields that no function writes become
+constants in the code, and a branch that depends on such constants alone is decided when the code is written. The
+functions therefore allocate nothing, and most loops have constant bounds.
 """
 
 import ast
 import inspect
+import operator
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -22,7 +23,14 @@ Kind = Any
 """Kind of a value: "int", "real", "bool", ("array", "int" or "real"), ("record", class) or ("one", class)."""
 
 SIGNS: dict[Any, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%"}
-COMPARED: dict[Any, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+COMPARED: dict[Any, tuple[str, Callable[[Any, Any], bool]]] = {
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+}
 FIELDS: dict[Any, Kind] = {int: "int", float: "real", Floats: ("array", "real"), Words: ("array", "int")}
 ARGUMENTS: dict[str, Kind] = {"int": "int", "float": "real", "Floats": ("array", "real"), "Words": ("array", "int")}
 ROW = 8
@@ -81,8 +89,8 @@ class Recursions:
             if each.__name__ not in self.functions:
                 self.functions[each.__name__] = made = _Function(self, each)
                 pending += made.called
-        for each in self.functions.values():
-            each.follow()
+        for function in self.functions.values():
+            function.follow()
         self._spread()
         texts: dict[str, str] = {}
         pending = [*roots]
@@ -227,8 +235,8 @@ class _Function:
             self.arguments.append(each.arg)
         returned = ast.unparse(tree.returns) if tree.returns else "None"
         self.returned = None if returned == "None" else ARGUMENTS[returned]
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-        found = [self.globals.get(node.func.id) for node in calls]  # type: ignore[union-attr]
+        calls = [x.func.id for x in ast.walk(tree) if isinstance(x, ast.Call) and isinstance(x.func, ast.Name)]
+        found = [self.globals.get(name) for name in calls]
         own = [each for each in found if inspect.isfunction(each) and each.__module__ != "flexarm.native.language"]
         self.called = list(dict.fromkeys(own))
         counts: dict[str, int] = {}
@@ -353,9 +361,9 @@ class _Function:
         for x in self.arguments:
             kind = self.kinds[x]
             pointed = self.whole.type_of(kind)
-            if kind[0] == "array" and ("var", self.name, x) not in self.whole.written:
-                pointed = f"const {pointed}"
-            elif not isinstance(kind, tuple) and x not in self.changed_arguments:
+            is_array = isinstance(kind, tuple) and kind[0] == "array"
+            read = is_array and ("var", self.name, x) not in self.whole.written
+            if read or (not isinstance(kind, tuple) and x not in self.changed_arguments):
                 pointed = f"const {pointed}"
             given.append(f"{pointed}{x}" if pointed.endswith("*") else f"{pointed} {x}")
         returned = "void" if self.returned is None else self.whole.type_of(self.returned)
@@ -372,7 +380,7 @@ class _Function:
         while True:  # until no variable is left that is only assigned
             self.read: set[str] = set()
             self.known: dict[str, Value] = {}
-            self.fresh, self.number = set(), 0
+            self.number = 0
             self.places = self._places()
             lines = self._block(self.tree.body)
             idle = {x for x in self.kinds if x not in self.read} - self.needless
@@ -483,13 +491,13 @@ class _Function:
                 test = self._condition(s.test)
                 if test.number is not None:
                     return self._block(s.body if test.number else s.orelse)
-                lines = [f"if {_parenthesized(test.text)} {{", *_indented(self._block(s.body))]
+                lines = [f"if ({test.text}) {{", *_indented(self._block(s.body))]
                 if s.orelse:
                     lines += ["} else {", *_indented(self._block(s.orelse))]
                 return [*lines, "}"]
             case ast.While():
                 test = self._condition(s.test)
-                return [f"while {_parenthesized(test.text)} {{", *_indented(self._block(s.body)), "}"]
+                return [f"while ({test.text}) {{", *_indented(self._block(s.body)), "}"]
             case ast.For():
                 return self._loop(s)
             case ast.Break():
@@ -504,8 +512,7 @@ class _Function:
 
     def _loaded(self, e: ast.expr) -> ast.expr:
         """Return the expression that reads a target."""
-        found = ast.parse(ast.unparse(e), mode="eval").body
-        return found
+        return ast.parse(ast.unparse(e), mode="eval").body
 
     def _assignment(self, s: ast.Assign) -> list[str]:
         pairs = [*self._pairs(s)]
@@ -586,8 +593,8 @@ class _Function:
             case ast.BoolOp():
                 end = 0.0 if isinstance(e.op, ast.And) else 1.0  # the value that decides
                 parts, before = [], set(self.read)
-                for x in e.values:
-                    parts.append(self._condition(x))
+                for each in e.values:
+                    parts.append(self._condition(each))
                     if parts[-1].number == end:
                         self.read = before
                         return parts[-1]
@@ -595,16 +602,16 @@ class _Function:
                 if not left:
                     return Value("", "bool", 1.0 - end)
                 sign = " && " if isinstance(e.op, ast.And) else " || "
-                return left[0] if len(left) == 1 else Value(sign.join(_parenthesized(x.text) for x in left), "bool")
+                return left[0] if len(left) == 1 else Value(sign.join(f"({part.text})" for part in left), "bool")
             case ast.UnaryOp(op=ast.Not()):
                 found = self._condition(e.operand)
                 return Value(f"!({found.text})", "bool", None if found.number is None else 1.0 - found.number)
             case ast.Compare():
                 (op,), (right,) = e.ops, e.comparators
                 x, y = self._value(e.left), self._value(right)
-                sign = COMPARED[type(op)]
+                sign, holds = COMPARED[type(op)]
                 if x.number is not None and y.number is not None:
-                    return Value("", "bool", float(eval(f"{x.number!r} {sign} {y.number!r}", {})))
+                    return Value("", "bool", float(holds(x.number, y.number)))
                 kind = "real" if "real" in (x.kind, y.kind) else "int"
                 return Value(f"{self._as(kind, x)} {sign} {self._as(kind, y)}", "bool")
         found = self._value(e)
@@ -678,9 +685,10 @@ class _Function:
         if name in ("sqrt", "abs"):
             return Value(f"{'sqrt' if name == 'sqrt' else 'fabs'}({self._as('real', x[0])})", "real")
         if name in ("min", "max"):
-            if all(each.number is not None for each in x):
-                return _constant((min if name == "min" else max)(each.number for each in x), x[0].kind)
             kind = "real" if "real" in (x[0].kind, x[1].kind) else "int"
+            numbers = [each.number for each in x if each.number is not None]
+            if len(numbers) == 2:
+                return _constant(min(numbers) if name == "min" else max(numbers), kind)
             first, second = (self._as(kind, each) for each in x)
             return Value(f"(({second} {'<' if name == 'min' else '>'} {first}) ? {second} : {first})", kind)
         made = self.whole.functions[name]
@@ -720,10 +728,6 @@ def _constant(x: Any, kind: Kind = None) -> Value:
 
 def _tight(text: str) -> str:
     return text if text.startswith("(") or text.isidentifier() else f"({text})"
-
-
-def _parenthesized(text: str) -> str:
-    return f"({text})"
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -46,7 +46,8 @@ def export_controller(
     Parameters
     ----------
     controller : Sampled, Scenario, or the name or path of a scenario
-        Sampled controller with a law that is an expression, or a scenario with such a controller.
+        Sampled controller with a law that is an expression, with an estimator (`Observed(estimator=...)`), or
+        `Predictive` along a reference; or a scenario with such a controller.
     path : path
         Folder of the files, which is created if it does not exist.
     model : Model, optional
@@ -76,7 +77,8 @@ def export_controller(
     Raises
     ------
     DescriptionError
-        If the controller is not sampled or is a Python function, if the sensors do not determine what the law needs, if
+        If the controller is not sampled or is a Python function, if a predictive controller needs models or solvers
+        that the C code does not have, if the sensors do not determine what the law needs, if
         a name in `scale` is not that of a signal, or if `safe` is beyond the controller's limit. Also if the folder has
         the CMakeLists.txt or package.xml of another project, or if a file cannot be written. No file is written then.
     """

@@ -32,7 +32,10 @@ def _kebab(name: str) -> str:
 
 
 def kinds() -> dict[str, Any]:
-    """Return the controllers that follow a reference, hold an attitude or estimate the state, by their type in a file: "joint-pd"."""
+    """Return the controllers of scenarios, by their type in a file: "joint-pd".
+
+    They follow a reference, hold an attitude, or estimate the state.
+    """
     control = _control()
     classes: list[Any] = [getattr(control, name) for name in control.__all__]
     told = {"reference", "attitude", "periods", "estimator"}

@@ -48,16 +48,20 @@ def described(table: Any, kinds: Mapping[str, Any], part: str) -> Any:
 
 def estimator_of(value: Any) -> Any:
     """Return the estimator that a table with a `type` describes. Raises `Fault`."""
-    kinds = import_module("flexarm.estimation")  # imported late: it needs SciPy
-    found = {name: getattr(kinds, made_of) for name, made_of in ESTIMATORS.items()}
-    if isinstance(value, Mapping) and value.get("type") in found:
-        known = [each.name for each in fields(found[value["type"]])]
-        for key in value:
-            if key not in ("type", *known):
-                advice = f"allowed keys are type, {', '.join(known)}"
-                raise Fault(f"estimator.{called(key)}", advised("is unknown", did_you_mean(key, known), advice))
-        found = {value["type"]: lambda type, **more: kind(**more) for kind in (found[value["type"]],)}
-    return described(value, found, "estimator")
+    if not isinstance(value, Mapping):
+        raise Fault("estimator", f"is {shown(value)}; it must be a table with a type")
+    name, given = value.get("type"), {key: each for key, each in value.items() if key != "type"}
+    if not isinstance(name, str) or name not in ESTIMATORS:
+        raise Fault("estimator.type", wrong_type(name, ESTIMATORS))
+    kind = getattr(import_module("flexarm.estimation"), ESTIMATORS[name])  # imported late: it needs SciPy
+    known = [each.name for each in fields(kind)]
+    if odd := next((key for key in given if key not in known), None):
+        advice = f"allowed keys are type, {', '.join(known)}"
+        raise Fault(f"estimator.{called(odd)}", advised("is unknown", did_you_mean(odd, known), advice))
+    try:
+        return kind(**given)
+    except DescriptionError as error:
+        raise Fault("estimator", f"is not a valid {name}: {error}") from None
 
 
 def wrong_type(name: object, kinds: Iterable[str]) -> str:

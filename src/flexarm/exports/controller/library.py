@@ -1,8 +1,9 @@
 """C library of a controller, with its test program and its CMake file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import indent
 
+from flexarm import escape
 from flexarm.checks import checked_instance, refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import comparison_program, listed
@@ -82,9 +83,15 @@ def c_controller(board: Board) -> dict[str, str]:
     title = f"{model.arm.name}: the controller {named(board.loop.controller)}, sampled every {feedback.period:g} s"
     update = program(measured.function, "update", f"{title}: its law", measured.names, model.inputs)
     stage = board.stage.code(name, board.real) if board.stage else None
+    if stage is not None:  # the header lists the readings
+        update = replace(update, entries={}, notes=update.notes | {"y": ", ".join(measured.names)})
     counts = {"ny": len(board.inputs.names), "nu": len(model.inputs), "nz": len(feedback.law.memory)}
     step = step_code(name, feedback, board.inputs, board.settings, model.inputs, board.real, stage)
-    programs, before = ([*stage.programs, update], [stage.written]) if stage else ([update], [])
+    programs, before = [update], []
+    if stage is not None:
+        read = "\n".join(f"// y[{i}]  {escape.comment(x)}" for i, x in enumerate(board.inputs.measured.names))
+        declared = f"// Raw readings:\n{read}\n\n{stage.written.declared}"
+        programs, before = [*stage.programs, update], [replace(stage.written, declared=declared)]
     sources = c_sources(name, programs, board.real, title, counts, [*before, step], ("stdbool", "stddef", "stdint"))
     return {
         **sources,

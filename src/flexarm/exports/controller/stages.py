@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol, final
 
 import casadi as ca
@@ -302,8 +303,8 @@ def _program(name: str, function: ca.Function, running: Running) -> Program:
     parts = function.sx_in()
     sizes = np.cumsum([0, *(x.numel() for x in parts)])
     z = ca.SX.sym("z", int(sizes[-1]))
-    found = function(*(z[int(a) : int(b)] for a, b in zip(sizes[:-1], sizes[1:], strict=True)))
-    k = ca.densify(ca.vertcat(*map(ca.vec, found)) if isinstance(found, tuple) else ca.vec(found))
+    found = function.call([*(z[int(a) : int(b)] for a, b in pairwise(sizes))])
+    k = ca.densify(ca.vertcat(*map(ca.vec, found)))
     titles = {"rate": "rates of the state", "output": "readings", "constants": "numbers that depend on parameters"}
     along = ", and their derivatives along a direction" if running.record.linear else ""
     return Program(
