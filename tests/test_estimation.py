@@ -603,3 +603,76 @@ def test_a_short_horizon_follows_the_loop_and_the_record():
     unknown = {"parameters": {PAYLOAD: 0.05}, "disturbances": {"upper.joint": 0.1}}
     run = loop(MovingHorizon(**unknown, process=1e-3, unmodelled=0.1, horizon=6), until=0.2)
     assert abs(run.estimate.values[-1, 12] - TRUE["p"]) < 3 * run.deviation.values[-1, 12] < 0.06
+
+
+OBSERVED = """
+name = "observed"
+arm = "subudhi-morris"
+until = 0.05
+samples = 26
+record = ["estimate"]
+reference = {{ type = "quintic", start = [0.0, 0.0], end = [0.2, 0.1], duration = 0.05 }}
+
+[controller]
+type = "observed"
+{period}
+controller = {{ type = "joint-pd", Kp = 5.0, Kd = 1.0 }}
+sensors = [
+    {{ type = "encoder", coordinate = "upper.joint", noise = 2e-4 }},
+    {{ type = "encoder", coordinate = "fore.joint", noise = 2e-4 }},
+]
+{estimator}
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "estimator"),
+    [
+        (
+            'type = "ekf", parameters = { "payload.mass" = 0.05 }, start = { "payload.mass" = 0.13 }, process = 0.02',
+            EKF(parameters={PAYLOAD: 0.05}, start={PAYLOAD: 0.13}, process=0.02),
+        ),
+        (
+            'type = "ukf", disturbances = { "upper.joint" = 0.2 }, drift = { "upper.joint" = 0.3 }',
+            UKF(disturbances={"upper.joint": 0.2}, drift={"upper.joint": 0.3}),
+        ),
+        ('type = "moving-horizon", horizon = 3, iterations = 2', MovingHorizon(horizon=3, iterations=2)),
+    ],
+)
+def test_a_scenario_file_has_the_estimator_of_the_class(table, estimator, tmp_path):
+    file = tmp_path / "observed.toml"
+    file.write_text(OBSERVED.format(period="period = 0.002", estimator=f"estimator = {{ {table} }}"))
+    found = fa.load_scenario(file).run(progress=False)
+    slew = fa.Quintic(start=[0.0, 0.0], end=[0.2, 0.1], duration=0.05)
+    loop = Sampled(Observed(JointPD(slew, 5.0, 1.0), ENCODERS, estimator=estimator), PERIOD)
+    save = fa.SaveAt(samples=26, record=["estimate"])
+    expected = fa.simulate(ARM, until=0.05, u=loop, save=save, progress=False)
+    for name in ("q", "u", "estimate"):
+        np.testing.assert_array_equal(found[name].values, expected[name].values)
+    assert np.ptp(found.estimate.values[:-1], axis=0).any()
+
+
+@pytest.mark.parametrize(
+    ("period", "estimator", "message"),
+    [
+        ("", 'estimator = { type = "ekf" }', "period is missing; a controller with an estimator needs its sampling"),
+        ("period = 0.002", "estimator = 3.0", "estimator is 3.0; it must be a table with a type"),
+        ("period = 0.002", "estimator = { process = 0.1 }", "type is missing; known types are ekf, ukf, moving-horizon"),
+        ("period = 0.002", 'estimator = { type = "efk" }', "ekf"),
+        ("period = 0.002", 'estimator = { type = "ekf", proces = 0.1 }', "did you mean 'process'?"),
+        ("period = 0.002", 'estimator = { type = "ukf", process = -0.1 }', "standard deviations must be zero or positive"),
+    ],
+)  # fmt: skip
+def test_a_wrong_estimator_in_a_scenario_file_is_one_line(period, estimator, message, tmp_path):
+    file = tmp_path / "observed.toml"
+    file.write_text(OBSERVED.format(period=period, estimator=estimator))
+    with pytest.raises(fa.DescriptionError) as caught:
+        fa.load_scenario(file)
+    assert message in str(caught.value) and "\n" not in str(caught.value) and "estimator" in str(caught.value)
+
+
+def test_the_bundled_scenario_finds_the_payload():
+    result = fa.load_scenario("subudhi-morris-estimated").run(progress=False)
+    mass, sigma = result.estimate.values[-2, -1], result.deviation.values[-2, -1]
+    assert sigma < 1e-3 and abs(mass - ARM.payload.mass) < 4 * sigma
+    assert result.estimate.values[0, -1] > 0.15
