@@ -10,6 +10,7 @@ from flexarm.arrays import Array, address_of
 from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
 from flexarm.control.predictive_course import Optimum, Stage
 from flexarm.control.predictive_horizon import Limits
+from flexarm.control.predictive_samples import sampled
 from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
@@ -17,8 +18,9 @@ from flexarm.native.once import Once
 VIOLATION = 1e-9
 """Largest violation in a solution, as a share of the limit."""
 
-CODE = Once(lambda: translated(solved, forgotten))
+CODE = Once(lambda: translated(solved, forgotten, sampled))
 SOLVE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+SAMPLE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 FORGET = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -166,7 +168,7 @@ class Recursions:
         record.first, record.shift = first, shift
         status = self._call(record.address)
         record.fresh = 0
-        self.after(status)
+        self.unfinished = bool(status == UNFINISHED)
         if status != SOLVED and status != UNFINISHED:
             self._first = -1
         return bool(status == SOLVED and np.isfinite(self.z).all())
@@ -181,9 +183,11 @@ class Recursions:
         """Matrices `forward` and `backward` of the record."""
         return self._matrices
 
-    def after(self, status: int) -> None:
-        """Take note of the status of a program that native code has solved."""
-        self.unfinished = bool(status == UNFINISHED)
+    def along(self, samples: Placed, sample: int, x: Array) -> bool:
+        """Compute the inputs of a sample along a reference, see `Along`. Return True if there is a solution."""
+        call = SAMPLE(self._code.addresses["sampled"])
+        self.unfinished = bool(call(samples.address, sample, np.ascontiguousarray(x).ctypes.data) == UNFINISHED)
+        return bool(samples.good)
 
     @property
     def iterations(self) -> int:

@@ -3,18 +3,11 @@
 The functions are in the language of `native.language`. They also become C code for a controller's board.
 """
 
-import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
-from flexarm.native.functions import translated
 from flexarm.native.language import Floats, Words
-from flexarm.native.once import Once
-
-CODE = Once(lambda: translated(sampled))
-SAMPLE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
-"""Type of `sampled`."""
 
 
 @dataclass

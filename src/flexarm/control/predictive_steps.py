@@ -15,7 +15,7 @@ from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, mo
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
 from flexarm.control.predictive_recursions import Matrices, Recursions
-from flexarm.control.predictive_samples import CODE, SAMPLE, Along
+from flexarm.control.predictive_samples import Along
 from flexarm.control.predictive_solver import NATIVE, QuadraticProgram
 from flexarm.errors import FlexarmError, NotReached, SimulationError
 from flexarm.native.language import Placed
@@ -191,7 +191,6 @@ class Steps:
             solver.use(Matrices.of(stage, best, C))
             K = best.K[:1]
         m = len(limits.u)
-        self._sample = SAMPLE(CODE().addresses["sampled"])
         return Placed(
             Along(
                 horizon=np.array([solver.record.address]),  # type: ignore[arg-type]  # an address is one word
@@ -430,8 +429,7 @@ class Steps:
     def _by_samples(self, first: int, x: Array) -> bool:
         """Compute the inputs of a sample along the reference in native code. Return True if there is a solution."""
         assert self.along is not None and self._recursions is not None
-        self._recursions.after(self._sample(self.along.address, first, np.ascontiguousarray(x).ctypes.data))
-        return bool(self.along.good)
+        return self._recursions.along(self.along, first, x)
 
     def _pushing(self, good: bool) -> tuple[Array, Array, bool]:
         """Return the active limits of the native solution with their multipliers, and True if one has a force."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from importlib import import_module  # noqa: TID251  (names of the package's own)
 from typing import Any
 
 from flexarm import sensors
@@ -53,7 +52,9 @@ def estimator_of(value: Any) -> Any:
     name, given = value.get("type"), {key: each for key, each in value.items() if key != "type"}
     if not isinstance(name, str) or name not in ESTIMATORS:
         raise Fault("estimator.type", wrong_type(name, ESTIMATORS))
-    kind = getattr(import_module("flexarm.estimation"), ESTIMATORS[name])  # imported late: it needs SciPy
+    from flexarm import estimation  # it needs SciPy
+
+    kind = getattr(estimation, ESTIMATORS[name])
     known = [each.name for each in fields(kind)]
     if odd := next((key for key in given if key not in known), None):
         advice = f"allowed keys are type, {', '.join(known)}"
