@@ -104,8 +104,9 @@ def _test(board: Board) -> str:
     """Return the program that compares some samples with the law, twice, with a failure and a reset in between."""
     name, real, settings = board.name, board.real, board.settings
     if board.stage is not None:
-        found = list(board.stage.samples(real, SAMPLES))
+        found, close = list(board.stage.samples(real, SAMPLES)), board.stage.close(real)
     else:
+        close = CLOSE[real]
         found = list(samples(board.feedback, board.inputs.measured, board.model, real, SAMPLES))
     checks = [f"{name} controller;", f"{name}_inputs in = {{{'{0.0f}, ' if real == 'float' else '{0.0}, '}1u}};"]
     if not board.inputs.names:
@@ -127,4 +128,4 @@ def _test(board: Board) -> str:
                 f"failed |= (out.status & {name.upper()}_SAFE) == 0u;",
                 f"{name}_reset(&controller);",
             ]
-    return comparison_program(name, "numbers of flexarm, sample by sample", checks, real, CLOSE[real])
+    return comparison_program(name, "numbers of flexarm, sample by sample", checks, real, close)

@@ -15,6 +15,7 @@ from flexarm.closed_forms.formats.program import Program
 from flexarm.control.active_set import Horizon
 from flexarm.control.estimated import Estimated
 from flexarm.control.predictive import Predictive
+from flexarm.control.predictive_recursions import VIOLATION
 from flexarm.control.predictive_samples import Along, sampled
 from flexarm.control.predictive_solver import NATIVE
 from flexarm.control.predictive_steps import Steps
@@ -25,6 +26,7 @@ from flexarm.estimation.running import Running
 from flexarm.estimation.samples import once, once_in_window
 from flexarm.exports.controller.inputs import ENDS, Inputs, rounded
 from flexarm.exports.law import Measured, state_of
+from flexarm.exports.library import CLOSE
 from flexarm.exports.needs import needed, of_needed, silent
 from flexarm.exports.source import Real, Written
 from flexarm.exports.translated import Recursions
@@ -92,6 +94,9 @@ class Stage(Protocol):
 
     def code(self, name: str, real: Real) -> StageCode:
         """Return the C code."""
+
+    def close(self, real: Real) -> float:
+        """Return the tolerance of the test program, relative to the largest number of a sample."""
 
     def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
         """Yield readings, and the u of the stage with the law as a simulation calls them."""
@@ -170,6 +175,10 @@ class Filtered:
         ]
         return _coded(made, root, programs, call, records[-1][0], "filter", len(self.entries))
 
+    def close(self, real: Real) -> float:
+        """Return the tolerance of the test program."""
+        return CLOSE[real]
+
     def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
         """Yield readings of an arm at the first guess with noise, and the u of the filter with the law."""
         rng, model, running = np.random.default_rng(1), self.estimated.model, self._begun()
@@ -233,6 +242,10 @@ class Predicted:
             *(f"x[{i}] = self->predictive.to[{i}];" for i in range(len(along.to))),
         ]
         return _coded(made, sampled, [], call, Along, "predictive", len(along.to))
+
+    def close(self, real: Real) -> float:
+        """Return the tolerance of the test program, which is that of the solver."""
+        return VIOLATION
 
     def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
         """Yield states near the reference, and the u of the controller as a simulation calls it."""
