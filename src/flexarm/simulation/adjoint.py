@@ -26,13 +26,13 @@ from flexarm.native.adjoint import adjoint
 from flexarm.native.code import Code
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES, Kernel
-from flexarm.native.language import Floats, Placed, call, lanes
+from flexarm.native.language import Floats, Placed, Words, call, lanes
 from flexarm.native.once import Once
 from flexarm.simulation import block
 from flexarm.simulation.adjoint_implicit import solved
 from flexarm.simulation.advance import Contact, Stretch
 from flexarm.simulation.decoupled import decoupled
-from flexarm.simulation.explicit import Explicit, stepped
+from flexarm.simulation.explicit import Explicit, filled, stepped
 from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.objective import Scalar
@@ -73,13 +73,13 @@ PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 CODE = Once(lambda: translated(repeated, swept))
 
 
-def trail(size: int, stages: int, again: bool = True) -> Placed:
+def trail(size: int, stages: int, again: bool = True, runs: int = 1) -> Placed:
     """Return an empty record of the steps of a method on states of this size. Its memory is taken as it fills.
 
-    All steps of a method that cannot take them `again` are in the ring.
+    All steps of a method that cannot take them `again` are in the ring. Several runs share the size of one ring.
     """
     width = size * (1 + stages)
-    rows = max(FEWEST, RING // width)
+    rows = max(FEWEST, RING // width // runs)
     most = MOST_STEPS if again else rows
     numbers = (np.empty(count) for count in (2 * most, (most // rows + 1) * size, rows * width))
     return Placed(Trail(0, most, rows, width, *numbers))
@@ -138,7 +138,7 @@ class Recorded:
     Attributes
     ----------
     width : int
-        Number of runs that are computed at once: 1 or `LANES`.
+        Number of runs whose adjoints are computed at once: 1 or `LANES`, see `together`.
     edges, states : lists
         Times and states, (size width,), at the starts of the intervals, and those at the end of the run.
     first : list of int
@@ -151,7 +151,12 @@ class Recorded:
         Sample of a sampled controller with which each interval begins, or -1, and the controller's arguments at each.
     switches, contacts : list of Switch, Kernel, optional
         Contacts in the order of time, and the contact functions, if there is one.
+    shown : (k,), (k, size)
+        Some times and the states there, for the balance of energies; `shown_of_each` are those of each run.
     """
+
+    shown: tuple[Array, Array]
+    shown_of_each: list[tuple[Array, Array]]
 
     def __init__(
         self,
@@ -166,6 +171,7 @@ class Recorded:
         self.width = width
         self._integrate = integrate
         self.plan, self.trail, self.method, self._calls = plan, trail, method, calls
+        self.trails, self._taken = [trail], np.empty((0, 1), dtype=np.int64)
         self._rate = rate  # must stay alive as long as the plan may call it
         self.edges: list[float] = []
         self.states: list[Array] = []
@@ -177,6 +183,38 @@ class Recorded:
         self._memory = NOTHING if calls is None else calls.memory_now.copy()
         self.switches: list[Switch] = []
         self.contacts: Kernel | None = None
+
+    def fits(self, other: "Recorded") -> bool:
+        """Return True if this run and another one may have a common adjoint: they have the same intervals.
+
+        Runs that begin or end contacts, and runs with more steps than the ring has room for, are swept alone.
+        """
+        alone = bool(self.switches) or self.trail.count > self.trail.rows
+        return not alone and (self.edges, self.last, self.samples) == (other.edges, other.last, other.samples)
+
+    @classmethod
+    def together(cls, runs: "Sequence[Recorded]", plan: Plan, rate: Code, method: Explicit) -> "Recorded":
+        """Return the records of `LANES` runs that fit as one, with the plan and the method of all.
+
+        Every run has its own steps. In an interval, a run with fewer steps waits for the others.
+        """
+        first = runs[0]
+        found = cls(plan, rate, method, first.trail, method, first._calls, len(runs))
+        found.trails, found.shown_of_each = [each.trail for each in runs], [each.shown for each in runs]
+        found.edges, found.last, found.samples = first.edges, first.last, first.samples
+        found.states, found.values, found.called = (
+            [np.stack(each, axis=-1).ravel() for each in zip(*lists, strict=True)]
+            for lists in zip(*((each.states, each.values, each.called) for each in runs), strict=True)
+        )
+        starts = np.array([each.first for each in runs])
+        counts = np.diff(starts)
+        most = counts.max(axis=0)
+        found.first = [0, *np.cumsum(most).tolist()]
+        within = np.repeat(np.arange(len(most)), most)
+        i, own = np.arange(len(within)) - np.array(found.first)[within], counts[:, within]
+        steps = np.maximum(starts[:, within] + np.minimum(i, own - 1), 0)
+        found._taken = np.ascontiguousarray(np.where(i < own, steps, -1 - steps).T)
+        return found
 
     def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate over an interval."""
@@ -214,18 +252,19 @@ class Recorded:
         self.called.append(given)
         return len(self.called) - 1
 
-    def passed(self, edges: Array, states: Array, u: Array) -> None:
+    def passed(self, edges: Array, states: Array, fed: Array) -> None:
         """Record the intervals that native code took before the first one of `stretch`, which may be all.
 
-        Between edges (k + 1,), with states there, the inputs u (k, m) were held.
+        The states are those at the starts of the intervals between edges (k + 1,), in which the numbers that follow the
+        state in the plan's buffer, (k, fed), were held.
         """
-        count = int(np.searchsorted(edges, self.edges[0])) if self.edges else len(u)
+        count = int(np.searchsorted(edges, self.edges[0])) if self.edges else len(fed)
         begins = self.trail.times[: 2 * self.trail.count : 2]
         self.edges[:0] = edges[:count].tolist()
         self.states[:0] = list(states[:count])
         self.first[:0] = np.searchsorted(begins, edges[:count]).tolist()
         self.last[:0] = np.nextafter(edges[1 : count + 1], -np.inf).tolist()
-        self.values[:0] = list(np.hstack([u[:count], np.tile(self.plan.w, (count, 1))]))
+        self.values[:0] = list(fed[:count])
         self.samples[:0] = [-1] * count
 
     def _start(self, t: float, x: Array) -> None:
@@ -253,8 +292,8 @@ class Recorded:
         rates: Kernel,
         of_constants: bool,
         closes: Kernel | None,
-        law: Kernel | None,
-        others: Sequence[Kernel],
+        laws: Sequence[Kernel | None],
+        others: Sequence[Sequence[Kernel]],
         integral: Scalar | None,
         p: Array,
         table: block.Cubics | None,
@@ -269,10 +308,10 @@ class Recorded:
             The rates of the state, whose derivative with respect to its constants is included if it is `of_constants`.
         closes : Kernel, optional
             Correction of a state towards the arm's closures.
-        law : Kernel, optional
-            Compiled controller.
-        others : list of Kernel
-            Compiled controllers with other numbers, of the same arguments and values.
+        laws : list of Kernel or None
+            Compiled controller of each run. All have the same code.
+        others : list of lists of Kernel
+            Compiled controllers of each run with other numbers, of the same arguments and values.
         integral, p : Scalar, (k, width)
             Integrand, and the parameters of the models.
         table : Cubics, optional
@@ -285,22 +324,30 @@ class Recorded:
         stages, implicit = len(method.weights) - 1, isinstance(method, Implicit)
         m = layout.unknowns if implicit else 0
         constants = width * len(rates.constants) * of_constants
+        law = laws[0]
         given = [
-            np.concatenate([np.zeros(each.code.facts["n_in"] - len(each.constants)), each.constants]) for each in others
+            np.vstack([np.zeros((each[0].code.facts["n_in"] - len(each[0].constants), width)), constants_of(each)])
+            for each in zip(*others, strict=True)
         ]
         cost = NONE if integral is None else product(integral.product, integral.kernel, p.ravel(), width)
-        of_time = law is not None and law.code.facts["n_in"] == len(law.constants) + 1
-        through = NONE if law is None or of_time else product(adjoint(law), law, NOTHING)
+        through = NONE
+        if law is not None and law.code.facts["n_in"] > len(law.constants) + 1:
+            through = product(adjoint(law), law, NOTHING, width, constants_of(laws))  # type: ignore[arg-type]
         cubics = None if table is None else cubic_table(*table)
-        intervals = len(self.last)
+        intervals, memory = len(self.last), 0 if self._calls is None else self._calls.memory
         states, fed = width * layout.states, width * layout.fed
         sweep = Placed(
             Sweep(
                 width=width,
                 shared=np.array([self.plan.address]),  # type: ignore[arg-type]  # an address is one word
                 steps=0 if implicit else method.record,  # type: ignore[arg-type]  # records are placed
-                trail=self.trail,  # type: ignore[arg-type]
+                trails=np.array([each.address for each in self.trails]),  # type: ignore[arg-type]
                 stages=stages,
+                taken=self._taken,
+                row=np.zeros(self.trail.width * width if width > 1 else 0),
+                t=np.zeros(width),
+                h=np.zeros(width),
+                tiled=np.zeros(width * layout.size),
                 size=width * layout.size,
                 states=states,
                 inputs=width * layout.inputs,
@@ -333,21 +380,21 @@ class Recorded:
                 first=np.array(self.first, dtype=np.int64),
                 last=np.array(self.last),
                 values=np.array(self.values),
-                weights=1 + states + fed + self.plan.constants,
+                weights=width + states + fed + self.plan.constants,
                 rate=address(rate, LANES if implicit else width),
                 out=np.zeros(states + fed + constants),
                 constants=constants,
                 law=through,  # type: ignore[arg-type]
-                others=len(others),
-                codes=np.array([each.code.addresses["evaluate"] for each in others], dtype=np.int64),
-                places=np.cumsum([0, *map(len, given)]),
-                numbers=np.concatenate([NOTHING, *given]),
-                sums=np.zeros(len(others)),
-                memory=0 if self._calls is None else self._calls.memory,
+                others=len(given),
+                codes=np.array([address(each, width) for each in others[0]], dtype=np.int64),
+                places=np.cumsum([0, *(each.size for each in given)]),
+                numbers=np.concatenate([NOTHING, *map(np.ravel, given)]),
+                sums=np.zeros(len(given) * width),
+                memory=width * memory,
                 sampled=int(self._calls is not None),
                 samples=np.array(self.samples),
                 called=np.array(self.called),
-                held=np.zeros(layout.inputs + (0 if self._calls is None else self._calls.memory)),
+                held=np.zeros(width * (layout.inputs + memory)),
                 cost=cost,  # type: ignore[arg-type]
                 after=p.size,
                 closes=NONE if closes is None else product(adjoint(closes, True), closes, NOTHING),  # type: ignore[arg-type]
@@ -369,7 +416,7 @@ class Recorded:
                 of_cost=np.zeros(p.size),
             )
         )
-        self._held = rate, closes, law, others, integral  # their code must stay loaded
+        self._held = rate, closes, laws, others, integral  # their code must stay loaded
         of_contacts = self._sweep(sweep)
         return [self._of_run(sweep, i, of_contacts) for i in range(width)]
 
@@ -379,13 +426,15 @@ class Recorded:
         alone = {name: getattr(sweep, name)[run :: self.width].copy() for name in names}
         of_inputs = sweep.of_inputs[:, run :: self.width]
         of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4)[:, run :: self.width]
-        z = sweep.held[sweep.inputs :] if sweep.sampled else None
-        more = {"of_loops": sweep.of_loops, "of_contacts": of_contacts, "others": sweep.sums}
+        z = sweep.held[sweep.inputs + run :: self.width] if sweep.sampled else None
+        others = sweep.sums[run :: self.width]
+        more = {"of_loops": sweep.of_loops, "of_contacts": of_contacts, "others": others}
         return Sums(**alone, **more, of_inputs=of_inputs, of_table=of_table, z=z)
 
     def _sweep(self, sweep: Placed) -> Array:
         """Sweep over all steps, and return the weights of the contacts' constants. The last steps are in the ring."""
-        code, count, rows = CODE(), self.trail.count, self.trail.rows
+        code, count = CODE(), self.first[-1]
+        rows = self.trail.rows if self.width == 1 else max(count, 1)
         again, back = (PART(code.addresses[name]) for name in ("repeated", "swept"))
         left = list(self.switches)
         of_contacts = np.zeros(len(left[0].of_constants) if left else 0)
@@ -401,6 +450,11 @@ class Recorded:
                 of_contacts -= switched(sweep.v, switch) * switch.of_constants
             back(sweep.address, first, stop)
         return of_contacts
+
+
+def constants_of(kernels: Sequence[Kernel]) -> Array:
+    """Return the constants of kernels side by side, (constants, kernels)."""
+    return np.stack([each.constants for each in kernels], axis=-1)
 
 
 def switched(v: Array, switch: Switch) -> float:
@@ -424,7 +478,7 @@ def entered(s: Sweep, step: int) -> None:
         s.current += 1
     shared = s.shared[0]
     shared.last = s.last[s.current]
-    copied(s.values[s.current * s.fed :], shared.buffer[1 + s.states :], s.fed)
+    copied(s.values[s.current * s.fed :], shared.buffer[s.width + s.states :], s.fed)
 
 
 def repeated(s: Sweep, first: int, stop: int) -> None:
@@ -444,12 +498,17 @@ def repeated(s: Sweep, first: int, stop: int) -> None:
 
 def swept(s: Sweep, first: int, stop: int) -> None:
     """Move the weights from the end of the last of these steps to the start of the first."""
-    trail = s.trail
+    trail = s.trails[0]
     for i in range(stop - 1, first - 1, -1):
         entered(s, i)
         pulled(s, i + 1)
-        row = trail.ring[(i - i // trail.rows * trail.rows) * trail.width :]
-        backwards(s, trail.times[2 * i], trail.times[2 * i + 1], row)
+        if s.width == 1:
+            s.t[0], s.h[0] = trail.times[2 * i], trail.times[2 * i + 1]
+            filled(s.tiled, s.h[0], s.size)
+            backwards(s, trail.ring[(i - i // trail.rows * trail.rows) * trail.width :])
+        else:
+            side_by_side(s, s.taken[i * s.width :])
+            backwards(s, s.row)
         if s.sampled == 1 and i == s.first[s.current] and s.samples[s.current] >= 0:
             through_sample(s, s.samples[s.current])
     if first == 0:
@@ -469,44 +528,61 @@ def pulled(s: Sweep, step: int) -> None:
             s.v[n] += pull[n]
 
 
-def backwards(s: Sweep, t: float, h: float, row: Floats) -> None:
+def side_by_side(s: Sweep, taken: Words) -> None:
+    """Write the states and rates of one step of each run side by side."""
+    width = s.width
+    for run in range(width):
+        trail, i = s.trails[run], taken[run]
+        if i < 0:
+            i = -1 - i
+        row = trail.ring[(i - i // trail.rows * trail.rows) * trail.width :]
+        for n in range(trail.width):
+            s.row[n * width + run] = row[n]
+        s.t[run], s.h[run] = trail.times[2 * i], trail.times[2 * i + 1]
+        if taken[run] < 0:
+            s.t[run], s.h[run] = s.t[run] + s.h[run], 0.0
+        for n in range(s.size // width):
+            s.tiled[n * width + run] = s.h[run]
+
+
+def backwards(s: Sweep, row: Floats) -> None:
     """Move the weights from the end of a step to its start, given its first state and the rates of its stages."""
     stages, states = s.stages, s.states
     if s.closes.product != 0:
-        reached(s, h, row, s.matrix[stages * stages :], stages, s.before)
+        reached(s, row, s.matrix[stages * stages :], stages, s.before)
         before_correction(s, s.before, s.v, 1)
     if s.implicit == 1:
-        solved(s, t, h, row)
+        solved(s, s.h[0], row)
     else:
-        substituted(s, t, h, row)
+        substituted(s, row)
     for i in range(stages):
         bar = s.bars[i * states :]
         for n in lanes(states):
             s.v[n] += bar[n]
 
 
-def substituted(s: Sweep, t: float, h: float, row: Floats) -> None:
+def substituted(s: Sweep, row: Floats) -> None:
     """Compute the weights of the stages of an explicit step, from the last one to the first."""
-    stages, size, states, buffer = s.stages, s.size, s.states, s.shared[0].buffer
+    stages, size, states, buffer, h = s.stages, s.size, s.states, s.shared[0].buffer, s.tiled
     weights = buffer[s.weights :]
     for i in range(stages - 1, -1, -1):
-        b = h * s.matrix[stages * stages + i]
+        b = s.matrix[stages * stages + i]
         for n in lanes(size):
-            weights[n] = b * s.v[n]
+            weights[n] = h[n] * b * s.v[n]
         for j in range(i + 1, stages):
-            a = h * s.matrix[j * stages + i]
+            a = s.matrix[j * stages + i]
             if a != 0.0:
                 bar = s.bars[j * states :]
                 for n in lanes(states):
-                    weights[n] += a * bar[n]
-        at_stage(s, t, h, row, i)
-        call(s.rate, buffer[1:], s.out)
+                    weights[n] += h[n] * a * bar[n]
+        at_stage(s, row, i)
+        call(s.rate, buffer[s.width :], s.out)
         if s.cost.product != 0 and b != 0.0:
             with_cost(s, buffer, b)
         if s.law.product != 0 and s.sampled == 0:
             through_law(s, buffer)
             otherwise(s, s.fed - s.exogenous)
-        collected(s, buffer[0])
+        collected(s, buffer)
         if s.closes.product != 0:
             before_correction(s, s.before, s.out, 1)
         copied(s.out, s.bars[i * states :], states)

@@ -32,12 +32,12 @@ REFRESH = 3
 """Number of additional iterations after which new slopes are worth their cost, which is that of about three."""
 
 
-def solved(s: Sweep, t: float, h: float, row: Floats) -> None:
+def solved(s: Sweep, h: float, row: Floats) -> None:
     """Compute the weights of the stages of an implicit step.
 
     The system is solved by iteration with slopes of one stage, or by elimination if the iteration fails.
     """
-    prepared(s, t, h, row)
+    prepared(s, row)
     count, fresh = 0, s.stale
     if s.stale == 0:
         beside(s, h)
@@ -61,17 +61,16 @@ def solved(s: Sweep, t: float, h: float, row: Floats) -> None:
         through_stage(s, j, 1)
 
 
-def prepared(s: Sweep, t: float, h: float, row: Floats) -> None:
+def prepared(s: Sweep, row: Floats) -> None:
     """Compute the points of the stages, and the weights and slopes that do not depend on the solution."""
     stages, count, buffer = s.stages, s.states + s.fed, s.shared[0].buffer
     for j in range(stages):
-        b = h * s.matrix[stages * stages + j]
-        at_stage(s, t, h, row, j)
+        at_stage(s, row, j)
         copied(buffer, s.points[j * (1 + count) :], 1 + count)
         copied(s.before, s.befores[j * s.states :], s.states)
         filled(s.out, 0.0, count)
         if s.cost.product != 0:
-            with_cost(s, buffer, b)
+            with_cost(s, buffer, s.matrix[stages * stages + j])
         copied(s.out, s.costs[j * count :], count)
 
 
@@ -113,7 +112,7 @@ def through_stage(s: Sweep, j: int, summed: int) -> None:
         if summed == 1:
             otherwise(s, s.fed - s.exogenous)
     if summed == 1:
-        collected(s, point[0])
+        collected(s, point)
     if s.closes.product != 0:
         copied(s.befores[j * s.states :], s.before, s.states)
         before_correction(s, s.before, s.out, summed)

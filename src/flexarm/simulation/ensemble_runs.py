@@ -135,7 +135,7 @@ class Runs:
     def course(self, of: int, asked: "Asked") -> Course:
         """Return the trajectory of a drive for SIMD batches; it is computed once for all runs."""
         if of not in self.courses:
-            self.courses[of] = _course(self.drives[of], self.model, asked)
+            self.courses[of] = restarts.course(self.drives[of], self.model, asked.times, asked.method)
         return self.courses[of]
 
     def drives_of(self, indices: Array) -> tuple[Array, Array]:
@@ -452,17 +452,6 @@ class SideBySide:
     def finished(self) -> int:
         """Number of runs that have ended."""
         return self._abreast.finished
-
-
-def _course(drive: Block, model: Model, asked: Asked) -> Course:
-    """Return the trajectory of an input in the form that machine code takes."""
-    kernel, corners = drive.kernel_for(model), np.array(list(drive.corners(asked.until)), dtype=float)
-    corners = np.union1d(corners, restarts.breakpoints(model, drive, None, asked.times, asked.method))
-    held = np.empty((len(corners) - 1, 0))
-    if kernel is None and drive.cubics is None:
-        none = np.zeros((len(held), model.nq))
-        held = drive.output(model, corners[:-1], none, none, none[:, :0])
-    return Course(corners, held, kernel, drive.cubics)
 
 
 def _most(runs: Runs, indices: Array, layout: Layout) -> Array:

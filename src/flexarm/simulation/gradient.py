@@ -1,10 +1,11 @@
 """Gradients of a scalar of a run, by the discrete adjoint of its steps."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import Array
 from flexarm.checks import (
     Fault,
     checked_array,
@@ -13,8 +14,12 @@ from flexarm.checks import (
     shown,
     unknown_name,
 )
-from flexarm.simulation.gradient_many import grouped, recorded_together, separated, side_by_side
-from flexarm.simulation.gradient_slopes import Gradient, Marks, gradients
+from flexarm.native.calls import cores
+from flexarm.native.kernel import LANES
+from flexarm.simulation.adjoint import Recorded
+from flexarm.simulation.ensemble_pool import Pool
+from flexarm.simulation.gradient_many import alike, course_of, filled, recorded_beside, recorded_in_lanes, separated
+from flexarm.simulation.gradient_slopes import Gradient, Marks, controllers_of, gradients, kernels_of
 from flexarm.simulation.gradient_start import Start, check_names, names_of
 from flexarm.simulation.objective import Scalar
 
@@ -94,27 +99,114 @@ def gradient(
         if of is None and integral is None:
             raise Fault("of", "is missing; give of, a function of the end, or integral, a function over the run")
         each = separated(given)
-    runs = [Start.of(one) for one in each or [given]]
+    runs: list[Start] = []
+    for one in each or [given]:
+        runs.append(Start.of(one, runs[-1] if runs else None))
     first = runs[0]
     marks = _marks(times, data, float(given["until"]), of)
     with refused("gradient"):
         for begun in runs[: 1 if each is None else None]:
             check_names(names, begun, "with_respect_to")
-        together = each is not None and side_by_side(runs)
-        groups = grouped(runs) if together else [[run] for run in runs]
     scalars = {}
     if of is not None:
         scalars["of"] = Scalar("of", of, first.model, first.layout, marks.data.shape[1])
     if integral is not None:
         scalars["integral"] = Scalar("integral", integral, first.model, first.layout)
-    found: list[Gradient] = []
-    for group in groups:
-        recorded = recorded_together(group, marks.times) if together else group[0].recorded(marks.times)
-        found += gradients(group, recorded, names, scalars, marks)
+    batches = [Batch(runs[i : i + LANES], names, scalars, marks) for i in range(0, len(runs), LANES)]
+    if each is None:
+        batches[0]()
+    else:
+        computed(batches)
+    for batch in batches:
+        for run, shown in zip(batch.runs, batch.shown, strict=True):
+            run.warn_unbalanced(*shown, "" if each is None else "of one run, ")
+    found = [one for batch in batches for one in batch.found]
     if each is None:
         return found[0]
     with refused("gradient"):
-        return stacked(found[: len(runs)])
+        return stacked(found)
+
+
+@final
+class Batch:
+    """Up to `LANES` runs with their gradients, which are computed in SIMD batches if possible.
+
+    Attributes
+    ----------
+    runs : list of Start
+    found : list of Gradient
+    shown : list of (times, states)
+        Some states of each run.
+    """
+
+    def __init__(self, runs: list[Start], names: list[str], scalars: Mapping[str, Scalar], marks: Marks):
+        self.runs, self._names, self._scalars, self._marks = runs, names, scalars, marks
+        self._others = shared(runs, lambda run: controllers_of(run, names))
+        self.found: list[Gradient] = []
+        self.shown: list[tuple[Array, Array]] = []
+        self._stopped = False
+
+    def __call__(self) -> None:
+        """Compute the gradients."""
+        if self._stopped:
+            return
+        kernels = [kernels_of(others, run.model) for run, others in zip(self.runs, self._others, strict=True)]
+        if len(self.runs) == 1 or not alike(self.runs, kernels):
+            for run in range(len(self.runs)):
+                self._alone(run, self.runs[run].recorded(self._marks.times))
+            return
+        courses = shared(self.runs, lambda run: course_of(run, self._marks.times))
+        recorded = recorded_in_lanes(self.runs, courses)
+        if recorded is not None:
+            self._found(recorded)
+            return
+        records = [run.recorded(self._marks.times) for run in self.runs]
+        recorded = recorded_beside(self.runs, records, courses)
+        if recorded is not None:
+            self._found(recorded)
+            return
+        for run, record in enumerate(records):
+            self._alone(run, record)
+
+    def _found(self, recorded: Recorded) -> None:
+        """Compute the gradients of all runs from their common record."""
+        arguments = recorded, self._names, self._scalars, self._marks
+        self.found = gradients(filled(self.runs), filled(self._others), *arguments)[: len(self.runs)]
+        self.shown = recorded.shown_of_each[: len(self.runs)]
+
+    def _alone(self, run: int, recorded: Recorded) -> None:
+        """Compute the gradient of one run."""
+        if not self._stopped:
+            arguments = recorded, self._names, self._scalars, self._marks
+            self.found += gradients([self.runs[run]], [self._others[run]], *arguments)
+            self.shown.append(recorded.shown)
+
+    def stop(self) -> None:
+        """Prevent further runs."""
+        self._stopped = True
+
+    @property
+    def finished(self) -> int:
+        """Number of runs that have ended."""
+        return len(self.found)
+
+
+def shared(runs: list[Start], function: Callable[[Start], Any]) -> list[Any]:
+    """Return a function of the input of each run. Runs with the same input share the result."""
+    found: list[Any] = []
+    for i, run in enumerate(runs):
+        same = i > 0 and run.input is runs[i - 1].input
+        found.append(found[-1] if same else function(run))
+    return found
+
+
+def computed(batches: list[Batch]) -> None:
+    """Compute batches on all cores. The first one compiles what the others use."""
+    batches[0]()
+    pool = Pool(batches[1:], cores())
+    pool(None)
+    if pool.came:
+        raise KeyboardInterrupt
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Gradients of recorded runs: derivatives by their names, from the results of the adjoint."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, final
@@ -71,31 +71,35 @@ class Marks(NamedTuple):
 
 
 def gradients(
-    runs: list[Start], recorded: Recorded, names: list[str], scalars: Mapping[str, Scalar], marks: Marks
+    runs: Sequence[Start],
+    others: Sequence[list[tuple[Design, LawBlock]]],
+    recorded: Recorded,
+    names: list[str],
+    scalars: Mapping[str, Scalar],
+    marks: Marks,
 ) -> list[Gradient]:
-    """Return the gradients of runs that were recorded together."""
+    """Return the gradients of runs that were recorded together, with their controllers with other numbers."""
     model, drive, layout = runs[0].model, runs[0].drive, runs[0].layout
-    cubics = drive.cubics if len(runs) == 1 else together(runs).cubics
+    table = together(runs)
     rates = integrand(model, drive.quantity, layout.memory)
     correction = closures.kernel(model, drive.quantity) if model.arm.closures else None
-    others = controllers_of(runs[0], names)
     rows = [_pulled(run, recorded, i, scalars.get("of"), marks) for i, run in enumerate(runs)]
     swept = recorded.swept(
         layout,
         rates,
         "p" in names,
         correction,
-        drive.kernel_for(model),
-        [each.kernel_for(model) for _, each in others],
+        [run.drive.kernel_for(model) for run in runs],
+        [kernels_of(each, model) for each in others],
         scalars.get("integral"),
         np.stack([run.model.p for run in runs], axis=-1),
-        cubics if "u" in names else None,
+        table.cubics if table is not None and "u" in names else None,
         rows[0].steps,
         np.stack([each.slopes for each in rows], axis=-1),
     )
     return [
-        _of_run(run, recorded, names, (rates, correction), others, each, sums)
-        for run, each, sums in zip(runs, rows, swept, strict=True)
+        _of_run(run, recorded, names, (rates, correction), own, each, sums)
+        for run, own, each, sums in zip(runs, others, rows, swept, strict=True)
     ]
 
 
@@ -180,6 +184,11 @@ def controllers_of(began: Start, names: list[str]) -> list[tuple[Design, LawBloc
     return found
 
 
+def kernels_of(others: list[tuple[Design, LawBlock]], model: Model) -> list[Kernel]:
+    """Return the compiled controllers with other numbers."""
+    return [each.kernel_for(model) for _, each in others]
+
+
 def _of_controllers(
     began: Start, sums: Sums, names: list[str], others: list[tuple[Design, LawBlock]]
 ) -> dict[str, Array]:
@@ -192,8 +201,10 @@ def _of_controllers(
         if name.startswith(OF_CONTROLLER):
             slopes = np.zeros_like(numbers_of(given["u"], name.removeprefix(OF_CONTROLLER)))
             for (each, drive), total in islice(left, 2 * len(STENCIL) * slopes.size):
-                at_q, at_qd = initial(began.model, drive.begins)
-                total += z @ np.array(drive.law.memory) + q @ at_q + qd @ at_qd
+                total = total + z @ np.array(drive.law.memory)
+                if q.any() or qd.any():
+                    at_q, at_qd = initial(began.model, drive.begins)
+                    total += q @ at_q + qd @ at_qd
                 slopes.flat[each.number] += each.weight * total
             found[name] = slopes
     return found

@@ -66,6 +66,8 @@ class Start:
         Length of fixed steps; 0 for adaptive ones [s].
     times, start : (samples,), (size,)
         Times of the result of `simulate`, at which fixed steps end, and the initial state.
+    input : Block, optional
+        The input before it has begun in this run.
     """
 
     given: Mapping[str, Any]
@@ -79,24 +81,30 @@ class Start:
     atol: float
     times: Array
     start: Array
+    input: Block | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "Start":
-        """Return a run from all arguments of `simulate`. Raises `DescriptionError` if it has no gradient."""
+    def of(cls, given: Mapping[str, Any], before: "Start | None" = None) -> "Start":
+        """Return a run from all arguments of `simulate`. Raises `DescriptionError` if it has no gradient.
+
+        A run shares the input of the run `before` it if both are given the same object.
+        """
         with refused("gradient"):
             model = as_model(given["model"])
         common = {name: given[name] for name in ("method", "rtol", "samples")}
         with refused():
             solver, save = options("gradient", given["solver"], given["save"], common, {})
         check_end(given["until"], solver)
-        drive = as_input(given["u"], model)
+        shared = before is not None and before.given["u"] is given["u"] and before.given["model"] is given["model"]
+        drive = before.input if shared else as_input(given["u"], model)  # type: ignore[union-attr]
         p, functions = over_time(given["p"])
         if p is not None:
             model = model.at(p)
         model, exogenous = disturbed(model, given["w"], given["disturbance"])
         method = AUTO if solver.method == "auto" else solver.method
         with refused("gradient"):
-            check_smooth(model, drive, exogenous, method, bool(functions))
+            if not shared:
+                check_smooth(model, drive, exogenous, method, bool(functions))
             if method in solvers.IMPLICIT and not solver.step:
                 check_no_stops(model, drive, method, "an explicit method")
         layout = Layout.of(model, len(drive.memory))
@@ -109,7 +117,7 @@ class Start:
         times = np.linspace(0.0, float(given["until"]), save.samples)
         start = layout.start(q, qd, np.array(drive.memory), s)
         settings = method, float(solver.step or 0.0), solver.rtol, solver.atol
-        return cls(given, model, drive.begun(model, times), exogenous, layout, *settings, times, start)
+        return cls(given, model, drive.begun(model, times), exogenous, layout, *settings, times, start, drive)
 
     def longest(self, slopes: Callable[[Kernel, Array], Array] = transposed) -> float:
         """Return the longest adaptive step, from the fastest eigenvalue at the start.
@@ -184,13 +192,14 @@ class Start:
         check_steps(found.trail)
         if natively:
             values = drive.output(model, corners[:-1], *[np.empty((0, 0))] * 3)
-            found.passed(corners, run.x[np.searchsorted(times, corners)], values)
+            fed = np.hstack([values, np.tile(plan.w, (len(values), 1))])
+            found.passed(corners, run.x[np.searchsorted(times, corners)], fed)
         shown = times if stops else self.times
-        self.warn_unbalanced(shown, run.x[np.searchsorted(times, shown)])
+        found.shown = shown, run.x[np.searchsorted(times, shown)]
         found.end(float(self.times[-1]), run.x[-1])
         return found
 
-    def warn_unbalanced(self, t: Array, x: Array, which: str = "") -> None:
+    def warn_unbalanced(self, t: Array, x: Array, which: str) -> None:
         """Warn as `simulate` does if the energy balance of the states x (times, size) at times t is off."""
         layout, model = self.layout, self.model
         q, qd, s = (x[:, part] for part in (layout.q, layout.qd, layout.s))
@@ -198,7 +207,7 @@ class Start:
         energies = kinetic, potential, x[:, layout.work], x[:, layout.dissipated]
         advice = balance.advice(self.step, self.rtol, computed=False)
         if off := balance.unbalanced_states(t, energies, qd, self.rtol, self.atol, advice):
-            warnings.warn(f"gradient: {which}{off}", EnergyDrift, stacklevel=4)
+            warnings.warn(f"gradient: {which}{off}", EnergyDrift, stacklevel=3)
 
 
 def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:

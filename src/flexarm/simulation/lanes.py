@@ -9,6 +9,7 @@ Each number of a state is stored as `LANES` consecutive doubles, one per lane. A
 repeated for every number of a state (`tiled`), so that one loop covers the complete states of all lanes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.native.functions import translated
@@ -33,7 +34,7 @@ from flexarm.simulation.stages import (
     shortest,
     summed,
 )
-from flexarm.simulation.steps import copied
+from flexarm.simulation.steps import Trail, copied, placed
 
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
 """Status of a run: running, completed, steps too short, diverged, ended by a check."""
@@ -60,9 +61,10 @@ class Lanes:
         Length of a state with quadrature states, length without them, and the numbers of each run after u, from `base`.
     weighed : int
         Length of the part of a state whose error counts; see `Layout.steering`.
-    rtol, atol, step, guess : float
-        `step` is the longest [s]; 0 means no limit for adaptive steps. `guess` is the first adaptive step of an
-        interval, or 0 to determine it.
+    rtol, atol, guess : float
+        `guess` is the first adaptive step of an interval, or 0 to determine it.
+    step : (count,)
+        Longest step of each run [s]; 0 means no limit for adaptive steps.
     budget : int
         Evaluations of a run after which it is first checked.
     count, total : int
@@ -94,6 +96,8 @@ class Lanes:
         (LANES,) numbers: time, next step, tried step, time at its end, 1 if accepted; work memory.
     buffer, y, end_y, M, f, g
         (t, x, u, dz, constants); state, state at the step's end; tiled numbers; work memory.
+    recorded, trails, row : int, (count,), (size,)
+        1 if the steps are recorded for derivatives, and the record of each run's steps. `row` has room for one state.
     """
 
     rate: int
@@ -108,7 +112,7 @@ class Lanes:
     base: int
     rtol: float
     atol: float
-    step: float
+    step: Floats
     guess: float
     budget: int
     count: int
@@ -162,6 +166,9 @@ class Lanes:
     M: Floats
     f: Floats
     g: Floats
+    recorded: int
+    trails: Sequence[Trail]
+    row: Floats
 
 
 CODE = Once(lambda: translated(abreast, again, nothing, tables, evaluated_by))
@@ -305,7 +312,7 @@ def begun(s: Lanes) -> None:
     if method.adaptive == 0 or s.guess > 0.0:
         for lane in range(LANES):
             if s.took[lane] > 0.0:
-                s.h[lane] = s.guess if method.adaptive == 1 else s.step
+                s.h[lane] = s.guess if method.adaptive == 1 else s.step[s.run[lane]]
                 s.evaluations[s.run[lane]] += 1
         return
     scaled(s, y, y)
@@ -357,8 +364,8 @@ def tried(s: Lanes) -> None:
             end = s.corners[s.part[lane] + 1]
             if method.adaptive == 1:
                 s.h[lane] = max(s.h[lane], 10.0 * SPACING * abs(s.t[lane]))
-                if s.step > 0.0:
-                    s.h[lane] = min(s.h[lane], s.step)
+                if s.step[s.run[lane]] > 0.0:
+                    s.h[lane] = min(s.h[lane], s.step[s.run[lane]])
                 s.new[lane] = s.t[lane] + s.h[lane]
                 if s.t[lane] + s.h[lane] * NEARLY >= end:
                     s.new[lane] = end
@@ -381,7 +388,7 @@ def equal(s: Lanes, lane: int, end: float) -> None:
         s.goal[lane] = end
         if s.sample[lane] < s.total:
             s.goal[lane] = min(end, s.times[s.sample[lane]])
-        s.count_down[lane] = whole((s.goal[lane] - s.t[lane]) / s.step)
+        s.count_down[lane] = whole((s.goal[lane] - s.t[lane]) / s.step[s.run[lane]])
         s.h[lane] = (s.goal[lane] - s.t[lane]) / float(s.count_down[lane])
     s.dt[lane] = s.h[lane]
     s.new[lane] = s.goal[lane] if s.count_down[lane] == 1 else s.t[lane] + s.h[lane]
@@ -501,6 +508,8 @@ def passed(s: Lanes) -> None:
     At the end of an interval, start the next one or the next run.
     """
     width = LANES * s.size
+    if s.recorded == 1:
+        noted(s)
     y, z, k, f, M = s.y, s.end_y, s.method.k, s.method.k[s.method.stages * width :], s.M
     tiled(s.took, M, s.size)
     for i in lanes(width):
@@ -523,6 +532,20 @@ def passed(s: Lanes) -> None:
                     closed(s, lane, DONE)
                 else:
                     opened(s, lane)
+
+
+def noted(s: Lanes) -> None:
+    """Record the accepted steps, as `explicit.noted` does for a single run."""
+    size = s.size
+    for lane in range(LANES):
+        if s.took[lane] > 0.0:
+            trail = s.trails[s.run[lane]]
+            gathered(s.y, s.row, lane, size)
+            row = placed(trail, s.t[lane], s.dt[lane], s.row, size)
+            if row >= 0:
+                rates = trail.ring[row * trail.width + size :]
+                for stage in range(s.method.stages):
+                    gathered(s.method.k[stage * LANES * size :], rates[stage * size :], lane, size)
 
 
 # -- stages that write u -----------------------------------------------------------------------------------------------

@@ -106,7 +106,9 @@ class BatchSettings:
     inputs : int
         Length of u, without the rates of memory after it.
     method : str
-    rtol, atol, step : float
+    rtol, atol : float
+    step : float or (N,)
+        Longest step [s], of all runs or of each.
     most : (states,)
         Sizes of the state's numbers beyond which a run has diverged.
     times : (total,)
@@ -123,7 +125,7 @@ class BatchSettings:
     method: str
     rtol: float
     atol: float
-    step: float
+    step: float | Array
     most: Array
     times: Array
     guess: float = 0.0
@@ -153,6 +155,8 @@ class Abreast:
         Checks a run that takes many evaluations; returns the evaluations of the next check, or 0 to end the run.
     closing : BatchClosing, optional
         The arm's closures, if it has some.
+    trails : list of Trail
+        Records of the steps of each run for derivatives, if these are wanted.
 
     Attributes
     ----------
@@ -171,6 +175,7 @@ class Abreast:
         out: Array,
         judge: Judge = ended,
         closing: BatchClosing | None = None,
+        trails: Sequence[Placed] = (),
     ):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
         stage = Stage(courses, shared.inputs)
@@ -208,7 +213,7 @@ class Abreast:
                 base=base,
                 rtol=shared.rtol,
                 atol=shared.atol,
-                step=shared.step,
+                step=np.full(count, shared.step, dtype=float),
                 guess=shared.guess,
                 budget=shared.budget,
                 count=count,
@@ -262,6 +267,9 @@ class Abreast:
                 M=places(width),
                 f=places(width),
                 g=places(width),
+                recorded=int(len(trails) > 0),
+                trails=np.array([each.address for each in trails], dtype=np.int64),  # type: ignore[arg-type]
+                row=places(layout.size),
             )
         )
 

@@ -11,6 +11,7 @@ from flexarm.simulation.block import Block
 from flexarm.simulation.breakpoints import FEW, FINEST, NEAR, apart, levels, of_function
 from flexarm.simulation.exogenous import ExogenousInputs
 from flexarm.simulation.feedback import initial
+from flexarm.simulation.lanes_plan import Course
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan
 
@@ -51,6 +52,27 @@ def breakpoints(
     finest = max(levels(len(times)) - int(np.log2(len(edges) - 1)), FINEST - 4)
     found = [of_function(function, a, b, finest) for a, b in pairwise(edges)]
     return np.concatenate(found)
+
+
+def course(drive: Block, model: Model, times: Array, method: str, marks: Array | None = None) -> Course:
+    """Return the trajectory of an input in the form of SIMD batches, whose steps also end at the marks.
+
+    A sampled law has no trajectory: its u is set at each sample.
+    """
+    corners = np.array(list(drive.corners(float(times[-1]))), dtype=float)
+    more = breakpoints(model, drive, None, times, method)
+    if marks is not None:  # as `integration.Run` takes them: not next to a corner
+        more = np.union1d(more, marks)
+        i = np.clip(np.searchsorted(corners, more, side="right"), 1, len(corners) - 1)
+        near = NEAR * (corners[i] - corners[i - 1])
+        more = more[(more > corners[i - 1] + near) & (more < corners[i] - near)]
+    corners = np.union1d(corners, more)
+    kernel = None if drive.period is not None else drive.kernel_for(model)
+    held = np.empty((len(corners) - 1, 0))
+    if kernel is None and drive.cubics is None and drive.period is None:
+        none = np.zeros((len(held), model.nq))
+        held = drive.output(model, corners[:-1], none, none, none[:, :0])
+    return Course(corners, held, kernel, drive.cubics)
 
 
 def missed(plan: Plan, layout: Layout, times: Array, x: Array) -> Array:

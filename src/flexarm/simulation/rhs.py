@@ -101,7 +101,7 @@ class RunRecord:
 class Plan:
     """Data of a right-hand side in addition to t and x: the kernel `rate` (x, u) -> (dx, powers), and the source of u.
 
-    The buffer contains (t, x, u). Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may
+    The buffer contains (t, x, u), with several `times` t of runs side by side. Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may
     write u. A constant input has an empty stage, and its u stays in the buffer. After u follow the exogenous inputs w,
     which another stage may write, the constants of a model that varies, and `tried` numbers, the accelerations of an
     implicit method.
@@ -117,15 +117,16 @@ class Plan:
         tried: int = 0,
         constants: np.ndarray | None = None,
         exogenous: int = 0,
+        times: int = 1,
     ):
         self._rate = held  # the code of the rate must stay alive as long as a thread may call it
         self.states = states
         w = np.empty(0) if constants is None else constants
         self.constants = len(w)
-        self.buffer = np.concatenate([np.zeros(1 + states + inputs + exogenous), w, np.zeros(tried)])
-        self.u = self.buffer[1 + states : 1 + states + inputs]
-        self.w = self.buffer[1 + states + inputs : 1 + states + inputs + exogenous]
-        place = 1 + states + inputs
+        place = times + states + inputs
+        self.buffer = np.concatenate([np.zeros(place + exogenous), w, np.zeros(tried)])
+        self.u = self.buffer[times + states : place]
+        self.w = self.buffer[place : place + exogenous]
         self.fixed = self.buffer[place + exogenous : place + exogenous + len(w)]
         self.loops = np.empty(0)
         """Constants of the correction towards the closures."""

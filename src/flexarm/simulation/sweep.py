@@ -47,9 +47,13 @@ def address(kernel: Kernel, width: int) -> Address:
     return (kernel.code if width == 1 else kernel.vector_code).addresses["evaluate"]
 
 
-def product(made: Kernel, kernel: Kernel, others: Array, width: int = 1) -> Placed:
-    """Return the record of the product that was made of a kernel of numbers of the buffer, and of others."""
-    facts, constants = {name: width * x for name, x in kernel.code.facts.items()}, np.repeat(kernel.constants, width)
+def product(made: Kernel, kernel: Kernel, others: Array, width: int = 1, own: Array | None = None) -> Placed:
+    """Return the record of the product that was made of a kernel of numbers of the buffer, and of others.
+
+    `own` are the kernel's constants in each run, (constants, width).
+    """
+    facts = {name: width * x for name, x in kernel.code.facts.items()}
+    constants = np.repeat(kernel.constants, width) if own is None else own.ravel()
     known = facts["n_in"] - len(constants) - len(others)
     product, value = (address(each, width) for each in (made, kernel))
     given = np.concatenate([np.zeros(known), others, constants, np.zeros(facts["n_out"])])
@@ -70,11 +74,17 @@ class Sweep:
     ----------
     shared : (1,)
         Address of the record of the plan.
-    steps, trail : ExplicitSteps, Trail
-        An explicit method, which takes steps again, and the record of the steps.
+    steps, trails : ExplicitSteps, (width,)
+        An explicit method, which takes steps again, and the records of the steps of each run.
     width : int
         Number of runs that are computed at once. All arrays below have the numbers of each run side by side, and all
-        lengths count the numbers of all runs.
+        lengths count the numbers of all runs. The plan's buffer begins with the time of each run.
+    taken, row : (steps, width), (width (1 + stages) size,)
+        For many runs: the index i of the step of each run, or -1 - i for a run that waits for the others after its step
+        i; and memory for the states and rates of these steps.
+    t, h, tiled : (width,), (width,), (size,)
+        Start and length of the present step of each run [s], and the length for each number of a state. A run that
+        waits has the length 0, which leaves its weights as they are.
     stages, size, states, inputs, exogenous, fed : int
         Stages of the method; numbers of a state with and without quadrature states; of u and of w; and of all that
         follows the state in the plan's buffer: u, rates of the controller's memory, w.
@@ -137,8 +147,13 @@ class Sweep:
 
     shared: Sequence[RunRecord]
     steps: ExplicitSteps
-    trail: Trail
+    trails: Sequence[Trail]
     width: int
+    taken: Words
+    row: Floats
+    t: Floats
+    h: Floats
+    tiled: Floats
     stages: int
     size: int
     states: int
@@ -211,33 +226,34 @@ class Sweep:
 # -- translated functions ----------------------------------------------------------------------------------------------
 
 
-def at_stage(s: Sweep, t: float, h: float, row: Floats, i: int) -> None:
+def at_stage(s: Sweep, row: Floats, i: int) -> None:
     """Write the time, the state and the inputs of a stage to the plan's buffer."""
     shared, states = s.shared[0], s.states
     buffer = shared.buffer
-    x, count = buffer[1:], i
+    x, count = buffer[s.width :], i
     if s.implicit == 1:
         count = s.stages
-    reached(s, h, row, s.matrix[i * s.stages :], count, x)
+    reached(s, row, s.matrix[i * s.stages :], count, x)
     if s.closes.product != 0:
         copied(x, s.before, states)
         put_on_closures(s.shared, x)
-    buffer[0] = min(t + s.nodes[i] * h, shared.last)
+    for n in range(s.width):
+        buffer[n] = min(s.t[n] + s.nodes[i] * s.h[n], shared.last)
     call(shared.stage, buffer, x[states:], shared.data)
     if shared.exogenous != 0:
         call(shared.exogenous, buffer, buffer[shared.place :], shared.given)
 
 
-def reached(s: Sweep, h: float, row: Floats, weights: Floats, count: int, x: Floats) -> None:
+def reached(s: Sweep, row: Floats, weights: Floats, count: int, x: Floats) -> None:
     """Write the state of a stage, or the end of a step, without a correction towards closures."""
-    states, k = s.states, row[s.size :]
+    states, k, h = s.states, row[s.size :], s.tiled
     copied(row, x, states)
     for j in range(count):
-        a = h * weights[j]
+        a = weights[j]
         if a != 0.0:
             rates = k[j * s.size :]
             for n in lanes(states):
-                x[n] += a * rates[n]
+                x[n] += h[n] * a * rates[n]
 
 
 def before_correction(s: Sweep, x: Floats, weights: Floats, summed: int) -> None:
@@ -265,20 +281,19 @@ def before_correction(s: Sweep, x: Floats, weights: Floats, summed: int) -> None
 
 
 def with_cost(s: Sweep, buffer: Floats, b: float) -> None:
-    """Add the value and the slopes of the integrand."""
+    """Add the value and the slopes of the integrand, with the weight b of a stage."""
     cost, width = s.cost, s.width
     weights, value, total, others = cost.given[cost.place :], cost.value, s.value, cost.out[width + s.states + s.fed :]
-    copied(buffer[1:], cost.given[width:], cost.known - width)
+    copied(buffer, cost.given, cost.known)
     for n in range(width):
-        cost.given[n] = buffer[0]
-        weights[n] = b
+        weights[n] = b * s.h[n]
     call(cost.product, cost.given, cost.out)
     slopes = cost.out[width:]
     for n in lanes(s.states + s.fed):
         s.out[n] += slopes[n]
     call(cost.kernel, cost.given, cost.value)
     for n in range(width):
-        total[n] += b * value[n]
+        total[n] += b * s.h[n] * value[n]
     for n in lanes(s.after):
         s.of_cost[n] += others[n]
 
@@ -289,8 +304,8 @@ def through_law(s: Sweep, buffer: Floats) -> None:
     copied(buffer, law.given, law.known)
     copied(fed, law.given[law.place :], s.fed - s.exogenous)
     call(law.product, law.given, law.out)
-    slopes = law.out[1:]
-    for n in lanes(law.known - 1):
+    slopes = law.out[s.width :]
+    for n in lanes(law.known - s.width):
         s.out[n] += slopes[n]
 
 
@@ -301,7 +316,7 @@ def through_sample(s: Sweep, sample: int) -> None:
     copied(s.held, law.given[law.place :], s.inputs + s.memory)
     call(law.product, law.given, law.out)
     otherwise(s, s.inputs + s.memory)
-    slopes, memory = law.out[1:], law.out[1 + s.states :]
+    slopes, memory = law.out[s.width :], law.out[s.width + s.states :]
     for n in lanes(s.states):
         s.v[n] += slopes[n]
     for n in range(s.inputs):
@@ -311,19 +326,20 @@ def through_sample(s: Sweep, sample: int) -> None:
 
 def otherwise(s: Sweep, count: int) -> None:
     """Add the weighted values of the controllers with other numbers, at the arguments of the controller."""
-    law, weights = s.law, s.law.given[s.law.place :]
+    law, weights, width = s.law, s.law.given[s.law.place :], s.width
     for i in range(s.others):
         given = s.numbers[s.places[i] :]
         copied(law.given, given, law.known)
         call(s.codes[i], given, law.value)
-        total = 0.0
-        for n in range(count):
-            total += weights[n] * law.value[n]
-        s.sums[i] += total
+        for run in range(width):
+            total = 0.0
+            for n in range(count // width):
+                total += weights[n * width + run] * law.value[n * width + run]
+            s.sums[i * width + run] += total
 
 
-def collected(s: Sweep, t: float) -> None:
-    """Add the products of a stage with respect to the inputs and the constants."""
+def collected(s: Sweep, t: Floats) -> None:
+    """Add the products of a stage at times t with respect to the inputs and the constants."""
     fed = s.out[s.states :]
     sums = s.of_inputs[s.current * s.fed :]
     for n in lanes(s.fed):
@@ -336,10 +352,12 @@ def collected(s: Sweep, t: float) -> None:
     for n in lanes(s.constants):
         s.of_constants[n] += constants[n]
     if s.tabled == 1:
-        low = interval(s.cubics.breaks, 0, s.cubics.intervals, t)
-        past = t - s.cubics.breaks[low]
-        for n in range(s.inputs):
-            cubic, bar = s.of_table[4 * (low * s.inputs + n) :], fed[n]
-            for power in range(3, -1, -1):
-                cubic[power] += bar
-                bar *= past
+        for run in range(s.width):
+            low = interval(s.cubics.breaks, 0, s.cubics.intervals, t[run])
+            past = t[run] - s.cubics.breaks[low]
+            for i in range(s.inputs // s.width):
+                n = i * s.width + run
+                cubic, bar = s.of_table[4 * (low * s.inputs + n) :], fed[n]
+                for power in range(3, -1, -1):
+                    cubic[power] += bar
+                    bar *= past
