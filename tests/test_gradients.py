@@ -357,9 +357,6 @@ def test_closures_take_part_with_their_corrections(four_bar_model, method):
 def test_a_start_that_is_assembled_has_no_derivative_by_parameters(four_bar_model):
     with pytest.raises(fa.DescriptionError, match="has p, but arm 'four-bar' has closures: give the run q0 and qd0"):
         fa.gradient({"model": four_bar_model, "until": 0.01}, "p", of="kinetic")
-    q, _ = assembled_at(four_bar_model, 0.9)
-    with pytest.raises(fa.DescriptionError, match="arm 'four-bar' has closures, which many runs at once do not take"):
-        fa.gradient({"model": four_bar_model, "until": 0.01, "q0": [q, q]}, "q0", of="kinetic")
 
 
 # -- many runs
@@ -400,13 +397,7 @@ MANY = {
     "with_respect_to has u, but u is JointPD, cont": {"u": [JointPD(0.1, 1.0, 1.0), 0.5], "with_respect_to": "u"},
     "with_respect_to has u, which has in run 1 the shape \\(2, 1\\), in run 0 \\(1,\\); they must be the same": {
         "u": [0.5, fa.Piecewise([0.0, 0.1], [1.0, 2.0])],
-        "method": "gauss4",
         "with_respect_to": "u",
-    },
-    "u has different times or kinds": {"u": [fa.Piecewise([0.0], [1.0]), fa.Piecewise([0.1], [1.0])]},
-    "w changes over time; many runs need numbers": {
-        "q0": np.zeros((3, 1)),
-        "disturbance": {"tip.fx": fa.Piecewise([0.0, 0.1], [[1.0], [2.0]])},
     },
 }
 

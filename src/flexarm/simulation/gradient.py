@@ -19,7 +19,7 @@ from flexarm.native.kernel import LANES
 from flexarm.simulation.adjoint import Recorded
 from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.gradient_many import alike, course_of, filled, recorded_beside, recorded_in_lanes, separated
-from flexarm.simulation.gradient_slopes import Gradient, Marks, controllers_of, gradients, kernels_of
+from flexarm.simulation.gradient_slopes import Gradient, Marks, Redesigned, controllers_of, gradients, kernels_of
 from flexarm.simulation.gradient_start import Start, check_names, names_of
 from flexarm.simulation.objective import Scalar
 
@@ -112,7 +112,9 @@ def gradient(
         scalars["of"] = Scalar("of", of, first.model, first.layout, marks.data.shape[1])
     if integral is not None:
         scalars["integral"] = Scalar("integral", integral, first.model, first.layout)
-    batches = [Batch(runs[i : i + LANES], names, scalars, marks) for i in range(0, len(runs), LANES)]
+    others = shared(runs, lambda run: controllers_of(run, names))
+    parts = [slice(i, i + LANES) for i in range(0, len(runs), LANES)]
+    batches = [Batch(runs[part], others[part], names, scalars, marks) for part in parts]
     if each is None:
         batches[0]()
     else:
@@ -133,15 +135,22 @@ class Batch:
 
     Attributes
     ----------
-    runs : list of Start
+    runs, others : list of Start, list of lists
+        The runs, and the controllers of each with other numbers.
     found : list of Gradient
     shown : list of (times, states)
         Some states of each run.
     """
 
-    def __init__(self, runs: list[Start], names: list[str], scalars: Mapping[str, Scalar], marks: Marks):
-        self.runs, self._names, self._scalars, self._marks = runs, names, scalars, marks
-        self._others = shared(runs, lambda run: controllers_of(run, names))
+    def __init__(
+        self,
+        runs: list[Start],
+        others: list[list[Redesigned]],
+        names: list[str],
+        scalars: Mapping[str, Scalar],
+        marks: Marks,
+    ):
+        self.runs, self._others, self._names, self._scalars, self._marks = runs, others, names, scalars, marks
         self.found: list[Gradient] = []
         self.shown: list[tuple[Array, Array]] = []
         self._stopped = False

@@ -1,6 +1,7 @@
 """Many runs with gradients: their arguments, and SIMD batches of `LANES` runs in which each has its own steps."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -13,15 +14,20 @@ from flexarm.checks import (
 )
 from flexarm.model import as_model
 from flexarm.native.kernel import LANES, Kernel
+from flexarm.native.language import Placed
 from flexarm.simulation import crossings, divergence, restarts, solvers
-from flexarm.simulation.adjoint import Recorded, trail
-from flexarm.simulation.explicit import Explicit
-from flexarm.simulation.feedback import Feedback, integrand
+from flexarm.simulation.adjoint import RING, Recorded, trail
+from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
+from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gradient_start import Start
-from flexarm.simulation.inputs import Piecewise, Table
-from flexarm.simulation.lanes import DONE
+from flexarm.simulation.inputs import Table
+from flexarm.simulation.integration import MOST_AHEAD
+from flexarm.simulation.lanes import DONE, UNDER_WAY
 from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course, Stage
+from flexarm.simulation.lanes_sampled import Clock
 from flexarm.simulation.rhs import Plan
+from flexarm.simulation.sampled import SampledFeedback
+from flexarm.simulation.sampled_calls import SampledCalls
 
 MANY = ("q0", "qd0", "s0", "p")
 """Arguments that may have one row for each of many runs, besides u."""
@@ -82,46 +88,90 @@ def together(runs: Sequence[Start]) -> Table | None:
 def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recorded | None:
     """Integrate up to `LANES` runs that are `alike` in one SIMD batch, and return their records as one.
 
-    Each run has the steps that it has alone. The result is None if a run needs its own code: at sharp contacts, under a
-    sampled controller, if its breakpoints differ, if it fails, or if its steps do not fit into the ring.
+    Each run has the steps that it has alone. The result is None if a run needs its own code: at sharp contacts, if its
+    breakpoints differ, if it fails, or if its record would be too long.
     """
     first = runs[0]
     model, layout, drive = first.model, first.layout, first.drive
-    sharp = crossings.stops(model, drive, first.method) and not first.step
-    if sharp or not isinstance(drive, Piecewise | Table | Feedback):
+    if crossings.stops(model, drive, first.method) and not first.step:
         return None
-    if not all(np.array_equal(course.corners, courses[0].corners) for course in courses):
+    corners = courses[0].corners
+    if not all(np.array_equal(course.corners, corners) for course in courses):
         return None
     rates, tableau = integrand(model, drive.quantity, layout.memory), solvers.EXPLICIT[first.method]
     trails = [trail(layout.size, tableau.stages, again=False, runs=LANES) for _ in runs]
     longest = np.array([run.step or run.longest() for run in runs])
     most = np.full(layout.states, np.inf)
     most[layout.q] = np.max([divergence.bounds(run.model) for run in runs], axis=0)
-    settings = first.method, first.rtol, first.atol, longest, most, first.times
-    shared = BatchSettings(rates.vector_code, layout, len(model.inputs), *settings)
+    settings = first.method, first.rtol, first.atol
+    shared = BatchSettings(rates.vector_code, layout, len(model.inputs), *settings, longest, most, first.times)
     acting = np.array([run.exogenous.output(run.model, *[np.zeros((1, 0))] * 3)[0] for run in runs])
     own = np.hstack([acting, rates.constants_of(np.array([run.model.p for run in runs]))])
     x = np.empty((len(runs), len(first.times), layout.size))
     x[:, 0] = [run.start for run in runs]
-    batch = Abreast(shared, x[:, 0], own, courses, np.arange(len(runs)), x, trails=trails)
-    batch()
-    if batch.failure is not None:
-        raise batch.failure
-    if (batch.status != DONE).any() or any(each.count > each.room for each in trails):
+    fed = np.zeros((len(runs), len(corners) - 1, layout.fed))
+    fed[:, :, layout.fed - layout.exogenous :] = acting[:, None]
+    called = None
+    if isinstance(drive, SampledFeedback):
+        if (called := _sampled(runs, shared, own, x, trails, fed, corners)) is None:
+            return None
+    else:
+        batch = Abreast(shared, x[:, 0], own, courses, np.arange(len(runs)), x, trails=trails)
+        batch()
+        if batch.failure is not None:
+            raise batch.failure
+        if (batch.status != DONE).any():
+            return None
+        for values, course in zip(fed, courses, strict=True):
+            values[:, : course.held.shape[1]] = course.held
+    if any(each.count > each.room for each in trails):
         return None
     plan, method = planned(runs, courses)
     found = []
-    for each, rows, course, w in zip(trails, x, courses, acting, strict=True):
-        record = Recorded(plan, rates.vector_code, method, each, method, None)
-        record.shown = first.times, rows
-        begins = np.searchsorted(each.times[: 2 * each.count : 2], course.corners[:-1])
+    for i, (run, each) in enumerate(zip(runs, trails, strict=True)):
+        calls = run.drive.running if isinstance(run.drive, SampledFeedback) else None
+        record = Recorded(plan, rates.vector_code, method, each, method, calls)
+        record.shown = first.times, x[i]
+        begins = np.searchsorted(each.times[: 2 * each.count : 2], corners[:-1])
         starts = each.ring[: each.count * each.width].reshape(-1, each.width)[begins, : layout.size]
-        fed = np.zeros((len(begins), layout.fed))
-        fed[:, : course.held.shape[1]], fed[:, layout.fed - layout.exogenous :] = course.held, w
-        record.passed(course.corners, starts, fed)
-        record.end(float(course.corners[-1]), rows[-1])
+        record.passed(corners, starts, fed[i])
+        record.end(float(corners[-1]), x[i, -1])
+        if called is not None:
+            record.samples, record.called = [*range(len(called))], list(called[:, :, i])
         found.append(record)
     return Recorded.together(filled(found), plan, rates.vector_code, method)
+
+
+def _sampled(
+    runs: Sequence[Start],
+    shared: BatchSettings,
+    own: Array,
+    x: Array,
+    trails: Sequence[Placed],
+    fed: Array,
+    edges: Array,
+) -> Array | None:
+    """Integrate runs under sampled controllers. Write u to `fed`, and return the controllers' arguments at each sample.
+
+    The result is None if the runs need their own code.
+    """
+    drives: list[Any] = [run.drive for run in runs]
+    model, first, samples = runs[0].model, drives[0], np.array([*drives[0].corners(float(edges[-1]))])
+    law = first.kernel_for(model)
+    size = len(samples) * LANES * (law.code.facts["n_in"] - len(law.constants))
+    other = any(drive.period != first.period for drive in drives)
+    if other or model.states or model.exogenous or not np.array_equal(samples, edges) or size > RING:
+        return None
+    shared = replace(shared, step=np.array(filled([*shared.step])), guess=first.period, budget=MOST_EVALUATIONS)  # type: ignore[misc]
+    calls = [SampledCalls(drive, run.model) for drive, run in zip(drives, runs, strict=True)]
+    held = np.empty((len(runs), len(shared.times), shared.inputs + calls[0].recorded))
+    clock = Clock(shared, law.vector_code, calls, own, None, x, held, trails, len(samples) - 1)
+    for i in range(0, len(edges) - 1, MOST_AHEAD):
+        clock(edges[i : i + MOST_AHEAD + 1])
+    if (clock.status != UNDER_WAY).any():
+        return None
+    fed[:, :, : shared.inputs] = np.moveaxis(clock.applied, 2, 0)[: len(runs)]
+    return clock.called
 
 
 def recorded_beside(runs: Sequence[Start], records: Sequence[Recorded], courses: Sequence[Course]) -> Recorded | None:

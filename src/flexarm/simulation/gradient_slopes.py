@@ -17,7 +17,7 @@ from flexarm.native.adjoint import adjoint
 from flexarm.native.kernel import Kernel
 from flexarm.simulation.adjoint import Recorded, Sums
 from flexarm.simulation.block import Block
-from flexarm.simulation.designs import STENCIL, Design, designs, numbers_of
+from flexarm.simulation.designs import STENCIL, designs, numbers_of
 from flexarm.simulation.feedback import LawBlock, initial, integrand
 from flexarm.simulation.gradient_many import together
 from flexarm.simulation.gradient_start import OF_CONTROLLER, Start
@@ -70,9 +70,29 @@ class Marks(NamedTuple):
     data: Array
 
 
+class Redesigned(NamedTuple):
+    """A controller with another value of one of its numbers.
+
+    Attributes
+    ----------
+    drive : LawBlock
+        Its law.
+    number, weight : int, float
+        The number, and the controller's weight in the derivative with respect to it.
+    q, qd : (nq,), (nv,)
+        The start that follows from its reference; zeros where the start is given.
+    """
+
+    drive: LawBlock
+    number: int
+    weight: float
+    q: Array
+    qd: Array
+
+
 def gradients(
     runs: Sequence[Start],
-    others: Sequence[list[tuple[Design, LawBlock]]],
+    others: Sequence[list[Redesigned]],
     recorded: Recorded,
     names: list[str],
     scalars: Mapping[str, Scalar],
@@ -108,7 +128,7 @@ def _of_run(
     recorded: Recorded,
     names: list[str],
     kernels: tuple[Kernel, Kernel | None],
-    others: list[tuple[Design, LawBlock]],
+    others: list[Redesigned],
     at: "_Pulled",
     sums: Sums,
 ) -> Gradient:
@@ -170,9 +190,10 @@ def _of_constants(model: Model, *parts: tuple[Kernel | None, Array]) -> Array:
     return found
 
 
-def controllers_of(began: Start, names: list[str]) -> list[tuple[Design, LawBlock]]:
+def controllers_of(began: Start, names: list[str]) -> list[Redesigned]:
     """Return the controllers with other numbers, whose differences are the derivatives by their names."""
     model, found = as_model(began.given["model"]), []
+    open_ = np.array([began.given["q0"] is None, began.given["qd0"] is None])
     recorded = tuple(each.name for each in began.drive.records)
     for name in names:
         if name.startswith(OF_CONTROLLER):
@@ -180,32 +201,31 @@ def controllers_of(began: Start, names: list[str]) -> list[tuple[Design, LawBloc
                 drive = as_input(each.controller, model)
                 assert isinstance(drive, LawBlock)
                 drive = drive.recording(recorded, model) if recorded else drive
-                found.append((each, drive))
+                start = initial(model, drive.begins) if open_.any() else (np.zeros(model.nq), np.zeros(model.nv))
+                q, qd = (given * part for given, part in zip(open_, start, strict=True))
+                found.append(Redesigned(drive, each.number, each.weight, q, qd))
     return found
 
 
-def kernels_of(others: list[tuple[Design, LawBlock]], model: Model) -> list[Kernel]:
+def kernels_of(others: list[Redesigned], model: Model) -> list[Kernel]:
     """Return the compiled controllers with other numbers."""
-    return [each.kernel_for(model) for _, each in others]
+    return [each.drive.kernel_for(model) for each in others]
 
 
 def _of_controllers(
-    began: Start, sums: Sums, names: list[str], others: list[tuple[Design, LawBlock]]
+    began: Start, sums: Sums, names: list[str], others: list[Redesigned]
 ) -> dict[str, Array]:
     """Return the derivatives with respect to numbers of the controller: by the law, its memory and the start."""
     layout, given = began.layout, began.given
     z = sums.v[layout.z] if sums.z is None else sums.z
-    q, qd = (sums.v[part] * (given[name] is None) for part, name in ((layout.q, "q0"), (layout.qd, "qd0")))
+    q, qd = sums.v[layout.q], sums.v[layout.qd]
     left, found = iter(zip(others, sums.others, strict=True)), {}
     for name in names:
         if name.startswith(OF_CONTROLLER):
             slopes = np.zeros_like(numbers_of(given["u"], name.removeprefix(OF_CONTROLLER)))
-            for (each, drive), total in islice(left, 2 * len(STENCIL) * slopes.size):
-                total = total + z @ np.array(drive.law.memory)
-                if q.any() or qd.any():
-                    at_q, at_qd = initial(began.model, drive.begins)
-                    total += q @ at_q + qd @ at_qd
-                slopes.flat[each.number] += each.weight * total
+            for each, total in islice(left, 2 * len(STENCIL) * slopes.size):
+                start = z @ np.array(each.drive.law.memory) + q @ each.q + qd @ each.qd
+                slopes.flat[each.number] += each.weight * (total + start)
             found[name] = slopes
     return found
 

@@ -62,6 +62,10 @@ class Periods:
     sample, shown : int
         Index of the next time of the result without a state, and without u.
     stop : int
+    known_arguments, calls : int, int
+        Number of the law's arguments without its constants, and of its calls so far.
+    recorded_calls, called, applied : int, (samples, arguments, LANES), (samples, inputs, LANES)
+        1 if the calls of the law are recorded for derivatives; its arguments and u at each sample.
     """
 
     runs: Sequence[Lanes]
@@ -93,6 +97,11 @@ class Periods:
     sample: int
     shown: int
     stop: int
+    known_arguments: int
+    calls: int
+    recorded_calls: int
+    called: Floats
+    applied: Floats
 
 
 CODE = Once(lambda: translated(clocked))
@@ -116,6 +125,8 @@ class Clock:
         The arm's closures, with constants of each lane.
     out, held : (runs, total, layout.size), (runs, total, m + recorded)
         Memory for states, and for u with recorded signals. It contains the first state.
+    trails, samples : list of Trail, int
+        Records of the steps of each run, and the number of samples whose calls are recorded, if derivatives are wanted.
 
     Attributes
     ----------
@@ -126,6 +137,8 @@ class Clock:
     steps, evaluations : (runs,)
     u : (m, LANES)
         Current constant inputs.
+    called, applied
+        Recorded calls; see `Periods`.
     """
 
     def __init__(
@@ -137,6 +150,8 @@ class Clock:
         closing: BatchClosing | None,
         out: Array,
         held: Array,
+        trails: Sequence[Placed] = (),
+        samples: int = 0,
     ):
         layout, times = shared.layout, shared.times
         count, size, states, m = len(calls), layout.size, layout.states, layout.inputs
@@ -157,7 +172,11 @@ class Clock:
         given[1 + states + memory + noises :] = laws[lanes].T
         courses = [Course(np.zeros(2), np.zeros((1, m)))] * LANES
         start = np.zeros((LANES, size))
-        self._motion = Abreast(shared, start, own[lanes], courses, np.arange(LANES), out, closing=closing)
+        each = [trails[i] for i in lanes] if trails else []
+        some = shared, start, own[lanes], courses, np.arange(LANES), out
+        self._motion = Abreast(*some, closing=closing, trails=each)
+        arguments = 1 + states + memory + noises
+        self.called, self.applied = np.empty((samples, arguments, LANES)), np.empty((samples, m, LANES))
         self._codes = law, out
         self.record = Placed(
             Periods(
@@ -190,6 +209,11 @@ class Clock:
                 sample=1,
                 shown=0,
                 stop=0,
+                known_arguments=arguments,
+                calls=0,
+                recorded_calls=int(samples > 0),
+                called=self.called,
+                applied=self.applied,
             )
         )
         self.status, self.known, self.left, self.stuck = status[:count], known[:count], left[:count], stuck[:count]
@@ -239,6 +263,11 @@ def clocked(s: Periods, periods: int) -> int:
                 z[LANES * (s.memory + j) + lane] = s.noise[(lane * periods + k) * s.noises + j]
         copied(s.y, s.given[LANES:], LANES * s.states)
         call(s.law, s.given, s.found)
+        if s.recorded_calls == 1:
+            count, width = LANES * s.known_arguments, LANES * s.inputs
+            copied(s.given, s.called[s.calls * count :], count)
+            copied(s.found, s.applied[s.calls * width :], width)
+            s.calls += 1
         for lane in range(LANES):
             for j in range(s.inputs + s.memory):
                 if s.status[lane] == UNDER_WAY and not abs(s.found[LANES * j + lane]) <= LARGEST:

@@ -19,7 +19,7 @@ from flexarm.simulation.common import Data
 from flexarm.simulation.dataset import UNITS
 from flexarm.simulation.designs import STENCIL, numbers_of
 from flexarm.simulation.directions import Directions, Other
-from flexarm.simulation.feedback import initial, integrand
+from flexarm.simulation.feedback import integrand
 from flexarm.simulation.forward import derivatives
 from flexarm.simulation.gradient_slopes import controllers_of, tangent_of
 from flexarm.simulation.gradient_start import (
@@ -200,15 +200,12 @@ class Sensitivities:
         """Return directions in which numbers of the controller change: its law, its memory, and the default start."""
         start, layout, others = self.start, self.start.layout, []
         memory = (found.memory, slice(None)) if self.recorded.sampled else (found.start, layout.z)
-        for each, drive in islice(controllers_of(start, [name]), 2 * len(STENCIL) * count):
+        for each in islice(controllers_of(start, [name]), 2 * len(STENCIL) * count):
             direction = first + each.number
-            others.append(Other(direction, each.weight, drive.kernel_for(start.model)))
-            memory[0][memory[1], direction] += each.weight * np.array(drive.law.memory)
-            for part, argument, value in zip(
-                (layout.q, layout.qd), ("q0", "qd0"), initial(start.model, drive.begins), strict=True
-            ):
-                if start.given[argument] is None:
-                    found.start[part, direction] += each.weight * value
+            others.append(Other(direction, each.weight, each.drive.kernel_for(start.model)))
+            memory[0][memory[1], direction] += each.weight * np.array(each.drive.law.memory)
+            found.start[layout.q, direction] += each.weight * each.q
+            found.start[layout.qd, direction] += each.weight * each.qd
         return replace(found, others=[*found.others, *others])
 
 
