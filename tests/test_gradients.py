@@ -156,7 +156,7 @@ def test_a_run_that_loses_energy_warns(many):
     with pytest.warns(fa.errors.EnergyDrift) as warned:
         fa.gradient(run, "qd0", of=lambda q: q)
     said = str(simulated[0].message)
-    assert str(warned[0].message) == "gradient: " + ("of one run, " if many else "") + said
+    assert str(warned[0].message) == "gradient: " + ("of run 0, " if many else "") + said
     assert warned[0].filename == __file__
 
 
@@ -362,34 +362,88 @@ def test_a_start_that_is_assembled_has_no_derivative_by_parameters(four_bar_mode
 # -- many runs
 
 
-def test_many_runs_at_once_have_the_gradients_of_each(arm):
-    """Nine runs, that is two batches, with the same steps; adaptive steps are common to eight runs."""
+def alone(run, i):
+    """The i-th of many runs."""
+    many = [name for name, x in run.items() if isinstance(x, list) or (isinstance(x, np.ndarray) and x.ndim == 2)]
+    return run | {name: run[name][i] for name in many}
+
+
+def equal_to_each(run, names, indices, **scalars):
+    """The gradient of many runs, after a comparison with that of some of them alone."""
+    found = fa.gradient(run, names, **scalars)
+    for i in indices:
+        one = fa.gradient(alone(run, i), names, **scalars)
+        assert found.value[i] == pytest.approx(one.value, rel=1e-12)
+        for name in names:
+            within = 1e-12 * np.abs(one[name]).max()
+            np.testing.assert_allclose(found[name][i], one[name], rtol=1e-12, atol=within, err_msg=name)
+    return found
+
+
+@pytest.fixture
+def batches(monkeypatch):
+    """The numbers of runs whose adjoints were computed at once."""
+    seen, swept = [], adjoint.Recorded.swept
+    monkeypatch.setattr(adjoint.Recorded, "swept", lambda self, *more: seen.append(self.width) or swept(self, *more))
+    return seen
+
+
+INPUTS = {
+    "piecewise": lambda values, starts: [fa.Piecewise(starts, v) for v in values],
+    "tables": lambda values, starts: [fa.Table(starts, v) for v in values],
+    "constant": lambda values, starts: values[:, 0],
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("method", [{"solver": fa.Solver(method="rk4", step=1e-3)}, {"method": "tsit5"}, {}])
+def test_many_runs_at_once_have_the_gradients_of_each(arm, kind, method, batches):
+    """Nine runs, that is two batches. Each run has its own steps, so that the results are those of single runs."""
     rng = np.random.default_rng(5)
     q0, p, starts = 0.01 * rng.normal(size=(9, 6)), arm.p * (1 + 0.1 * rng.random((9, 1))), [0.0, 0.02, 0.03]
-    scalars = {"of": lambda q, tip: ca.sumsqr(q) + tip[0], "times": [0.025, 0.04]}
+    q0[3] *= 20.0  # a faster motion, with more steps
+    scalars = {"of": lambda q, tip: ca.sumsqr(q) + tip[0], "times": [0.0, 0.025, 0.04]}
     scalars["integral"] = lambda t, u, w, q, p: ca.sumsqr(u) + t * q[1] * p[0] * w[0]
-    names = ["q0", "qd0", "p", "u"]
-    fixed = {"solver": fa.Solver(method="rk4", step=1e-3), "disturbance": {"tip.fy": 0.2}}
-    values = 0.3 * rng.normal(size=(9, 3, 2))
-    for inputs in ([fa.Piecewise(starts, v) for v in values], [fa.Table(starts, v) for v in values], values[:, 0]):
-        run = {"model": arm, "until": 0.04, "u": inputs, "q0": q0, "p": p, "samples": 3} | fixed
-        found = fa.gradient(run, names, **scalars)
-        assert found.value.shape == (9,) and found["p"].shape == (9, 1)
-        assert repr(found).startswith("Gradient(value (9,); q0 (9, 6), ")
-        for i in (0, 8):
-            one = fa.gradient(run | {"u": inputs[i], "q0": q0[i], "p": p[i]}, names, **scalars)
-            assert found.value[i] == pytest.approx(one.value, rel=1e-12)
-            for name in names:
-                np.testing.assert_allclose(found[name][i], one[name], rtol=1e-9, atol=1e-12)
-    implicit = run | {"solver": fa.Solver(method="radau9", step=1e-3, rtol=1e-12)}
-    found, one = fa.gradient(implicit, names, **scalars), fa.gradient(run, names, **scalars)
-    for name in names:
-        np.testing.assert_allclose(found[name], one[name], rtol=3e-4, atol=1e-4 * np.abs(one[name]).max())
-    adaptive = {name: x for name, x in run.items() if name != "solver"}
-    found, one = (
-        fa.gradient(adaptive | more, "q0", **scalars) for more in ({}, {"u": inputs[2], "q0": q0[2], "p": p[2]})
-    )
-    np.testing.assert_allclose(found["q0"][2], one["q0"], rtol=1e-4)
+    run = {"model": arm, "until": 0.04, "q0": q0, "p": p, "samples": 3, "disturbance": {"tip.fy": 0.2}} | method
+    run["u"] = INPUTS[kind](0.3 * rng.normal(size=(9, 3, 2)), starts)
+    found = equal_to_each(run, ["q0", "qd0", "p", "u"], (0, 3, 8), **scalars)
+    assert batches[:2] == [8, 1]
+    assert found.value.shape == (9,) and repr(found).startswith("Gradient(value (9,); q0 (9, 6), ")
+
+
+UNLIKE = {
+    "implicit": {"method": "radau9"},
+    "kinds": {"u": [fa.Piecewise([0.0, 0.02], np.eye(2)), fa.Table([0.0, 0.02], np.eye(2)), [0.1, 0.2]]},
+    "times": {"u": [fa.Piecewise([0.0, 0.01 * i], np.eye(2)) for i in (1, 2, 3)]},
+    "w": {"disturbance": {"tip.fy": fa.Piecewise([0.0, 0.01], [[0.2], [-0.1]])}},
+}
+
+
+@pytest.mark.parametrize("which", UNLIKE)
+def test_many_runs_that_are_not_alike_are_computed_alone(arm, which, batches):
+    run = {"model": arm, "until": 0.03, "q0": 0.02 * np.arange(18.0).reshape(3, 6), "samples": 2} | UNLIKE[which]
+    equal_to_each(run, ["q0", "qd0", "p"], (0, 1, 2), of=lambda q, qd: ca.sumsqr(q) + qd[3])
+    assert set(batches) == {1}
+
+
+def test_many_runs_with_closures_and_with_sharp_stops(four_bar_model):
+    q = np.array([assembled_at(four_bar_model, 0.9 + 0.1 * i)[0] for i in range(3)])
+    run = {"model": four_bar_model, "until": 0.01, "q0": q, "qd0": np.zeros_like(q)}
+    equal_to_each(run, ["q0", "p"], (0, 1, 2), of="kinetic")
+    model = stopped(stops=fa.Stops(**STOPS, damping=4.0))
+    run = {"model": model, "until": 0.3, "q0": [[0.05], [0.05], [0.15]], "qd0": [[1.3], [0.1], [1.3]]}
+    equal_to_each(run, ["q0", "qd0", "p"], (0, 1, 2), of=lambda q, qd: q + 0.1 * qd)
+
+
+def test_a_batch_whose_record_is_too_long_is_computed_alone(arm, monkeypatch, batches):
+    """The ring of each run in a batch has an eighth of the usual size."""
+    run = {"model": arm, "until": 0.03, "q0": 0.02 * np.arange(18.0).reshape(3, 6), "samples": 2}
+    whole = fa.gradient(run, "q0", of=lambda q: ca.sumsqr(q))
+    monkeypatch.setattr(adjoint, "RING", 1)
+    monkeypatch.setattr(adjoint, "FEWEST", len(whole.times) // 2)
+    again = fa.gradient(run, "q0", of=lambda q: ca.sumsqr(q))
+    assert batches == [8, 1, 1, 1]
+    np.testing.assert_allclose(again["q0"], whole["q0"], rtol=1e-12, atol=1e-13)
 
 
 MANY = {
@@ -412,27 +466,32 @@ def test_runs_that_cannot_be_together_are_refused_in_one_line(message):
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_many_runs_with_controllers_have_the_gradients_of_each(arm, loop):
-    """Each run has its own gains, start and parameters, and the scalar's data are those of all."""
+def test_many_runs_with_controllers_have_the_gradients_of_each(arm, loop, batches):
+    """Each run has its own gains, start and parameters: nine runs, of which eight form a batch."""
     wrapped, before = LOOPS[loop]
     rng, names = np.random.default_rng(8), ["q0", "p", f"{before}Kp", f"{before}reference"]
-    u = [wrapped(JointPD(np.array([0.3, 0.1]) * i, Kp=[2.0 + i, 4.0], Kd=1.0, filter=40.0)) for i in range(3)]
-    run = {"model": arm, "until": 0.02, "u": u, "q0": 0.1 * rng.normal(size=(3, 6)), "p": [[0.1], [0.2], [0.3]]}
-    found = fa.gradient(run, names, of=lambda q: ca.sumsqr(q), integral=lambda u: u[0])
-    assert found.value.shape == (3,) and found[f"{before}Kp"].shape == (3, 2)
-    for i in range(3):
-        one = {name: x[i] if name in ("u", "q0", "p") else x for name, x in run.items()}
-        single = fa.gradient(one, names, of=lambda q: ca.sumsqr(q), integral=lambda u: u[0])
-        assert single.value == found.value[i]
-        for name in names:
-            np.testing.assert_array_equal(found[name][i], single[name])
-    shared = fa.gradient(run | {"u": u[1]}, f"{before}Kp", of=lambda q: ca.sumsqr(q), integral=lambda u: u[0])
-    np.testing.assert_array_equal(shared[f"{before}Kp"][1], found[f"{before}Kp"][1])
+    u = [wrapped(JointPD(np.array([0.3, 0.1]) * (i + 1), Kp=[2.0 + i, 4.0], Kd=1.0, filter=40.0)) for i in range(9)]
+    run = {"model": arm, "until": 0.02, "u": u, "q0": 0.1 * rng.normal(size=(9, 6)), "p": 0.1 + 0.1 * np.ones((9, 1))}
+    scalars = {"of": lambda q: ca.sumsqr(q), "integral": lambda u, t: u[0] * (1 + t)}
+    for more in ({}, {"solver": fa.Solver(method="rk4", step=5e-4)}):
+        found = equal_to_each(run | more, names, (0, 4, 8), **scalars)
+        assert found[f"{before}Kp"].shape == (9, 2)
+        assert batches[:2] == [8, 1]
+        batches.clear()
+    shared = fa.gradient(run | {"u": u[1]}, names, **scalars)
+    for name in names:
+        within = 1e-12 * np.abs(found[name][1]).max()
+        one = fa.gradient(alone(run | {"u": u[1]}, 1), names, **scalars)
+        np.testing.assert_allclose(shared[name][1], one[name], rtol=1e-12, atol=within)
+    u[2] = wrapped(JointPD([0.0, 0.0], Kp=3.0, Kd=1.0))  # without a memory
+    three = {name: x[:3] if name in ("u", "q0", "p") else x for name, x in run.items()}
+    equal_to_each(three, ["q0", "p"], (0, 1, 2), **scalars)
+    assert 8 not in batches[-3:]
 
 
 def test_one_of_many_runs_that_diverges_ends_all():
     run = {"model": fa.load("subudhi-morris"), "until": 2.0, "q0": [[0.0] * 6, [0.3] * 6], "samples": 2}
-    with pytest.raises(fa.SimulationError, match="gradient: one of 8 runs ends at t = "):
+    with pytest.raises(fa.SimulationError, match="gradient: run 1 ends at t = "):
         fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
 
 
@@ -579,10 +638,9 @@ def test_contacts_without_a_derivative_are_refused_where_they_are():
 def test_sharp_stops_are_refused_where_steps_are_not_recorded():
     model = stopped(stops=fa.Stops(**STOPS))
     run = {"model": model, "until": 0.5, "q0": [0.19]}
-    for more in ({"method": "radau5"}, {"q0": [[0.19], [0.1]]}):
-        with pytest.raises(fa.DescriptionError, match="arm 'stopped' has sharp end stops or backlash") as said:
-            fa.gradient(run | more, "q0", of="kinetic")
-        assert "\n" not in str(said.value)
+    with pytest.raises(fa.DescriptionError, match="arm 'stopped' has sharp end stops or backlash") as said:
+        fa.gradient(run | {"method": "radau5"}, "q0", of="kinetic")
+    assert "\n" not in str(said.value)
     with pytest.raises(fa.DescriptionError, match=r"arm 'stopped' has sharp end stops or backlash.*use fa.gradient"):
         fa.simulate(**run, sensitivities="q0")
     fixed = fa.Solver(method="rk4", step=1e-2)

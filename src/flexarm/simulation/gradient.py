@@ -21,6 +21,7 @@ from flexarm.simulation.ensemble_pool import Pool
 from flexarm.simulation.gradient_many import alike, course_of, filled, recorded_beside, recorded_in_lanes, separated
 from flexarm.simulation.gradient_slopes import Gradient, Marks, Redesigned, controllers_of, gradients, kernels_of
 from flexarm.simulation.gradient_start import Start, check_names, names_of
+from flexarm.simulation.layout import Layout
 from flexarm.simulation.objective import Scalar
 
 ARGUMENTS = (
@@ -100,18 +101,20 @@ def gradient(
             raise Fault("of", "is missing; give of, a function of the end, or integral, a function over the run")
         each = separated(given)
     runs: list[Start] = []
-    for one in each or [given]:
-        runs.append(Start.of(one, runs[-1] if runs else None))
+    for i, one in enumerate(each or [given]):
+        runs.append(Start.of(one, runs[-1] if runs else None, "the run" if each is None else f"run {i}"))
     first = runs[0]
     marks = _marks(times, data, float(given["until"]), of)
     with refused("gradient"):
         for begun in runs[: 1 if each is None else None]:
             check_names(names, begun, "with_respect_to")
-    scalars = {}
-    if of is not None:
-        scalars["of"] = Scalar("of", of, first.model, first.layout, marks.data.shape[1])
-    if integral is not None:
-        scalars["integral"] = Scalar("integral", integral, first.model, first.layout)
+    scalars: dict[Layout, dict[str, Scalar]] = {}
+    for layout in dict.fromkeys(run.layout for run in runs):  # controllers may have memories of different lengths
+        made = scalars[layout] = {}
+        if of is not None:
+            made["of"] = Scalar("of", of, first.model, layout, marks.data.shape[1])
+        if integral is not None:
+            made["integral"] = Scalar("integral", integral, first.model, layout)
     others = shared(runs, lambda run: controllers_of(run, names))
     parts = [slice(i, i + LANES) for i in range(0, len(runs), LANES)]
     batches = [Batch(runs[part], others[part], names, scalars, marks) for part in parts]
@@ -121,7 +124,7 @@ def gradient(
         computed(batches)
     for batch in batches:
         for run, shown in zip(batch.runs, batch.shown, strict=True):
-            run.warn_unbalanced(*shown, "" if each is None else "of one run, ")
+            run.warn_unbalanced(*shown)
     found = [one for batch in batches for one in batch.found]
     if each is None:
         return found[0]
@@ -147,7 +150,7 @@ class Batch:
         runs: list[Start],
         others: list[list[Redesigned]],
         names: list[str],
-        scalars: Mapping[str, Scalar],
+        scalars: Mapping[Layout, Mapping[str, Scalar]],
         marks: Marks,
     ):
         self.runs, self._others, self._names, self._scalars, self._marks = runs, others, names, scalars, marks
@@ -179,14 +182,14 @@ class Batch:
 
     def _found(self, recorded: Recorded) -> None:
         """Compute the gradients of all runs from their common record."""
-        arguments = recorded, self._names, self._scalars, self._marks
+        arguments = recorded, self._names, self._scalars[self.runs[0].layout], self._marks
         self.found = gradients(filled(self.runs), filled(self._others), *arguments)[: len(self.runs)]
         self.shown = recorded.shown_of_each[: len(self.runs)]
 
     def _alone(self, run: int, recorded: Recorded) -> None:
         """Compute the gradient of one run."""
         if not self._stopped:
-            arguments = recorded, self._names, self._scalars, self._marks
+            arguments = recorded, self._names, self._scalars[self.runs[run].layout], self._marks
             self.found += gradients([self.runs[run]], [self._others[run]], *arguments)
             self.shown.append(recorded.shown)
 

@@ -57,7 +57,7 @@ def alike(runs: Sequence[Start], others: Sequence[Sequence[Kernel]]) -> bool:
     and those with other numbers, have the same code.
     """
     first = runs[0]
-    if first.method in solvers.IMPLICIT or first.model.arm.closures:
+    if first.method in solvers.IMPLICIT or first.model.arm.closures or any(run.layout != first.layout for run in runs):
         return False
     laws = [run.drive.kernel_for(run.model) for run in runs]
     codes = [_codes([] if law is None else [law, *more]) for law, more in zip(laws, others, strict=True)]
@@ -105,7 +105,8 @@ def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recor
     most[layout.q] = np.max([divergence.bounds(run.model) for run in runs], axis=0)
     settings = first.method, first.rtol, first.atol
     shared = BatchSettings(rates.vector_code, layout, len(model.inputs), *settings, longest, most, first.times)
-    acting = np.array([run.exogenous.output(run.model, *[np.zeros((1, 0))] * 3)[0] for run in runs])
+    none = np.zeros((1, 0))
+    acting = np.array([run.exogenous.output(run.model, np.zeros(1), none, none)[0] for run in runs])
     own = np.hstack([acting, rates.constants_of(np.array([run.model.p for run in runs]))])
     x = np.empty((len(runs), len(first.times), layout.size))
     x[:, 0] = [run.start for run in runs]

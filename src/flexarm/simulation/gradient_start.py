@@ -68,6 +68,8 @@ class Start:
         Times of the result of `simulate`, at which fixed steps end, and the initial state.
     input : Block, optional
         The input before it has begun in this run.
+    label : str
+        Name of the run in messages.
     """
 
     given: Mapping[str, Any]
@@ -82,12 +84,13 @@ class Start:
     times: Array
     start: Array
     input: Block | None = None
+    label: str = "the run"
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], before: "Start | None" = None) -> "Start":
+    def of(cls, given: Mapping[str, Any], before: "Start | None" = None, label: str = "the run") -> "Start":
         """Return a run from all arguments of `simulate`. Raises `DescriptionError` if it has no gradient.
 
-        A run shares the input of the run `before` it if both are given the same object.
+        A run shares the input of the run `before` it if both are given the same object. Messages name it by its label.
         """
         with refused("gradient"):
             model = as_model(given["model"])
@@ -117,7 +120,7 @@ class Start:
         times = np.linspace(0.0, float(given["until"]), save.samples)
         start = layout.start(q, qd, np.array(drive.memory), s)
         settings = method, float(solver.step or 0.0), solver.rtol, solver.atol
-        return cls(given, model, drive.begun(model, times), exogenous, layout, *settings, times, start, drive)
+        return cls(given, model, drive.begun(model, times), exogenous, layout, *settings, times, start, drive, label)
 
     def longest(self, slopes: Callable[[Kernel, Array], Array] = transposed) -> float:
         """Return the longest adaptive step, from the fastest eigenvalue at the start.
@@ -188,8 +191,8 @@ class Start:
             raise plan.failure
         if not run.completed:
             why = run.failure or "fa.simulate with the same arguments names the reason"
-            raise SimulationError(f"gradient: the run ends at t = {plan.time:.6g} s; {why}")
-        check_steps(found.trail)
+            raise SimulationError(f"gradient: {self.label} ends at t = {plan.time:.6g} s; {why}")
+        check_steps(found.trail, label=self.label)
         if natively:
             values = drive.output(model, corners[:-1], *[np.empty((0, 0))] * 3)
             fed = np.hstack([values, np.tile(plan.w, (len(values), 1))])
@@ -199,7 +202,7 @@ class Start:
         found.end(float(self.times[-1]), run.x[-1])
         return found
 
-    def warn_unbalanced(self, t: Array, x: Array, which: str) -> None:
+    def warn_unbalanced(self, t: Array, x: Array) -> None:
         """Warn as `simulate` does if the energy balance of the states x (times, size) at times t is off."""
         layout, model = self.layout, self.model
         q, qd, s = (x[:, part] for part in (layout.q, layout.qd, layout.s))
@@ -207,7 +210,8 @@ class Start:
         energies = kinetic, potential, x[:, layout.work], x[:, layout.dissipated]
         advice = balance.advice(self.step, self.rtol, computed=False)
         if off := balance.unbalanced_states(t, energies, qd, self.rtol, self.atol, advice):
-            warnings.warn(f"gradient: {which}{off}", EnergyDrift, stacklevel=3)
+            of = "" if self.label == "the run" else f"of {self.label}, "
+            warnings.warn(f"gradient: {of}{off}", EnergyDrift, stacklevel=3)
 
 
 def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:
@@ -293,8 +297,8 @@ def _is_plain(given: Mapping[str, Any]) -> bool:
     return given["disturbance"] is None and not isinstance(given["w"], Mapping)
 
 
-def check_steps(steps: Placed, function: str = "gradient") -> None:
+def check_steps(steps: Placed, function: str = "gradient", label: str = "the run") -> None:
     """Raise an error of a function if a run takes more steps than were recorded."""
     if steps.count > steps.room:
-        count = f"the run takes {counted(steps.count, 'step')}; at most {steps.room} have a gradient"
+        count = f"{label} takes {counted(steps.count, 'step')}; at most {steps.room} have a gradient"
         raise DescriptionError(f"{function}: {count}: use a longer step or a larger rtol")
