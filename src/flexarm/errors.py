@@ -106,7 +106,9 @@ class LargeDeflection(FlexarmWarning):
 
 
 class UncertainResult(FlexarmWarning):
-    """The last digits of a problem's numbers change a result, such as a pole or a margin, so it is not reliable."""
+    """A result is not reliable: the last digits of a problem's numbers change a pole or a margin, or forces that jump
+    within the steps of a run are missing in its derivatives.
+    """
 
 
 class EnergyDrift(FlexarmWarning):

@@ -152,11 +152,13 @@ class Recorded:
     switches, contacts : list of Switch, Kernel, optional
         Contacts in the order of time, and the contact functions, if there is one.
     shown : (k,), (k, size)
-        Some times and the states there, for the balance of energies; `shown_of_each` are those of each run.
+        Some times and the states there, for the balance of energies.
+    each : list of Recorded
+        The records of the runs that this one consists of.
     """
 
     shown: tuple[Array, Array]
-    shown_of_each: list[tuple[Array, Array]]
+    each: "Sequence[Recorded]"
 
     def __init__(
         self,
@@ -200,7 +202,7 @@ class Recorded:
         """
         first = runs[0]
         found = cls(plan, rate, method, first.trail, method, first._calls, len(runs))
-        found.trails, found.shown_of_each = [each.trail for each in runs], [each.shown for each in runs]
+        found.trails, found.each = [each.trail for each in runs], runs
         found.edges, found.last, found.samples = first.edges, first.last, first.samples
         found.states, found.values, found.called = (
             [np.stack(each, axis=-1).ravel() for each in zip(*lists, strict=True)]
@@ -280,6 +282,14 @@ class Recorded:
     def sampled(self) -> bool:
         """True if the controller is sampled."""
         return self._calls is not None
+
+    @property
+    def starts(self) -> tuple[Array, Array]:
+        """Starts of the last steps and the states there, (k,), (k, size), as far as the ring has them."""
+        trail = self.trail
+        steps = np.arange(max(trail.count - trail.rows, 0), min(trail.count, trail.room))
+        rows = trail.ring[: trail.rows * trail.width].reshape(trail.rows, trail.width)
+        return trail.times[2 * steps], rows[steps % trail.rows, : len(self.states[0])]
 
     @property
     def times(self) -> Array:

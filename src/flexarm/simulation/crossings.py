@@ -46,6 +46,10 @@ FARTHEST = 1e-6
 TRIED = 1e-8
 """Time step for the rate of change of a contact function, as a share of the interval's length."""
 
+NEAR, JUMP = 1e-10, 1e-4
+"""Relative distance of two states on the sides of a contact, and the relative change of the rates between them that
+counts as a jump. A stiff spring changes the rates by less."""
+
 SHORTEST = 1e-14
 """Shortest time that a solver can integrate, relative to the current time."""
 
@@ -106,6 +110,7 @@ class Stopped:
         self._noted, self._reached = noted, reached
         self._kernel = model.compiled("crossings", crossings)
         self._sides = plan.watch(self._kernel, self._n)
+        self._known = np.zeros_like(self._sides)
         self.stops = 0
 
     @property
@@ -127,6 +132,7 @@ class Stopped:
                 if not way.leads(min(way.t + max(unwatched, least), end)):
                     return way.stretch()
                 self._look(way.x)
+            self._pass(way, end - t0)
             with plan.watching():
                 if way.leads(end) or plan.met is None or plan.stopped or way.diverged:
                     return way.stretch()
@@ -137,14 +143,31 @@ class Stopped:
             x, rate = way.x, self._rates(way.t, way.x)
             way.slips(min(self._beyond(x, rate, end - t0), end - way.t), rate)
             if self._noted is not None:
-                which = np.flatnonzero(np.sign(self._values(way.x)) != self._sides)
-                dt = self._ago(x, rate, end - t0)
-                x = x - dt * rate
-                self._noted(Contact(way.t, x, self._rates(way.t - dt, x), self._rates(way.t, way.x), which))
+                self._note(way, x, rate, end - t0)
             if way.t == end:
                 return way.stretch()
             unwatched = max(2 * unwatched, least) if way.t - last < least + 2 * unwatched else 0.0
             last = way.t
+
+    def _pass(self, way: "_Way", length: float) -> None:
+        """Note contacts at the end of the interval before, or right after another one, at which no step has stopped."""
+        if self._noted is None:
+            return
+        now, self._sides[:] = self._sides.copy(), np.where(self._known == 0.0, self._sides, self._known)
+        if (now * self._sides < 0.0).any():
+            self._note(way, way.x, self._rates(way.t, way.x), length)
+        self._sides[:] = now
+        self._known = np.where(now == 0.0, self._known, now)
+
+    def _note(self, way: "_Way", x: Array, rate: Array, length: float) -> None:
+        """Note a contact that was reached near a state x with these rates, and after which the run continues."""
+        assert self._noted is not None
+        now = np.sign(self._values(way.x))
+        which = np.flatnonzero(now * self._sides < 0.0)
+        dt = self._ago(x, rate, length)
+        x = x - dt * rate
+        self._noted(Contact(way.t, x, self._rates(way.t - dt, x), self._rates(way.t, way.x), which))
+        self._known = np.where(now == 0.0, self._known, now)
 
     def _rates(self, t: float, x: Array) -> Array:
         """Return the rates of a state, also where the plan evaluates residuals."""
@@ -218,6 +241,32 @@ def solving(
 def stops(model: Model, drive: Block, method: str) -> bool:
     """Return whether runs with adaptive steps stop at sharp contacts, which SIMD batches cannot do."""
     return model.arm.sharp and drive.period is None and not solvers.fixed(method)
+
+
+def jumped(model: Model, layout: Layout, t: Array, x: Array) -> float | None:
+    """Return the first time at which the rates of a motion jump at a sharp contact, or None.
+
+    The motion has the states x (k, size) at times t (k,), at which a solver did not stop. The states at a contact lie on
+    the straight line between two of them.
+    """
+    kernel, n = model.compiled("crossings", crossings), model.nq + model.nv
+    signs = np.sign(kernel.few(np.ascontiguousarray(x[:, :n])))
+    names, zeros = model.arguments("state_rate"), {"u": np.zeros(layout.inputs), "w": np.zeros(layout.exogenous)}
+
+    def rates(at: Array) -> Array:
+        parts = zeros | {"q": at[layout.q], "qd": at[layout.qd], "s": at[layout.s]}
+        return model.evaluate("state_rate", *(parts[name] for name in names))
+
+    for i in np.flatnonzero((signs[1:] != signs[:-1]).any(axis=1)):
+        a, b = x[i], x[i + 1]
+        while np.abs(b - a).max() > NEAR * (1.0 + np.abs(b).max()):
+            middle = (a + b) / 2
+            same = (np.sign(kernel.one(np.ascontiguousarray(middle[:n]))) == signs[i]).all()
+            a, b = (middle, b) if same else (a, middle)
+        before, after = rates(a), rates(b)
+        if np.abs(after - before).max() > JUMP * np.abs(before).max():
+            return float(t[i])
+    return None
 
 
 class _Way:

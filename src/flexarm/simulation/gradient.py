@@ -5,7 +5,6 @@ from typing import Any, final
 
 import numpy as np
 
-from flexarm.arrays import Array
 from flexarm.checks import (
     Fault,
     checked_array,
@@ -123,8 +122,8 @@ def gradient(
     else:
         computed(batches)
     for batch in batches:
-        for run, shown in zip(batch.runs, batch.shown, strict=True):
-            run.warn_unbalanced(*shown)
+        for run, record in zip(batch.runs, batch.records, strict=True):
+            run.warn(record)
     found = [one for batch in batches for one in batch.found]
     if each is None:
         return found[0]
@@ -141,8 +140,8 @@ class Batch:
     runs, others : list of Start, list of lists
         The runs, and the controllers of each with other numbers.
     found : list of Gradient
-    shown : list of (times, states)
-        Some states of each run.
+    records : list of Recorded
+        Record of each run.
     """
 
     def __init__(
@@ -155,7 +154,7 @@ class Batch:
     ):
         self.runs, self._others, self._names, self._scalars, self._marks = runs, others, names, scalars, marks
         self.found: list[Gradient] = []
-        self.shown: list[tuple[Array, Array]] = []
+        self.records: list[Recorded] = []
         self._stopped = False
 
     def __call__(self) -> None:
@@ -184,14 +183,14 @@ class Batch:
         """Compute the gradients of all runs from their common record."""
         arguments = recorded, self._names, self._scalars[self.runs[0].layout], self._marks
         self.found = gradients(filled(self.runs), filled(self._others), *arguments)[: len(self.runs)]
-        self.shown = recorded.shown_of_each[: len(self.runs)]
+        self.records = [*recorded.each[: len(self.runs)]]
 
     def _alone(self, run: int, recorded: Recorded) -> None:
         """Compute the gradient of one run."""
         if not self._stopped:
             arguments = recorded, self._names, self._scalars[self.runs[run].layout], self._marks
             self.found += gradients([self.runs[run]], [self._others[run]], *arguments)
-            self.shown.append(recorded.shown)
+            self.records.append(recorded)
 
     def stop(self) -> None:
         """Prevent further runs."""

@@ -16,7 +16,7 @@ from flexarm.checks import (
     shown,
     unknown_name,
 )
-from flexarm.errors import DescriptionError, EnergyDrift, SimulationError
+from flexarm.errors import DescriptionError, EnergyDrift, SimulationError, UncertainResult
 from flexarm.floating import usual_errors
 from flexarm.interrupts import heard_by
 from flexarm.model import Model, as_model, closures
@@ -202,8 +202,9 @@ class Start:
         found.end(float(self.times[-1]), run.x[-1])
         return found
 
-    def warn_unbalanced(self, t: Array, x: Array) -> None:
-        """Warn as `simulate` does if the energy balance of the states x (times, size) at times t is off."""
+    def warn(self, recorded: Recorded) -> None:
+        """Warn if the energy balance of the run is off, as `simulate` does, or if rates jump within its steps."""
+        t, x = recorded.shown
         layout, model = self.layout, self.model
         q, qd, s = (x[:, part] for part in (layout.q, layout.qd, layout.s))
         kinetic, potential = model.evaluate("energy", q, qd, s=s if layout.own else None).T
@@ -212,6 +213,19 @@ class Start:
         if off := balance.unbalanced_states(t, energies, qd, self.rtol, self.atol, advice):
             of = "" if self.label == "the run" else f"of {self.label}, "
             warnings.warn(f"gradient: {of}{off}", EnergyDrift, stacklevel=3)
+        if said := self.unseen(recorded):
+            warnings.warn(f"gradient: {'' if self.label == 'the run' else f'{self.label}: '}{said}", stacklevel=3, category=UncertainResult)
+
+    def unseen(self, recorded: Recorded) -> str:
+        """Return a line about a contact within a step at which the rates jump, or ""."""
+        if not self.model.arm.sharp or crossings.stops(self.model, self.drive, self.method) and not self.step:
+            return ""
+        t = crossings.jumped(self.model, self.layout, *recorded.starts)
+        if t is None:
+            return ""
+        why = "steps are fixed" if self.drive.period is None else "a sampled controller acts"
+        what = f"a force jumps at a contact right after t = {t:.6g} s, which no step ends at, as {why}"
+        return f"{what}: the derivatives lack the change of its time; set damping=0 or a transition at this contact"
 
 
 def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:

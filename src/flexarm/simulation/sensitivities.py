@@ -1,5 +1,6 @@
 """Sensitivities of a result: derivatives of its states and tips with respect to a few numbers of the run."""
 
+import warnings
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple, final
@@ -8,6 +9,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import Fault
+from flexarm.errors import UncertainResult
 from flexarm.model import Model, closures
 from flexarm.native.code import Code
 from flexarm.native.kernel import Kernel
@@ -110,6 +112,8 @@ class Sensitivities:
         """
         model, layout, recorded = self.start.model, self.start.layout, self.recorded
         check_steps(recorded.trail, "simulate")
+        if said := self.start.unseen(recorded):
+            warnings.warn(f"simulate: {said}", UncertainResult, stacklevel=3)
         last = recorded.trail.times[: 2 * recorded.trail.count][-2:]  # its start and length, if there is a step
         recorded.end(float(t[-1]) if len(t) == len(self.start.times) else float(last.sum()), x[-1])
         dx = derivatives(
