@@ -139,6 +139,10 @@ def test_jax_transforms(route):
     rates = [np.full(len(x), 0.3) for x in (q, qd, u)]
     _, along = jax.jvp(f, (q, qd, u), tuple(rates))
     assert np.asarray(along) == pytest.approx(sum(S @ r for S, r in zip(slopes, rates, strict=False)), rel=1e-9)
+    if route == "native":
+        for second in (jax.hessian, lambda f: jax.jacrev(jax.jacrev(f)), lambda f: jax.jit(jax.hessian(f))):
+            with pytest.raises(fa.DescriptionError, match="^forward_dynamics: native code has no second derivatives; "):
+                second(lambda q: (weights * f(q, qd, u)).sum())(q)
     if route == "arrays":
         h = 1e-5
         curved = jax.jit(jax.hessian(lambda q: (weights * f(q, qd, u)).sum()))(q)

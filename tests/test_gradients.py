@@ -26,7 +26,7 @@ COUNT = int(os.environ.get("FLEXARM_RANDOM_ARMS", "0"))
 FEW = 14, 32, 44
 """Random arms: small ones, which compile fast, with each kind of input."""
 NUMBERS = range(COUNT) if COUNT else FEW
-STIFF = {1: 1e-3, 6: 5e-4}
+STIFF = {1: 1e-3, 6: 5e-4, 13: 2e-4, 23: 2e-4, 24: 2e-4, 49: 2e-5, 74: 2e-4, 84: 2e-5, 89: 2e-4}
 """Shorter steps [s] for arms whose friction is stiffer than their elasticity."""
 EXACT = 1e-9
 

@@ -125,6 +125,10 @@ class Quantity:
     def _own(self, p: Array) -> Array | None:
         return p if self.widths[-1] else None
 
+    def second(self) -> DescriptionError:
+        """Return the error for second derivatives of native code."""
+        return DescriptionError(f"{self.name}: native code has no second derivatives; use route='arrays'")
+
     @property
     def result(self) -> int:
         """Number of entries of the value."""

@@ -117,12 +117,20 @@ def _native(quantity: Quantity) -> Callable[..., Any]:
         return jax.lax.platform_dependent(*arrays, cpu=directly, default=through_python)
 
     @jax.custom_jvp
+    def slopes(*arrays: Any) -> Any:
+        return called(quantity.slopes_kernel, quantity.slopes, (sum(quantity.widths),), arrays)
+
+    @slopes.defjvp
+    def second(arrays: Sequence[Any], rates: Sequence[Any]) -> tuple[Any, Any]:
+        raise quantity.second()
+
+    @jax.custom_jvp
     def value(*arrays: Any) -> Any:
         return called(quantity.kernel, quantity.natively, (), arrays)
 
     @value.defjvp
     def slope(arrays: Sequence[Any], rates: Sequence[Any]) -> tuple[Any, Any]:
-        J = called(quantity.slopes_kernel, quantity.slopes, (sum(quantity.widths),), arrays)
+        J = slopes(*arrays)
         along = jnp.concatenate([_spread(x, J.shape[:-2]) for x in rates], axis=-1)
         return value(*arrays), jnp.einsum("...ij,...j->...i", J, along)
 

@@ -267,7 +267,7 @@ class Recorded:
         self.first[:0] = np.searchsorted(begins, edges[:count]).tolist()
         self.last[:0] = np.nextafter(edges[1 : count + 1], -np.inf).tolist()
         self.values[:0] = list(fed[:count])
-        self.samples[:0] = [-1] * count
+        self.samples[:0] = [-1] * (count if self._calls is None else 0)
 
     def _start(self, t: float, x: Array) -> None:
         self.edges.append(t)

@@ -257,8 +257,18 @@ def _of_values(piecewise: Piecewise, recorded: Recorded, of_intervals: Array) ->
 
 
 def _of_table(table: Table, of_cubics: Array) -> Array:
-    """Return the derivative with respect to the values of a table from that with respect to its cubics, in parts."""
+    """Return the derivative with respect to the values of a table from that with respect to its cubics.
+
+    Splines are computed in parts.
+    """
     count, found = len(table.times), []
+    if table.kind == "linear":
+        of_values = of_cubics[1:, :, 3].copy()
+        of_values[0] += of_cubics[0, :, 3]
+        of_slopes = of_cubics[1:-1, :, 2] / np.diff(table.times)[:, None]
+        of_values[1:] += of_slopes
+        of_values[:-1] -= of_slopes
+        return of_values
     for first in range(0, count, UNIT_TABLES):
         units = np.eye(count, min(UNIT_TABLES, count - first), -first)
         found.append(np.einsum("jkp,jmp->km", Table(table.times, units, table.kind).cubics[1], of_cubics))

@@ -143,9 +143,9 @@ class Start:
         fastest = np.abs(np.linalg.eigvals(A)).max() if np.isfinite(A).all() else 0.0
         return float(TURN / fastest) if fastest > 0.0 else 0.0
 
-    def recorder(self, plan: Plan, rate: Code, longest: float) -> Recorded:
-        """Return an empty record of the run, whose steps are not longer than this [s]."""
-        drive, layout, atol = self.drive, self.layout, self.layout.tolerances(self.atol)
+    def recorder(self, plan: Plan, rate: Code, drive: Block, longest: float) -> Recorded:
+        """Return an empty record of the run with an input that has begun. Steps are not longer than this [s]."""
+        layout, atol = self.layout, self.layout.tolerances(self.atol)
         calls = drive.running if isinstance(drive, SampledFeedback) else None
         if self.method in solvers.IMPLICIT:
             implicit = solvers.IMPLICIT[self.method]
@@ -163,15 +163,18 @@ class Start:
         model, drive, layout = self.model, self.drive, self.layout
         plan, rate = methods.planned(model, drive, layout, self.method, weights=layout.size)
         implicit = self.method in solvers.IMPLICIT
-        found = self.recorder(plan, rate, self.step or (0.0 if implicit else self.longest()))
         breakpoints = restarts.breakpoints(model, drive, self.exogenous, self.times, self.method)
         inside = np.setdiff1d(np.union1d(breakpoints, marks), [0.0, self.times[-1]])
         corners = np.fromiter(drive.corners(float(self.times[-1])), float)
+        stops = crossings.stops(model, drive, self.method) and not self.step
+        natively = isinstance(drive, Piecewise | SampledFeedback) and not (len(inside) or implicit or stops)
+        times = np.union1d(self.times, corners) if natively else self.times
+        if natively and isinstance(drive, SampledFeedback):
+            drive = drive.begun(model, times)
+            drive.running.recorded_calls = []
+        found = self.recorder(plan, rate, drive, self.step or (0.0 if implicit else self.longest()))
         method = found.method
         advance = (lambda: method.advance) if isinstance(method, Explicit) else None
-        stops = crossings.stops(model, drive, self.method) and not self.step
-        natively = isinstance(drive, Piecewise) and not len(inside) and advance is not None and not stops
-        times = np.union1d(self.times, corners) if natively else self.times
         if stops:  # without samples, at which these steps do not end
             times = self.times[[0, -1]]
         run = Run(times, self.start, inside)
@@ -193,8 +196,13 @@ class Start:
             why = run.failure or "fa.simulate with the same arguments names the reason"
             raise SimulationError(f"gradient: {self.label} ends at t = {plan.time:.6g} s; {why}")
         check_steps(found.trail, label=self.label)
-        if natively:
+        if natively and isinstance(drive, SampledFeedback):
+            if drive.running.recorded_calls:  # not if exogenous inputs jump between two samples
+                called, values = (np.concatenate(each) for each in zip(*drive.running.recorded_calls, strict=True))
+                found.samples, found.called = [*range(len(called))], [*called]
+        elif natively:
             values = drive.output(model, corners[:-1], *[np.empty((0, 0))] * 3)
+        if natively and len(found.edges) < len(corners) - 1:
             fed = np.hstack([values, np.tile(plan.w, (len(values), 1))])
             found.passed(corners, run.x[np.searchsorted(times, corners)], fed)
         shown = times if stops else self.times
@@ -214,7 +222,8 @@ class Start:
             of = "" if self.label == "the run" else f"of {self.label}, "
             warnings.warn(f"gradient: {of}{off}", EnergyDrift, stacklevel=3)
         if said := self.unseen(recorded):
-            warnings.warn(f"gradient: {'' if self.label == 'the run' else f'{self.label}: '}{said}", stacklevel=3, category=UncertainResult)
+            of = "" if self.label == "the run" else f"{self.label}: "
+            warnings.warn(f"gradient: {of}{said}", UncertainResult, stacklevel=3)
 
     def unseen(self, recorded: Recorded) -> str:
         """Return a line about a contact within a step at which the rates jump, or ""."""

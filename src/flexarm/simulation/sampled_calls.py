@@ -95,6 +95,8 @@ class Samples:
         u with recorded signals at the times of the result. `next` is the first time without a u.
     u
         Current u with recorded signals, which are the last numbers of the memory.
+    known, called, applied : int, (samples, known), (samples, inputs)
+        Number of the law's arguments without its constants; these arguments and u at each sample.
     """
 
     shared: Sequence[RunRecord]
@@ -115,6 +117,9 @@ class Samples:
     held: Floats
     u: Floats
     next: int
+    known: int
+    called: Floats
+    applied: Floats
 
 
 class SampledLaw(Protocol):
@@ -192,6 +197,8 @@ class SampledCalls:
         self.held = np.full((len(times), m + self.recorded), np.nan)
         self.u = np.full(m + self.recorded, np.nan)
         self.next = 0
+        self.recorded_calls: list[tuple[Array, Array]] | None = None
+        """Arguments of the law without its constants, and u, of the calls in native code, if they are to be recorded."""
         self._measured = law.accelerates or (block.function is not None and self._seen.driven)
         self._before: Placed | None = None
         self._rate: Code | None = None
@@ -312,6 +319,7 @@ class SampledCalls:
         """
         count, record = len(edges) - 1, self.before(plan)
         dice, some = self._rng.bit_generator.state, intervals(plan, solver, self._times, rows, edges, x)
+        called, applied = (np.empty((count, size)) for size in (len(self._known), self._m))
         samples = Placed(
             Samples(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
@@ -332,10 +340,15 @@ class SampledCalls:
                 held=self.held,
                 u=self.u,
                 next=self.next,
+                known=len(self._known),
+                called=called,
+                applied=applied,
             )
         )
         done = CALL(CODE().addresses["advance_samples"])(samples.address, count)
         self.next = samples.next
+        if self.recorded_calls is not None:
+            self.recorded_calls.append((called[:done], applied[:done]))
         if done < count:  # Python repeats the sample that failed
             self._rng.bit_generator.state = dice
             self.drawn(done)
@@ -365,7 +378,9 @@ def advance_samples(s: Samples, count: int) -> int:
             copied(some.x, before.x, s.states)
             rates_before(before)
             copied(before.dx[before.first :], z[s.memory + s.noises :], before.accelerations)
+        copied(s.given, s.called[k * s.known :], s.known)
         call(s.law, s.given, s.found)
+        copied(s.found, s.applied[k * s.inputs :], s.inputs)
         if is_finite(s.found, s.inputs + s.memory) == 0:
             return k
         copied(s.found, u, s.inputs)

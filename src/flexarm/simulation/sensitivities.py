@@ -95,7 +95,7 @@ class Sensitivities:
     def solve(self, plan: Plan, rate: Code, reason: str) -> Solve:
         """Return the method of the run on a plan, which records its steps."""
         longest = self.start.step or (0.0 if self.start.method in solvers.IMPLICIT else self.start.longest(slopes))
-        self.recorded = self.start.recorder(plan, rate, longest)
+        self.recorded = self.start.recorder(plan, rate, self.start.drive, longest)
         return Solve(self.recorded.stretch, self.start.method, reason)
 
     def columns(self, kept: tuple[str, ...]) -> int:

@@ -19,7 +19,6 @@ except ImportError:
 from flexarm.differentiable.namespace import Namespace, operations
 from flexarm.differentiable.quantity import Quantity, doubles
 from flexarm.differentiable.rollout import METHOD, Rollout
-from flexarm.errors import DescriptionError
 from flexarm.model import Model
 
 __all__ = ["function", "simulate"]
@@ -140,27 +139,23 @@ class Slopes(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Keep the name for a message."""
-        ctx.name = inputs[0].name
+        """Keep the quantity for a message."""
+        ctx.quantity = inputs[0]
 
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
         """Raise an error."""
-        raise _second(ctx.name)
+        raise ctx.quantity.second()
 
     @staticmethod
     def jvp(ctx: Any, *rates: Any) -> Any:
         """Raise an error."""
-        raise _second(ctx.name)
+        raise ctx.quantity.second()
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, quantity: Quantity, *arrays: Any) -> Any:
         """Return the Jacobians of a batch."""
         return Slopes.apply(quantity, *_in_front(info, in_dims, arrays)), 0
-
-
-def _second(name: str) -> DescriptionError:
-    return DescriptionError(f"{name}: native code has no second derivatives; use route='arrays'")
 
 
 def _in_front(info: Any, in_dims: Any, arrays: Sequence[Any]) -> list[Any]:
