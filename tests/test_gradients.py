@@ -17,7 +17,7 @@ from flexarm.control import LQR, JointPD, Sampled
 from flexarm.model import closures
 from flexarm.native.kernel import loaded
 from flexarm.native.translate import optimized
-from flexarm.simulation import adjoint, adjoint_implicit, solvers
+from flexarm.simulation import adjoint, adjoint_implicit, gradient_slopes, solvers
 from flexarm.simulation.explicit import filled
 from flexarm.simulation.rhs import NAN
 from flexarm.simulation.sweep import Sweep
@@ -62,6 +62,66 @@ def test_gradients_of_implicit_methods_are_differences_of_replayed_runs(number):
 def central(value, h):
     """Central difference of order 8 of a function of one number at zero."""
     return sum(c * (value(j * h) - value(-j * h)) for j, c in STENCIL.items()) / h
+
+
+def best(value, sizes=(1e-1, 3e-2, 1e-2, 3e-3)):
+    """Central difference of a function of one number at zero that agrees best with its neighbour, and how well."""
+    found = np.array([central(value, h) for h in sizes])
+    i = int(np.abs(np.diff(found)).argmin())
+    return found[i + 1], abs(found[i + 1] - found[i])
+
+
+@pytest.mark.filterwarnings("ignore::flexarm.errors.FlexarmWarning")  # about random gains and steps
+@pytest.mark.parametrize("kind", ["continuous", "sampled"])
+@pytest.mark.parametrize("number", range(COUNT) if COUNT else (14,))
+def test_gradients_of_random_arms_under_controllers_are_differences_of_runs(number, kind):
+    """Gains, points and times of a reference, start and parameters, together along one direction.
+
+    Values of runs with fixed steps need no derivative. Half of the runs are integrated by an implicit method.
+    """
+    random = RandomRun(number, longest=STIFF.get(number, 0.02))
+    run, rng, m = random.run, np.random.default_rng([number, 9]), len(random.model.arm.driven)
+    step = run["until"] / 8
+    method = ("rk4", "gauss4")[(number + (kind == "sampled")) % 2]
+    x = {"Kp": 2.0 + rng.random(m), "Kd": 0.5 + rng.random(m), "points": 0.1 * rng.normal(size=(2, m))}
+    x |= {"qd0": np.asarray(run["qd0"]), "p": random.model.p}
+    d = {name: 0.1 * rng.normal(size=value.shape) * (np.abs(value) + (name == "qd0")) for name, value in x.items()}
+
+    def moved(size):
+        """The run with all numbers moved along the direction."""
+        now = {name: value + size * d[name] for name, value in x.items()}
+        reference = fa.MinimumJerk(now["points"], [0.0, 3 * run["until"]])
+        pd = JointPD(reference, Kp=now["Kp"], Kd=now["Kd"], filter=1.0 / step)
+        u = pd if kind == "continuous" else Sampled(pd, period=2 * step, delay=2 * step)
+        solver = fa.Solver(method=method, step=step, rtol=1e-13, atol=1e-15)
+        return run | {"u": u, "qd0": now["qd0"], "p": now["p"], "solver": solver, "method": None}
+
+    before = "u." if kind == "continuous" else "u.controller."
+    names = {"qd0": "qd0", "p": "p", "Kp": f"{before}Kp", "Kd": f"{before}Kd", "points": f"{before}reference.points"}
+    scalars = {"of": lambda q, qd: ca.sumsqr(ca.sin(q)) + ca.sumsqr(ca.tanh(qd)), "integral": lambda u: ca.sumsqr(u)}
+    try:
+        found = fa.gradient(moved(0.0), [*names.values()], **scalars)
+        expected, uncertain = best(lambda size: fa.gradient(moved(size), "qd0", **scalars).value)
+    except (fa.DescriptionError, fa.SimulationError) as error:
+        if not COUNT:
+            raise
+        pytest.skip(str(error))
+    parts = [float((found[name] * d[short]).sum()) for short, name in names.items()]
+    scale = sum(map(abs, parts))
+    assert abs(sum(parts) - expected) < max(EXACT * scale, 3 * uncertain), (sum(parts), expected, uncertain / scale)
+    assert uncertain < 10 * EXACT * scale
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 9])
+def test_derivatives_by_the_values_of_a_table_are_sums_over_unit_tables(kind, count):
+    rng = np.random.default_rng(count)
+    times = np.cumsum(rng.uniform(0.1, 1.0, count))
+    table, units = (fa.Table(times, values, kind) for values in (rng.normal(size=(count, 3)), np.eye(count)))
+    weights = rng.normal(size=table.cubics[1].shape)
+    expected = np.einsum("jkp,jmp->km", units.cubics[1], weights)
+    found = gradient_slopes._of_table(table, weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
 
 
 # -- closed forms
@@ -625,6 +685,71 @@ def test_sharp_stops_take_part_with_the_times_of_their_contacts(damping):
     assert (found["u"] * d).sum() == pytest.approx(along, abs=within)
     d = model.p * [0.3, 1.0, 1.0, -0.1]
     assert found["p"] @ d == pytest.approx(slope(1e-3, p=lambda s: model.p + s * d), abs=within)
+
+
+@pytest.mark.parametrize("number", range(COUNT // 10) if COUNT else (0, 1))
+def test_random_masses_against_stops_have_the_differences_of_their_runs(number):
+    """Two masses with random stops, some of them damped, that touch and leave at their own times."""
+    rng = np.random.default_rng([number, 3])
+    stops = [fa.Stops(**STOPS | {"stiffness": 300.0 * rng.random() + 100.0}, damping=5.0 * rng.random()) for _ in "ab"]
+    model = stopped(2, stops=stops[0])
+    links = [link.replace(joint=link.joint.replace(drive=fa.Drive(stops=each))) for link, each in zip(
+        model.arm.links, stops, strict=True)]  # fmt: skip
+    model = fa.Model(model.arm.replace(links=links), vary=[each.name for each in model.varied])
+    x = {"q0": 0.1 * rng.random(2), "qd0": 1.0 + rng.random(2), "p": model.p, "u": rng.normal(size=2)}
+    d = {name: 0.02 * rng.normal(size=value.shape) * np.abs(value) for name, value in x.items()}
+    run = {"model": model, "until": 0.5, "rtol": 1e-12, "samples": 2}
+    scalars = {"of": lambda q, qd, dissipated: ca.sumsqr(q) + 0.1 * qd[0] * qd[1] + dissipated,
+               "integral": lambda q: q[0] ** 2}  # fmt: skip
+
+    def moved(size):
+        return run | {name: value + size * d[name] for name, value in x.items()}
+
+    found = fa.gradient(moved(0.0), [*x], **scalars)
+    expected, uncertain = best(lambda size: fa.gradient(moved(size), "q0", **scalars).value)
+    parts = [float((found[name] * d[name]).sum()) for name in x]
+    assert abs(sum(parts) - expected) < max(2e-6 * sum(map(abs, parts)), 3 * uncertain)
+    assert uncertain < 1e-6 * sum(map(abs, parts))
+
+
+@pytest.mark.parametrize("what", ["a jump of the input", "a time of the scalar"])
+def test_a_contact_at_the_instant_of_something_else_takes_part(what):
+    """The run as with a jump, or a time, that is a little earlier."""
+    model = stopped(stops=fa.Stops(**STOPS, damping=4.0))
+    run = {"model": model, "until": 0.4, "q0": [0.05], "qd0": [1.3], "rtol": 1e-12, "p": model.p}
+    contact = 0.15 / 1.3  # without a force
+
+    def found(t):
+        if what == "a jump of the input":
+            return fa.gradient(run | {"u": fa.Piecewise([0.0, t], [[0.0], [-0.5]])}, ["q0", "p"], of=lambda q: q)
+        return fa.gradient(run, ["q0", "p"], of=lambda q: q, times=[t, 0.4])
+
+    exact, near = found(contact), found(contact - 1e-7)
+    for name in ("q0", "p"):
+        np.testing.assert_allclose(exact[name], near[name], rtol=1e-4, atol=1e-5)
+
+
+UNSEEN = {
+    "steps are fixed": {"solver": fa.Solver(method="rk4", step=1e-3)},
+    "a sampled controller acts": {"u": Sampled(JointPD(0.1, 1e-9, 1e-9), period=1e-2)},
+}
+
+
+@pytest.mark.parametrize("why", UNSEEN)
+def test_a_force_that_jumps_within_a_step_is_reported(why):
+    """The derivatives of such steps lack the change of the contact's time, however short the steps are."""
+    run = {"model": stopped(stops=fa.Stops(**STOPS, damping=4.0)), "until": 0.3, "q0": [0.05], "qd0": [1.3]} | UNSEEN[why]
+    said = rf"a force jumps at a contact right after t = 0.11\d* s, which no step ends at, as {why}: the derivatives lack"
+    with pytest.warns(fa.errors.UncertainResult, match=f"^gradient: {said}") as warned:
+        fa.gradient(run, "q0", of=lambda q: q)
+    assert warned[0].filename == __file__
+    with pytest.warns(fa.errors.UncertainResult, match=f"^gradient: run 1: {said}"):
+        fa.gradient(run | {"q0": [[0.05], [0.051]], "qd0": [[0.0], [1.3]]}, "q0", of=lambda q: q)
+    with pytest.warns(fa.errors.UncertainResult, match=f"^simulate: {said}") as warned:
+        fa.simulate(**run, sensitivities="q0")
+    assert warned[0].filename == __file__
+    without = run | {"model": stopped(stops=fa.Stops(**STOPS))}  # the force begins at zero
+    assert np.isfinite(fa.gradient(without, "q0", of=lambda q: q)["q0"]).all()
 
 
 def test_contacts_without_a_derivative_are_refused_where_they_are():

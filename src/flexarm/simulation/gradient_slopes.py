@@ -24,10 +24,6 @@ from flexarm.simulation.gradient_start import OF_CONTROLLER, Start
 from flexarm.simulation.inputs import Piecewise, Table, as_input
 from flexarm.simulation.objective import Scalar
 
-UNIT_TABLES = 256
-"""Number of values of a table whose effects on its cubics are computed together."""
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class Gradient:
@@ -257,19 +253,47 @@ def _of_values(piecewise: Piecewise, recorded: Recorded, of_intervals: Array) ->
 
 
 def _of_table(table: Table, of_cubics: Array) -> Array:
-    """Return the derivative with respect to the values of a table from that with respect to its cubics.
+    """Return the derivative with respect to the values y of a table from that with respect to its cubics.
 
-    Splines are computed in parts.
+    Each cubic follows from y and the slopes at its two ends: those of straight lines, or of a spline. The slopes of the
+    "not-a-knot" spline are the solution of A s = b, where b consists of the slopes d of straight lines (de Boor, A
+    Practical Guide to Splines, chapter IV). Their weights w have the effect A'^-1 w on b.
     """
-    count, found = len(table.times), []
+    y, first, last, inner = of_cubics[1:, :, 3].copy(), of_cubics[0], of_cubics[-1], of_cubics[1:-1]
+    y[0] += first[:, 3]
+    h = np.diff(table.times)[:, None]
     if table.kind == "linear":
-        of_values = of_cubics[1:, :, 3].copy()
-        of_values[0] += of_cubics[0, :, 3]
-        of_slopes = of_cubics[1:-1, :, 2] / np.diff(table.times)[:, None]
-        of_values[1:] += of_slopes
-        of_values[:-1] -= of_slopes
-        return of_values
-    for first in range(0, count, UNIT_TABLES):
-        units = np.eye(count, min(UNIT_TABLES, count - first), -first)
-        found.append(np.einsum("jkp,jmp->km", Table(table.times, units, table.kind).cubics[1], of_cubics))
-    return np.concatenate(found)
+        d = inner[:, :, 2].copy()
+    elif len(table.times) < 4:  # a straight line or a parabola
+        units = Table(table.times, np.eye(len(table.times)), table.kind).cubics[1]
+        return np.einsum("jkp,jmp->km", units, of_cubics)  # type: ignore[no-any-return]
+    else:
+        s = np.zeros_like(last[None, :, 2].repeat(len(table.times), axis=0))
+        cubic, square = inner[:, :, 0] / h**2, inner[:, :, 1] / h
+        s[:-1] += cubic - 2.0 * square + inner[:, :, 2]
+        s[1:] += cubic - square
+        d = 3.0 * square - 2.0 * cubic + _of_lines(table.times, s)
+    y[1:] += d / h
+    y[:-1] -= d / h
+    return y
+
+
+def _of_lines(t: Array, of_slopes: Array) -> Array:
+    """Return weights of the slopes of straight lines from those of the slopes of a spline, (k, m), at k > 3 times."""
+    from scipy.linalg import solve_banded
+
+    h = np.diff(t)
+    a, b = t[2] - t[0], t[-1] - t[-3]
+    rows = np.zeros((3, len(t)))  # the upper, middle and lower diagonal of A', which are those of A in reverse order
+    rows[0, 1:-1], rows[0, -1] = h[1:], b
+    rows[1, 1:-1], rows[1, 0], rows[1, -1] = 2.0 * (h[:-1] + h[1:]), h[1], h[-2]
+    rows[2, 1:-1], rows[2, 0] = h[:-1], a
+    x = solve_banded((1, 1), rows, of_slopes)
+    found = np.zeros((len(h), of_slopes.shape[1]))
+    found[:-1] += 3.0 * h[1:, None] * x[1:-1]
+    found[1:] += 3.0 * h[:-1, None] * x[1:-1]
+    found[0] += (h[0] + 2.0 * a) * h[1] / a * x[0]
+    found[1] += h[0] ** 2 / a * x[0]
+    found[-2] += h[-1] ** 2 / b * x[-1]
+    found[-1] += (2.0 * b + h[-1]) * h[-2] / b * x[-1]
+    return found
