@@ -141,7 +141,7 @@ def test_jax_transforms(route):
     assert np.asarray(along) == pytest.approx(sum(S @ r for S, r in zip(slopes, rates, strict=False)), rel=1e-9)
     if route == "native":
         for second in (jax.hessian, lambda f: jax.jacrev(jax.jacrev(f)), lambda f: jax.jit(jax.hessian(f))):
-            with pytest.raises(fa.DescriptionError, match="^forward_dynamics: native code has no second derivatives; "):
+            with pytest.raises(fa.DescriptionError, match=r"^forward_dynamics: native code has no second d"):
                 second(lambda q: (weights * f(q, qd, u)).sum())(q)
     if route == "arrays":
         h = 1e-5

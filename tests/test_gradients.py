@@ -738,8 +738,12 @@ UNSEEN = {
 @pytest.mark.parametrize("why", UNSEEN)
 def test_a_force_that_jumps_within_a_step_is_reported(why):
     """The derivatives of such steps lack the change of the contact's time, however short the steps are."""
-    run = {"model": stopped(stops=fa.Stops(**STOPS, damping=4.0)), "until": 0.3, "q0": [0.05], "qd0": [1.3]} | UNSEEN[why]
-    said = rf"a force jumps at a contact right after t = 0.11\d* s, which no step ends at, as {why}: the derivatives lack"
+    run = {"model": stopped(stops=fa.Stops(**STOPS, damping=4.0)), "until": 0.3, "q0": [0.05], "qd0": [1.3]} | UNSEEN[
+        why
+    ]
+    said = (
+        rf"a force jumps at a contact right after t = 0.11\d* s, which no step ends at, as {why}: the derivatives lack"
+    )
     with pytest.warns(fa.errors.UncertainResult, match=f"^gradient: {said}") as warned:
         fa.gradient(run, "q0", of=lambda q: q)
     assert warned[0].filename == __file__

@@ -172,7 +172,7 @@ class Recorded:
     ):
         self.width = width
         self._integrate = integrate
-        self.plan, self.trail, self.method, self._calls = plan, trail, method, calls
+        self.plan, self.trail, self.method, self.calls = plan, trail, method, calls
         self.trails, self._taken = [trail], np.empty((0, 1), dtype=np.int64)
         self._rate = rate  # must stay alive as long as the plan may call it
         self.edges: list[float] = []
@@ -201,7 +201,7 @@ class Recorded:
         Every run has its own steps. In an interval, a run with fewer steps waits for the others.
         """
         first = runs[0]
-        found = cls(plan, rate, method, first.trail, method, first._calls, len(runs))
+        found = cls(plan, rate, method, first.trail, method, first.calls, len(runs))
         found.trails, found.each = [each.trail for each in runs], runs
         found.edges, found.last, found.samples = first.edges, first.last, first.samples
         found.states, found.values, found.called = (
@@ -245,7 +245,7 @@ class Recorded:
 
     def _sample(self, t: float) -> int:
         """Record the arguments of a sampled controller that was called at t. Return its sample, or -1."""
-        calls = self._calls
+        calls = self.calls
         if calls is None or calls.given[0] != t:
             return -1
         given, first = calls.given[: len(calls.given) - len(calls.constants)].copy(), 1 + calls.states
@@ -267,7 +267,7 @@ class Recorded:
         self.first[:0] = np.searchsorted(begins, edges[:count]).tolist()
         self.last[:0] = np.nextafter(edges[1 : count + 1], -np.inf).tolist()
         self.values[:0] = list(fed[:count])
-        self.samples[:0] = [-1] * (count if self._calls is None else 0)
+        self.samples[:0] = [-1] * (count if self.calls is None else 0)
 
     def _start(self, t: float, x: Array) -> None:
         self.edges.append(t)
@@ -281,7 +281,7 @@ class Recorded:
     @property
     def sampled(self) -> bool:
         """True if the controller is sampled."""
-        return self._calls is not None
+        return self.calls is not None
 
     @property
     def starts(self) -> tuple[Array, Array]:
@@ -344,7 +344,7 @@ class Recorded:
         if law is not None and law.code.facts["n_in"] > len(law.constants) + 1:
             through = product(adjoint(law), law, NOTHING, width, constants_of(laws))  # type: ignore[arg-type]
         cubics = None if table is None else cubic_table(*table)
-        intervals, memory = len(self.last), 0 if self._calls is None else self._calls.memory
+        intervals, memory = len(self.last), 0 if self.calls is None else self.calls.memory
         states, fed = width * layout.states, width * layout.fed
         sweep = Placed(
             Sweep(
@@ -401,7 +401,7 @@ class Recorded:
                 numbers=np.concatenate([NOTHING, *map(np.ravel, given)]),
                 sums=np.zeros(len(given) * width),
                 memory=width * memory,
-                sampled=int(self._calls is not None),
+                sampled=int(self.calls is not None),
                 samples=np.array(self.samples),
                 called=np.array(self.called),
                 held=np.zeros(width * (layout.inputs + memory)),

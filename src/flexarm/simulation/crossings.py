@@ -246,8 +246,8 @@ def stops(model: Model, drive: Block, method: str) -> bool:
 def jumped(model: Model, layout: Layout, t: Array, x: Array) -> float | None:
     """Return the first time at which the rates of a motion jump at a sharp contact, or None.
 
-    The motion has the states x (k, size) at times t (k,), at which a solver did not stop. The states at a contact lie on
-    the straight line between two of them.
+    The motion has the states x (k, size) at times t (k,), at which a solver did not stop. The states at a contact lie
+    on the straight line between two of them.
     """
     kernel, n = model.compiled("crossings", crossings), model.nq + model.nv
     signs = np.sign(kernel.few(np.ascontiguousarray(x[:, :n])))

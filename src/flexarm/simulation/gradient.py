@@ -50,8 +50,8 @@ def gradient(
         Arguments of `fa.simulate` by name: `run = dict(model=..., until=..., u=..., q0=...)` is also the run of
         `fa.simulate(**run)`. The method "auto" is "dop853" here. u must be numbers, a `Piecewise`, a
         `Table`, or a controller with a law, also in `Sampled`. For N runs at once, q0, qd0, s0, p or numbers u have N
-        rows, or u is a list of N inputs with the same times, or of N controllers. Runs with controllers, and those of
-        implicit methods, are computed one after the other.
+        rows, or u is a list of N inputs or of N controllers. Explicit methods compute eight runs at once, and all
+        cores take part. The results are those of each run alone.
     with_respect_to : list of str
         Some of "q0", "qd0", "s0", "p", "u" and "w". The derivative with respect to "u" has the shape of the numbers in
         u: (m,), or (k, m) for the values of a `Piecewise` or a `Table`. Exogenous inputs "w" are numbers or one
@@ -87,6 +87,9 @@ def gradient(
     -----
     EnergyDrift
         The energy balance is off, as in `simulate`.
+    UncertainResult
+        A force jumps at a sharp contact within a step, and the derivatives lack the change of the contact's time. Steps
+        do not end at contacts if they are fixed, or under a sampled controller.
 
     Notes
     -----
@@ -122,8 +125,8 @@ def gradient(
     else:
         computed(batches)
     for batch in batches:
-        for run, record in zip(batch.runs, batch.records, strict=True):
-            run.warn(record)
+        for start, record in zip(batch.runs, batch.records, strict=True):
+            start.warn(record)
     found = [one for batch in batches for one in batch.found]
     if each is None:
         return found[0]

@@ -24,6 +24,7 @@ from flexarm.simulation.gradient_start import OF_CONTROLLER, Start
 from flexarm.simulation.inputs import Piecewise, Table, as_input
 from flexarm.simulation.objective import Scalar
 
+
 @final
 @dataclass(frozen=True, eq=False)
 class Gradient:
@@ -208,9 +209,7 @@ def kernels_of(others: list[Redesigned], model: Model) -> list[Kernel]:
     return [each.drive.kernel_for(model) for each in others]
 
 
-def _of_controllers(
-    began: Start, sums: Sums, names: list[str], others: list[Redesigned]
-) -> dict[str, Array]:
+def _of_controllers(began: Start, sums: Sums, names: list[str], others: list[Redesigned]) -> dict[str, Array]:
     """Return the derivatives with respect to numbers of the controller: by the law, its memory and the start."""
     layout, given = began.layout, began.given
     z = sums.v[layout.z] if sums.z is None else sums.z

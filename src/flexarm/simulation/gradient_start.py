@@ -98,8 +98,10 @@ class Start:
         with refused():
             solver, save = options("gradient", given["solver"], given["save"], common, {})
         check_end(given["until"], solver)
-        shared = before is not None and before.given["u"] is given["u"] and before.given["model"] is given["model"]
-        drive = before.input if shared else as_input(given["u"], model)  # type: ignore[union-attr]
+        drive, shared = None, False
+        if before is not None and before.given["u"] is given["u"] and before.given["model"] is given["model"]:
+            drive, shared = before.input, True
+        drive = drive or as_input(given["u"], model)
         p, functions = over_time(given["p"])
         if p is not None:
             model = model.at(p)
@@ -227,7 +229,7 @@ class Start:
 
     def unseen(self, recorded: Recorded) -> str:
         """Return a line about a contact within a step at which the rates jump, or ""."""
-        if not self.model.arm.sharp or crossings.stops(self.model, self.drive, self.method) and not self.step:
+        if not self.model.arm.sharp or (crossings.stops(self.model, self.drive, self.method) and not self.step):
             return ""
         t = crossings.jumped(self.model, self.layout, *recorded.starts)
         if t is None:

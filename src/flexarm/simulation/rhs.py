@@ -101,10 +101,10 @@ class RunRecord:
 class Plan:
     """Data of a right-hand side in addition to t and x: the kernel `rate` (x, u) -> (dx, powers), and the source of u.
 
-    The buffer contains (t, x, u), with several `times` t of runs side by side. Before each evaluation the stage, `void stage(ptr buffer, ptr u, ptr data)`, may
-    write u. A constant input has an empty stage, and its u stays in the buffer. After u follow the exogenous inputs w,
-    which another stage may write, the constants of a model that varies, and `tried` numbers, the accelerations of an
-    implicit method.
+    The buffer contains (t, x, u), with several `times` t of runs side by side. Before each evaluation the stage,
+    `void stage(ptr buffer, ptr u, ptr data)`, may write u. A constant input has an empty stage, and its u stays in the
+    buffer. After u follow the exogenous inputs w, which another stage may write, the constants of a model that varies,
+    and `tried` numbers, the accelerations of an implicit method.
     """
 
     def __init__(

@@ -198,7 +198,7 @@ class SampledCalls:
         self.u = np.full(m + self.recorded, np.nan)
         self.next = 0
         self.recorded_calls: list[tuple[Array, Array]] | None = None
-        """Arguments of the law without its constants, and u, of the calls in native code, if they are to be recorded."""
+        """Arguments of the law without its constants, and u, of the calls in native code, if these are recorded."""
         self._measured = law.accelerates or (block.function is not None and self._seen.driven)
         self._before: Placed | None = None
         self._rate: Code | None = None
