@@ -210,5 +210,5 @@ def planned(runs: Sequence[Start], courses: Sequence[Course]) -> tuple[Plan, Exp
 
 
 def filled(some: Sequence[Any]) -> list[Any]:
-    """Return `LANES` objects, the last of which are the last one."""
+    """Return `LANES` objects, with the last one in all places that are left."""
     return [*some, *[some[-1]] * (LANES - len(some))]
