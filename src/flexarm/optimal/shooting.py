@@ -16,6 +16,7 @@ from flexarm.cached import cached_property
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
 from flexarm.native.tangent import tangent
+from flexarm.optimal.exponential import exponentials
 from flexarm.optimal.motion import torques
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import Table
@@ -178,8 +179,6 @@ class Plant:
         to order four in the length of the part. The fast constant terms of A are thus exact. Source: Iserles, Munthe-
         Kaas, Norsett & Zanna, Lie-group methods, Acta Numerica 9 (2000), eq. 5.10.
         """
-        from scipy.linalg import expm
-
         path = self.paths(x, course.pieces, course.steps, course.linear) if path is None else path
         (N, count, nx), n, m, P, pieces = path.shape, self.model.nv, len(sizes), self.parts, course.pieces
         k, states = pieces.shape[1], np.concatenate([x[:, None], path], axis=1)
@@ -195,10 +194,11 @@ class Plant:
             C[:, :, nx : nx + m, nx + m :] = (np.eye(m) / course.steps[:, None, None])[:, None]
         first, middle, last = C[:, :-1:2], C[:, 1::2], C[:, 2::2]
         d = (course.steps / P)[:, None, None, None]
-        E = expm(d * (first + 4.0 * middle + last) / 6.0 + d**2 / 12.0 * (last @ first - first @ last))
+        Omega = d * (first + 4.0 * middle + last) / 6.0 + d**2 / 12.0 * (last @ first - first @ last)
+        E = self._propagators(Omega.reshape(-1, nx + k, nx + k)).reshape(Omega.shape)
         for i in range(1, P):
             E[:, i] = E[:, i] @ E[:, i - 1]
-        on, into = self.metres @ E[:, :, :nx, :nx] @ self.back, self.metres @ E[:, :, :nx, nx:]
+        on, into = E[:, :, :nx, :nx], E[:, :, :nx, nx:].copy()
         if k > m:  # in terms of the inputs at both ends
             into[..., :m] -= into[..., m:]
         there = states[:, 2::2]
@@ -208,6 +208,19 @@ class Plant:
             climbs = np.diff(course.u, axis=0) / sizes / course.steps[:, None]
             rates -= np.einsum("kpij,kj->kpi", into[..., -m:], climbs)
         return on, into, rates
+
+    def _propagators(self, X: Array) -> Array:
+        """Exponentials of matrices (k, r, r) whose first 2n rows and columns are of the state, in metres.
+
+        In metres the rates of modes are divided by the modes' frequencies, so that norms are near spectral radii.
+        """
+        nx = len(self.start)
+        X = X.copy()
+        X[:, :nx] = self.metres @ X[:, :nx]
+        X[:, :, :nx] = X[:, :, :nx] @ self.back
+        A, rest = X[:, :nx, :nx], X[:, nx:, nx:]
+        size = np.sqrt(np.abs(A @ A).sum(axis=1).max(axis=1))
+        return exponentials(X, np.maximum(size, np.abs(rest).sum(axis=1).max(axis=1, initial=0.0)))
 
 
 def accelerations(model: Model, x: Array, u: Array) -> tuple[Array, Array, Array]:
