@@ -33,17 +33,11 @@ GOOD = 0.3
 CLOSED = 10.0
 """Factor on the tolerance below which gaps count as closed, so that the search goes on without gaps."""
 
+OPEN = 0.1
+"""Share of the error that a step down the cost leads to, below which the next step follows."""
+
 DESCENTS = 20
 """Largest number of steps down the cost, failed steps included."""
-
-LANDING, FRESH = 8, 2
-"""Largest number of corrections after a step down the cost, and how many of these may compute new slopes.
-
-The other corrections use the slopes at the beginning of the step.
-"""
-
-STAYED = 0.7
-"""Least share of the error that a correction with old slopes must remove for these slopes to be kept."""
 
 ENOUGH = 5e-5
 """Relative gain of a step down the cost below which the descent stops."""
@@ -51,42 +45,59 @@ ENOUGH = 5e-5
 LONGEST, SHORTEST = 1e-3, 1e3
 """Smallest and largest weight of a step's length that is tried."""
 
-LONGER, SHORTER = 3.0, 6.0
-"""Factors by which that weight falls after a good step and grows after a bad one."""
+PACES, SHORTER = ((0.9, 0.1), (0.5, 0.3), (0.25, 1.0)), 6.0
+"""Factors on that weight after steps whose reduction of the cost is more than a share of the expected one.
+
+The last is the factor after all other steps.
+"""
 
 
-def corrected(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float) -> Seen | None:
+def corrected(
+    plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float, halvings: int = HALVINGS
+) -> Seen | None:
     """Return a trajectory whose native runs end at their goals, or None if Newton's method does not find one.
 
     The runs end within `goal` [m] beyond the boxes of the goals. The trajectory comes with its evaluation by `seen`.
     """
+    closed = _closed(plants, course, allowed, CLOSED * goal, False, halvings)
+    return closed and _closed(plants, closed.course, allowed, goal, True, halvings)
+
+
+def _closed(
+    plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float, whole: bool, halvings: int, share: float = 0
+) -> Seen | None:
+    """Apply Newton's method and halve each step until it reduces the error enough.
+
+    The error becomes less than `goal`, or than a share of the error at the beginning.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # trial steps may leave the range in which the model is valid
-            closed = _closed(plants, course, allowed, CLOSED * goal, whole=False)
-            return closed and _closed(plants, closed.course, allowed, goal, whole=True)
+            now, active = seen(plants, course, whole), _none(plants)
+            goal = max(goal, share * now.off)
+            for _ in range(ROUNDS):
+                if now.off <= goal:
+                    return now
+                taken = step(plants, now, ways(plants, now.course, allowed), allowed, active)
+                trial = taken and _nearer(plants, now, taken, allowed, whole, halvings)
+                if trial is None:
+                    return None
+                now = trial
     except FlexarmError:
         return None
-
-
-def _closed(plants: Sequence[Plant], course: Course, allowed: Allowed, goal: float, whole: bool) -> Seen | None:
-    """Apply Newton's method and halve each step until it reduces the error enough."""
-    now, active = seen(plants, course, whole), _none(plants)
-    for _ in range(ROUNDS):
-        if now.off <= goal:
-            return now
-        taken = step(plants, now, ways(plants, now.course, allowed), allowed, active)
-        if taken is None:
-            return None
-        for halved in range(HALVINGS):
-            share = 0.5**halved
-            trial = seen(plants, moved(plants, now.course, taken, share, allowed), whole)
-            if trial.off < (1 - GOOD * share) * now.off:
-                break
-        else:
-            return None
-        now = trial
     return now if now.off <= goal else None
+
+
+def _nearer(
+    plants: Sequence[Plant], now: Seen, taken: Step, allowed: Allowed, whole: bool, halvings: int
+) -> Seen | None:
+    """Return the trajectory after a step, which is halved until it reduces the error enough, or None."""
+    for halved in range(halvings):
+        share = 0.5**halved
+        trial = seen(plants, moved(plants, now.course, taken, share, allowed), whole)
+        if trial.off < (1 - GOOD * share) * now.off:
+            return trial
+    return None
 
 
 def _none(plants: Sequence[Plant]) -> Active:
@@ -116,56 +127,71 @@ def improved(
 ) -> tuple[Seen, Pressed]:
     """Return a cheaper motion and the multipliers of its limits.
 
-    The search starts from a motion `now` that `corrected` has evaluated. Each step down the cost leads from one motion
-    that the arms make to another. The search stops when the steps gain no more.
+    The search starts from a motion `now` that `corrected` has evaluated. It first goes down the cost along trajectories
+    with gaps, each of which is closed to a share of what a step opens. It then starts from the motion without gaps, and
+    each step leads from one motion that the arms make to another. The search stops when the steps gain no more.
     """
-    course, active, pace, pressed = now.course, _none(plants), 1.0, None
+    pace, pressed = 1.0, Pressed(np.zeros_like(now.course.u), {})
+    for share in (OPEN, 0.0):
+        best, pressed, pace = _descended(plants, now, allowed, goal, expense, stop, pace, share)
+        if share:
+            best = corrected(plants, best.course, allowed, goal)
+        if best is not None and expense.of(best.course)[0] < expense.of(now.course)[0]:
+            now = best
+    return now, pressed
+
+
+def _descended(
+    plants: Sequence[Plant],
+    now: Seen,
+    allowed: Allowed,
+    goal: float,
+    expense: Expense,
+    stop: Any,
+    pace: float,
+    share: float,
+) -> tuple[Seen, Pressed, float]:
+    """Return a cheaper trajectory, its multipliers and the last weight of a step's length.
+
+    The trajectory has gaps if `share` is not zero.
+    """
+    active, pressed = _none(plants), Pressed(np.zeros_like(now.course.u), {})
+    sizes = np.append(np.tile(allowed.sizes, len(now.course.u)), np.ones(len(now.course.durations)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found, (cost, gradient) = ways(plants, course, allowed), expense.of(course)
-        sizes = np.append(np.tile(allowed.sizes, len(course.u)), np.ones(len(course.durations)))
+        found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
         for _ in range(DESCENTS):
-            taken = step(plants, now, found, allowed, active, gradient * sizes / cost, pace)
+            down = gradient * sizes / cost
+            taken = step(plants, now, found, allowed, active, down, pace)
+            expected = 0.0 if taken is None else -float(down @ np.append(taken.u, taken.durations))
             if taken is not None:
                 pressed = _pressed(plants, taken, cost, allowed)
-            if stop() or pace > SHORTEST:
+            if stop() or pace > SHORTEST or (taken is not None and expected < ENOUGH):
                 break
-            trial = taken and _landed(plants, now, taken, found, allowed, goal)
-            new = expense.of(trial.course)[0] if trial else np.inf
-            if trial is None or not new < cost:
-                pace *= SHORTER
+            trial = None
+            if taken is not None:
+                course = moved(plants, now.course, taken, 1.0, allowed)
+                if share:
+                    trial = _closed(plants, course, allowed, CLOSED * goal, False, 1, share)
+                else:
+                    trial = corrected(plants, course, allowed, goal, 1)
+            gain = 1.0 - expense.of(trial.course)[0] / cost if trial else -np.inf
+            pace = _next_pace(pace, gain / expected if taken else -np.inf)
+            if trial is None or gain <= 0.0:
                 continue
-            gain, pace, now = 1.0 - new / cost, max(pace / LONGER, LONGEST), trial
+            now = trial
             if gain < ENOUGH:
                 break
             found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
-    return now, pressed or Pressed(np.zeros_like(course.u), {})
+    return now, pressed, pace
 
 
-def _landed(
-    plants: Sequence[Plant], start: Seen, taken: Step, found: Sequence[Ways], allowed: Allowed, goal: float
-) -> Seen | None:
-    """Return the motion that a step leads to, or None if it leads to none.
-
-    Corrections use the slopes at the beginning of the step while these help.
-    """
-    active, fresh = _none(plants), 0
-    try:
-        now = seen(plants, moved(plants, start.course, taken, 1.0, allowed), whole=True)
-        for _ in range(LANDING):
-            if now.off <= goal:
-                return now
-            back = step(plants, now, found, allowed, active)
-            trial = back and seen(plants, moved(plants, now.course, back, 1.0, allowed), whole=True)
-            if trial is not None and trial.off < (1 - STAYED) * now.off:
-                now = trial
-            elif fresh < FRESH:
-                found, fresh = ways(plants, now.course, allowed), fresh + 1
-            else:
-                return None
-    except FlexarmError:
-        return None
-    return now if now.off <= goal else None
+def _next_pace(pace: float, ratio: float) -> float:
+    """Return the weight of the next step's length, from the ratio of the reduction of the cost to the expected one."""
+    for least, factor in PACES:
+        if ratio > least:
+            return max(factor * pace, LONGEST)
+    return SHORTER * pace
 
 
 def _pressed(plants: Sequence[Plant], taken: Step, cost: float, allowed: Allowed) -> Pressed:
