@@ -42,6 +42,9 @@ DESCENTS = 20
 ENOUGH = 5e-5
 """Relative gain of a step down the cost below which the descent stops."""
 
+TINY = 1e-12
+"""Least expected reduction of the cost with which a reduction is compared."""
+
 LONGEST, SHORTEST = 1e-3, 1e3
 """Smallest and largest weight of a step's length that is tried."""
 
@@ -131,13 +134,11 @@ def improved(
     with gaps, each of which is closed to a share of what a step opens. It then starts from the motion without gaps, and
     each step leads from one motion that the arms make to another. The search stops when the steps gain no more.
     """
-    pace, pressed = 1.0, Pressed(np.zeros_like(now.course.u), {})
-    for share in (OPEN, 0.0):
-        best, pressed, pace = _descended(plants, now, allowed, goal, expense, stop, pace, share)
-        if share:
-            best = corrected(plants, best.course, allowed, goal)
-        if best is not None and expense.of(best.course)[0] < expense.of(now.course)[0]:
-            now = best
+    open_, _, pace = _descended(plants, now, allowed, goal, expense, stop, 1.0, OPEN)
+    closed = corrected(plants, open_.course, allowed, goal)
+    if closed is not None and expense.of(closed.course)[0] < expense.of(now.course)[0]:
+        now = closed
+    now, pressed, _ = _descended(plants, now, allowed, goal, expense, stop, pace, 0.0)
     return now, pressed
 
 
@@ -153,9 +154,10 @@ def _descended(
 ) -> tuple[Seen, Pressed, float]:
     """Return a cheaper trajectory, its multipliers and the last weight of a step's length.
 
-    The trajectory has gaps if `share` is not zero.
+    The trajectory has gaps if `share` is not zero. The multipliers are those of the step that led to it, because its
+    inputs are at the limits at which they are after this step. If no step did, they are those of the last one.
     """
-    active, pressed = _none(plants), Pressed(np.zeros_like(now.course.u), {})
+    active, pressed, led = _none(plants), Pressed(np.zeros_like(now.course.u), {}), False
     sizes = np.append(np.tile(allowed.sizes, len(now.course.u)), np.ones(len(now.course.durations)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -164,22 +166,25 @@ def _descended(
             down = gradient * sizes / cost
             taken = step(plants, now, found, allowed, active, down, pace)
             expected = 0.0 if taken is None else -float(down @ np.append(taken.u, taken.durations))
-            if taken is not None:
+            if taken is not None and not led:
                 pressed = _pressed(plants, taken, cost, allowed)
-            if stop() or pace > SHORTEST or (taken is not None and expected < ENOUGH):
+            if stop() or pace > SHORTEST or (share and taken is not None and expected < ENOUGH):
                 break
-            trial = None
-            if taken is not None:
-                course = moved(plants, now.course, taken, 1.0, allowed)
-                if share:
-                    trial = _closed(plants, course, allowed, CLOSED * goal, False, 1, share)
-                else:
-                    trial = corrected(plants, course, allowed, goal, 1)
-            gain = 1.0 - expense.of(trial.course)[0] / cost if trial else -np.inf
-            pace = _next_pace(pace, gain / expected if taken else -np.inf)
-            if trial is None or gain <= 0.0:
+            if taken is None:
+                pace *= SHORTER
                 continue
-            now = trial
+            course = moved(plants, now.course, taken, 1.0, allowed)
+            if share:
+                trial = _closed(plants, course, allowed, CLOSED * goal, False, 1, share)
+            else:
+                trial = corrected(plants, course, allowed, goal, 1)
+            gain = 1.0 - expense.of(trial.course)[0] / cost if trial else -np.inf
+            pace = _next_pace(pace, gain / max(expected, TINY))
+            if trial is None or gain <= 0.0:
+                if expected < ENOUGH:
+                    break
+                continue
+            now, pressed, led = trial, _pressed(plants, taken, cost, allowed), True
             if gain < ENOUGH:
                 break
             found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
