@@ -17,6 +17,7 @@ from flexarm.optimal import optimal_motion, search
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import corrected, improved
 from flexarm.optimal.expense import Expense
+from flexarm.optimal.exponential import AT_ONCE, exponentials
 from flexarm.optimal.outcome import joined
 from flexarm.optimal.program import grids, transcribed, unpacked
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
@@ -97,6 +98,20 @@ def coordinate(i, n, lower, upper, name="joint_range"):
 
 
 # -- courses and their slopes ------------------------------------------------------------------------------------------
+
+
+def test_exponentials_of_a_stack_are_those_of_scipy():
+    """Oscillators of norms from 1e-4 to 300 in random order, more than one stack of them, and no matrix at all."""
+    rng = np.random.default_rng(4)
+    size = rng.permutation(np.geomspace(1e-4, 300.0, AT_ONCE + 7))
+    skew = rng.normal(size=(len(size), 6, 6))
+    skew -= np.swapaxes(skew, 1, 2)
+    skew *= (size / np.abs(np.linalg.eigvals(skew)).max(axis=1))[:, None, None]
+    found = exponentials(skew, size)
+    np.testing.assert_allclose(found, expm(skew), atol=3e-9)
+    np.testing.assert_allclose(found[size < 0.5], expm(skew[size < 0.5]), atol=1e-12)
+    assert exponentials(np.zeros((0, 6, 6)), np.zeros(0)).shape == (0, 6, 6)
+    np.testing.assert_array_equal(exponentials(np.zeros((1, 3, 3)), np.zeros(1))[0], np.eye(3))
 
 
 @pytest.mark.parametrize("linear", [False, True])

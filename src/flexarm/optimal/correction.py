@@ -5,7 +5,8 @@ grid. The motion on a grid is therefore taken as multiple shooting. The native r
 beginning of the next interval. Newton's method closes these gaps with the smallest change of inputs and durations that
 the limits allow. The same method then corrects the motion without gaps, as one run from the start. Source: Bock &
 Plitt, A multiple shooting algorithm for direct solution of optimal control problems (IFAC 1984). Steps down the cost
-are those of successive quadratic programs whose Hessian is the weight of a step's length.
+are those of successive quadratic programs whose Hessian is the weight of a step's length. They begin along trajectories
+with gaps, which are far less nonlinear than one long run, and each leaves a share of the gaps to the next.
 """
 
 import warnings
@@ -19,7 +20,7 @@ from flexarm.arrays import Array
 from flexarm.errors import FlexarmError
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.shooting import Course, Plant
-from flexarm.optimal.step import Active, Allowed, Seen, Step, Ways, moved, seen, step, ways
+from flexarm.optimal.step import Active, Allowed, Seen, Step, moved, seen, step, ways
 
 ROUNDS = 12
 """Largest number of Newton steps with gaps, and of those without gaps."""
@@ -77,6 +78,8 @@ def _closed(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # trial steps may leave the range in which the model is valid
             now, active = seen(plants, course, whole), _none(plants)
+            if not np.isfinite(now.off):
+                return None
             goal = max(goal, share * now.off)
             for _ in range(ROUNDS):
                 if now.off <= goal:
@@ -134,11 +137,11 @@ def improved(
     with gaps, each of which is closed to a share of what a step opens. It then starts from the motion without gaps, and
     each step leads from one motion that the arms make to another. The search stops when the steps gain no more.
     """
-    open_, _, pace = _descended(plants, now, allowed, goal, expense, stop, 1.0, OPEN)
-    closed = corrected(plants, open_.course, allowed, goal)
+    rough, _, pace = _descended(plants, now, allowed, goal, expense, stop, 1.0, OPEN)
+    closed = corrected(plants, rough.course, allowed, goal)
     if closed is not None and expense.of(closed.course)[0] < expense.of(now.course)[0]:
         now = closed
-    now, pressed, _ = _descended(plants, now, allowed, goal, expense, stop, pace, 0.0)
+    now, pressed, _ = _descended(plants, now, allowed, goal, expense, stop, min(pace, 1.0), 0.0)
     return now, pressed
 
 

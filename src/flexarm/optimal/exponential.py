@@ -27,7 +27,7 @@ def exponentials(X: Array, size: Array) -> Array:
     found = np.empty_like(X)
     order = np.argsort(size)
     for part in np.split(order, range(AT_ONCE, len(order), AT_ONCE)):
-        s = max(0, int(np.ceil(np.log2(max(size[part[-1]], 1e-300) / NORM))))
+        s = int(np.ceil(np.log2(size[part].max(initial=NORM) / NORM)))
         found[part] = _squared(_series(X[part] / 2.0**s), s)
     return found
 

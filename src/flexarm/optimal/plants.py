@@ -26,8 +26,12 @@ BEYOND = 0.1
 TURN = 1.5
 """Largest angle by which the fastest mode turns in a part of an interval [rad]."""
 
-LEAST_PARTS, MOST_PARTS = 2, 16
-"""Least and largest number of parts of an interval, at whose ends limits hold."""
+LEAST_PARTS, MOST_PARTS = 2, 10
+"""Least and largest number of parts of an interval, at whose ends limits hold.
+
+With ten parts the slopes of arms with much faster modes are accurate to a hundredth, and the computing time grows with
+the number of parts. With four the Newton steps of such arms fail.
+"""
 
 EXCEEDED = 1e-4
 """Relative amount by which a motion may exceed a limit between the parts' ends without being corrected again."""
