@@ -386,7 +386,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
         start, *through, end = task.places
         own = asked(rigid, start, end, limits, "time", None, task.tolerance, through)
         known = prescribed(rigid, own.places, own.torque, None)
-        for finer in (1, 2, 4):
+        for finer in (1, 4):
             on = replace(grid, model=rigid, intervals=finer * grid.intervals)
             solved = (found_on if duration else _found_first)(own, on, known, steps, stopped)[1]
             if not solved.found:
