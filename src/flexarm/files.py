@@ -31,11 +31,11 @@ ABANDONED = 3600.0
 Bytes = bytes | bytearray | memoryview
 
 
-def checked_path(path: object) -> str:
+def checked_path(path: object, name: str = "path") -> str:
     """Return a path as a text. Raise `DescriptionError` for any other object. A number would mean an open file."""
     given = fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(given, str):
-        raise DescriptionError(f"path is of type {type(path).__name__}; it must be the name of a file")
+        raise DescriptionError(f"{name} is of type {type(path).__name__}; it must be the name of a file")
     return given
 
 

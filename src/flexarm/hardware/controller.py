@@ -70,9 +70,9 @@ def export_controller(
         Sampling period, if the controller of a scenario is continuous [s].
     real : "double" or "float"
         Type of all numbers except the time.
-    targets : list of "simulink" and "ros2"
-        Wrappers to write beside the library: a level-2 S-function, or a package with a plug-in for ros2_control in the
-        folder `ros2`.
+    targets : list of "simulink", "ros2" and "shared"
+        Wrappers to write beside the library: a level-2 S-function, a package with a plug-in for ros2_control in the
+        folder `ros2`, or a program over shared memory with its layout, see `run_in_real_time`.
 
     Raises
     ------

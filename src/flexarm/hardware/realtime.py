@@ -1,10 +1,11 @@
-"""Hardware in the loop on one machine: an exported controller and its simulated arm, in real time over UDP."""
+"""Hardware in the loop on one machine: an exported controller and its simulated arm, in real time."""
 
-import socket
-import struct
+import os
 import subprocess  # noqa: TID251  (a C compiler, and the program that it makes of the package's own code)
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,11 +14,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import POSITIVE, Fault, checked_number, choices, refused
+from flexarm.checks import POSITIVE, Fault, checked_instance, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.exports.controller.library import Board, board, c_controller
+from flexarm.exports.controller.programs import PATIENCE, shared_header
+from flexarm.exports.controller.programs import program as controller_program
 from flexarm.exports.fmu import build
+from flexarm.files import checked_path
 from flexarm.hardware.controller import loop_of
+from flexarm.hardware.transports import BRIDGE, INVALID, SharedMemory, Transport, Udp, load_bridge, memory_folder
+from flexarm.hardware.watch import Watched
 from flexarm.model import Model
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.feedback import initial
@@ -33,92 +39,11 @@ WHERE = "run_in_real_time"
 SPIN = 2e-4
 """Time before a sample during which the arm's program waits without sleeping, since a sleep may end late [s]."""
 
-HELLO, STOP = 2**64 - 1, 2**64 - 2
-"""Numbers of the first datagram of the controller and of the last one of the arm, in place of a sample's number."""
-
 MOST_SAMPLES = 10_000_000
 """Largest number of samples of a run, whose numbers fit into memory. It is about three hours at 1 kHz."""
 
-PATIENCE = 5.0
-"""Longest time until the controller's program has started [s]."""
-
-PROGRAM = """// The controller of a board as a process: readings arrive and outputs leave as datagrams of UDP.
-#define _POSIX_C_SOURCE 200809L
-#include "NAME.h"
-
-#include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-
-typedef struct {
-    uint64_t k;
-    double y[BIG_NY + 1];
-} question;
-
-typedef struct {
-    uint64_t k;
-    double u[BIG_NU];
-    uint64_t status;
-} answer;
-
-int main(int count, char **words)
-{
-    static NAME self;
-    static question in;
-    static answer out;
-    NAME_inputs inputs;
-    NAME_outputs outputs;
-    const struct timeval patience = {SECONDS, MICROSECONDS};
-    struct sockaddr_in arm;
-    if (count != 2) {
-        return 2;
-    }
-    memset(&arm, 0, sizeof arm);
-    memset(&inputs, 0, sizeof inputs);
-    arm.sin_family = AF_INET;
-    arm.sin_port = htons((uint16_t)atoi(words[1]));
-    arm.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int line = socket(AF_INET, SOCK_DGRAM, 0);
-    if ((line < 0) || (connect(line, (struct sockaddr *)&arm, sizeof arm) != 0)) {
-        return 1;
-    }
-    (void)setsockopt(line, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    NAME_init(&self);
-    out.k = UINT64_MAX;
-    if (send(line, &out, sizeof out, 0) < 0) {
-        return 1;
-    }
-    for (int idle = 0; idle < IDLE; idle++) {
-        struct timespec now;
-        const ssize_t size = recv(line, &in, sizeof in, 0);
-        const int heard = (size == (ssize_t)sizeof in);
-        if (heard && (in.k == (UINT64_MAX - 1u))) {
-            break;
-        }
-        for (int i = 0; i < BIG_NY; i++) {
-            inputs.y[i] = in.y[i];
-        }
-        inputs.fresh = 1u;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        NAME_step(&self, heard ? &inputs : NULL, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec, &outputs);
-        if (heard) {
-            out.k = in.k;
-            for (int i = 0; i < BIG_NU; i++) {
-                out.u[i] = outputs.u[i];
-            }
-            out.status = outputs.status;
-            (void)send(line, &out, sizeof out, 0);
-            idle = 0;
-        }
-    }
-    (void)close(line);
-    return 0;
-}
-"""
+TRANSPORTS: dict[str, str] = {"udp": "datagrams on the loopback interface", "shared": "shared memory"}
+"""Ways in which the two processes exchange readings and outputs."""
 
 
 @final
@@ -141,6 +66,9 @@ class RealTimeRun:
         Total time by which the clock waited [s].
     safe : int
         Samples whose outputs were the safe ones of the watchdog.
+    invalid : int
+        Answers of the controller's program that were ignored: of another size, with outputs that are not finite, or
+        with an unknown status or sample.
     """
 
     result: "Dataset"
@@ -149,6 +77,7 @@ class RealTimeRun:
     overruns: int
     slipped: float
     safe: int
+    invalid: int = 0
 
     @property
     def samples(self) -> int:
@@ -168,6 +97,7 @@ class RealTimeRun:
             "overruns": self.overruns,
             "slipped": self.slipped,
             "safe": self.safe,
+            "invalid": self.invalid,
         }
 
     def __repr__(self) -> str:
@@ -182,6 +112,7 @@ class RealTimeRun:
                 f"missed deadlines: {self.missed} ({100 * self.missed / self.samples:.3g} %); {times}",
                 f"the arm's own samples: at most {late:.0f} us late; {slips}",
                 f"samples with safe outputs: {self.safe}",
+                *([f"invalid answers, ignored: {self.invalid}"] if self.invalid else []),
             ]
         )
 
@@ -195,14 +126,17 @@ def run_in_real_time(
     q0: Any = None,
     qd0: Any = None,
     misses: int = 20,
+    transport: str = "udp",
+    program: str | PathLike[str] | None = None,
+    watch: bool = False,
 ) -> RealTimeRun:
     """Run an exported controller against its simulated arm in real time on this machine.
 
     The controller is the C code of `export_controller` in a process of its own. At each sample the simulated arm sends
-    its readings as a datagram (UDP on the loopback interface), and the controller answers with its outputs. The arm
-    then moves to the next sample, at which it waits for the clock. If the answer has not arrived when the next sample
-    is due, the deadline is missed, and the arm keeps its last inputs. Without missed deadlines the motion is that of
-    `simulate`.
+    its readings, and the controller answers with its outputs, over UDP on the loopback interface or through shared
+    memory. The arm then moves to the next sample, at which it waits for the clock. If the answer has not arrived when
+    the next sample is due, the deadline is missed, and the arm keeps its last inputs. Without missed deadlines the
+    motion is that of `simulate`.
 
     Nothing gives the two processes priority, so that misses depend on the load of the machine.
 
@@ -220,6 +154,14 @@ def run_in_real_time(
         Initial state. Default: that of the scenario, otherwise on the reference.
     misses : int
         Consecutive missing or late samples for which the controller continues, see `export_controller`.
+    transport : "udp" or "shared"
+        Exchange by datagrams, or through shared memory.
+    program : path, optional
+        Program that runs in place of the exported controller. Its only argument is the port of the arm, or the path of
+        the shared memory. `export_controller` with `targets=["shared"]` writes the layout of this memory as a header,
+        and a program to start from.
+    watch : bool
+        Show plots in the browser while the loop runs. A process of its own serves the page on this machine.
 
     Raises
     ------
@@ -227,7 +169,7 @@ def run_in_real_time(
         As `export_controller`, if the end is missing, if there are more than ten million samples, or if there is no
         compiler.
     FlexarmError
-        If the controller does not compile or does not start.
+        If the controller does not compile or does not start, or if the arm diverges.
     """
     scenario = None
     if not isinstance(controller, Sampled):
@@ -241,6 +183,10 @@ def run_in_real_time(
         until = checked_number(until, "s", POSITIVE, "until")
         if (count := max(1, round(until / loop.period))) > MOST_SAMPLES:
             raise Fault("until", f"is {until:g} s, which has {count:.3g} samples; it must have at most {MOST_SAMPLES}")
+        if not isinstance(transport, str) or transport not in TRANSPORTS:
+            raise Fault("transport", f"is {shown(transport)}; it must be {choices(*TRANSPORTS)}")
+        watch = checked_instance(watch, bool, "watch")
+        own = None if program is None else _checked_program(program)
     if (compiler := build.compiler()) is None:
         raise DescriptionError(f"{WHERE}: no C compiler is installed; install {choices(*build.COMPILERS)}")
     found = board(loop, arm, misses=misses, where=WHERE)
@@ -252,103 +198,124 @@ def run_in_real_time(
     plant = Stepper(arm, loop.period, q0=q, qd0=qd)
     plant.step(np.zeros(len(arm.inputs)))  # compiles what is needed before the clock runs
     plant.reset()
-    with tempfile.TemporaryDirectory() as folder:
-        program = _compiled(found, Path(folder), compiler)
-        return _run(found, plant, program, count)
+    width = len(plant.state) + len(arm.inputs) + 3
+    size = 8 * width * count if watch else 0
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flexarm-")))
+        executable = _compiled(found, transport, folder, compiler) if own is None else own
+        line: Transport = Udp(len(found.inputs.names), len(arm.inputs))
+        rows, published = np.zeros((count, width)), _nothing
+        if transport == "shared" or watch:
+            memory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flexarm-", dir=memory_folder(size))))
+            bridge = _bridge(found, memory, compiler)
+        if transport == "shared":
+            line.close()
+            line = SharedMemory(found, bridge, memory)
+        stack.callback(line.close)
+        if watch:
+            page = stack.enter_context(Watched(found, count, width, memory, bridge))
+            rows, published = page.rows, page.published
+        return _run(found, plant, line, executable, rows, published)
 
 
-def _compiled(found: Board, folder: Path, compiler: str) -> Path:
+def _nothing(count: int) -> None:
+    """Do nothing with the number of finished rows."""
+
+
+def _checked_program(program: Any) -> Path:
+    """Return the path of a program. Raises `Fault`."""
+    file = Path(checked_path(program, "program")).absolute()
+    if not file.is_file():
+        raise Fault("program", f"is {shown(str(program))}, which is not a file; give the path of an executable program")
+    if not os.access(file, os.X_OK):
+        raise Fault("program", f"is {shown(str(program))}, which is not executable; compile it, or use chmod +x")
+    return file
+
+
+def _compiled(found: Board, transport: str, folder: Path, compiler: str) -> Path:
     """Compile the controller's program and return its path."""
-    period = found.feedback.period
-    seconds, rest = divmod(1.5 * period, 1.0)
-    text = PROGRAM
-    numbers = {"MICROSECONDS": f"{max(1, round(1e6 * rest))}", "SECONDS": f"{int(seconds)}"}
-    numbers |= {"IDLE": f"{max(10, round(PATIENCE / (1.5 * period)))}", "NAME": found.name, "BIG": found.name.upper()}
-    for key, value in numbers.items():
-        text = text.replace(key, value)
-    if not found.inputs.names:
-        text = text.replace("            inputs.y[i] = in.y[i];\n", "            (void)in.y[i];\n")
-    for file, content in {**c_controller(found), "program.c": text}.items():
+    texts = {**c_controller(found), **controller_program(found, transport)}
+    return _built(folder, compiler, texts, f"{found.name}_{transport}.c", f"{found.name}.c", "-o", "program")
+
+
+def _bridge(found: Board, folder: Path, compiler: str) -> Any:
+    """Compile the functions with which Python reads and writes shared memory, and return them."""
+    texts = {**shared_header(found), "bridge.c": BRIDGE.replace("NAME", found.name)}
+    return load_bridge(_built(folder, compiler, texts, "bridge.c", "-shared", "-fPIC", "-o", "bridge.so"))
+
+
+def _built(folder: Path, compiler: str, texts: dict[str, str], *arguments: str) -> Path:
+    """Compile these texts, and return the path of the last argument."""
+    for file, content in texts.items():
         (folder / file).write_text(content, encoding="utf-8")
-    command = [compiler, "-std=c99", "-O2", "program.c", f"{found.name}.c", "-o", "program", "-lm"]
+    command = [compiler, "-std=c99", "-O2", *arguments, "-lm"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise FlexarmError(f"{WHERE}: {compiler} failed: {' '.join(done.stderr.split())[:300]}")
-    return folder / "program"
+    return folder / arguments[-1]
 
 
-def _run(found: Board, plant: Stepper, program: Path, count: int) -> RealTimeRun:
-    """Start the controller's program and exchange datagrams with it, sample by sample."""
-    model, period = found.model, found.feedback.period
-    ny, m = len(found.inputs.names), len(model.inputs)
-    line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    line.bind(("127.0.0.1", 0))
-    process = subprocess.Popen([str(program), str(line.getsockname()[1])])
+def _run(
+    found: Board, plant: Stepper, line: Transport, program: Path, rows: Array, published: Callable[[int], None]
+) -> RealTimeRun:
+    """Start the controller's program and exchange samples with it."""
     try:
-        _greeted(line, process)
-        return _exchanged(found, plant, line, struct.Struct(f"=Q{ny + 1}d"), struct.Struct(f"=Q{m}dQ"), count, period)
+        process = subprocess.Popen([str(program), line.address])
+    except OSError as error:
+        raise FlexarmError(f"{WHERE}: program {shown(str(program))} cannot be started: {error.strerror}") from None
+    try:
+        _await_start(line, process)
+        return _exchanged(found, plant, line, rows, published)
     finally:
         try:
-            line.send(struct.pack(f"=Q{ny + 1}d", STOP, *[0.0] * (ny + 1)))
+            line.stop()
             process.wait(2.0)
         except (OSError, subprocess.TimeoutExpired):
             process.kill()
             process.wait()
-        line.close()
 
 
-def _greeted(line: socket.socket, process: "subprocess.Popen[bytes]") -> None:
-    """Wait for the first datagram of the controller and connect to its sender."""
-    line.settimeout(0.1)
+def _await_start(line: Transport, process: "subprocess.Popen[bytes]") -> None:
+    """Wait for the first message of the controller's program."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
-        try:
-            data, sender = line.recvfrom(4096)
-        except TimeoutError:
-            continue
-        if struct.unpack("=Q", data[:8])[0] == HELLO:
-            line.connect(sender)
+        if line.greeted(0.1):
             return
-    raise FlexarmError(f"{WHERE}: the controller's program did not start")
+    ended = process.poll()
+    why = f"it sent no message within {PATIENCE:g} s" if ended is None else f"it ended with status {ended}"
+    raise FlexarmError(f"{WHERE}: the controller's program did not start: {why}")
 
 
 def _exchanged(
-    found: Board,
-    plant: Stepper,
-    line: socket.socket,
-    question: struct.Struct,
-    answer: struct.Struct,
-    count: int,
-    period: float,
+    found: Board, plant: Stepper, line: Transport, rows: Array, published: Callable[[int], None]
 ) -> RealTimeRun:
-    model, of = found.model, found.inputs.measured.of
-    m, cuts = len(model.inputs), np.cumsum([model.nq, model.nv])
+    model, of, period = found.model, found.inputs.measured.of, found.feedback.period
+    m, ns, cuts = len(model.inputs), len(plant.state), np.cumsum([model.nq, model.nv])
     accelerates = found.feedback.law.accelerates
-    x, u_all = np.zeros((count, len(plant.state))), np.zeros((count, m))
-    latency, late, status = np.full(count, np.nan), np.zeros(count), np.zeros(count, dtype=int)
-    u, overruns, slipped = np.zeros(m), 0, 0.0
+    u, overruns, slipped, invalid = np.zeros(m), 0, 0.0, 0
     begin = time.perf_counter() + 20 * SPIN
-    for k in range(count):
+    for k, row in enumerate(rows):
         due = begin + k * period
-        late[k] = _waited(due)
-        if late[k] > period:
-            overruns, slipped, begin, due = overruns + 1, slipped + late[k], begin + late[k], due + late[k]
+        late = _waited(due)
+        if late > period:
+            overruns, slipped, begin, due = overruns + 1, slipped + late, begin + late, due + late
         q, qd, s = np.split(plant.state, cuts)
         qdd = model.forward_dynamics(q, qd, u) if accelerates else np.zeros(model.nv)
         y = np.array(of(q, qd, s, qdd)).ravel()
-        sent = time.perf_counter()
-        found_u = None
+        sent, latency, status = time.perf_counter(), np.nan, 0
         try:
-            line.send(question.pack(k, *y, 0.0))
-            found_u = _answer(line, answer, k, due + period)
+            line.send(k, y)
+            while (answer := line.answer(k, due + period)) is INVALID:
+                invalid += 1
+            if answer is not None:
+                latency = time.perf_counter() - sent
+                u, status = answer
         except OSError:  # the controller's program has ended
             _waited(due + period)
-        if found_u is not None:
-            latency[k] = time.perf_counter() - sent
-            u, status[k] = np.array(found_u[1 : 1 + m]), found_u[-1]
-        x[k], u_all[k] = plant.state, u
+        row[:ns], row[ns : ns + m], row[ns + m :] = plant.state, u, (latency, late, status)
+        published(k + 1)
         plant.step(u)
-    return _result(found, x, u_all, latency, late, status, overruns, slipped)
+    return _result(found, rows, ns, overruns, slipped, invalid)
 
 
 def _waited(due: float) -> float:
@@ -359,32 +326,17 @@ def _waited(due: float) -> float:
     return -left
 
 
-def _answer(line: socket.socket, answer: struct.Struct, k: int, until: float) -> tuple[Any, ...] | None:
-    """Return the answer to a question, or None if it has not arrived in time. Answers to earlier ones are dropped."""
-    while (left := until - time.perf_counter()) > 0.0:
-        line.settimeout(left)
-        try:
-            data = line.recv(4096)
-        except TimeoutError:
-            return None
-        found = answer.unpack(data)
-        if found[0] == k:
-            return found
-    return None
-
-
-def _result(
-    found: Board, x: Array, u: Array, latency: Array, late: Array, status: Array, overruns: int, slipped: float
-) -> RealTimeRun:
+def _result(found: Board, rows: Array, ns: int, overruns: int, slipped: float, invalid: int) -> RealTimeRun:
     import xarray as xr
 
     model, period = found.model, found.feedback.period
+    x, u, (latency, late, status) = rows[:, :ns], rows[:, ns:-3], rows[:, -3:].T.copy()
     result = xr.Dataset(
         {
-            "q": (("time", "coordinate"), x[:, : model.nq]),
-            "qd": (("time", "velocity"), x[:, model.nq : model.nq + model.nv]),
-            "u": (("time", "input"), u),
-            "status": ("time", status),
+            "q": (("time", "coordinate"), x[:, : model.nq].copy()),
+            "qd": (("time", "velocity"), x[:, model.nq : model.nq + model.nv].copy()),
+            "u": (("time", "input"), u.copy()),
+            "status": ("time", status.astype(int)),
             "latency": ("time", latency, {"units": "s"}),
             "late": ("time", late, {"units": "s"}),
         },
@@ -396,5 +348,5 @@ def _result(
         },
         attrs={"title": f"{model.arm.name}: in real time"},
     )
-    missed = int(np.isnan(latency).sum())
-    return RealTimeRun(result, float(period), missed, overruns, slipped, int(((status & 16) > 0).sum()))
+    missed, safe = int(np.isnan(latency).sum()), int(((result.status.values & 16) > 0).sum())
+    return RealTimeRun(result, float(period), missed, overruns, slipped, safe, invalid)

@@ -4,7 +4,8 @@ Three measures keep a user's texts harmless:
 
 - They enter the page only as data, in JSON with `<`, `>` and `&` as escapes, or as the escaped title.
 - The page runs only scripts whose digests are in its policy, which are those written here.
-- The policy forbids every connection, so that nothing can leave the page.
+- The policy forbids every connection, so that nothing can leave the page. Only pages of a running loop ask their own
+  server.
 """
 
 import base64
@@ -31,7 +32,9 @@ KINDS = {"float64": "f8", "float32": "f4", "int32": "i4", "uint8": "u1"}
 """Types of numbers in a page's typed arrays."""
 
 
-def page(title: str, data: Mapping[str, Any], scripts: Sequence[str], programs: Sequence[str] = ()) -> str:
+def page(
+    title: str, data: Mapping[str, Any], scripts: Sequence[str], programs: Sequence[str] = (), connects: bool = False
+) -> str:
     """Return the text of an HTML file with these data, which runs the scripts in order after the common ones.
 
     Parameters
@@ -46,6 +49,8 @@ def page(title: str, data: Mapping[str, Any], scripts: Sequence[str], programs: 
         Names of files in `assets`, .js or .css.
     programs : list of str
         JavaScript that runs after the common scripts and before `scripts`: functions made from an arm.
+    connects : bool
+        Let the page ask the server that it comes from, and no other. A page from disk must not connect.
 
     Raises
     ------
@@ -64,6 +69,7 @@ def page(title: str, data: Mapping[str, Any], scripts: Sequence[str], programs: 
             "img-src data: blob:",
             "base-uri 'none'",
             "form-action 'none'",
+            *(["connect-src 'self'"] if connects else []),
         ]
     )
     return "\n".join(

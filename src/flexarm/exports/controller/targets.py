@@ -1,10 +1,11 @@
-"""Wrappers of a controller's C library for other programs: Simulink and ros2_control."""
+"""Wrappers of a controller's C library for other programs: Simulink, ros2_control, and loops over shared memory."""
 
 from string import Template
 
 from flexarm import escape
 from flexarm.exports.controller.inputs import ENDS
 from flexarm.exports.controller.library import Board
+from flexarm.exports.controller.programs import shared
 from flexarm.exports.sfunction import BUILD
 
 SFUNCTION = Template("""// $title, as a level-2 S-function of Simulink. Written by flexarm.
@@ -240,7 +241,7 @@ def ros2(board: Board) -> dict[str, str]:
     return {f"ros2/{file}": text for file, text in texts.items()}
 
 
-TARGETS = {"simulink": simulink, "ros2": ros2}
+TARGETS = {"simulink": simulink, "ros2": ros2, "shared": shared}
 """Wrappers by name."""
 
 
