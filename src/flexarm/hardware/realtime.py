@@ -307,7 +307,7 @@ def _exchanged(
             line.send(k, y)
             while (answer := line.answer(k, due + period)) is INVALID:
                 invalid += 1
-            if answer is not None:
+            if answer is not None and time.perf_counter() <= due + period:
                 latency = time.perf_counter() - sent
                 u, status = answer
         except OSError:  # the controller's program has ended

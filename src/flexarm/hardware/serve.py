@@ -1,4 +1,4 @@
-"""Program that serves the plots of a run in real time, in a process of its own: python serve.py FOLDER.
+"""Program that serves the plots of a run in real time, in a process of its own: python serve.py FOLDER [open].
 
 It uses the standard library only, so that it starts fast, and leaves the processor to the loop where it can.
 """
@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+import webbrowser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class Rows:
         return {"count": count, "finished": finished, **counts, "rows": rows}
 
 
-def serve(folder: Path) -> None:
+def serve(folder: Path, opens: bool) -> None:
     """Serve until the run has ended and a page has its last rows, or until the process of the run has ended."""
     rows, page, parent = Rows(folder), (folder / "page.html").read_bytes(), os.getppid()
     asked, complete = threading.Event(), threading.Event()
@@ -102,6 +103,8 @@ def serve(folder: Path) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()
+    if opens:
+        webbrowser.open(f"http://127.0.0.1:{server.server_port}/")
     while not rows.finished and os.getppid() == parent:
         time.sleep(0.1)
     end = time.monotonic() + PATIENCE
@@ -109,7 +112,14 @@ def serve(folder: Path) -> None:
         time.sleep(0.05)
 
 
-if __name__ == "__main__":
+def _yield() -> None:
+    """Give up a priority that the loop's process was started with, since this process inherits it."""
+    if hasattr(os, "sched_setscheduler"):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     if hasattr(os, "nice"):
         os.nice(10)
-    serve(Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    _yield()
+    serve(Path(sys.argv[1]), sys.argv[2:] == ["open"])

@@ -13,7 +13,7 @@ from flexarm.exports.controller.library import Board
 from flexarm.hardware import serve
 from flexarm.hardware.transports import address, mapped
 from flexarm.pictures.page import page
-from flexarm.pictures.view import opened
+from flexarm.pictures.view import has_windows
 
 SAFE = 16
 """Flag of the status of a sample with safe outputs."""
@@ -40,8 +40,8 @@ class Watched:
         self._count, self._finished, self._bridge = address(words), address(words, 1), bridge
         layout = {"width": width, "period": found.feedback.period, "safe": SAFE}
         (folder / "layout.json").write_text(json.dumps(layout), encoding="utf-8")
-        (folder / "page.html").write_text(_page(found), encoding="utf-8")
-        command = [sys.executable, "-I", serve.__file__, str(folder)]
+        (folder / "page.html").write_text(_page(found, width), encoding="utf-8")
+        command = [sys.executable, "-I", serve.__file__, str(folder), *(["open"] if has_windows() else [])]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         port = self._process.stdout.readline().strip() if self._process.stdout else ""
         if not port:
@@ -56,7 +56,6 @@ class Watched:
     def __enter__(self) -> Self:
         sys.stderr.write(f"plots: {self.url}\n")
         sys.stderr.flush()
-        opened(self.url)
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -73,10 +72,11 @@ class Watched:
                 self._process.stdout.close()
 
 
-def _page(found: Board) -> str:
+def _page(found: Board, width: int) -> str:
     """Return the page, which asks for rows."""
     model, arm = found.model, found.model.arm
-    ns, m = len(arm.state_units), len(model.inputs)
+    m = len(model.inputs)
+    ns = width - m - 3
     delays = {"Latency": "outputs after the readings", "Lateness": "the arm's own samples"}
     plots = [
         *_plots("Coordinates", model.coordinates, arm.units, 1),

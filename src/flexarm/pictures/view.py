@@ -186,15 +186,19 @@ def check_suffix(path: str | PathLike[str], where: str) -> None:
     check_ending(path, *SUFFIXES, where=where)
 
 
-def opened(place: Path | str) -> bool:
-    """Open a file or an address in a graphical browser, not in a text browser, and return True if one was started."""
-    windows = sys.platform in ("darwin", "win32") or any(os.environ.get(x) for x in ("DISPLAY", "WAYLAND_DISPLAY"))
-    if not windows:
+def has_windows() -> bool:
+    """Return True if a graphical browser can open a window."""
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(x) for x in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def opened(path: Path) -> bool:
+    """Open a file in a graphical browser, and return True if one was started. Text browsers are not used."""
+    if not has_windows():
         return False
     import webbrowser
 
     try:
-        return webbrowser.open(place if isinstance(place, str) else place.resolve().as_uri())
+        return webbrowser.open(path.resolve().as_uri())
     except webbrowser.Error:
         return False
 
