@@ -354,7 +354,7 @@ def test_results_that_cannot_be_drawn_are_one_line(planar, spatial, tmp_path):
     cases = [
         (None, "results is None; it must be a result, or a list or dict of them"),
         ([], r"results is \[\]; it must be a result"),
-        ([1], "result is a int; it must be a Dataset"),
+        ([1], "result is an int; it must be a Dataset"),
         (planar.drop_vars("q"), "result has no 'q'"),
         ([planar] * 7, "results has 7 results; at most 6 can be distinguished in one picture"),
         (several, r"result has q over run, time, coordinate; .* result\.isel\(run=0\)"),

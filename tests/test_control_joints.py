@@ -451,7 +451,7 @@ def test_actuators_that_cannot_be_are_refused(single):
         run(single, 0.1, Sampled(wave, 0.01, limit="low"))
     with refused(r"Sampled: period is 0\.0 s; it must be positive"):
         Sampled(wave, 0.0)
-    with refused(r"Sampled: controller is a int; it must be a controller or a function of t, q, qd"):
+    with refused(r"Sampled: controller is an int; it must be a controller or a function of t, q, qd"):
         Sampled(3, 0.01)
 
 

@@ -313,7 +313,7 @@ def bounded(bounds, count=1):
             "SlotineLi: parameters is 'fore.mass'; it must be a list of names",
         ),
         (SlotineLi(0.0, ["fore.length"], 1.0, 1.0, 1.0), "regressor: .* are not linear in 'fore.length'"),
-        (SlotineLi(0.0, ["payload.mas"], 1.0, 1.0, 1.0), "vary: unknown parameter 'payload.mas'; did you mean"),
+        (SlotineLi(0.0, ["payload.mas"], 1.0, 1.0, 1.0), "SlotineLi: parameters: unknown parameter 'payload.mas'; did you mean"),
         (SlotineLi(0.0, ["fore.mass"], 1.0, 1.0, [1.0, 2.0]), "SlotineLi: Gamma has shape"),
         (SlotineLi(0.0, ["fore.mass"], [1.0] * 3, 1.0, 1.0), "SlotineLi: Lambda has shape"),
         (SlotineLi(0.0, [], 1.0, 1.0, 1.0), "SlotineLi: parameters is empty; name at least one"),

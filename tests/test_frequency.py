@@ -451,7 +451,7 @@ def test_residuals_decibels_and_a_figure():
         ),
         ({"inputs": {"load.motor": "v"}}, "identify: the data have no input 'v'; their inputs are u"),
         ({"inputs": ["u"]}, r"identify: inputs is \['u'\]; it must be a dict of signals by actuators"),
-        ({"fit": ["load.colour"]}, "vary: unknown parameter 'load.colour'; the parameters are .*"),
+        ({"fit": ["load.colour"]}, "identify: fit: unknown parameter 'load.colour'; the parameters are .*"),
         ({"fit": ()}, r"identify: fit is \[\]; it must be a list of names, symbols or patterns of them"),
         (
             {"start": {"load.mass": 1.0}},

@@ -132,7 +132,7 @@ def test_what_a_figure_of_runs_refuses(many, options, said):
 def test_what_is_no_ensemble_is_refused(many):
     wide = xr.DataArray(np.zeros((2, 3, 13)), dims=("run", "time", "k"), coords={"time": [0, 1, 2]})
     for given, variable, said in (
-        (3, "q", "result is a int; it must be a result of simulate_many"),
+        (3, "q", "result is an int; it must be a result of simulate_many"),
         (many.isel(run=0), "q", "it has none: it is not a result of simulate_many"),
         (many.tip.isel(run=0), None, "result is over time, axis; it must be over run and time"),
         (many.tip, "tip", "variable does not apply to a single variable"),

@@ -263,7 +263,7 @@ TWICE = xr.Dataset(
         ((MIMO,), {"input": "v"}, "input is 'v'"),
         ((MIMO,), {"input": 2}, "input is 2"),
         ((control.tf([1.0], [1.0, 0.5], True),), {}, "a discrete system without a sample time"),
-        ((TWO_MASSES, 3), {}, "measured is a int; it must be a result of frequency_response"),
+        ((TWO_MASSES, 3), {}, "measured is an int; it must be a result of frequency_response"),
         ((TWO_MASSES, xr.Dataset()), {}, "measured has no response over frequency"),
         ((TWO_MASSES, measured(TWO_MASSES, F[::-1])), {}, "measured has frequencies that are not positive and ascend"),
         ((TWO_MASSES, NOTHING), {}, "measured has no response of this channel that is a number"),

@@ -335,7 +335,7 @@ def test_a_page_takes_no_other_file_s_place(result, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (lambda r: ((3,), {}), "view: result is a int; it must be a Dataset from simulate"),
+        (lambda r: ((3,), {}), "view: result is an int; it must be a Dataset from simulate"),
         (lambda r: (([],), {}), "view: results has 0; it must have 1 to 8 results, so that"),
         (lambda r: (([r] * 9,), {}), "view: results has 9; it must have 1 to 8 results, so that"),
         (lambda r: (({"a": r},), {"names": ["b"]}), "view: names does not apply to a dict of results"),

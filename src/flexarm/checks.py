@@ -226,11 +226,20 @@ def checked_number(value: object, unit: str = "", rule: Rule = FINITE, part: str
     return x
 
 
+def a_kind(value: object) -> str:
+    """Return the type of a value for messages: "an int", "a Dataset"."""
+    return with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """Return the name of a type with its article: "an Arm", "a Model", "a UKF"."""
+    return f"{'an' if name.startswith((*'aeioAEIO', 'Un')) else 'a'} {name}"
+
+
 def checked_instance(value: object, kind: type, part: str = "") -> Any:
     """Return the value, which must be of this kind. Raises `Fault`."""
     if not isinstance(value, kind):
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise Fault(part, f"is {shown(value)}; it must be {article} {kind.__name__}")
+        raise Fault(part, f"is {shown(value)}; it must be {with_article(kind.__name__)}")
     return value
 
 
@@ -239,7 +248,7 @@ def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tupl
     from xarray import Dataset
 
     if not isinstance(value, Dataset):
-        raise Fault("result", f"is a {type(value).__name__}; it must be a Dataset from simulate")
+        raise Fault("result", f"is {a_kind(value)}; it must be a Dataset from simulate")
     for names, known in ((("time", "coordinate", *variables), value.variables), (attributes, value.attrs)):
         if missing := [name for name in names if name not in known]:
             kept = "kept" in value.attrs and missing[0] not in ("time", "coordinate", "kept")

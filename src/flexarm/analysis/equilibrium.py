@@ -255,25 +255,25 @@ def _inputs(model: Model, efforts: Array) -> Array:
     return np.concatenate([given, efforts[len(given) :]])
 
 
-def configuration(model: Model, q: ArrayLike) -> Array:
+def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
     """Return a configuration (nq,) from a configuration, or from the joints alone, (m,).
 
     With the joints alone, motors are where their joints are. A free base, the deflections and passive joints are those
     of `arm.rest`. With closures, passive joints and deflections follow from the driven ones. Raises `DescriptionError`
-    for anything else.
+    for anything else, which calls it `name`.
     """
     with refused():
         checked_instance(model, Model, "model")
-        given = checked_array(q, "q")
+        given = checked_array(q, name)
     n, m = model.nq, len(model.arm.driven)
     if given.ndim > 1:
-        raise DescriptionError("q has more than one axis; give one configuration")
+        raise DescriptionError(f"{name} has more than one axis; give one configuration")
     if given.shape not in ((n,), (m,)):
         joints = ", ".join(model.velocities[i] for i in model.arm.driven)
         allowed = f"{counted(n, 'number')}: {', '.join(model.coordinates)}; or the joints alone: {joints}"
-        raise DescriptionError(f"q has shape {given.shape}; it must have {allowed}")
+        raise DescriptionError(f"{name} has shape {given.shape}; it must have {allowed}")
     if given.shape == (n,):
-        checked_unit("q", given, model.arm)
+        checked_unit(name, given, model.arm)
         return given
     T, arm = moved_by_joints(model.arm), model.arm
     x = attitude.configuration(arm, np.where(T.any(axis=1), T @ given, attitude.local(arm, np.array(arm.rest))))
@@ -281,5 +281,5 @@ def configuration(model: Model, q: ArrayLike) -> Array:
         return x
     x, why = closures.assembled(model, x, arm.driven)
     if why:
-        raise DescriptionError(f"q: with these joints the closures do not close: {why}")
+        raise DescriptionError(f"{name}: with these joints the closures do not close: {why}")
     return x

@@ -18,6 +18,7 @@ from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, UncertainResult
 from flexarm.model import Model
+from flexarm.model.varied import named_in
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.passed import Passed, passed
 
@@ -344,7 +345,8 @@ def _worst(
     from scipy.optimize import minimize
 
     names, low, high = _ranges(vary)
-    varied = Model(arm.arm_at(), vary=list(names))
+    with named_in("stability: vary"):
+        varied = Model(arm.arm_at(), vary=list(names))
     _check_names(varied, names)
     law = loop.law_slopes
     scores: list[tuple[float, Array]] = []

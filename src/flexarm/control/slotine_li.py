@@ -15,6 +15,7 @@ from flexarm.control.gains import actuated, actuators, decaying, definite, follo
 from flexarm.description.closures import refuse_closures
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.model.varied import named_in
 from flexarm.simulation.law import Column, Law
 from flexarm.simulation.shown import show
 from flexarm.trajectory import Reference, jumps_of
@@ -81,7 +82,9 @@ class SlotineLi:
             names = checked_list(self.parameters, "a list of names", "parameters")
             if not names:
                 raise Fault("parameters", "is empty; name at least one, such as 'payload.mass', or use ComputedTorque")
-        rigid = Model(rigid_arm("SlotineLi", model).arm, vary=list(names))
+        rigid_model = rigid_arm("SlotineLi", model)
+        with named_in("SlotineLi: parameters"):
+            rigid = Model(rigid_model.arm, vary=list(names))
         try:
             start = rigid.p if self.start is None else rigid.at(self.start).p
         except DescriptionError as error:

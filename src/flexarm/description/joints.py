@@ -18,6 +18,7 @@ from flexarm.checks import (
     Fault,
     Rule,
     Vector,
+    a_kind,
     checked_number,
     flag,
     optional_number,
@@ -470,7 +471,7 @@ class Telescope(Driven):
     def check(self, body: Body) -> None:
         """Raise `Fault` unless the body is a uniform beam of the telescope's total length."""
         if not isinstance(body, Beam):
-            raise Fault("body", f"is a {type(body).__name__}; a telescope needs a Beam (modes = {{}} for a rigid one)")
+            raise Fault("body", f"is {a_kind(body)}; a telescope needs a Beam (modes = {{}} for a rigid one)")
         for field in ("section_tip", "sections"):
             if getattr(body, field) is not None:
                 raise Fault(field, "is given; the beam of a telescope must be uniform")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.analysis.equilibrium import configuration
 from flexarm.arrays import Array
 from flexarm.checks import (
     Fault,
@@ -103,6 +104,10 @@ def estimate(
     (record,) = records([data], sample_rate)
     y = np.stack([record.signal(name, "an output") for name in signals], axis=1)
     torques = _torques(model, record, inputs)
+    with refused("estimate"):
+        q0 = None if q0 is None else configuration(model, q0, "q0")
+        if qd0 is not None and np.shape(qd0 := checked_array(qd0, "qd0")) != (model.nv,):
+            raise Fault("qd0", f"has shape {np.shape(qd0)}; it must be ({model.nv},)")
     running = chosen.begin(model, sensors, record.dt, q0, qd0)
     known = _truth(running, record, truth, values)
     u = held(torques, running.steps) if between == "held" else linear(record.t, torques, running.steps, 0.0)[0]

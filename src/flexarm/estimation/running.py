@@ -35,6 +35,7 @@ from flexarm.identification.motion import compiled
 from flexarm.identification.plant import Plant
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
+from flexarm.model.varied import named_in
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
 from flexarm.native.language import Placed
@@ -81,7 +82,8 @@ class Unknowns:
     def __init__(self, estimator: Estimator, model: Model):
         what, asked = estimator.label, estimator.parameters
         if asked and not model.varied:
-            model = Model(model.arm, vary=list(asked))
+            with named_in(f"{what}: parameters"):
+                model = Model(model.arm, vary=list(asked))
         found: dict[int, str] = {}
         for name in asked:
             those = [i for i, each in enumerate(model.varied) if name in (each.name, each.symbol)]

@@ -17,7 +17,7 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
-from flexarm.checks import LONGEST, checked_instance, checked_integer, counted, refused, tensor
+from flexarm.checks import LONGEST, a_kind, checked_instance, checked_integer, counted, refused, tensor
 from flexarm.description.arm import Arm, Link, Pose
 from flexarm.description.beams import Beam
 from flexarm.description.bodies import Body, Frame, Rigid
@@ -432,14 +432,12 @@ def _plain(joint: Any) -> Any:
 def _check(link: Link) -> None:
     where = f"link {link.name!r}"
     if not isinstance(link.body, BODIES):
-        raise DescriptionError(
-            f"is a {type(link.body).__name__}; a lumped equivalent has Beam, Rigid and Frame", where, "body"
-        )
+        raise DescriptionError(f"is {a_kind(link.body)}; a lumped equivalent has Beam, Rigid and Frame", where, "body")
     if isinstance(link.body, Beam) and link.body.curved:
         raise DescriptionError("is given; a lumped equivalent has straight links", where, "body.initial_angles")
     if not isinstance(link.joint.moving, JOINTS):
         kinds = f"Revolute, Prismatic, Fixed and Gear{'; use angles = true' if link.joint.spherical else ''}"
-        raise DescriptionError(f"is a {type(link.joint).__name__}; a lumped equivalent has {kinds}", where, "joint")
+        raise DescriptionError(f"is {a_kind(link.joint)}; a lumped equivalent has {kinds}", where, "joint")
     joint: Any = link.joint.moving
     drive = None if isinstance(joint, Fixed) else joint.drive
     spring = None if drive is None else drive.spring
@@ -542,7 +540,7 @@ def loads(arm: Arm, i: int) -> list[Lump]:
     link, payload = arm.links[i], arm.payloads[i]
     body = link.body
     if not isinstance(body, Rigid | Frame):
-        raise DescriptionError(f"is a {type(body).__name__}; it must be Rigid or Frame", f"link {link.name!r}", "body")
+        raise DescriptionError(f"is {a_kind(body)}; it must be Rigid or Frame", f"link {link.name!r}", "body")
     tip = np.array([body.length, 0.0, 0.0])
     found = []
     if isinstance(body, Rigid):

@@ -15,7 +15,7 @@ except ImportError:
     from flexarm.errors import FlexarmError
 
     raise FlexarmError(
-        "flexarm.gymnasium needs Gymnasium, which is not installed: pip install flexarm[gymnasium]"
+        "flexarm.gymnasium needs Gymnasium, which is not installed: pip install 'flexarm[gymnasium]'"
     ) from None
 
 from flexarm.gymnasium.environments import ArmEnv, ArmVectorEnv

@@ -9,6 +9,7 @@ from flexarm.checks import (
     NOT_NEGATIVE,
     POSITIVE,
     Fault,
+    a_kind,
     checked_number,
     checked_numbers,
     counted,
@@ -281,7 +282,7 @@ def _every(sensors: Any, period: float) -> list[int]:
         time = getattr(each, "sample_time", None)
         count = 1 if time is None else round(time / period)
         if time is not None and (count < 1 or abs(count * period - time) > 1e-6 * time):
-            has = f"has a {type(each).__name__} with a sample_time of {time:g} s"
+            has = f"has {a_kind(each)} with a sample_time of {time:g} s"
             raise Fault("sensors", f"{has}; it must be a whole number of periods of {period:g} s")
         found.append(count)
     return found

@@ -33,7 +33,8 @@ def arrays_of(library: Any) -> Callable[[Array], Any]:
             return from_dlpack
         from jax.numpy import from_dlpack as shared
     except ImportError:
-        raise FlexarmError(f"as_={library!r} needs a package that is missing: pip install flexarm[{library}]") from None
+        what = f"as_={library!r} needs a package that is missing"
+        raise FlexarmError(f"{what}: pip install 'flexarm[{library}]'") from None
     return lambda x: shared(aligned(x) if isinstance(x, np.ndarray) else x)
 
 

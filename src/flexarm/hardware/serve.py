@@ -108,7 +108,7 @@ def serve(folder: Path, opens: bool) -> None:
     while not rows.finished and os.getppid() == parent:
         time.sleep(0.1)
     end = time.monotonic() + PATIENCE
-    while asked.is_set() and not complete.is_set() and time.monotonic() < end:
+    while (opens or asked.is_set()) and not complete.is_set() and time.monotonic() < end:
         time.sleep(0.05)
 
 

@@ -27,6 +27,7 @@ from flexarm.identification.design import d_optimal, low_peaks, peaks
 from flexarm.identification.frequency_model import Linear, check_rest, holding, linear
 from flexarm.mechanics.parameters import fitting
 from flexarm.model import Model, Sensor
+from flexarm.model.varied import named_in
 from flexarm.sensors import outputs as measured_by
 from flexarm.simulation.inputs import Table
 from flexarm.simulation.options import Solver
@@ -275,7 +276,8 @@ def _varying(model: Model, fit: Any) -> Model:
         raise DescriptionError(f"excitation: fit is {shown(fit)}; it must be a list of names of parameters")
     if len(model.p) and all(any(x in fitting(model.varied, each) for each in patterns) for x in model.varied):
         return model
-    return Model(model.arm_at() if len(model.p) else model.arm, vary=patterns)
+    with named_in("excitation: fit"):
+        return Model(model.arm_at() if len(model.p) else model.arm, vary=patterns)
 
 
 def _noise(sensors: Sequence[Any], model: Model) -> Array:

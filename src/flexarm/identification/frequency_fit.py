@@ -16,7 +16,7 @@ from flexarm import escape, style
 from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
 from flexarm.cached import cached_property
-from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, checked_number, counted, refused, shown, unknown_name
+from flexarm.checks import NOT_NEGATIVE, NOT_ZERO, a_kind, checked_number, counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.identification.estimate import Whiteness, fit_percent, statistics
 from flexarm.identification.frequency import decibels, is_response
@@ -80,7 +80,7 @@ def of_data(
         Share of the response that counts as model error in addition to its variance.
     """
     if not is_response(data):
-        raise DescriptionError(f"identify: data is a {type(data).__name__}; it must be a result of frequency_response")
+        raise DescriptionError(f"identify: data is {a_kind(data)}; it must be a result of frequency_response")
     there_y, there_u = ([str(x) for x in data[axis].values] for axis in ("output", "input"))
     for name in signals:
         if name not in there_y:

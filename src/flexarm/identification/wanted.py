@@ -12,6 +12,7 @@ from flexarm.errors import DescriptionError
 from flexarm.identification.unknowns import Unknown, bounded, positive, signed
 from flexarm.mechanics.parameters import Parameter, fitting
 from flexarm.model import Model, closures
+from flexarm.model.varied import named_in
 
 
 def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
@@ -21,7 +22,8 @@ def varied(model: Model, fit: Any) -> tuple[Model, tuple[int, ...]]:
             f"identify: fit is {shown(fit)}; it must be a list of names, symbols or patterns of them"
         )
     if not model.varied:
-        model = Model(model.arm, vary=list(fit))
+        with named_in("identify: fit"):
+            model = Model(model.arm, vary=list(fit))
     names = [each.name for each in model.varied]
     found = dict.fromkeys(each.name for pattern in fit for each in fitting(model.varied, pattern))
     chosen = tuple(names.index(name) for name in found)

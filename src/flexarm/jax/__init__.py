@@ -14,7 +14,7 @@ try:
 except ImportError:
     from flexarm.errors import FlexarmError
 
-    raise FlexarmError("flexarm.jax needs JAX, which is not installed: pip install flexarm[jax]") from None
+    raise FlexarmError("flexarm.jax needs JAX, which is not installed: pip install 'flexarm[jax]'") from None
 
 from flexarm.arrays import Array
 from flexarm.differentiable.namespace import Namespace, operations

@@ -1,7 +1,8 @@
 """Parameters of an arm that vary: their selection, their allowed values, and code that takes them as inputs."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -239,6 +240,15 @@ def _check_names(arm: Arm) -> None:
                 f"vary: link {link.name!r} has a reserved name, that of the arm's {link.name}; "
                 "give the link another name"
             )
+
+
+@contextmanager
+def named_in(argument: str) -> Iterator[None]:
+    """Name the argument of a public function, such as "EKF: parameters", in errors of `Model(arm, vary=...)`."""
+    try:
+        yield
+    except DescriptionError as error:
+        raise DescriptionError(f"{argument}: {str(error).removeprefix('vary: ')}") from None
 
 
 def variable(arm: Arm) -> tuple["Parameter", ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm import escape, style
 from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
-from flexarm.checks import NOT_NEGATIVE, Fault, checked_array, checked_number, refused, shown
+from flexarm.checks import NOT_NEGATIVE, Fault, a_kind, checked_array, checked_number, refused, shown
 from flexarm.plots.systems import channel, named_systems
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _measured(data: Any, output: Any, input: Any) -> _Measured:
     from xarray import Dataset
 
     if not isinstance(data, Dataset) or "response" not in data or "frequency" not in data.response.dims:
-        kind = "has no response over frequency" if isinstance(data, Dataset) else f"is a {type(data).__name__}"
+        kind = "has no response over frequency" if isinstance(data, Dataset) else f"is {a_kind(data)}"
         raise Fault("measured", f"{kind}; it must be a result of frequency_response")
     for part, wanted in (("output", output), ("input", input)):
         if part in data.dims:

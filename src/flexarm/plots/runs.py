@@ -7,7 +7,7 @@ import numpy as np
 from flexarm import escape, style
 from flexarm.arrays import Array
 from flexarm.axes import checked_axes, finished
-from flexarm.checks import SHARE, Fault, checked_list, checked_number, checked_whole, counted, refused, shown
+from flexarm.checks import SHARE, Fault, a_kind, checked_list, checked_number, checked_whole, counted, refused, shown
 from flexarm.plots.run import input_units
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _chosen(result: Any, variable: Any) -> "DataArray":
             raise Fault("variable", "does not apply to a single variable; leave it out")
         values = result
     else:
-        raise Fault("result", f"is a {type(result).__name__}; it must be a result of simulate_many")
+        raise Fault("result", f"is {a_kind(result)}; it must be a result of simulate_many")
     if not {"run", "time"} <= {*values.dims} or "time" not in values.coords or not values.size:
         raise Fault("result", f"is over {', '.join(map(str, values.dims)) or 'nothing'}; it must be over run and time")
     if values.dtype.kind not in "iuf":

@@ -17,6 +17,7 @@ from flexarm.checks import Fault, checked_array, checked_instance, checked_numbe
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.model.outputs import slopes as output_slopes
+from flexarm.model.varied import named_in
 from flexarm.robust.systems import Matrices, beside, singular, wired
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ def uncertain(
         names, low, high = _ranges(vary)
     if model.arm.closures:
         raise DescriptionError(f"{where}: arm {model.arm.name!r} has closures; its linear model has no mass matrix")
-    varied = Model(model.arm_at(), vary=list(names))
+    with named_in(f"{where}: vary"):
+        varied = Model(model.arm_at(), vary=list(names))
     if tuple(each.name for each in varied.parameters) != names:
         there = ", ".join(each.name for each in varied.parameters)
         raise DescriptionError(f"{where}: vary must have full names of parameters, without patterns: {there}")

@@ -14,7 +14,7 @@ contributes a factor 1 / L.
 from collections.abc import Mapping
 from typing import Any
 
-from flexarm.checks import Described, Fault, advised, choices, did_you_mean, faulted, shown, unknown_name
+from flexarm.checks import Described, Fault, a_kind, advised, choices, did_you_mean, faulted, shown, unknown_name
 from flexarm.errors import DescriptionError
 from flexarm.shapes.basis import BENDING, DIRECTIONS, RODS, Basis, quadrature, scaled
 from flexarm.shapes.closed import ClosedForm, Constant, closed_form, constants, rational
@@ -160,7 +160,7 @@ def checked(shapes: Any, direction: str = "y") -> Any:
         raise Fault("", f"is {shown(shapes)}; it must be the name of a family or an object with a method 'basis'")
     suited = getattr(shapes, "directions", DIRECTIONS)
     if direction not in suited:
-        raise Fault("", f"is a {type(shapes).__name__}, which is for {choices(*suited)}; {allowed}, or a family object")
+        raise Fault("", f"is {a_kind(shapes)}, which is for {choices(*suited)}; {allowed}, or a family object")
     return shapes
 
 

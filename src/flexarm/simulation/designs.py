@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, unknown_name
+from flexarm.checks import Fault, a_kind, checked_array, unknown_name
 
 STEP = 1e-2
 """Relative change of a number in the differences of designs, absolute for zero.
@@ -32,7 +32,7 @@ def numbers_of(controller: Any, path: str, argument: str = "with_respect_to") ->
     for name in path.split("."):
         names = [each.name for each in fields(found)] if is_dataclass(found) else []
         if name not in names:
-            problem = f"{argument} has u.{path}, but a {type(found).__name__} has no field"
+            problem = f"{argument} has u.{path}, but {a_kind(found)} has no field"
             raise Fault("", unknown_name(problem, name, names, "its fields are"))
         found = getattr(found, name)
     try:
@@ -40,7 +40,7 @@ def numbers_of(controller: Any, path: str, argument: str = "with_respect_to") ->
             raise Fault("", "")
         return checked_array(found, "")
     except Fault:
-        message = f"has u.{path}, which is a {type(found).__name__}; it must be numbers"
+        message = f"has u.{path}, which is {a_kind(found)}; it must be numbers"
         raise Fault(argument, message) from None
 
 

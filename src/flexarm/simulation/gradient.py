@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.checks import (
     Fault,
+    a_kind,
     checked_array,
     counted,
     refused,
@@ -230,7 +231,7 @@ def _arguments(run: Any) -> dict[str, Any]:
     """Return all arguments of a run. Raises `Fault`."""
     if not isinstance(run, Mapping) or hasattr(run, "data_vars"):
         what = "it must be a dict of the arguments of simulate, as dict(model=model, until=1.0, u=u)"
-        raise Fault("run", f"is a {type(run).__name__}; {what}")
+        raise Fault("run", f"is {a_kind(run)}; {what}")
     for name in run:
         if name not in ARGUMENTS:
             raise Fault("", unknown_name("run has the unknown argument", name, ARGUMENTS, "the arguments are"))

@@ -19,6 +19,7 @@ from flexarm.cached import cached_property
 from flexarm.checks import (
     POSITIVE,
     Fault,
+    a_kind,
     checked_array,
     checked_instance,
     checked_number,
@@ -541,11 +542,11 @@ def as_input(u: Any, model: Model) -> Block:
         return Computed(u)
     if hasattr(u, "expression"):
         must = "give a controller that follows it, or PrescribedMotion(...)"
-        raise DescriptionError(f"u is a {type(u).__name__}, which is a motion and not an input; {must}")
+        raise DescriptionError(f"u is {a_kind(u)}, which is a motion and not an input; {must}")
     try:
         values = checked_array(u, "u", finite=False)
     except Fault:
-        raise DescriptionError(f"u is a {type(u).__name__}; it must be numbers, an input, or a function of t") from None
+        raise DescriptionError(f"u is {a_kind(u)}; it must be numbers, an input, or a function of t") from None
     if values.ndim == 0:
         values = np.full(len(model.inputs), float(values))
     if values.ndim > 1:

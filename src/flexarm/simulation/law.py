@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
+from flexarm.checks import Fault, a_kind, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.shown import show
@@ -135,7 +135,7 @@ def law_of(where: str, controller: Any, model: Model, period: float | None = Non
 
 def what_it_is(thing: Any) -> str:
     """Return a phrase for messages: "a JointPD" for an object, or "the class JointPD" for a class."""
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+    return f"the class {thing.__name__}" if isinstance(thing, type) else a_kind(thing)
 
 
 def is_linear_system(thing: Any) -> bool:

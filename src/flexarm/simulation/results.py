@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.checks import a_kind
 from flexarm.errors import DescriptionError
 from flexarm.files import checked_path, write_whole
 from flexarm.simulation import netcdf
@@ -100,7 +101,7 @@ def save_result(result: "Dataset", path: str | PathLike[str]) -> Path:
     from flexarm.simulation import labels  # noqa: F401  (the accessor of results)
 
     if not isinstance(result, xr.Dataset):
-        raise TypeError(f"a result is an xarray.Dataset; this is a {type(result).__name__}")
+        raise TypeError(f"a result is an xarray.Dataset; this is {a_kind(result)}")
     path = checked_path(path)
     if fault := lacking(result):
         raise DescriptionError(f"{path}: the object to write is not a result of flexarm: {fault}")

@@ -30,7 +30,7 @@ class Cluster:
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
-            raise DescriptionError(f"study: a cluster needs Dask: pip install flexarm[cluster] ({error})") from None
+            raise DescriptionError(f"study: a cluster needs Dask: pip install 'flexarm[cluster]' ({error})") from None
         self._own: Any = None
         try:
             with warnings.catch_warnings():

@@ -14,7 +14,7 @@ try:
 except ImportError:
     from flexarm.errors import FlexarmError
 
-    raise FlexarmError("flexarm.torch needs PyTorch, which is not installed: pip install flexarm[torch]") from None
+    raise FlexarmError("flexarm.torch needs PyTorch, which is not installed: pip install 'flexarm[torch]'") from None
 
 from flexarm.differentiable.namespace import Namespace, operations
 from flexarm.differentiable.quantity import Quantity, doubles
