@@ -7,6 +7,7 @@ from scipy.integrate import cumulative_simpson
 
 import flexarm as fa
 from flexarm.control import (
+    ComputedTorque,
     DesignedFor,
     DisturbanceObserver,
     Every,
@@ -313,7 +314,10 @@ def bounded(bounds, count=1):
             "SlotineLi: parameters is 'fore.mass'; it must be a list of names",
         ),
         (SlotineLi(0.0, ["fore.length"], 1.0, 1.0, 1.0), "regressor: .* are not linear in 'fore.length'"),
-        (SlotineLi(0.0, ["payload.mas"], 1.0, 1.0, 1.0), "SlotineLi: parameters: unknown parameter 'payload.mas'; did you mean"),
+        (
+            SlotineLi(0.0, ["payload.mas"], 1.0, 1.0, 1.0),
+            "SlotineLi: parameters: unknown parameter 'payload.mas'; did you mean",
+        ),
         (SlotineLi(0.0, ["fore.mass"], 1.0, 1.0, [1.0, 2.0]), "SlotineLi: Gamma has shape"),
         (SlotineLi(0.0, ["fore.mass"], [1.0] * 3, 1.0, 1.0), "SlotineLi: Lambda has shape"),
         (SlotineLi(0.0, [], 1.0, 1.0, 1.0), "SlotineLi: parameters is empty; name at least one"),
@@ -345,6 +349,15 @@ def test_what_is_refused(model, law, line):
 def test_a_constant_inertia_is_positive(model):
     with refused("TimeDelay: inertia is -0.1; it must be positive, or a positive definite matrix"):
         TimeDelay(0.0, 4.0, 4.0, -0.1).law(model, 1e-3)
+
+
+def test_gains_with_which_errors_grow_are_refused():
+    """With e'' = -Kd e' - Kp e; the symmetric Kp has the eigenvalues 4 and -2."""
+    rigid = fa.Model(fa.load("rigid-two-link"))
+    for Kp, Kd in ((-4.0, 4.0), (4.0, -4.0), ([[1.0, 3.0], [3.0, 1.0]], 4.0)):
+        for law in (TimeDelay([0.0, 0.0], Kp, Kd, 0.1), ComputedTorque([0.0, 0.0], Kp, Kd)):
+            with refused(f"{type(law).__name__}: Kp is .*; both must be positive, since errors grow as exp.*"):
+                law.law(rigid, 1e-3) if isinstance(law, TimeDelay) else law.law(rigid)
 
 
 def test_free_bases_are_refused():

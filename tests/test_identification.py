@@ -542,8 +542,8 @@ BAD = [
         {},
         "record 1: time has a gap after 0.495 s, a step of 0.025 s among steps of 0.005 s; samples must be even",
     ),
-    (backwards, {}, "record 1: time has uneven after"),
-    (jittery, {}, "record 1: time has uneven after 0.02 s, a step of 0.006 s among steps of 0.005 s"),
+    (backwards, {}, "record 1: time has an uneven step after"),
+    (jittery, {}, "record 1: time has an uneven step after 0.02 s, a step of 0.006 s among steps of 0.005 s"),
     (in_ms, {}, "record 1: its time is in 'ms'; it must be in s"),
     (
         unsaid_ms,

@@ -1,6 +1,8 @@
 """Twins: from a log to an identified arm, a shaper and a controller, on a rig whose numbers are known."""
 
 import re
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ import pytest
 from rigs import NUMBERS, two_inertias
 
 import flexarm as fa
-from flexarm.errors import DescriptionError
+from flexarm.errors import DescriptionError, Doubtful, FlexarmWarning, Implausible
 from flexarm.exports.controller.library import board, c_controller
 from flexarm.hardware import twin as module
 
@@ -139,18 +141,70 @@ def test_reports_are_written_as_markdown_and_as_a_page(twin, tmp_path):
         ({"sample_rate": -1.0}, "twin: sample_rate is -1.0 1/s; it must be positive"),
         ({"excitation_period": 1.0}, "twin: log has 800 samples; it must have at least one excitation period in each"),
         ({"excitation_period": 0.0}, "twin: excitation_period is 0.0 s; it must be positive"),
+        ({"nonsense": 3}, "twin: unknown argument 'nonsense'; further arguments are sample_rate, given"),
+        ({"delays": 3}, "twin: unknown argument 'delays'; did you mean 'delay'?"),
+        ({"log": "rig.csv"}, "twin: log is 'rig.csv'; read the file first, such as by pandas.read_csv"),
+        ({"log": None}, "twin: log is None; it must be a Dataset, a DataFrame or a dict of arrays"),
         ({"arm": 3}, "twin: arm is 3; it must be a Model"),
         ({"inputs": ["torque"]}, "twin: inputs is ['torque']; it must be a dict of signals by actuator"),
         ({"band": (1.0, 2.0)}, "twin: band applies only to a periodic excitation; add excitation_period, or leave"),
         ({"band": (2.0, 1.0), "excitation_period": 0.1}, "twin: band is (2.0, 1.0); it must be a lower and a higher"),
         ({"band": 3.0, "excitation_period": 0.1}, "twin: band is 3.0; it must be a list of numbers"),
-        ({"log": [1.0]}, "twin: log is [1.0]; it must be a Dataset, a DataFrame or a dict of arrays"),
+        ({"log": [1.0]}, "twin: log is a list; it must be a Dataset, a DataFrame or a dict of arrays"),
     ],
 )
 def test_what_does_not_fit_is_an_error(log, changes, message):
     changes = dict(changes)
     with pytest.raises(DescriptionError, match=re.escape(message)):
         made(changes.pop("log", log), **changes)
+
+
+def spoiled(log, **changes):
+    """The log as a DataFrame with times, and with other columns."""
+    return pd.DataFrame({"time": np.arange(800) / RATE, **log} | changes)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda log: spoiled(log).drop(columns="load"), "record 1 has no 'load' for an output"),
+        (lambda log: spoiled(log).drop(columns="torque"), "record 1 has no 'torque' for an input"),
+        (lambda log: spoiled(log).iloc[:1], "record 1 has 1 sample; it must have at least 8"),
+        (lambda log: spoiled(log).iloc[:0], "record 1 has 0 samples; it must have at least 8"),
+        (lambda log: spoiled(log, time=np.arange(800)[::-1] / RATE), "record 1: time has an uneven step after"),
+        (lambda log: spoiled(log, time=1e3 * np.arange(800) / RATE), "twin: arm has its slowest mode at 43.6 Hz, more"),
+        (lambda log: spoiled(log, load=0.3), "twin: log has a constant 'load', 0.3; check that its sensor is"),
+        (
+            lambda log: spoiled(log, load=np.where(np.arange(800) == 700, np.nan, log["load"])),
+            "record 1: load has a gap: a sample is NaN or infinite, the first at 1.4 s (sample 700)",
+        ),
+    ],
+)
+def test_a_log_that_cannot_be_right_is_one_line_before_anything_is_fitted(log, spoil, message, monkeypatch):
+    monkeypatch.setattr(module, "identify", None)
+    with pytest.raises(DescriptionError, match=re.escape(message)):
+        made(spoil(log), sample_rate=None)
+
+
+def test_a_sensor_with_the_wrong_sign_gives_no_twin(log):
+    with (
+        pytest.warns(FlexarmWarning),
+        pytest.raises(DescriptionError, match=r"twin: the fitted arm explains .* % of load in the withheld part"),
+    ):
+        made(spoiled(log, load=-log["load"]), sample_rate=None)
+
+
+def test_poor_fits_and_estimates_in_degrees_are_warnings(twin, monkeypatch):
+    """The twin fits to 99.7 % and more, and its guesses are of the right size."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        module._check_plausible(twin.identification, twin.validation, [*SENSORS])
+    scaled = [replace(each, start=each.start * 180 / np.pi) for each in twin.identification.unknowns]
+    with pytest.warns(Implausible, match="angles are in radians: are those of the log in degrees"):
+        module._check_plausible(replace(twin.identification, unknowns=tuple(scaled)), twin.validation, [*SENSORS])
+    monkeypatch.setattr(module, "DOUBTFUL_FIT", 99.9)
+    with pytest.warns(Doubtful, match=r"twin: the fitted arm explains 99\.\d % of load in the withheld"):
+        module._check_plausible(twin.identification, twin.validation, [*SENSORS])
 
 
 def test_a_rigid_arm_and_a_motion_without_end_have_no_twin(twin, monkeypatch):

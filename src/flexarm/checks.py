@@ -227,8 +227,8 @@ def checked_number(value: object, unit: str = "", rule: Rule = FINITE, part: str
 
 
 def a_kind(value: object) -> str:
-    """Return the type of a value for messages: "an int", "a Dataset"."""
-    return with_article(type(value).__name__)
+    """Return the type of a value for messages: "an int", "a Dataset", "None"."""
+    return "None" if value is None else with_article(type(value).__name__)
 
 
 def with_article(name: str) -> str:

@@ -8,7 +8,17 @@ from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, rigid_arm, rigid_loops, torques
+from flexarm.control.gains import (
+    actuated,
+    actuators,
+    damped,
+    demanded,
+    followed,
+    of_all,
+    rigid_arm,
+    rigid_loops,
+    torques,
+)
 from flexarm.model import Model
 from flexarm.model.adrift import BASE, joint_forces
 from flexarm.model.local import configured
@@ -47,7 +57,7 @@ class ComputedTorque:
         """Return the control law for a model."""
         m = actuators("ComputedTorque", model, period)
         torques("ComputedTorque", model)
-        Kp, Kd = gain("ComputedTorque: Kp", self.Kp, m), gain("ComputedTorque: Kd", self.Kd, m)
+        Kp, Kd = damped("ComputedTorque", self.Kp, self.Kd, m)
         reference, B_T = followed("ComputedTorque", self.reference, model), actuated(model)
         inverse = _inverse(model, B_T)
 

@@ -6,7 +6,7 @@ from typing import Any, final
 from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
-from flexarm.control.gains import actuated, actuators, demanded, followed, gain, of_all, torques
+from flexarm.control.gains import actuated, actuators, damped, demanded, followed, of_all, torques
 from flexarm.model import Model, closures
 from flexarm.model.local import configured
 from flexarm.simulation.feedback import check_drives
@@ -41,7 +41,7 @@ class Decoupling:
         """Return the control law for a model; raises `DescriptionError` if an actuator moves a sum of coordinates."""
         m = actuators("Decoupling", model, period)
         torques("Decoupling", model)
-        Kp, Kd = gain("Decoupling: Kp", self.Kp, m), gain("Decoupling: Kd", self.Kd, m)
+        Kp, Kd = damped("Decoupling", self.Kp, self.Kd, m)
         reference, B_T = followed("Decoupling", self.reference, model), actuated(model)
         check_drives(model, "Decoupling: ", "each actuator must move exactly one joint")
         closures.check_independent("Decoupling", model, closures.rest(model))

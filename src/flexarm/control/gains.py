@@ -82,6 +82,16 @@ def definite(what: str, value: ArrayLike, rows: int) -> Array:
     return found
 
 
+def damped(what: str, Kp: ArrayLike, Kd: ArrayLike, rows: int) -> tuple[Array, Array]:
+    """Return Kp and Kd, (rows, rows), of e'' = -Kd e' - Kp e; raises `DescriptionError` if the error e would grow."""
+    P, D, one = gain(f"{what}: Kp", Kp, rows), gain(f"{what}: Kd", Kd, rows), np.eye(rows)
+    growth = np.linalg.eigvals(np.block([[0.0 * one, one], [-P, -D]])).real.max(initial=0.0)
+    if growth > np.sqrt(ROUNDING) * (1.0 + np.abs(D).max() + np.sqrt(np.abs(P).max())):
+        given = f"Kp is {shown(Kp)} and Kd is {shown(Kd)}"
+        raise DescriptionError(f"{what}: {given}; both must be positive, since errors grow as exp({growth:.3g} t)")
+    return P, D
+
+
 def decaying(what: str, value: ArrayLike, rows: int) -> Array:
     """Return Lambda, (rows, rows), of e' = -Lambda e; raises `DescriptionError` if the error e would grow."""
     found = gain(what, value, rows)

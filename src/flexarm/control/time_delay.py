@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.brief import brief
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuated, actuators, definite, demanded, followed, torques
+from flexarm.control.gains import actuated, actuators, damped, definite, demanded, followed, torques
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
 from flexarm.simulation.law import Column, Law, parted
@@ -54,7 +54,7 @@ class TimeDelay:
         fixed_base("TimeDelay", model, "use ComputedTorque")
         if period is None:
             raise DescriptionError("TimeDelay: the controller must be sampled: use Sampled(TimeDelay(...), period)")
-        Kp, Kd = definite("TimeDelay: Kp", self.Kp, m), definite("TimeDelay: Kd", self.Kd, m)
+        Kp, Kd = damped("TimeDelay", self.Kp, self.Kd, m)
         inertia = definite("TimeDelay: inertia", self.inertia, m)
         reference, B_T = followed("TimeDelay", self.reference, model), actuated(model)
 

@@ -1,7 +1,9 @@
 """Twins of measured rigs: from a log to an identified arm, a shaper and a controller that are designed on it."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -11,12 +13,25 @@ from numpy.typing import ArrayLike
 
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, Fault, Rule, checked_number, checked_numbers, refused, shown
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Fault,
+    Rule,
+    a_kind,
+    checked_number,
+    checked_numbers,
+    refused,
+    shown,
+    unknown_name,
+)
 from flexarm.control import Observed, ScheduledLQR, design_shaper, vibrations
+from flexarm.errors import DescriptionError, Doubtful, Implausible
 from flexarm.files import check_ending, checked_path, write_whole
 from flexarm.hardware.twin_report import html, markdown, sections
 from flexarm.identification.frequency import frequency_response
 from flexarm.identification.output_error import identify
+from flexarm.identification.records import records
 from flexarm.identification.result import Comparison, Identification
 from flexarm.model import Model
 from flexarm.model.core import ModelLike, as_model
@@ -43,6 +58,12 @@ TURNS = 1.5
 
 SILENT = 1e-4
 """Standard deviation of a sensor's noise relative to its signal, if the log shows none."""
+
+LEAST_FIT, DOUBTFUL_FIT = 10.0, 60.0
+"""Fit of the withheld part below which a twin is refused, and below which there is a warning [%]."""
+
+OPTIONS = tuple(name for name, each in signature(identify).parameters.items() if each.kind is each.KEYWORD_ONLY)
+"""Further arguments, those of `identify`."""
 
 STEP = 1e-3
 """Relative change of a parameter for the derivative of the frequency."""
@@ -162,7 +183,15 @@ def twin(
     Raises
     ------
     DescriptionError
-        As `identify`, `design_shaper`, `Observed` and `ScheduledLQR`, or if the log is too short for the two parts.
+        As `identify`, `design_shaper`, `Observed` and `ScheduledLQR`. Also if the log is too short for the two parts,
+        if an output is constant, or if the fitted arm explains less than a tenth of an output of the withheld part.
+
+    Warns
+    -----
+    Doubtful
+        If the fitted arm explains less than 60 % of an output of the withheld part.
+    Implausible
+        If the estimates differ from the guesses by the factor between radians and degrees.
     """
     with refused(WHERE):
         model = as_model(arm, "arm")
@@ -175,8 +204,9 @@ def twin(
             checked_number(excitation_period, "s", POSITIVE, "excitation_period")
         if band is not None:
             _check_band(band, excitation_period)
-    rate = _sample_rate(log, options.get("sample_rate"))
-    count = _length(log)
+    if wrong := [name for name in options if name not in OPTIONS]:
+        raise DescriptionError(unknown_name(f"{WHERE}: unknown argument", wrong[0], OPTIONS, "further arguments are"))
+    rate, count = _checked_log(model, log, inputs, outputs, options.get("sample_rate"))
     whole = 1 if excitation_period is None else max(1, round(excitation_period * rate))
     cut = whole * round((1.0 - share) * (count // whole))
     with refused(WHERE):
@@ -191,7 +221,9 @@ def twin(
         options.setdefault("states", True)
     found = identify(model, parts[0], fit, inputs, outputs, **options)
     noise = _noise(log, outputs, found, whole if excitation_period is not None else 0, cut)
-    return _designed(found, found.validate(parts[1]), _sensors(outputs, noise, options.get("given"), log), reference,
+    validation = found.validate(parts[1])
+    _check_plausible(found, validation, [*outputs])
+    return _designed(found, validation, _sensors(outputs, noise, options.get("given"), log), reference,
                      1.0 / rate if period is None else period, limit)  # fmt: skip
 
 
@@ -245,14 +277,6 @@ def _frequency_error(found: Identification, omega: float) -> float:
 # -- the log -----------------------------------------------------------------------------------------------------------
 
 
-def _columns(log: Any) -> list[str]:
-    return [str(name) for name in (log.data_vars if hasattr(log, "data_vars") else log)]
-
-
-def _length(log: Any) -> int:
-    return max((len(np.asarray(log[name])) for name in _columns(log)), default=0)
-
-
 def _part(log: Any, rows: slice) -> Any:
     """Return some samples of a log of the same kind."""
     if hasattr(log, "isel"):
@@ -271,18 +295,57 @@ def _check_band(band: Any, excitation_period: float | None) -> None:
         raise Fault("band", f"is {shown(band)}; it must be a lower and a higher frequency in Hz")
 
 
-def _sample_rate(log: Any, given: float | None) -> float:
-    """Return the sample rate of a log [1/s]."""
+def _checked_log(
+    model: Model, log: Any, inputs: Mapping[str, str] | None, outputs: Mapping[str, Any], given: float | None
+) -> tuple[float, int]:
+    """Return the sample rate [1/s] and the number of samples of a log. Raises `DescriptionError`."""
     with refused(WHERE):
+        if isinstance(log, str | PathLike):
+            raise Fault("log", f"is {shown(str(log))}; read the file first, such as by pandas.read_csv(...)")
         if not isinstance(log, Mapping) and not hasattr(log, "columns"):
-            raise Fault("log", f"is {shown(log)}; it must be a Dataset, a DataFrame or a dict of arrays")
-        if given is not None:
-            return checked_number(given, "1/s", POSITIVE, "sample_rate")
-        times = log.get("time")
-        times = log.index if times is None and hasattr(log, "index") else times
-        if times is None or len(times) < 2:
+            raise Fault("log", f"is {a_kind(log)}; it must be a Dataset, a DataFrame or a dict of arrays")
+        if isinstance(log, dict) and given is None and "time" not in log:
             raise Fault("log", "has no times; give sample_rate")
-        return float((len(times) - 1) / (np.asarray(times)[-1] - np.asarray(times)[0]))
+        if given is not None:
+            checked_number(given, "1/s", POSITIVE, "sample_rate")
+    (record,) = records(log, given)
+    for names, what in (((inputs or {}).values(), "an input"), (outputs, "an output")):
+        for name in names:
+            y = record.signal(name, what)
+            with refused(WHERE):
+                if what == "an output" and np.ptp(y) == 0.0:
+                    raise Fault("log", f"has a constant {shown(name)}, {y[0]:g}; check that its sensor is connected")
+    rate, slowest = 1.0 / record.dt, vibrations(model)[0]
+    with refused(WHERE):
+        if len(slowest) and slowest[0] > np.pi * rate:
+            said = f"{slowest[0] / (2.0 * np.pi):.3g} Hz, more than half the sample rate of the log, {rate:.3g} per s"
+            raise Fault("arm", f"has its slowest mode at {said}; times are in seconds")
+    return rate, len(record.t)
+
+
+def _check_plausible(found: Identification, validation: Comparison, outputs: list[str]) -> None:
+    """Warn if the twin may be wrong, or raise `DescriptionError` if it certainly is."""
+    fit = dict(zip(outputs, np.min(validation.fit.values, axis=0).tolist(), strict=True))
+    name = min(fit, key=lambda each: fit[each])
+    said = f"the fitted arm explains {max(fit[name], 0.0):.3g} % of {name} in the withheld part of the log"
+    causes = "check the sign, the unit and the delay of each signal, the guesses, and what else acts on the rig"
+    if not fit[name] >= LEAST_FIT:
+        raise DescriptionError(f"{WHERE}: {said}; {causes}")
+    if fit[name] < DOUBTFUL_FIT:
+        warnings.warn(f"{WHERE}: {said}; {causes}", Doubtful, stacklevel=3)
+    ratios = [_ratio(found, each) for each in found.unknowns if each.of_arm]
+    degrees = [x for x in ratios if 0.8 < x * np.pi / 180.0 < 1.25]
+    if len(degrees) > len(ratios) / 2.0:
+        both = "more than half of the estimates are about 57 times their guesses, or a 57th"
+        warnings.warn(
+            f"{WHERE}: {both}; angles are in radians: are those of the log in degrees?", Implausible, stacklevel=3
+        )
+
+
+def _ratio(found: Identification, unknown: Any) -> float:
+    """Return the ratio of an estimate and its guess, or its inverse if that is larger."""
+    value, guess = found.values[unknown.name], unknown.start
+    return max(value / guess, guess / value) if value > 0.0 < guess else 1.0
 
 
 def _response(

@@ -211,7 +211,7 @@ def _check_even(name: str, t: Array, sample_rate: float | None) -> None:
     bad = np.flatnonzero(np.abs(steps - dt) > EVEN * abs(dt))
     if dt <= 0 or len(bad):
         k = int(bad[0]) if len(bad) else 0
-        kind = "a gap" if steps[k] > 1.5 * dt > 0 else "uneven"
+        kind = "a gap" if steps[k] > 1.5 * dt > 0 else "an uneven step"
         raise DescriptionError(
             f"{name}: time has {kind} after {t[k]:.6g} s, a step of {steps[k]:.4g} s among steps of {dt:.4g} s; "
             "samples must be evenly spaced"
@@ -223,7 +223,7 @@ def _check_even(name: str, t: Array, sample_rate: float | None) -> None:
 
 def _check_whole(record: str, name: str, x: Array, t: Array) -> None:
     """Raise `DescriptionError` for gaps, with their position."""
-    bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
+    bad = np.flatnonzero(~np.isfinite(x).all(axis=tuple(range(1, np.ndim(x)))))
     if len(bad):
         count = f"{counted(len(bad), 'sample')} are" if len(bad) > 1 else "a sample is"
         raise DescriptionError(
