@@ -43,6 +43,7 @@ INSIDE = {
     "expression": "of CasADi's symbols",
     "corners": "what a run asks of its input",
     "applied": "what a run asks of its input",
+    "ahead": "what a run asks of its input",
     "feed": "what a run asks of its input",
     "in_python": "what a sampled loop asks of its controller",
     "input": "what outputs ask of a motor's sensor",
