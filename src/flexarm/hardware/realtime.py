@@ -278,10 +278,11 @@ def _run(
 def _await_start(line: Transport, process: "subprocess.Popen[bytes]") -> None:
     """Wait for the first message of the controller's program."""
     until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and process.poll() is None:
+    ended = None
+    while time.monotonic() < until and ended is None:
+        ended = process.poll()  # before the message is looked for, which a program that has ended may have sent
         if line.greeted(0.1):
             return
-    ended = process.poll()
     why = f"it sent no message within {PATIENCE:g} s" if ended is None else f"it ended with status {ended}"
     raise FlexarmError(f"{WHERE}: the controller's program did not start: {why}")
 
