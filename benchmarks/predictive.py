@@ -60,6 +60,25 @@ SPARSE: dict[str, dict[str, Any]] = {
 }
 
 
+def held() -> dict[str, tuple[fa.Model, float, dict[str, Any], float]]:
+    """Arms that are held at a place, by name: model, period [s], controller, and the fastest push [rad/s]."""
+    canadarm = {"limit": [150.0, 90.0, 30.0], "rate_limit": [600.0, 400.0, 150.0], "deflection": 0.03}
+    body = fa.Beam(length=0.7, mass=0.4, EI=40.0, modes={"y": 2}, damping=0.01)
+    joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.05)
+    links = [fa.Link(name=f"link{i}", joint=joint, body=body) for i in range(3)]
+    three = fa.Arm(name="three-links", links=links, payload=fa.Payload(mass=0.2))
+    planar = {"limit": [3.0, 1.5, 0.6], "rate_limit": [60.0, 30.0, 12.0], "deflection": 0.01, "bandwidth": 6.0}
+    return {
+        "Canadarm, 3 x 2 modes": (
+            fa.Model(fa.load("canadarm")),
+            0.02,
+            {"reference": (0.75, 0.5, 1.0), **canadarm},
+            0.006,
+        ),
+        "planar, 2 + 2 + 2 modes": (fa.Model(three), 0.005, {"reference": (0.4, 0.7, -0.5), **planar}, 0.05),
+    }
+
+
 @contextmanager
 def quiet() -> Any:
     """What solvers print goes nowhere."""
@@ -140,34 +159,43 @@ def _steps(count: int) -> Table:
 
 
 def _longest(count: int) -> Table:
-    """The longest of many steps of the Canadarm's controller, which holds the arm against pushes and new places."""
+    """The longest of many steps of controllers that hold arms against pushes and new places."""
     table = Table(
-        f"Predictive control: the longest of {count} steps, Canadarm, 3 x 2 modes, 125 periods",
-        ("changes allowed", "median", "99.99th percentile", "longest", "any run", "most changes", "without a solution"),
+        "Predictive control: the longest of many steps, 125 periods",
+        (
+            "arm",
+            "changes allowed",
+            "median",
+            "99.99th percentile",
+            "longest",
+            "any run",
+            "most changes",
+            "without a solution",
+        ),
     )
-    for changes in (1000, 40):
-        runs, most, failed = zip(*(_held(count, changes) for _ in range(RUNS)), strict=True)
-        shortest = np.min(runs, axis=0)
-        median, slow = np.percentile(shortest, [50, 99.99])
-        row = (time(median), time(slow), time(shortest.max()), time(np.max(runs)), str(most[0]), str(failed[0]))
-        table.add(str(changes), *row)
+    for name in held():
+        for changes in (1000, 40):
+            runs, most, failed = zip(*(_held(name, count, changes) for _ in range(RUNS)), strict=True)
+            shortest = np.min(runs, axis=0)
+            median, slow = np.percentile(shortest, [50, 99.99])
+            row = (time(median), time(slow), time(shortest.max()), time(np.max(runs)), str(most[0]), str(failed[0]))
+            table.add(name, str(changes), *row)
     table.notes.append(
-        "Every 2 s the arm is put to a random place up to 0.3 rad from its goal, so that the previous plan is of no "
-        "use. Most changes are the limits that became active or inactive in one step. The run is repeated "
+        f"Each run has {count} steps. Every 100 steps the arm is put to a random place up to 0.3 rad from its goal, so "
+        "that the previous plan is of no use. Most changes are the limits that became active or inactive in one step. The run is repeated "
         f"{RUNS} times. A step takes the shortest of these processor times, from the state to the torques; the column "
         "of any run has the longest of all, interruptions by the system included."
     )
     return table
 
 
-def _held(count: int, changes: int) -> tuple[Array, int, int]:
+def _held(name: str, count: int, changes: int) -> tuple[Array, int, int]:
     """Times of the steps of one run (count,), the most changes in a step, and the steps without a solution."""
-    model, period, most = fa.Model(fa.load("canadarm")), 0.02, 0
-    given = {"limit": [150.0, 90.0, 30.0], "rate_limit": [600.0, 400.0, 150.0], "deflection": 0.03}
-    n, rng, seconds = model.nv, np.random.default_rng(0), np.empty(count)
+    model, period, given, rate = held()[name]
+    n, rng, seconds, most = model.nv, np.random.default_rng(0), np.empty(count), 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        steps = Predictive((0.75, 0.5, 1.0), **given, horizon=125, changes=changes).stepper(model, period)
+        steps = Predictive(**given, horizon=125, changes=changes).stepper(model, period)
         solver, goal = steps._recursions, steps.course.r[0]  # noqa: SLF001
         assert solver is not None
         plant = fa.Stepper(model, period, goal[:n], goal[n:])
@@ -176,7 +204,7 @@ def _held(count: int, changes: int) -> tuple[Array, int, int]:
             if k % 100 == 0:
                 x = goal.copy()
                 x[:3] += rng.uniform(-0.3, 0.3, 3)
-                x[n : n + 3] = rng.uniform(-0.006, 0.006, 3)
+                x[n : n + 3] = rng.uniform(-rate, rate, 3)
                 plant.reset(x[:n], x[n:])
             began = thread_time()
             u = steps(k * period, plant.state)

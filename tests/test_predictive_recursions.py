@@ -9,11 +9,11 @@ from scipy.linalg import block_diag
 from scipy.optimize import linprog
 
 import flexarm as fa
-from flexarm.control import Predictive, active_set
+from flexarm.control import Predictive, active_set, predictive_steps
 from flexarm.control.predictive_course import Stage, optimum
-from flexarm.control.predictive_horizon import Limits
+from flexarm.control.predictive_horizon import Limits, condensed
 from flexarm.control.predictive_recursions import Matrices, Recursions
-from flexarm.errors import NotReached
+from flexarm.errors import FlexarmError, NotReached
 
 EXACT = 1e-8
 
@@ -186,6 +186,26 @@ def test_the_number_of_changes_is_bounded_and_a_start_that_needs_more_recovers(b
         plant.step(u)
     assert failed[0] and not any(failed[20:])
     assert few.report()["predictive_failed"] == sum(failed)
+
+
+def test_a_step_that_needs_too_many_changes_never_forms_the_matrices_of_the_horizon(beam, monkeypatch):
+    """They take many times as long as a step. Only the text about a limit that nothing keeps needs them."""
+    formed = []
+
+    def seen(*given):
+        formed.append(1)
+        return condensed(*given)
+
+    monkeypatch.setattr(predictive_steps, "condensed", seen)
+    given = {"deflection": 0.004, "otherwise": "raise", **WEAK}
+    few = Predictive(0.0, limit=0.2, rate_limit=6.0, horizon=25, changes=12, **given).stepper(beam, 0.02)
+    with pytest.raises(FlexarmError, match="no solution within 12 changes of active limits; more are allowed"):
+        few(0.0, np.array([0.5, 0, 0, 0, 0, 0]))
+    assert few.failed == 1 and not formed
+    hard = Predictive(0.0, limit=0.6, horizon=20, penalty=None, **given).stepper(beam, 0.02)
+    with pytest.raises(FlexarmError, match="no solution within the limits; beam_deflection_y exceeds its limit most"):
+        hard(0.0, np.array([0, 0.01, 0, 0, 0, 0]))
+    assert hard.failed == 1 and len(formed) == 1
 
 
 def test_a_hard_limit_that_no_input_can_keep_is_reported_and_left_again(beam):
