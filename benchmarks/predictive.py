@@ -182,9 +182,9 @@ def _longest(count: int) -> Table:
             table.add(name, str(changes), *row)
     table.notes.append(
         f"Each run has {count} steps. Every 100 steps the arm is put to a random place up to 0.3 rad from its goal, so "
-        "that the previous plan is of no use. Most changes are the limits that became active or inactive in one step. The run is repeated "
-        f"{RUNS} times. A step takes the shortest of these processor times, from the state to the torques; the column "
-        "of any run has the longest of all, interruptions by the system included."
+        "that the previous plan is of no use. Most changes are the limits that became active or inactive in one step. "
+        f"The run is repeated {RUNS} times. A step takes the shortest of these processor times, from the state to the "
+        "torques. The column of any run has the longest of all, interruptions by the system included."
     )
     return table
 

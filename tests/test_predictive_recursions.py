@@ -1,5 +1,6 @@
 """The native active-set method of predictive control, beside a dense solver on the complete problem."""
 
+from itertools import permutations
 from types import SimpleNamespace
 
 import casadi as ca
@@ -199,13 +200,31 @@ def test_a_step_that_needs_too_many_changes_never_forms_the_matrices_of_the_hori
     monkeypatch.setattr(predictive_steps, "condensed", seen)
     given = {"deflection": 0.004, "otherwise": "raise", **WEAK}
     few = Predictive(0.0, limit=0.2, rate_limit=6.0, horizon=25, changes=12, **given).stepper(beam, 0.02)
+    formed.clear()
     with pytest.raises(FlexarmError, match="no solution within 12 changes of active limits; more are allowed"):
         few(0.0, np.array([0.5, 0, 0, 0, 0, 0]))
     assert few.failed == 1 and not formed
     hard = Predictive(0.0, limit=0.6, horizon=20, penalty=None, **given).stepper(beam, 0.02)
+    formed.clear()
     with pytest.raises(FlexarmError, match="no solution within the limits; beam_deflection_y exceeds its limit most"):
         hard(0.0, np.array([0, 0.01, 0, 0, 0, 0]))
     assert hard.failed == 1 and len(formed) == 1
+
+
+def test_a_step_far_from_the_previous_one_has_the_solution_of_a_controller_without_a_past(beam):
+    """Most active limits of the previous step are then wrong, and the solution does not begin with them."""
+    given = {"limit": 0.2, "rate_limit": 6.0, "deflection": 0.004, "horizon": 25, **WEAK}
+    places = [np.array([0.5, 0, 0, 0.1, 0, 0]), np.array([-0.4, 0, 0, 0.2, 0, 0]), np.array([0.01, 0, 0, 0, 0, 0])]
+    for first, then in permutations(places, 2):
+        steps, fresh = (Predictive(0.0, **given).stepper(beam, 0.02) for _ in range(2))
+        u = steps(0.0, first)
+        steps._last[:] = fresh._last
+        for each in (steps, fresh):
+            each.along.last[:] = u  # both may change u as much
+        fresh.along.previous = -1
+        assert steps(0.02, then) == pytest.approx(fresh(0.02, then), abs=1e-9)
+        assert steps.along.plan == pytest.approx(fresh.along.plan, abs=1e-7)
+        assert steps.failed == fresh.failed == 0
 
 
 def test_a_hard_limit_that_no_input_can_keep_is_reported_and_left_again(beam):

@@ -36,6 +36,9 @@ REFINEMENTS = 4
 MANY = 0.3
 """Share of the most negative multiplier from which rows are removed together, when a solution is resumed."""
 
+USELESS = 0.6
+"""Share of negative multipliers above which a solution is not resumed, because removing them takes longer."""
+
 ROUNDED = 1e-6
 """Largest violation, as a share of a limit, that may be rounding where the two recursions disagree about it."""
 
@@ -420,15 +423,20 @@ def moved(h: Horizon) -> None:
                 a[j] = 0.0
 
 
-def resumed(h: Horizon) -> None:
-    """Begin with the active rows of the previous solution, without those whose multipliers are negative."""
-    if h.shift > 0:
-        moved(h)
+def renewed(h: Horizon) -> None:
+    """Compute the gradients and products of the active rows, as far as the horizon or its matrices have changed."""
     for i in range(h.n):
         if h.fresh == 1:
             gradient(h, h.active[i], h.sides[i], h.rows[h.slots[i] * h.moves :])
         if h.fresh == 1 or h.shift > 0:
             products(h, i, h.k if h.fresh == 1 else NEAR)
+
+
+def resumed(h: Horizon) -> None:
+    """Begin with the active rows of the previous solution, without those whose multipliers are negative."""
+    if h.shift > 0:
+        moved(h)
+    renewed(h)
     start = 0
     for _ in range(h.n + 1):  # each round but the last removes rows
         bad = factored(h, start)
@@ -437,11 +445,18 @@ def resumed(h: Horizon) -> None:
             start = bad
             continue
         multiplied_out(h)
-        least = 0.0
+        least, wrong = 0.0, 0
         for i in range(h.n):
             least = min(least, h.multipliers[i])
-        if least >= 0.0:
+            if h.multipliers[i] < 0.0:
+                wrong += 1
+        if wrong == 0:
             return
+        if wrong > USELESS * float(h.n):  # of a state far from this one
+            forgotten(h)
+            renewed(h)
+            start = 0
+            continue
         for i in range(h.n - 1, -1, -1):
             if h.multipliers[i] <= MANY * least:
                 dropped(h, i, h.n - 1)
