@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, final
+from typing import Any, Literal, final
 
 import casadi as ca
 
@@ -23,6 +23,9 @@ from flexarm.native.language import Floats
 from flexarm.native.llvm import INTRINSICS, operation
 from flexarm.native.program import INPUT, OUTPUT, Instruction, operation_name
 from flexarm.native.sincos import Numbers, Real, sincos
+
+Precision = Literal["double", "float", "mixed"]
+"""Precision of a computation: numbers of 64 or of 32 bits, or states and sums in double and rates in float."""
 
 ARCH = "sm_80"
 """Oldest generation that runs the generated code (A100). Drivers compile the code for the actual device."""
@@ -59,6 +62,16 @@ define i64 @thread() alwaysinline {
 }
 """
 """LLVM IR of a function that returns the index of the thread."""
+
+
+def stored(precision: Precision) -> Real:
+    """Return the type of the numbers in memory: of states, sums and control laws."""
+    return "float" if precision == "float" else "double"
+
+
+def evaluated(precision: Precision) -> Real:
+    """Return the type in which a program for the rates computes."""
+    return "double" if precision == "double" else "float"
 
 
 @final
@@ -115,14 +128,17 @@ done:
 }}"""
 
 
-def straight(code: Sequence[Instruction], known: int, real: Real, called: str = "evaluate") -> str:
+def straight(
+    code: Sequence[Instruction], known: int, real: Real, called: str = "evaluate", memory: Real | None = None
+) -> str:
     """Return the IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`, or of another name.
 
     The program's first `known` inputs come from `in`, the others from `own`. `apart` is the distance between two
-    numbers. Raises `NotImplementedError` for an operation without an instruction.
+    numbers. Those in memory have the type `memory`, by default that of the program. Raises `NotImplementedError` for an operation without an instruction.
     """
     numbers = Numbers(1, real)
     T, lines, loaded = numbers.T, [], dict[int, str]()
+    S = memory or real
 
     def name(a: int | float) -> str:
         if isinstance(a, float):
@@ -133,8 +149,12 @@ def straight(code: Sequence[Instruction], known: int, real: Real, called: str = 
         if index not in loaded:
             base, place = ("in", index) if index < known else ("own", index - known)
             lines.append(f"  %l{index}m = mul i64 %{base}_apart, {place}")
-            lines.append(f"  %l{index}p = getelementptr {T}, ptr %{base}, i64 %l{index}m")
-            lines.append(f"  %l{index} = load {T}, ptr %l{index}p")
+            lines.append(f"  %l{index}p = getelementptr {S}, ptr %{base}, i64 %l{index}m")
+            if real == S:
+                lines.append(f"  %l{index} = load {T}, ptr %l{index}p")
+            else:
+                lines.append(f"  %l{index}s = load {S}, ptr %l{index}p")
+                lines.append(f"  %l{index} = fptrunc {S} %l{index}s to {T}")
             loaded[index] = f"%l{index}"
         return loaded[index]
 
@@ -145,8 +165,12 @@ def straight(code: Sequence[Instruction], known: int, real: Real, called: str = 
         x = [name(a) for a in instruction.args]
         if op == OUTPUT:
             lines.append(f"  %o{k}m = mul i64 %out_apart, {instruction.index}")
-            lines.append(f"  %o{k}p = getelementptr {T}, ptr %out, i64 %o{k}m")
-            lines.append(f"  store {T} {x[0]}, ptr %o{k}p")
+            lines.append(f"  %o{k}p = getelementptr {S}, ptr %out, i64 %o{k}m")
+            value = x[0]
+            if real != S:
+                lines.append(f"  %o{k}s = fpext {T} {x[0]} to {S}")
+                value = f"%o{k}s"
+            lines.append(f"  store {S} {value}, ptr %o{k}p")
         elif op in OWN:
             lines.append(f"  %v{k} = call {T} @{OWN[op]}({T} {x[0]})")
         elif op == ca.OP_CONSTPOW and (halves := _halves(instruction.args[1])):

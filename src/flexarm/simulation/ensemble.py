@@ -73,7 +73,7 @@ def simulate_many(
     w: Any = None,
     disturbance: Any = None,
     device: Literal["cpu", "gpu"] = "cpu",
-    real: Literal["double", "float"] = "double",
+    real: Literal["double", "float", "mixed"] = "double",
     as_: Literal["dataset", "dlpack"] = "dataset",
     changes: Any = None,
     sensitivities: Any = None,
@@ -115,8 +115,9 @@ def simulate_many(
         Device that computes the runs. An NVIDIA graphics processor (the extra `gpu`) supports explicit methods. There u
         is constant, piecewise constant, a table, a compiled function of time or a continuous controller, and w is
         constant.
-    real : "double" or "float"
-        Precision on a graphics processor: numbers of 64 or of 32 bits.
+    real : "double", "float" or "mixed"
+        Precision on a graphics processor: numbers of 64 or of 32 bits. "mixed" has states, sums and controllers in 64
+        bits and accelerations in 32 bits.
     as_ : "dataset" or "dlpack"
         Form of the result. "dlpack" leaves the states on the graphics processor, where `torch.from_dlpack` and
         `jax.dlpack.from_dlpack` use them without a copy.
@@ -158,7 +159,7 @@ def simulate_many(
             runs = checked_whole(runs, 1, "runs")
         choices_of = (
             ("device", device, ("cpu", "gpu")),
-            ("real", real, ("double", "float")),
+            ("real", real, ("double", "float", "mixed")),
             ("as_", as_, ("dataset", "dlpack")),
         )
         for where, given_, allowed in choices_of:
@@ -292,7 +293,7 @@ def _solved(
     first: int,
     seen: Progress | None,
     name: str,
-    on_gpu: Literal["double", "float"] | None,
+    on_gpu: Literal["double", "float", "mixed"] | None,
     off: balance.Tally,
     missed: dict[int, float],
 ) -> tuple["Dataset", bool]:
@@ -336,7 +337,7 @@ def _solved(
         attributes["solve_seconds"],
     )
     found = dataset(runs, kinds, asked, kept, references, first, attributes)
-    if "energy_drift" in found.variables and on_gpu != "float":
+    if "energy_drift" in found.variables and on_gpu in (None, "double"):
         tally(runs, kinds, asked, found.variables["energy_drift"].values, first, off)
     for group in kinds:
         missed.update({first + int(group.indices[i]): t for i, t in group.missed.items()})

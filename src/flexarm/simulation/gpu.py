@@ -19,7 +19,7 @@ from flexarm.native import cuda
 from flexarm.native.cuda import Device, Launch
 from flexarm.native.exponential import powers
 from flexarm.native.kernel import Kernel
-from flexarm.native.nvptx import Entry, evaluate, straight
+from flexarm.native.nvptx import Entry, Precision, evaluate, evaluated, stored, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
 from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_loops
@@ -52,13 +52,11 @@ from flexarm.simulation.gpu_loops import (
     UNDER_WAY,
     Form,
 )
-from flexarm.simulation.gpu_states import verified
+from flexarm.simulation.gpu_states import TYPES, verified
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes_plan import Course
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.sampled_calls import SampledCalls
-
-TYPES = {"double": np.float64, "float": np.float32}
 
 TOGETHER = 2**17
 """Largest number of runs in one launch: more than the threads of the largest processors."""
@@ -78,7 +76,7 @@ def check(
     drives: Sequence[Block],
     exogenous_inputs: Sequence[ExogenousInputs],
     model: Model,
-    real: Real,
+    real: Precision,
     rtol: float,
 ) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
@@ -86,8 +84,8 @@ def check(
         raise DescriptionError(
             f"device is 'gpu', which supports the explicit methods {', '.join(METHODS)}, not {method!r}"
         )
-    if METHODS[method].adaptive and real == "float" and rtol < FINEST:
-        must = f"numbers of 32 bits need an rtol of at least {FINEST:g}"
+    if METHODS[method].adaptive and real != "double" and rtol < FINEST:
+        must = f"accelerations in 32 bits (real={real!r}) need an rtol of at least {FINEST:g}"
         raise DescriptionError(f"device is 'gpu'; rtol is {rtol:g}; {must} with method {method!r}")
     for drive in drives:
         if not drive.batched or (drive.period is not None and (model.states or model.exogenous)):
@@ -199,7 +197,7 @@ class _Courses:
 def program(
     rate: Kernel,
     layout: Layout,
-    real: Real,
+    real: Precision,
     tableau: ButcherTableau = METHODS["rk4"],
     law: Kernel | None = None,
     closed: Kernel | None = None,
@@ -213,7 +211,7 @@ def program(
     the `lengths` of its memory, its noise and its recorded signals are given.
     """
     source = TABLE if table else HELD if law is None else LAW if lengths is None else SAMPLED
-    moving = layout.nq + layout.nv
+    numbers, moving = stored(real), layout.nq + layout.nv
     contacts = 0 if edges is None else edges.code.facts["n_out"]
     form = Form.of(layout, tableau, source, 0 if closed is None else moving, lengths or (0, 0, 0), contacts)
     fed = layout.inputs + layout.memory
@@ -222,19 +220,20 @@ def program(
         from flexarm.native.translate import ir_of
 
         try:
-            found = [straight(instructions(rate.trace()), layout.states + fed, real)]
+            found = [straight(instructions(rate.trace()), layout.states + fed, evaluated(real), memory=numbers)]
             beside = (law, "law"), (closed, "correction"), (edges, "crossings")
-            found += [_beside(kernel, name, real) for kernel, name in beside]
+            found += [_beside(kernel, name, numbers) for kernel, name in beside]
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
         elsewhere = evaluate, gpu_loops.law, gpu_loops.correction, gpu_contacts.crossings
-        loops = ir_of(gpu_loops.advanced, real=real, elsewhere=elsewhere, scalar=True, constants=form.constants(real))
-        return [*found, powers(real), loops]
+        constants = form.constants(numbers)
+        loops = ir_of(gpu_loops.advanced, real=numbers, elsewhere=elsewhere, scalar=True, constants=constants)
+        return [*found, powers(numbers), loops]
 
     key = f"runs\n{rate.key}" if law is None else f"runs\n{rate.key}\nunder\n{law.key}"
     key = key if closed is None else f"{key}\non\n{closed.key}"
     key = key if edges is None else f"{key}\nat\n{edges.key}"
-    return f"{key}\n{form}", parts, form.entry(fed, rate.code.operations, real)
+    return f"{key}\n{form}\n{real}", parts, form.entry(fed, rate.code.operations, numbers)
 
 
 def _beside(kernel: Kernel | None, name: str, real: Real) -> str:
@@ -250,7 +249,7 @@ ON_DEVICE = ("q", "qd", "work", "dissipated")
 
 
 def arrays(
-    runs: Runs, asked: Asked, names: Sequence[str], real: Real, seen: Callable[[float], None] | None
+    runs: Runs, asked: Asked, names: Sequence[str], real: Precision, seen: Callable[[float], None] | None
 ) -> tuple[dict[str, Any], bool]:
     """Return variables of all runs as arrays on the graphics processor, and True if Ctrl-C was pressed.
 
@@ -282,7 +281,7 @@ def arrays(
     return found, pool.came
 
 
-def tasks(runs: Runs, group: Group, asked: Asked, real: Real) -> list["OnGpu"]:
+def tasks(runs: Runs, group: Group, asked: Asked, real: Precision) -> list["OnGpu"]:
     """Return the tasks of a group. Raise `DescriptionError` if there is no graphics processor."""
     group.begin(runs, asked)
     count = len(group.indices)
@@ -412,7 +411,7 @@ class OnGpu:
         Arrays on the device by name, of the variables that stay there.
     """
 
-    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Real, stays: tuple[str, ...] = ()):
+    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Precision, stays: tuple[str, ...] = ()):
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
         drive = runs.drive(group.indices[0])
         self._tableau = METHODS[group.method]
@@ -443,7 +442,7 @@ class OnGpu:
         key, parts, entry = program(
             self._rate, layout, real, self._tableau, self._law, self._closed, self._table, lengths, self._edges
         )
-        return device.kernel(key, parts, entry, real)
+        return device.kernel(key, parts, entry, stored(real))
 
     def _calls(self, drives: Sequence[Block]) -> list[SampledCalls]:
         """Return sampled laws at their beginning."""

@@ -15,15 +15,15 @@ from flexarm.native import cuda
 from flexarm.native.cache import read, write
 from flexarm.native.cuda import Device, Launch
 from flexarm.native.kernel import Kernel, file_name
-from flexarm.native.nvptx import EACH, each, evaluate, straight
+from flexarm.native.nvptx import EACH, Precision, each, evaluate, evaluated, stored, straight
 from flexarm.native.program import instructions
-from flexarm.native.sincos import Real
 from flexarm.native.verification import verify
 
-TYPES = {"double": np.float64, "float": np.float32}
+TYPES = {"double": np.float64, "float": np.float32, "mixed": np.float64}
+"""Types of the numbers in memory."""
 
 
-def program(kernel: Kernel, real: Real) -> tuple[str, Callable[[], list[str]]]:
+def program(kernel: Kernel, real: Precision) -> tuple[str, Callable[[], list[str]]]:
     """Return a kernel for many states as `cuda.Device.kernel` takes it: key and parts."""
 
     def parts() -> list[str]:
@@ -31,14 +31,17 @@ def program(kernel: Kernel, real: Real) -> tuple[str, Callable[[], list[str]]]:
 
         code = instructions(kernel.trace())
         try:
-            return [straight(code, len(code), real), ir_of(each, real=real, elsewhere=(evaluate,))]
+            return [
+                straight(code, len(code), evaluated(real), memory=stored(real)),
+                ir_of(each, real=stored(real), elsewhere=(evaluate,)),
+            ]
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
 
-    return f"each\n{kernel.key}", parts
+    return f"each\n{kernel.key}\n{real}", parts
 
 
-def verified(device: Device, kernel: Kernel, real: Real) -> Launch:
+def verified(device: Device, kernel: Kernel, real: Precision) -> Launch:
     """Return a kernel on a device for many states. It is checked once against CasADi's own evaluation.
 
     Raises
@@ -47,19 +50,19 @@ def verified(device: Device, kernel: Kernel, real: Real) -> Launch:
         The device computes other values.
     """
     key, parts = program(kernel, real)
-    launch = device.kernel(key, parts, EACH, real)
+    launch = device.kernel(key, parts, EACH, stored(real))
     name = file_name(json.dumps(["verified", device.name, key, real]))
     if read(name) is None:
 
         def call(x: Array) -> Array:
             return launched(device, launch, x, kernel.code.facts["n_out"], real)
 
-        verify(kernel.trace(), call, f"{device.name} ({real})", real)
+        verify(kernel.trace(), call, f"{device.name} ({real})", evaluated(real))
         write(name, b"verified")
     return launch
 
 
-def launched(device: Device, launch: Launch, x: Array, n_out: int, real: Real) -> Array:
+def launched(device: Device, launch: Launch, x: Array, n_out: int, real: Precision) -> Array:
     """Return the values of a kernel at many states as doubles: (N, n_in) -> (N, n_out)."""
     y = np.empty((n_out, len(x)), dtype=TYPES[real])
     given, found = device.put(np.ascontiguousarray(x.T, dtype=TYPES[real])), device.room(y)
@@ -106,8 +109,8 @@ def evaluate_on_gpu(
     """
     with refused("evaluate_on_gpu"):
         checked_instance(model, Model, "model")
-        if not isinstance(real, str) or real not in TYPES:
-            raise Fault("real", f"is {shown(real)}; it must be {choices(*TYPES)}")
+        if not isinstance(real, str) or real not in ("double", "float"):
+            raise Fault("real", f"is {shown(real)}; it must be {choices('double', 'float')}")
     names = model.arguments(name)
     few = [a for a in names if a not in ("s", "w")]
     if len(values) != len(few):
